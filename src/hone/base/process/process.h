@@ -1,0 +1,99 @@
+// Child processes: spawn, pipes, deadlines, limits. One owner per Child; not thread-safe, but
+// different children may be driven from different threads. A child never outlives its owner: the
+// destructor kills its whole group and reaps it, and children die with us (PR_SET_PDEATHSIG).
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/base/file.h"
+#include "hone/base/result.h"
+
+namespace hone::base {
+
+/// What a child may do. Whatever the kernel below us offers is used (namespaces, Landlock, seccomp,
+/// rlimits); probe_jail() says what is missing. An ordinary user needs no helper program.
+struct Jail {
+  bool enabled = true;
+  std::vector<std::filesystem::path> readable;   ///< files and folders, read and execute, recursively
+  std::vector<std::filesystem::path> writable;   ///< folders, recursively
+  bool network = false;
+  int64_t memory_bytes = 0;                      ///< address space; 0: no limit
+  int64_t file_bytes = int64_t{1} << 30;         ///< largest file it may write
+  int cpu_seconds = 0;                           ///< 0: no limit
+  int processes = 64;                            ///< threads and children
+  enum class Calls : uint8_t {
+    kCompiler,   ///< ordinary file work and children; no sockets, ptrace, mounts, keys, bpf, …
+    kRunner,     ///< as above until lock_down() in the child leaves it compute and a pipe
+  } calls = Calls::kCompiler;
+};
+
+/// What this machine can enforce.
+struct JailSupport {
+  bool namespaces = false;   ///< user, mount, pid, network, ipc
+  int landlock_abi = 0;      ///< 0: none
+  bool seccomp = false;
+  [[nodiscard]] std::string to_string() const;  ///< "namespaces, Landlock 7, seccomp" or what is missing
+};
+[[nodiscard]] const JailSupport& probe_jail();
+
+/// For a runner inside its jail, after loading what it needs: from here on only memory management
+/// that needs no file, futexes, clocks, yielding, reading and writing open descriptors and exit.
+/// Any other system call kills the process.
+[[nodiscard]] Status lock_down();
+
+struct SpawnOptions {
+  std::vector<std::string> argv;                 ///< argv[0]: absolute path, or looked up in PATH
+  std::map<std::string, std::string> environment;  ///< the whole environment; nothing is inherited
+  std::filesystem::path directory;               ///< working folder; empty: ours
+  std::optional<Jail> jail;
+  std::map<int, int> descriptors;                ///< child's number (>= 3) -> ours
+  std::string input;                             ///< written to its standard input, then closed
+  bool capture_output = true;                    ///< else standard output and error go to /dev/null
+  size_t output_limit = 1 << 20;                 ///< bytes kept of each stream; the rest is dropped
+  std::optional<int> cpu_affinity;               ///< pin to this CPU
+};
+
+struct Exit {
+  enum class How : uint8_t { kExited, kSignalled, kDeadline } how = How::kExited;
+  int status = 0;                                ///< exit status or signal number
+  std::string out, err;                          ///< captured, cut at output_limit
+  bool truncated = false;
+  int64_t wall_ns = 0, cpu_ns = 0, max_rss_bytes = 0;
+  [[nodiscard]] bool ok() const { return how == How::kExited && status == 0; }
+  /// "exited with status 3", "killed by SIGSEGV (invalid memory access)", "stopped at its deadline of 30 s"
+  [[nodiscard]] std::string describe() const;
+};
+
+class Child {
+ public:
+  /// Fails (kUnavailable) when the program cannot be found or started; a jail that cannot be built
+  /// at all (no seccomp) is an error too, a missing part of it is not.
+  [[nodiscard]] static Result<Child> spawn(const SpawnOptions& options);
+  Child(Child&&) noexcept;
+  Child& operator=(Child&&) noexcept;
+  ~Child();
+
+  [[nodiscard]] int pid() const;        ///< of the jailed program itself, in our own pid namespace
+  [[nodiscard]] int pidfd() const;      ///< readable when it has ended
+  /// Pumps output until it ends or the deadline passes; past it the whole group is killed.
+  [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);
+  void kill();
+  /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; then lets them go.
+  /// False when it has ended.
+  [[nodiscard]] bool freeze();
+  void thaw();
+
+ private:
+  struct State;
+  explicit Child(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Spawn and wait in one.
+[[nodiscard]] Result<Exit> run(const SpawnOptions& options, std::chrono::nanoseconds deadline);
+
+}  // namespace hone::base

@@ -1,0 +1,123 @@
+// A kernel: one readable source file in its language whose comment header (TOML) carries launch plan
+// and tunables. Owns: parsing and writing that header, names by content, the plan bound to shapes.
+// Plain values; a header that does not parse is an Error with line and column.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/task/language/int_expr.h"
+#include "hone/task/task.h"
+
+namespace hone::kernel {
+
+enum class Language : uint8_t { kCpp, kOpenCl, kCuda, kHip, kTriton, kTileLang };
+[[nodiscard]] std::string_view name_of(Language language);  ///< "c++", "opencl", "cuda", …
+[[nodiscard]] std::optional<Language> language_from(std::string_view name);
+
+/// One argument of a device function, in order:
+///   "x"            a task input or output, or a workspace, by name: pointer to its elements
+///   "i64:EXPR"     an integer (i32:, i64:) computed from shape symbols, tunables and limits
+///   "f32:NAME"     a varied scalar of the task (later)
+///   "shared"       CPU: pointer to the launch's `shared` bytes, private to the worker thread, 64-byte aligned
+struct Argument {
+  enum class Kind : uint8_t { kTensor, kI32, kI64, kShared };
+  Kind kind = Kind::kTensor;
+  std::string tensor;
+  task::IntExpr value;
+};
+
+/// One launch of a device function.
+struct Launch {
+  std::string function;                   ///< TOML key `kernel`
+  std::vector<task::IntExpr> grid;        ///< 1 to 3 extents, x first
+  std::vector<task::IntExpr> block;       ///< GPU: threads; absent on a CPU
+  task::IntExpr shared = 0;               ///< bytes
+  std::vector<Argument> args;
+  std::optional<task::IntExpr> when;      ///< launched only where non-zero
+};
+
+/// Scratch tensor that lives across the launches of one call; contents are poison at its start.
+struct Workspace {
+  std::string name;
+  task::TensorType type;
+  bool zero = false;                      ///< zero-filled before each call
+};
+
+struct Tunable {
+  std::string name;                       ///< reaches the source as a macro
+  std::vector<int64_t> values;            ///< allowed values, in order; the first is the default
+};
+
+/// Everything the header says.
+struct Header {
+  Language language = Language::kCpp;
+  std::vector<task::IntExpr> require;     ///< `requires`: each non-zero, or the kernel does not apply
+  std::vector<Tunable> tunables;
+  std::vector<task::IntExpr> constraints; ///< over tunables and limits: configurations that make sense
+  std::vector<std::string> specialise;    ///< symbols baked in at build time as macros: a loss of generality
+  std::vector<Workspace> workspaces;
+  std::vector<Launch> launches;
+  std::string pattern;                    ///< the pattern it came from, if any
+  std::string action;                     ///< the last action taken on it
+  std::string note;                       ///< a sentence for people
+};
+
+using Config = std::map<std::string, int64_t, std::less<>>;  ///< tunable -> value
+
+struct Kernel {
+  std::string source;                     ///< the whole file, header included
+  Header header;
+  Config config;                          ///< one value per tunable
+  std::string parent;                     ///< hash of the kernel it came from, or empty
+  std::string author;                     ///< "pattern:rows", "tuner", "user", a model's name
+
+  /// Names the kernel: source and config; not parent or author.
+  [[nodiscard]] std::string hash() const;
+};
+
+/// Parses a kernel file: finds the header comment, checks every name it uses. A line
+/// `config = { TILE = 64 }` in the header fixes the configuration; else defaults hold.
+[[nodiscard]] Result<Kernel> parse_kernel(std::string_view source, const std::string& path);
+
+/// The source with its header's `config` set to `config`: what a champion's file looks like.
+[[nodiscard]] std::string with_config(const Kernel& kernel, const Config& config);
+
+/// Symbols that plan expressions may use beside shapes and tunables: THREADS, L1_BYTES, L2_BYTES,
+/// L3_BYTES, VECTOR_BYTES on a CPU; SMS, SHARED_MAX, WAVE on a GPU.
+using Limits = task::Bindings;
+
+/// A plan with numbers put in.
+struct BoundArgument {
+  Argument::Kind kind;
+  int tensor = -1;     ///< index into: inputs, then outputs, then workspaces
+  int64_t value = 0;
+};
+struct BoundLaunch {
+  std::string function;
+  std::vector<int64_t> grid, block;
+  int64_t shared = 0;
+  std::vector<BoundArgument> args;
+};
+struct BoundPlan {
+  std::vector<BoundLaunch> launches;        ///< those whose `when` held
+  std::vector<std::pair<task::DType, task::Shape>> workspaces;
+};
+
+/// Fails (kInput) where a tensor is unknown, an extent is not positive or a requirement does not
+/// hold; the message says which.
+[[nodiscard]] Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task,
+                                     const task::Bindings& bindings, const Limits& limits);
+
+/// True where every `requires` holds.
+[[nodiscard]] Result<bool> applies(const Kernel& kernel, const task::Bindings& bindings,
+                                   const Limits& limits);
+
+/// True where the tunables' constraints hold for `config`.
+[[nodiscard]] Result<bool> allowed(const Header& header, const Config& config,
+                                   const Limits& limits);
+
+}  // namespace hone::kernel

@@ -1,0 +1,125 @@
+// The task's computation as a typed tensor program: SSA over named operations with symbolic shapes.
+// Two levels share one representation. The *surface* graph is what the user wrote (softmax,
+// layer_norm, conv2d, …), kept for opponents and explanations; lower() turns it into the *primitive*
+// graph (the Prim set below only) that oracle, cost model and patterns work on. Graphs are plain
+// values, immutable by convention once built; nodes are in topological order.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/task/language/int_expr.h"
+#include "hone/task/types.h"
+
+namespace hone::task {
+
+/// Primitive operations. In comments: operands; attributes; meaning. All are out of place.
+/// Element-wise operands have one common rank with each dimension equal to the result's or the
+/// literal 1 (broadcast), or are rank 0; lowering inserts the reshapes that make it so.
+enum class Prim : uint8_t {
+  kInput,     ///< attribute name
+  kConstant,  ///< rank 0; attribute value (double, int64 or bool by type)
+  kSymbol,    ///< rank 0, i64; attribute value: an IntExpr over shape symbols
+  kIota,      ///< i64 of the result's shape; attribute axis; the index along it
+  // unary, element-wise
+  kNeg, kAbs, kSign, kExp, kExp2, kExpm1, kLog, kLog2, kLog1p, kSqrt, kRsqrt, kReciprocal, kSin,
+  kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kTanh, kErf, kFloor, kCeil,
+  kRound,  ///< half to even
+  kTrunc, kNot, kIsNan, kIsInf,
+  kCast,  ///< to the result's type: float to float rounds to nearest even, float to int truncates
+  // binary, element-wise
+  kAdd, kSub, kMul, kDiv, kPow, kAtan2,
+  kMod,       ///< the divisor's sign, as Python
+  kFloorDiv, kMaximum, kMinimum,  ///< a NaN operand gives NaN
+  kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr, kXor,
+  kWhere,  ///< condition, a, b
+  // shape
+  kBroadcast,  ///< to the result's shape; same rank
+  kReshape,    ///< row-major, to the result's shape
+  kTranspose,  ///< attribute perm: result dimension i is operand dimension perm[i]
+  kSlice,      ///< attributes start, step (one per axis; step >= 1); extent from the result's shape
+  kConcat,     ///< any number of operands; attribute axis
+  kPad,        ///< x; attributes low, high (>= 0), value
+  kFlip,       ///< attribute axes
+  // reductions: reduced dimensions stay, with extent 1; attribute axes, sorted
+  kSum, kProd, kMax, kMin, kAny, kAll,
+  kArgMax, kArgMin,  ///< one axis; i64 index of the first extreme element
+  // scans along attribute axis; attributes reverse, exclusive
+  kCumSum, kCumProd, kCumMax, kCumMin,
+  kDot,  ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
+         ///< one operand; letters absent from the result are summed)
+  kConv,           ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups
+  kConvTranspose,  ///< x [N, C, s…], w [C, O/groups, k…]; stride, padding, output_padding, dilation, groups
+  kPoolMax, kPoolSum,  ///< windows over the trailing dimensions; kernel, stride, padding_low,
+                       ///< padding_high, dilation. Padding counts as -inf and 0
+  kGather,           ///< x, integer indices; attribute axis: replaces that dimension by the indices' shape
+  kTakeAlongAxis,    ///< x, indices of the same rank; attribute axis
+  kSort, kArgSort,   ///< attributes axis, descending; stable
+};
+
+[[nodiscard]] std::string_view name_of(Prim op);
+[[nodiscard]] bool is_elementwise(Prim op);  ///< kNeg … kWhere
+[[nodiscard]] bool is_reduction(Prim op);    ///< kSum … kArgMin
+[[nodiscard]] bool is_scan(Prim op);
+
+using Dims = std::vector<IntExpr>;
+
+struct TensorType {
+  DType dtype = DType::kF32;
+  Dims dims;
+  [[nodiscard]] std::string to_string() const;  ///< "f32[B, D]"
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+using Attr = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>, IntExpr, Dims>;
+using Attrs = std::map<std::string, Attr, std::less<>>;
+
+/// Line and column (from 1) in the task file or expression; 0 where there is none.
+struct Where {
+  int line = 0;
+  int column = 0;
+};
+
+struct Node {
+  std::string op;          ///< surface name ("softmax") or, in a primitive graph, name_of(prim)
+  Prim prim{};             ///< meaningful in a primitive graph only
+  std::vector<int> operands;  ///< indices of earlier nodes
+  Attrs attrs;
+  TensorType type;
+  std::string name;        ///< the user's name for it, if any
+  Where where;
+
+  template <class T>
+  [[nodiscard]] const T& attr(std::string_view key) const {
+    const auto it = attrs.find(key);
+    HONE_CHECK(it != attrs.end() && std::holds_alternative<T>(it->second), std::string(key));
+    return std::get<T>(it->second);
+  }
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<int> inputs;               ///< node of each task input, in declared order
+  std::vector<int> outputs;              ///< node of each task output, in declared order
+  std::vector<std::string> output_names;
+  [[nodiscard]] const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  [[nodiscard]] std::string to_string() const;  ///< one line a node: "%3 = exp %2 : f32[B, D]"
+};
+
+/// A primitive graph with every shape concrete.
+struct ConcreteGraph {
+  Graph graph;                ///< dims are constants
+  std::vector<Shape> shapes;  ///< of each node
+  Bindings bindings;
+};
+
+/// The surface graph in primitives only, common subexpressions merged, dead nodes dropped.
+[[nodiscard]] Graph lower(const Graph& surface);
+
+/// Puts numbers for symbols; fails (kInput) where a shape is inconsistent or not positive.
+[[nodiscard]] Result<ConcreteGraph> instantiate(const Graph& primitive, const Bindings& bindings);
+
+}  // namespace hone::task

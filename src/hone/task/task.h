@@ -1,0 +1,87 @@
+// A task: what to compute, on what inputs, in which shapes and at which accuracy. Read from TOML or
+// built from command-line expressions; written back as canonical TOML. Errors carry file, line and
+// column and say what was expected. Plain values.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/task/graph/graph.h"
+#include "hone/task/types.h"
+
+namespace hone::task {
+
+/// Values an input may take.
+enum class Domain : uint8_t {
+  kReal,      ///< any finite value
+  kPositive,  ///< > 0
+  kSimplex,   ///< non-negative, sums to 1 along the last axis
+  kIndex,     ///< integers in [0, index_bound)
+  kSign,      ///< -1 or +1
+  kNearOne,   ///< 1 plus small noise (norm weights, variances)
+  kUnit,      ///< in [0, 1]
+};
+enum class Structure : uint8_t { kNone, kTriu, kTril, kSymmetric };
+
+struct InputSpec {
+  std::string name;
+  TensorType type;
+  Domain domain = Domain::kReal;
+  IntExpr index_bound;            ///< kIndex only
+  Structure structure = Structure::kNone;
+  bool constant = false;          ///< does not change between calls: a prepare phase may use it
+};
+
+struct Workload {
+  std::string name;               ///< given, or "w0", "w1", …
+  Bindings bindings;
+  double weight = 1;
+};
+
+/// Which accuracy a candidate is held to: docs/how_we_measure.md.
+enum class Track : uint8_t { kStrict, kAsPytorch, kTf32, kBf16, kF16 };
+[[nodiscard]] std::string_view name_of(Track track);
+
+struct Task {
+  std::string name;
+  std::vector<InputSpec> inputs;
+  std::vector<std::pair<std::string, TensorType>> outputs;  ///< types as inferred (declared ones agree)
+  std::string compute;                                      ///< the source text
+  Graph surface;
+  Graph primitive;                                          ///< lower(surface)
+  std::vector<Workload> workloads;                          ///< at least one
+  Track track = Track::kStrict;
+  bool nan_policy = false;              ///< NaN and Inf inputs are part of the contract
+  bool deterministic = false;           ///< outputs must be bitwise reproducible
+  std::optional<std::string> start;     ///< path of a kernel to begin from, relative to the task file
+
+  [[nodiscard]] std::vector<std::string> symbols() const;  ///< of all input shapes, sorted
+  /// Hash of what decides correctness: inputs, computation, track, policies; not name or workloads.
+  [[nodiscard]] std::string hash() const;
+  [[nodiscard]] std::string to_toml() const;               ///< parses back to an equal task
+};
+
+/// `path` is used in error contexts ("softmax.toml:3:9") only.
+[[nodiscard]] Result<Task> parse_task(std::string_view toml, const std::string& path);
+[[nodiscard]] Result<Task> load_task(const std::filesystem::path& path);
+
+/// hone optimize -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]' [-w 'B=4,D=8']…
+/// Outputs are the names assigned that nothing later uses.
+[[nodiscard]] Result<Task> task_from_expressions(const std::string& compute,
+                                                 const std::vector<std::string>& inputs,
+                                                 const std::vector<std::string>& workloads);
+
+/// The least the computation can cost at one workload.
+struct Cost {
+  double bytes_read = 0;      ///< every input element that the outputs depend on, once
+  double bytes_written = 0;   ///< every output element, once
+  double flops = 0;           ///< arithmetic operations of the primitive graph (fma counts 2)
+  double transcendental = 0;  ///< exp, log, sin, tanh, erf, pow, … among them
+};
+[[nodiscard]] Cost minimal_cost(const ConcreteGraph& graph);
+
+}  // namespace hone::task
