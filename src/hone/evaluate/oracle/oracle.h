@@ -1,0 +1,70 @@
+// The trusted answer: fp64 values of any box of any output, with the magnitude that errors are scaled
+// by, pulled back through the primitive graph region by region so that no intermediate is ever held
+// whole. The same evaluator at lower precision is the anchor. Immutable after construction;
+// evaluate() may be called from several threads at once.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// A dense row-major tensor in memory that somebody else owns.
+struct TensorView {
+  task::DType dtype = task::DType::kF32;
+  task::Shape shape;
+  const void* data = nullptr;
+};
+
+/// A rectangular region of a tensor.
+struct Box {
+  task::Shape start, extent;
+  [[nodiscard]] int64_t count() const { return task::element_count(extent); }
+};
+[[nodiscard]] Box whole(const task::Shape& shape);
+
+/// Values over one box, row-major. Integers and bools are held exactly where |v| < 2^53.
+struct Answer {
+  std::vector<double> value;
+  /// First-order error magnitude: what a relative perturbation of one unit in every operation's
+  /// result and every rounding would move the value by, to first order, at most. For a sum: the sum
+  /// of absolute values. Never below |value| nor the smallest normal of the output's type. Empty when
+  /// not asked for. 0 for integer and bool outputs (compared exactly).
+  std::vector<double> scale;
+};
+
+/// In which arithmetic the graph is evaluated.
+enum class Arithmetic : uint8_t {
+  kExact,    ///< fp64 throughout: the oracle
+  kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise;
+             ///< results rounded to the output's type at the end only
+  kTf32, kBf16, kF16,  ///< as kF32, with the operands of contractions and convolutions rounded first
+};
+[[nodiscard]] Arithmetic arithmetic_of(task::Track track);  ///< kAsPytorch: kTf32 for convolutions, kF32 elsewhere
+
+class Oracle {
+ public:
+  /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
+  /// and unchanged during evaluate().
+  Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs);
+  ~Oracle();
+  Oracle(Oracle&&) noexcept;
+
+  /// Values (and scales) of output number `output` over `box`. Work is split into tiles that fit the
+  /// second-level cache; row-wise programs cost little more than one pass over the rows asked for.
+  [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
+                                bool want_scale) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// For arg-operations: the outputs whose values are indices chosen by kArgMax/kArgMin/kArgSort, with
+/// the node whose values are compared at the returned index. -1: not an index output.
+[[nodiscard]] int judged_by_value(const task::ConcreteGraph& graph, int output);
+
+}  // namespace hone::evaluate

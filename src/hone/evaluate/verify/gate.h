@@ -1,0 +1,81 @@
+// The accuracy gate: whether an output is right, and no less accurate than what it replaces. Errors
+// are taken against the oracle rounded to the output's type and scaled element by element; the bound
+// is slack times the anchor's error with a floor (the rule and its reasons are in
+// docs/how_we_measure.md). Pure computation over memory; functions are thread-safe.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/evaluate/oracle/oracle.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// Scaled errors of one output under one input draw. Unit: multiples of the element's scale
+/// (dimensionless; 6e-8 is about one fp32 rounding).
+struct OutputError {
+  double max = 0;
+  double rms = 0;
+  int64_t count = 0;         ///< elements compared
+  int64_t worst_index = -1;  ///< flat index of the worst element in the output
+  int64_t non_finite = 0;    ///< NaN or Inf where the oracle is finite (poison included)
+  int64_t mismatches = 0;    ///< integer, bool and judged-by-value outputs: elements that differ
+};
+
+/// What a candidate may have, from several anchor draws.
+struct Bound {
+  double max = 0, rms = 0;
+};
+
+struct GateOptions {
+  double slack = 4;
+  int64_t full_limit = 1 << 22;   ///< outputs up to this many elements are compared whole, larger
+                                  ///< ones on a secret sample of boxes
+  int64_t sample_elements = 1 << 16;
+  uint64_t sample_seed = 0;       ///< drawn after the launch by the caller
+  int threads = 2;
+};
+
+/// Which boxes of an output are compared: the whole, tiled, or a random sample in which every
+/// position is equally likely; cheap for the oracle (whole rows where reductions force them).
+[[nodiscard]] std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
+                                          const GateOptions& options);
+
+/// Oracle answers for given boxes, computed once and reused against several candidates.
+struct Reference {
+  std::vector<Box> boxes;
+  std::vector<Answer> answers;
+  OutputError anchor;             ///< the anchor's own error over the same boxes and inputs
+};
+[[nodiscard]] Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
+                                       task::Track track, int output, std::vector<Box> boxes,
+                                       int threads);
+
+/// Error of `output_data` (dense, row-major, the output's dtype and shape) over the reference's boxes.
+[[nodiscard]] OutputError compare_output(const task::ConcreteGraph& graph, int output,
+                                         const Reference& reference, const void* output_data,
+                                         int threads);
+
+/// Elements of the whole buffer that still hold the NaN poison or are non-finite: read at memory speed.
+/// For integer and bool types poison is a recognisable pattern.
+[[nodiscard]] int64_t count_poison(task::DType dtype, const void* data, int64_t count, int threads);
+/// Fills with the poison pattern: a NaN with a recognisable payload (floats), 0xA5… (integers), 0xA5 (bool).
+void fill_poison(task::DType dtype, void* data, int64_t count, int threads);
+
+/// Bound from the anchor's errors over draws (averaged maximum and rms) for an output of this graph.
+[[nodiscard]] Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
+                             const std::vector<OutputError>& anchor_draws, double slack);
+
+/// Empty when the error is within the bound; else why not, for a person: names output, error, bound,
+/// the worst element with expected and found values.
+[[nodiscard]] std::optional<std::string> judge(const OutputError& error, const Bound& bound,
+                                               const std::string& output_name);
+
+/// The task is tested before any candidate is: for each output and each degenerate answer (zeros, a
+/// constant, an input unchanged, subsampled, the mean) whether the gate would let it through on all
+/// drawn families. Anything let through is named; an empty result means the task is sound.
+[[nodiscard]] std::vector<std::string> self_test(const task::Task& task, uint64_t seed);
+
+}  // namespace hone::evaluate

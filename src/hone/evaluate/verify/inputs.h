@@ -1,0 +1,33 @@
+// Input families: how test inputs are drawn inside a task's domains and structure. Counter-based, so
+// a tensor is a function of (spec, family, seed) alone, whatever thread draws which part.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+enum class Family : uint8_t {
+  kNormal,      ///< signed standard normal
+  kUniform,     ///< the task's own distribution: uniform in [0, 1) as benchmarks draw it, mapped to the domain
+  kLarge,       ///< heavy-tailed, magnitudes up to about 1e4 (1e2 for f16)
+  kSparse,      ///< mostly zeros, ties, signed zeros, denormals, a few ordinary values
+  kShifted,     ///< large mean, small variance: catastrophic for one-pass variances
+  kMantissa,    ///< few full-mantissa values amid zeros, so that every output holds one or two
+                ///< full products: shows reduced precision at any K
+  kInteger,     ///< small integers: linear operations are exact in any order
+};
+inline constexpr Family kAllFamilies[] = {Family::kNormal,  Family::kUniform, Family::kLarge,
+                                          Family::kSparse,  Family::kShifted, Family::kMantissa,
+                                          Family::kInteger};
+[[nodiscard]] std::string_view name_of(Family family);
+
+/// Fills `data` (dense, row-major, `shape`, spec.type.dtype) with the family's values, mapped into
+/// spec's domain and structure. `index_bound` is the value of spec.index_bound for this workload.
+/// Two threads at most by default; deterministic in (family, seed).
+void draw(const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+          uint64_t seed, void* data, int threads = 2);
+
+}  // namespace hone::evaluate
