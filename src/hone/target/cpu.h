@@ -1,0 +1,28 @@
+// What the CPU under us is: model, threads, caches, vector width. Read once from /proc and /sys.
+// Immutable; thread-safe.
+#pragma once
+#include <string>
+
+#include "hone/kernel/kernel.h"
+
+namespace hone::target {
+
+struct CpuInfo {
+  std::string model;          ///< "AMD EPYC 9575F 64-Core Processor"
+  int threads = 1;            ///< CPUs we may run on (affinity respected)
+  int64_t l1_bytes = 0;       ///< data, per core
+  int64_t l2_bytes = 0;       ///< per core
+  int64_t l3_bytes = 0;       ///< last level, all of it that one core can use
+  int64_t memory_bytes = 0;   ///< physical
+  int vector_bytes = 16;      ///< 64 with AVX-512, 32 with AVX2
+  std::string isa;            ///< "avx512", "avx2", "sse2", …
+};
+[[nodiscard]] const CpuInfo& cpu_info();
+
+/// Names a CPU target: model, isa, threads. Lessons and calibration are kept by it.
+[[nodiscard]] std::string cpu_key(const CpuInfo& cpu);
+
+/// THREADS, L1_BYTES, L2_BYTES, L3_BYTES, VECTOR_BYTES.
+[[nodiscard]] kernel::Limits cpu_limits(const CpuInfo& cpu);
+
+}  // namespace hone::target

@@ -1,0 +1,72 @@
+// A kernel (or an opponent) loaded in a process of its own, ready to be called on buffers that we
+// own. The parent holds the clock; the process can tell us nothing but that it is done, and that is
+// checked against the outputs. One thread drives a session; several sessions may exist, but only one
+// may be running: the evaluator's token sees to that.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hone/base/file.h"
+#include "hone/base/result.h"
+
+namespace hone::target {
+
+/// Memory shared with sessions: an anonymous file that we map writable. A session maps it read-only
+/// (inputs: the file is sealed against any other mapping) or writable (outputs).
+class Region {
+ public:
+  enum class Access : uint8_t { kInput, kOutput };
+  /// Pages are allocated at once (huge ones where the kernel gives them). kExhausted when the machine
+  /// has not that much memory available.
+  [[nodiscard]] static Result<Region> create(int64_t bytes, Access access);
+  Region(Region&&) noexcept;
+  Region& operator=(Region&&) noexcept;
+  ~Region();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] Access access() const { return access_; }
+
+ private:
+  Region() = default;
+  base::Fd fd_;
+  std::byte* data_ = nullptr;
+  int64_t size_ = 0;
+  Access access_ = Access::kInput;
+};
+
+/// Where one tensor of one call lies.
+struct Placement {
+  int32_t region = -1;   ///< index into the session's regions
+  int64_t offset = 0;    ///< bytes
+};
+
+/// One call of the whole launch plan: placements of inputs, then outputs, in the task's order.
+struct Call {
+  std::vector<Placement> tensors;
+};
+
+struct BatchOutcome {
+  enum class How : uint8_t { kDone, kDied, kDeadline } how = How::kDone;
+  int64_t wall_ns = 0;       ///< from release to the last call's end, hand-off included
+  int64_t contended_ns = 0;  ///< time its threads were runnable but not running, plus stolen time
+  std::string why;           ///< kDied, kDeadline: for a person ("killed by SIGSEGV …")
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  /// Runs the calls in order, each after the one before has finished. After kDied or kDeadline the
+  /// session is over.
+  [[nodiscard]] virtual BatchOutcome run(std::span<const Call> calls,
+                                         std::chrono::nanoseconds deadline) = 0;
+  /// Wall time of a batch with no calls, median of several: what hand-off costs (nanoseconds).
+  [[nodiscard]] virtual int64_t empty_batch_ns() = 0;
+};
+
+}  // namespace hone::target

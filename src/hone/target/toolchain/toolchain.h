@@ -1,0 +1,59 @@
+// Toolchains turn a kernel into a loadable build, in the jail, under a deadline, through a cache that
+// is addressed by content. build() is thread-safe: several builds may run at once.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hone/kernel/kernel.h"
+#include "hone/task/task.h"
+
+namespace hone::target {
+
+struct BuildOptions {
+  bool sanitize = false;                       ///< AddressSanitizer and UndefinedBehaviorSanitizer
+  std::string optimisation = "-O3";
+  std::chrono::seconds deadline{60};
+};
+
+struct Build {
+  std::string hash;                            ///< of source, flags, compiler: the artifact's name
+  std::filesystem::path artifact;              ///< the shared object in the cache
+  std::string toolchain;                       ///< "g++ 12.2.0"
+  std::string command;                         ///< as one could type it
+  std::map<std::string, double> facts;         ///< static facts: "text_bytes", …
+  std::string log;                             ///< warnings
+  int64_t wall_ns = 0;                         ///< 0: came from the cache
+  bool sanitized = false;
+};
+
+/// A candidate that did not build: data, with the compiler's words (bounded).
+struct BuildFailure {
+  std::string reason;                          ///< one line
+  std::string log;
+};
+
+using BuildOutcome = std::variant<Build, BuildFailure>;
+
+class Toolchain {
+ public:
+  virtual ~Toolchain() = default;
+  [[nodiscard]] virtual std::string name() const = 0;  ///< "g++ 12.2.0"
+  /// An Error means that we could not even try (no disk, no jail).
+  [[nodiscard]] virtual Result<BuildOutcome> build(const kernel::Kernel& kernel,
+                                                   const task::Task& task,
+                                                   const task::Bindings& bindings,
+                                                   const BuildOptions& options) = 0;
+};
+
+/// g++ or clang++ as found ($HONE_CXX first). kUnavailable with what to install when there is none.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> cpp_toolchain();
+
+/// Writes hone's own device headers (hone/cpu.h) into the cache and returns the folder to include.
+[[nodiscard]] Result<std::filesystem::path> device_headers();
+
+}  // namespace hone::target
