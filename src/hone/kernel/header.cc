@@ -1,0 +1,320 @@
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hone/kernel/kernel.h"
+
+namespace hone::kernel {
+namespace {
+
+using task::IntExpr;
+
+constexpr std::string_view kOpen = "/* hone";
+constexpr std::string_view kClose = "*/";
+
+struct Block {
+  size_t begin = 0, end = 0;  ///< the TOML between the comment's marks
+  int line = 1;               ///< line of the file on which the TOML begins
+};
+
+Result<Block> find_block(std::string_view source, const std::string& path) {
+  const size_t open = source.find(kOpen);
+  if (open == std::string_view::npos)
+    return fail(ErrorCode::kInput, "no header: expected a comment that begins with \"/* hone\"",
+                "put the launch plan in a comment at the top of the file; see docs/kernels.md", path);
+  const size_t begin = open + kOpen.size();
+  const size_t end = source.find(kClose, begin);
+  if (end == std::string_view::npos)
+    return fail(ErrorCode::kInput, "the header comment is not closed", "end it with */",
+                path + ":1:1");
+  return Block{begin, end,
+               1 + static_cast<int>(std::count(source.begin(), source.begin() + begin, '\n'))};
+}
+
+/// Reads one header; every accessor reports file, line and column.
+class Reader {
+ public:
+  Reader(std::string path, int line) : path_(std::move(path)), line_(line) {}
+
+  [[nodiscard]] std::string at(const toml::source_position& where) const {
+    return fmt::format("{}:{}:{}", path_, where.line + static_cast<uint32_t>(line_) - 1,
+                       where.column);
+  }
+  [[nodiscard]] tl::unexpected<Error> error(const toml::node& node, std::string message,
+                                            std::string hint = {}) const {
+    return fail(ErrorCode::kInput, std::move(message), std::move(hint), at(node.source().begin));
+  }
+
+  Status only(const toml::table& table, std::initializer_list<std::string_view> known) const {
+    for (const auto& [key, node] : table)
+      if (std::find(known.begin(), known.end(), key.str()) == known.end())
+        return fail(ErrorCode::kInput, fmt::format("unknown key \"{}\"", key.str()),
+                    fmt::format("known here: {}", fmt::join(known, ", ")), at(key.source().begin));
+    return {};
+  }
+
+  Result<std::string> text(const toml::table& table, std::string_view key, bool needed) const {
+    const toml::node* node = table.get(key);
+    if (!node) {
+      if (!needed) return std::string();
+      return error(table, fmt::format("\"{}\" is missing", key));
+    }
+    if (const auto value = node->value_exact<std::string>()) return *value;
+    return error(*node, fmt::format("\"{}\" must be a string", key));
+  }
+
+  Result<IntExpr> expression(const toml::node& node, std::string_view what) const {
+    if (const auto number = node.value_exact<int64_t>()) return IntExpr(*number);
+    const auto text = node.value_exact<std::string>();
+    if (!text) return error(node, fmt::format("{} must be an integer or an expression", what));
+    auto parsed = IntExpr::parse(*text);
+    if (!parsed)
+      return error(node, fmt::format("in {} \"{}\": {}", what, *text, parsed.error().message),
+                   parsed.error().hint);
+    return *parsed;
+  }
+
+  Result<std::vector<IntExpr>> expressions(const toml::table& table, std::string_view key) const {
+    std::vector<IntExpr> all;
+    const toml::node* node = table.get(key);
+    if (!node) return all;
+    const toml::array* array = node->as_array();
+    if (!array) return error(*node, fmt::format("\"{}\" must be a list", key));
+    for (const toml::node& item : *array) {
+      HONE_TRY(IntExpr value, expression(item, key));
+      all.push_back(std::move(value));
+    }
+    return all;
+  }
+
+  Result<std::vector<std::string>> names(const toml::table& table, std::string_view key) const {
+    std::vector<std::string> all;
+    const toml::node* node = table.get(key);
+    if (!node) return all;
+    const toml::array* array = node->as_array();
+    if (!array) return error(*node, fmt::format("\"{}\" must be a list of strings", key));
+    for (const toml::node& item : *array) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return error(item, fmt::format("\"{}\" must hold strings only", key));
+      all.push_back(*value);
+    }
+    return all;
+  }
+
+ private:
+  std::string path_;
+  int line_;
+};
+
+Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
+  const auto text = node.value_exact<std::string>();
+  if (!text) return read.error(node, "an argument must be a string such as \"x\" or \"i64:D\"");
+  Argument argument;
+  const size_t colon = text->find(':');
+  if (colon == std::string::npos) {
+    if (*text == "shared") {
+      argument.kind = Argument::Kind::kShared;
+    } else {
+      argument.tensor = *text;
+    }
+    return argument;
+  }
+  const std::string type = text->substr(0, colon);
+  if (type != "i32" && type != "i64")
+    return read.error(node, fmt::format("unknown argument type \"{}\"", type),
+                      "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
+  argument.kind = type == "i32" ? Argument::Kind::kI32 : Argument::Kind::kI64;
+  auto value = IntExpr::parse(std::string_view(*text).substr(colon + 1));
+  if (!value)
+    return read.error(node, fmt::format("in argument \"{}\": {}", *text, value.error().message),
+                      value.error().hint);
+  argument.value = *value;
+  return argument;
+}
+
+Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
+  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "shared", "args", "when"}));
+  Launch launch;
+  HONE_TRY(launch.function, read.text(table, "kernel", true));
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (launch.function.empty() || !std::all_of(launch.function.begin(), launch.function.end(), is_word) ||
+      std::isdigit(static_cast<unsigned char>(launch.function[0])))
+    return read.error(table, fmt::format("\"{}\" is no function name", launch.function));
+  HONE_TRY(launch.grid, read.expressions(table, "grid"));
+  if (launch.grid.empty() || launch.grid.size() > 3)
+    return read.error(table, "\"grid\" must hold one to three extents");
+  HONE_TRY(launch.block, read.expressions(table, "block"));
+  if (launch.block.size() > 3) return read.error(table, "\"block\" must hold at most three extents");
+  if (const toml::node* shared = table.get("shared")) {
+    HONE_TRY(launch.shared, read.expression(*shared, "shared"));
+  }
+  if (const toml::node* when = table.get("when")) {
+    HONE_TRY(launch.when, read.expression(*when, "when"));
+  }
+  const toml::array* args = table["args"].as_array();
+  if (!args) return read.error(table, "\"args\" must be a list of strings");
+  for (const toml::node& item : *args) {
+    HONE_TRY(Argument argument, parse_argument(read, item));
+    launch.args.push_back(std::move(argument));
+  }
+  return launch;
+}
+
+Result<Workspace> parse_workspace(const Reader& read, std::string_view name, const toml::node& node) {
+  const auto text = node.value_exact<std::string>();
+  if (!text) return read.error(node, "a workspace is declared as \"f32[EXTENT, …]\"");
+  Workspace workspace;
+  workspace.name = name;
+  std::string_view rest = *text;
+  if (rest.substr(0, 5) == "zero ") {
+    workspace.zero = true;
+    rest.remove_prefix(5);
+  }
+  const size_t bracket = rest.find('[');
+  const auto dtype = task::dtype_from(rest.substr(0, bracket));
+  if (!dtype || bracket == std::string_view::npos || rest.back() != ']')
+    return read.error(node, fmt::format("\"{}\" is no tensor type", *text),
+                      "write for example \"f32[ceil_div(N, 1024)]\" or \"zero f32[64]\"");
+  workspace.type.dtype = *dtype;
+  std::string_view dims = rest.substr(bracket + 1, rest.size() - bracket - 2);
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i <= dims.size(); ++i) {
+    if (i < dims.size() && dims[i] == '(') ++depth;
+    if (i < dims.size() && dims[i] == ')') --depth;
+    if (i < dims.size() && (dims[i] != ',' || depth != 0)) continue;
+    auto extent = IntExpr::parse(dims.substr(start, i - start));
+    if (!extent)
+      return read.error(node, fmt::format("in workspace \"{}\": {}", name, extent.error().message));
+    workspace.type.dims.push_back(*extent);
+    start = i + 1;
+  }
+  return workspace;
+}
+
+/// `tunables = { TILE = [64, 128], … }` and `config = { TILE = 64 }`.
+Status parse_tunables(const Reader& read, const toml::table& table, Kernel& kernel) {
+  if (const toml::node* node = table.get("tunables")) {
+    const toml::table* all = node->as_table();
+    if (!all) return read.error(*node, "\"tunables\" must be a table of lists");
+    for (const auto& [key, values] : *all) {
+      Tunable tunable{std::string(key.str()), {}};
+      const toml::array* array = values.as_array();
+      if (!array || array->empty())
+        return read.error(values, fmt::format("tunable {} must list its values", tunable.name));
+      for (const toml::node& item : *array) {
+        const auto value = item.value_exact<int64_t>();
+        if (!value) return read.error(item, fmt::format("tunable {} must hold integers", tunable.name));
+        tunable.values.push_back(*value);
+      }
+      kernel.config[tunable.name] = tunable.values.front();
+      kernel.header.tunables.push_back(std::move(tunable));
+    }
+  }
+  if (const toml::node* node = table.get("config")) {
+    const toml::table* all = node->as_table();
+    if (!all) return read.error(*node, "\"config\" must be a table of integers");
+    for (const auto& [key, item] : *all) {
+      const auto value = item.value_exact<int64_t>();
+      const auto it = kernel.config.find(key.str());
+      if (!value || it == kernel.config.end())
+        return read.error(item, fmt::format("\"config\" sets {}, which is no tunable", key.str()));
+      const auto& tunable = *std::find_if(kernel.header.tunables.begin(), kernel.header.tunables.end(),
+                                          [&](const Tunable& t) { return t.name == key.str(); });
+      if (std::find(tunable.values.begin(), tunable.values.end(), *value) == tunable.values.end())
+        return read.error(item, fmt::format("{} = {} is not among its values {}", tunable.name, *value,
+                                            fmt::join(tunable.values, ", ")));
+      it->second = *value;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
+  HONE_TRY(const Block block, find_block(source, path));
+  Reader read(path, block.line);
+  toml::table table;
+  try {
+    table = toml::parse(source.substr(block.begin, block.end - block.begin));
+  } catch (const toml::parse_error& problem) {
+    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", problem.description()),
+                "the header is TOML", read.at(problem.source().begin));
+  }
+  HONE_TRY_VOID(read.only(table, {"language", "requires", "tunables", "constraints", "config",
+                                  "specialise", "workspaces", "launch", "pattern", "action", "note"}));
+  Kernel kernel;
+  kernel.source = source;
+  Header& header = kernel.header;
+  HONE_TRY(const std::string language, read.text(table, "language", true));
+  const auto known = language_from(language);
+  if (!known)
+    return read.error(*table.get("language"), fmt::format("unknown language \"{}\"", language),
+                      "one of c++, opencl, cuda, hip, triton, tilelang");
+  header.language = *known;
+  HONE_TRY(header.require, read.expressions(table, "requires"));
+  HONE_TRY(header.constraints, read.expressions(table, "constraints"));
+  HONE_TRY(header.specialise, read.names(table, "specialise"));
+  HONE_TRY(header.pattern, read.text(table, "pattern", false));
+  HONE_TRY(header.action, read.text(table, "action", false));
+  HONE_TRY(header.note, read.text(table, "note", false));
+  HONE_TRY_VOID(parse_tunables(read, table, kernel));
+  if (const toml::node* node = table.get("workspaces")) {
+    const toml::table* all = node->as_table();
+    if (!all) return read.error(*node, "\"workspaces\" must be a table");
+    for (const auto& [key, value] : *all) {
+      HONE_TRY(Workspace workspace, parse_workspace(read, key.str(), value));
+      header.workspaces.push_back(std::move(workspace));
+    }
+  }
+  const toml::array* launches = table["launch"].as_array();
+  if (!launches || launches->empty())
+    return fail(ErrorCode::kInput, "the header has no [[launch]]", "say which function runs, on what grid",
+                read.at(table.source().begin));
+  for (const toml::node& node : *launches) {
+    const toml::table* launch = node.as_table();
+    if (!launch) return read.error(node, "each [[launch]] must be a table");
+    HONE_TRY(Launch parsed, parse_launch(read, *launch));
+    header.launches.push_back(std::move(parsed));
+  }
+  kernel.author = "user";
+  return kernel;
+}
+
+std::string with_config(const Kernel& kernel, const Config& config) {
+  if (config.empty()) return kernel.source;
+  std::vector<std::string> pairs;
+  for (const auto& [name, value] : config) pairs.push_back(fmt::format("{} = {}", name, value));
+  const std::string line = fmt::format("config = {{ {} }}", fmt::join(pairs, ", "));
+  const auto block = find_block(kernel.source, "");
+  HONE_CHECK(block.has_value(), "a parsed kernel has a header");
+  std::string text = kernel.source.substr(block->begin, block->end - block->begin);
+  // The line goes after `tunables`, or takes the place of an earlier `config`.
+  const auto line_of = [&](std::string_view key) -> std::pair<size_t, size_t> {
+    for (size_t start = 0; start < text.size();) {
+      size_t end = text.find('\n', start);
+      if (end == std::string::npos) end = text.size();
+      std::string_view row(text.data() + start, end - start);
+      const size_t first = row.find_first_not_of(" \t");
+      if (first != std::string_view::npos && row.substr(first, key.size()) == key &&
+          row.find_first_of(" =", first) == first + key.size())
+        return {start, end};
+      start = end + 1;
+    }
+    return {std::string::npos, 0};
+  };
+  if (const auto [start, end] = line_of("config"); start != std::string::npos) {
+    text.replace(start, end - start, line);
+  } else {
+    const auto [tunables, ignored] = line_of("tunables");
+    HONE_CHECK(tunables != std::string::npos, "a header with a configuration declares tunables");
+    text.insert(tunables, line + "\n");
+  }
+  return kernel.source.substr(0, block->begin) + text + kernel.source.substr(block->end);
+}
+
+}  // namespace hone::kernel

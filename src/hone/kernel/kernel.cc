@@ -1,0 +1,138 @@
+#include "hone/kernel/kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "hone/base/hash.h"
+
+namespace hone::kernel {
+namespace {
+
+using task::Bindings;
+using task::IntExpr;
+
+constexpr std::array<std::string_view, 6> kLanguages{"c++",  "opencl", "cuda",
+                                                     "hip", "triton", "tilelang"};
+
+Bindings everything(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
+  Bindings all = limits;
+  for (const auto& [name, value] : bindings) all[name] = value;
+  for (const auto& [name, value] : kernel.config) all[name] = value;
+  return all;
+}
+
+Result<int64_t> positive(const IntExpr& expression, const Bindings& values, std::string_view what) {
+  HONE_TRY(const int64_t value, expression.eval(values));
+  if (value <= 0)
+    return fail(ErrorCode::kInput, fmt::format("{} = {} is {}: it must be positive", what,
+                                               expression.to_string(), value));
+  return value;
+}
+
+}  // namespace
+
+std::string_view name_of(Language language) { return kLanguages[static_cast<size_t>(language)]; }
+
+std::optional<Language> language_from(std::string_view name) {
+  for (size_t i = 0; i < kLanguages.size(); ++i)
+    if (kLanguages[i] == name) return static_cast<Language>(i);
+  return std::nullopt;
+}
+
+std::string Kernel::hash() const {
+  base::Hasher hasher;
+  hasher.add("kernel").add(source);
+  for (const auto& [name, value] : config) hasher.add(name).add(std::to_string(value));
+  return hasher.finish();
+}
+
+Result<bool> applies(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
+  const Bindings values = everything(kernel, bindings, limits);
+  for (const IntExpr& condition : kernel.header.require) {
+    HONE_TRY(const int64_t truth, condition.eval(values));
+    if (truth == 0) return false;
+  }
+  return true;
+}
+
+Result<bool> allowed(const Header& header, const Config& config, const Limits& limits) {
+  Bindings values = limits;
+  for (const auto& [name, value] : config) values[name] = value;
+  for (const IntExpr& condition : header.constraints) {
+    HONE_TRY(const int64_t truth, condition.eval(values));
+    if (truth == 0) return false;
+  }
+  return true;
+}
+
+Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindings& bindings,
+                       const Limits& limits) {
+  const Bindings values = everything(kernel, bindings, limits);
+  HONE_TRY(const bool fits, applies(kernel, bindings, limits));
+  if (!fits) {
+    std::vector<std::string> conditions;
+    for (const IntExpr& c : kernel.header.require) conditions.push_back(c.to_string());
+    return fail(ErrorCode::kInput, fmt::format("the kernel requires {}, which does not hold here",
+                                               fmt::join(conditions, " and ")));
+  }
+  BoundPlan plan;
+  std::vector<std::string> names;
+  for (const auto& input : task.inputs) names.push_back(input.name);
+  for (const auto& [name, type] : task.outputs) names.push_back(name);
+  for (const Workspace& workspace : kernel.header.workspaces) {
+    names.push_back(workspace.name);
+    task::Shape shape;
+    for (const IntExpr& extent : workspace.type.dims) {
+      HONE_TRY(const int64_t value,
+               positive(extent, values, "an extent of workspace " + workspace.name));
+      shape.push_back(value);
+    }
+    plan.workspaces.emplace_back(workspace.type.dtype, std::move(shape));
+  }
+  for (const Launch& launch : kernel.header.launches) {
+    if (launch.when) {
+      HONE_TRY(const int64_t wanted, launch.when->eval(values));
+      if (wanted == 0) continue;
+    }
+    BoundLaunch bound;
+    bound.function = launch.function;
+    for (const IntExpr& extent : launch.grid) {
+      HONE_TRY(const int64_t value, positive(extent, values, "a grid extent of " + launch.function));
+      bound.grid.push_back(value);
+    }
+    for (const IntExpr& extent : launch.block) {
+      HONE_TRY(const int64_t value, positive(extent, values, "a block extent of " + launch.function));
+      bound.block.push_back(value);
+    }
+    HONE_TRY(bound.shared, launch.shared.eval(values));
+    if (bound.shared < 0)
+      return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));
+    for (const Argument& argument : launch.args) {
+      BoundArgument out{argument.kind, -1, 0};
+      if (argument.kind == Argument::Kind::kTensor) {
+        const auto it = std::find(names.begin(), names.end(), argument.tensor);
+        if (it == names.end())
+          return fail(ErrorCode::kInput,
+                      fmt::format("{} takes \"{}\", which is no input, output or workspace",
+                                  launch.function, argument.tensor),
+                      fmt::format("there are: {}", fmt::join(names, ", ")));
+        out.tensor = static_cast<int>(it - names.begin());
+      } else if (argument.kind != Argument::Kind::kShared) {
+        HONE_TRY(out.value, argument.value.eval(values));
+        if (argument.kind == Argument::Kind::kI32 && out.value != static_cast<int32_t>(out.value))
+          return fail(ErrorCode::kInput, fmt::format("{} = {} does not fit an i32 argument of {}",
+                                                     argument.value.to_string(), out.value,
+                                                     launch.function));
+      }
+      bound.args.push_back(out);
+    }
+    plan.launches.push_back(std::move(bound));
+  }
+  if (plan.launches.empty())
+    return fail(ErrorCode::kInput, "no launch of the plan applies to this workload");
+  return plan;
+}
+
+}  // namespace hone::kernel

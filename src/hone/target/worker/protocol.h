@@ -1,0 +1,81 @@
+// What parent and runner share: one page-aligned block of anonymous memory, laid out here. The parent
+// writes everything but `finished` and `state`; the runner executes. The runner's process is the
+// candidate's, so the parent believes none of it: a batch that is said to be finished is frozen first
+// and then judged by its outputs alone.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace hone::target::worker {
+
+inline constexpr int kControlFd = 3;     ///< descriptor of this block in the runner
+inline constexpr int kFirstRegionFd = 4; ///< region i is descriptor kFirstRegionFd + i
+
+inline constexpr int kMaxRegions = 64;
+inline constexpr int kMaxLaunches = 32;
+inline constexpr int kMaxArguments = 32;
+inline constexpr int kMaxWorkspaces = 16;
+inline constexpr int kMaxTensors = 32;
+inline constexpr int kMaxCalls = 4096;
+
+enum class State : uint32_t {
+  kStarting,
+  kReady,         ///< loaded and locked down
+  kNoLibrary,     ///< the shared object does not load
+  kNoEntries,     ///< it has no table of entries
+  kNoMemory,      ///< mappings or workspaces failed
+  kNoLock,        ///< the system-call filter could not be installed
+};
+
+/// How a launch's argument i is passed: the entry finds pointers in tensors[] and integers in values[].
+struct Argument {
+  uint32_t kind;          ///< kernel::Argument::Kind
+  int32_t tensor;         ///< inputs, outputs, workspaces, in this order
+  int64_t value;
+};
+
+struct Launch {
+  int64_t grid[3];
+  int64_t shared_bytes;
+  uint32_t entry;         ///< index into the library's hone_entries
+  uint32_t arguments;
+  Argument argument[kMaxArguments];
+};
+
+struct RegionInfo {
+  int64_t bytes;
+  uint32_t writable;
+  uint32_t unused;
+};
+
+struct WorkspaceInfo {
+  int64_t bytes;
+  uint32_t zero;
+  uint32_t unused;
+};
+
+struct PlacementInfo {
+  int64_t offset;
+  int32_t region;
+  int32_t unused;
+};
+
+struct Control {
+  alignas(64) std::atomic<uint32_t> released;   ///< number of the batch that may run; futex word
+  alignas(64) std::atomic<uint32_t> finished;   ///< number of the batch that has run; futex word
+  std::atomic<State> state;
+  alignas(64) uint32_t threads;
+  uint32_t regions, launches, workspaces, tensors, calls;
+  RegionInfo region[kMaxRegions];
+  WorkspaceInfo workspace[kMaxWorkspaces];
+  Launch launch[kMaxLaunches];
+  PlacementInfo placement[kMaxCalls][kMaxTensors];
+};
+
+/// The library's table: entry i runs blocks [begin, end) of a launch's linearised grid, x fastest.
+/// `arguments` holds one 8-byte slot an argument: a pointer or an integer.
+using Entry = void (*)(const uint64_t* arguments, void* shared, const int64_t* grid, int64_t begin,
+                       int64_t end);
+inline constexpr const char* kEntriesSymbol = "hone_entries";
+
+}  // namespace hone::target::worker

@@ -1,0 +1,237 @@
+// The process around a CPU candidate: maps the shared buffers, loads the candidate, closes the jail
+// behind itself, then runs batches of calls over a small thread pool until it is killed. It holds no
+// expected answer, no clock that anybody reads, and nothing worth stealing.
+//
+//   hone-runner LIBRARY          (descriptors as in protocol.h)
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "hone/base/process/process.h"
+#include "hone/target/worker/protocol.h"
+
+namespace hone::target::worker {
+namespace {
+
+void futex_wait(std::atomic<uint32_t>& word, uint32_t seen) {
+  syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+inline void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+void pin_to(int index) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || seen++ != index) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+}
+
+/// A launch that every thread of the pool works on.
+struct Job {
+  Entry entry;
+  const uint64_t* arguments;
+  const int64_t* grid;
+  int64_t blocks;
+  int64_t chunk;
+};
+
+/// Fixed team of threads, the calling one included. Between batches it sleeps on a futex; inside a
+/// batch it spins, because there a wake-up would cost more than the work between two launches.
+class Pool {
+ public:
+  Pool(int threads, int64_t shared_bytes) : size_(threads) {
+    const size_t bytes = static_cast<size_t>((shared_bytes + 4095) / 4096 * 4096) + 4096;
+    for (int i = 0; i < threads; ++i) {
+      void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      scratch_.push_back(memory == MAP_FAILED ? nullptr : memory);
+    }
+    for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
+    pin_to(0);
+  }
+
+  [[nodiscard]] bool ready() const {
+    return std::none_of(scratch_.begin(), scratch_.end(), [](void* p) { return !p; });
+  }
+  [[nodiscard]] int size() const { return size_; }
+
+  void begin_batch() {
+    if (size_ == 1) return;
+    awake_.store(1, std::memory_order_release);
+    futex_wake(awake_);
+  }
+  void end_batch() { awake_.store(0, std::memory_order_release); }
+
+  void run(const Job& job) {
+    if (size_ == 1 || job.blocks <= job.chunk) {
+      job.entry(job.arguments, scratch_[0], job.grid, 0, job.blocks);
+      return;
+    }
+    job_ = job;
+    next_.store(0, std::memory_order_relaxed);
+    pending_.store(size_ - 1, std::memory_order_relaxed);
+    epoch_.fetch_add(1, std::memory_order_release);
+    work(0);
+    while (pending_.load(std::memory_order_acquire) != 0) pause_cpu();
+  }
+
+ private:
+  void work(int index) {
+    const Job job = job_;
+    for (;;) {
+      const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
+      if (begin >= job.blocks) return;
+      job.entry(job.arguments, scratch_[static_cast<size_t>(index)], job.grid, begin,
+                std::min(begin + job.chunk, job.blocks));
+    }
+  }
+
+  void serve(int index) {
+    pin_to(index);
+    uint32_t seen = 0;
+    for (;;) {
+      while (epoch_.load(std::memory_order_acquire) == seen) {
+        if (awake_.load(std::memory_order_acquire) == 0) futex_wait(awake_, 0);
+        pause_cpu();
+      }
+      seen = epoch_.load(std::memory_order_acquire);
+      work(index);
+      pending_.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  int size_;
+  std::vector<void*> scratch_;
+  Job job_{};
+  alignas(64) std::atomic<int64_t> next_{0};
+  alignas(64) std::atomic<int> pending_{0};
+  alignas(64) std::atomic<uint32_t> epoch_{0};
+  alignas(64) std::atomic<uint32_t> awake_{0};
+};
+
+class Runner {
+ public:
+  explicit Runner(Control& control) : control_(control) {}
+
+  State load(const char* library) {
+    for (uint32_t i = 0; i < control_.regions; ++i) {
+      const RegionInfo& info = control_.region[i];
+      const int fd = kFirstRegionFd + static_cast<int>(i);
+      void* base = mmap(nullptr, static_cast<size_t>(info.bytes),
+                        info.writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                        MAP_SHARED | MAP_POPULATE, fd, 0);
+      if (base == MAP_FAILED) return State::kNoMemory;
+      close(fd);
+      regions_.push_back(static_cast<std::byte*>(base));
+    }
+    for (uint32_t i = 0; i < control_.workspaces; ++i) {
+      void* base = mmap(nullptr, static_cast<size_t>(control_.workspace[i].bytes),
+                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      if (base == MAP_FAILED) return State::kNoMemory;
+      workspaces_.push_back(static_cast<std::byte*>(base));
+    }
+    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return State::kNoLibrary;
+    entries_ = static_cast<const Entry*>(dlsym(handle, kEntriesSymbol));
+    if (!entries_) return State::kNoEntries;
+    return State::kReady;
+  }
+
+  [[noreturn]] void serve(Pool& pool) {
+    uint32_t batch = 0;
+    for (;;) {
+      while (control_.released.load(std::memory_order_acquire) == batch)
+        futex_wait(control_.released, batch);
+      batch = control_.released.load(std::memory_order_acquire);
+      // An unwritten workspace must not look like a right answer, nor carry one over.
+      for (uint32_t i = 0; i < control_.workspaces; ++i)
+        if (batch == 1)
+          std::memset(workspaces_[i], 0xFF, static_cast<size_t>(control_.workspace[i].bytes));
+      pool.begin_batch();
+      for (uint32_t call = 0; call < control_.calls; ++call) run_call(pool, call);
+      pool.end_batch();
+      control_.finished.store(batch, std::memory_order_release);
+      futex_wake(control_.finished);
+    }
+  }
+
+ private:
+  void run_call(Pool& pool, uint32_t call) {
+    for (uint32_t i = 0; i < control_.workspaces; ++i)
+      if (control_.workspace[i].zero)
+        std::memset(workspaces_[i], 0, static_cast<size_t>(control_.workspace[i].bytes));
+    for (uint32_t i = 0; i < control_.launches; ++i) {
+      const Launch& launch = control_.launch[i];
+      uint64_t slots[kMaxArguments] = {};
+      for (uint32_t a = 0; a < launch.arguments; ++a) {
+        const Argument& argument = launch.argument[a];
+        if (argument.tensor < 0) {
+          slots[a] = static_cast<uint64_t>(argument.value);
+        } else if (static_cast<uint32_t>(argument.tensor) < control_.tensors) {
+          const PlacementInfo& at = control_.placement[call][argument.tensor];
+          slots[a] = reinterpret_cast<uint64_t>(regions_[static_cast<size_t>(at.region)] + at.offset);
+        } else {
+          const size_t workspace = static_cast<uint32_t>(argument.tensor) - control_.tensors;
+          slots[a] = reinterpret_cast<uint64_t>(workspaces_[workspace]);
+        }
+      }
+      const int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+      // Eight chunks a thread: even enough at the end, long enough runs for the prefetcher.
+      const int64_t chunk = std::max<int64_t>(1, blocks / (8 * pool.size()));
+      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk});
+    }
+  }
+
+  Control& control_;
+  std::vector<std::byte*> regions_, workspaces_;
+  const Entry* entries_ = nullptr;
+};
+
+int run(int argc, char** argv) {
+  if (argc != 2) return 2;
+  void* memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, kControlFd, 0);
+  if (memory == MAP_FAILED) return 3;
+  auto& control = *static_cast<Control*>(memory);
+  close(kControlFd);
+  int64_t shared = 0;
+  for (uint32_t i = 0; i < control.launches; ++i)
+    shared = std::max(shared, control.launch[i].shared_bytes);
+  Runner runner(control);
+  State state = runner.load(argv[1]);
+  Pool pool(static_cast<int>(control.threads), shared);
+  if (state == State::kReady && !pool.ready()) state = State::kNoMemory;
+  if (state == State::kReady && !base::lock_down()) state = State::kNoLock;
+  control.state.store(state, std::memory_order_release);
+  control.finished.store(UINT32_MAX, std::memory_order_release);
+  futex_wake(control.finished);
+  if (state != State::kReady) return 4;
+  runner.serve(pool);
+}
+
+}  // namespace
+}  // namespace hone::target::worker
+
+int main(int argc, char** argv) { return hone::target::worker::run(argc, argv); }
