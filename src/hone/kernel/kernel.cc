@@ -89,14 +89,16 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
                positive(extent, values, "an extent of workspace " + workspace.name));
       shape.push_back(value);
     }
-    plan.workspaces.emplace_back(workspace.type.dtype, std::move(shape));
+    plan.workspaces.push_back({workspace.type.dtype, std::move(shape), workspace.zero});
   }
-  for (const Launch& launch : kernel.header.launches) {
+  for (size_t number = 0; number < kernel.header.launches.size(); ++number) {
+    const Launch& launch = kernel.header.launches[number];
     if (launch.when) {
       HONE_TRY(const int64_t wanted, launch.when->eval(values));
       if (wanted == 0) continue;
     }
     BoundLaunch bound;
+    bound.launch = static_cast<int>(number);
     bound.function = launch.function;
     for (const IntExpr& extent : launch.grid) {
       HONE_TRY(const int64_t value, positive(extent, values, "a grid extent of " + launch.function));

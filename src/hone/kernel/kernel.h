@@ -96,7 +96,13 @@ struct BoundArgument {
   int tensor = -1;     ///< index into: inputs, then outputs, then workspaces
   int64_t value = 0;
 };
+struct BoundWorkspace {
+  task::DType dtype;
+  task::Shape shape;
+  bool zero = false;
+};
 struct BoundLaunch {
+  int launch = 0;      ///< index among the header's launches
   std::string function;
   std::vector<int64_t> grid, block;
   int64_t shared = 0;
@@ -104,7 +110,7 @@ struct BoundLaunch {
 };
 struct BoundPlan {
   std::vector<BoundLaunch> launches;        ///< those whose `when` held
-  std::vector<std::pair<task::DType, task::Shape>> workspaces;
+  std::vector<BoundWorkspace> workspaces;
 };
 
 /// Fails (kInput) where a tensor is unknown, an extent is not positive or a requirement does not

@@ -1,0 +1,262 @@
+#include "hone/target/device/cpu_session.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "hone/base/clock.h"
+#include "hone/base/embedded.h"
+#include "hone/base/hash.h"
+#include "hone/base/process/process.h"
+#include "hone/target/cpu.h"
+#include "hone/target/worker/protocol.h"
+
+namespace hone::target {
+namespace {
+
+namespace fs = std::filesystem;
+using worker::Control;
+
+/// The runner program, written from this program's own data into the cache under its hash.
+Result<fs::path> runner_program() {
+  static const Result<fs::path> path = []() -> Result<fs::path> {
+    const auto image = base::find_embedded("bin/hone-runner");
+    HONE_CHECK(image.has_value(), "the runner is built in");
+    const fs::path folder = base::cache_directory() / "bin";
+    HONE_TRY_VOID(base::make_directories(folder));
+    const fs::path file = folder / ("hone-runner-" + base::short_hash(base::content_hash(*image)));
+    if (!fs::exists(file)) {
+      HONE_TRY_VOID(base::write_file_atomic(file, *image));
+    }
+    std::error_code error;
+    fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                              fs::perms::others_read | fs::perms::others_exec, error);
+    return file;
+  }();
+  return path;
+}
+
+/// The shared control block and its descriptor.
+class ControlBlock {
+ public:
+  static Result<ControlBlock> create() {
+    ControlBlock block;
+    block.fd_ = base::Fd(memfd_create("hone-control", MFD_CLOEXEC));
+    if (!block.fd_ || ftruncate(block.fd_.get(), sizeof(Control)) != 0)
+      return fail(ErrorCode::kExhausted, fmt::format("cannot allocate shared memory: {}", std::strerror(errno)));
+    void* memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, block.fd_.get(), 0);
+    if (memory == MAP_FAILED)
+      return fail(ErrorCode::kExhausted, fmt::format("cannot map shared memory: {}", std::strerror(errno)));
+    block.control_ = new (memory) Control;
+    return block;
+  }
+  ControlBlock(ControlBlock&& other) noexcept
+      : fd_(std::move(other.fd_)), control_(std::exchange(other.control_, nullptr)) {}
+  ControlBlock& operator=(ControlBlock&&) = delete;
+  ~ControlBlock() {
+    if (control_) munmap(control_, sizeof(Control));
+  }
+  [[nodiscard]] Control& operator*() const { return *control_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  ControlBlock() = default;
+  base::Fd fd_;
+  Control* control_ = nullptr;
+};
+
+/// Nanoseconds that the process's threads waited for a CPU while runnable (schedstat, second field).
+int64_t run_delay_ns(int pid) {
+  int64_t total = 0;
+  std::error_code error;
+  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    std::ifstream file(thread.path() / "schedstat");
+    int64_t ran = 0, waited = 0;
+    if (file >> ran >> waited) total += waited;
+  }
+  return total;
+}
+
+/// Time the hypervisor took from us, all CPUs together (ticks of 10 ms, so only gross theft shows).
+int64_t stolen_ns() {
+  std::ifstream file("/proc/stat");
+  std::string cpu;
+  int64_t field[8] = {};
+  file >> cpu;
+  for (int64_t& value : field) file >> value;
+  return field[7] * (1'000'000'000 / std::max<long>(1, sysconf(_SC_CLK_TCK)));
+}
+
+class CpuSession final : public Session {
+ public:
+  CpuSession(ControlBlock control, base::Child child)
+      : control_(std::move(control)), child_(std::move(child)) {}
+
+  /// Waits for the first word from the runner, frozen afterwards.
+  BatchOutcome wait_ready(std::chrono::nanoseconds deadline) {
+    BatchOutcome outcome = wait_finished(0, deadline);
+    if (outcome.how == BatchOutcome::How::kDone && !child_.freeze()) outcome = died();
+    return outcome;
+  }
+  [[nodiscard]] worker::State state() const { return (*control_).state.load(); }
+
+  BatchOutcome run(std::span<const Call> calls, std::chrono::nanoseconds deadline) override {
+    Control& control = *control_;
+    HONE_CHECK(calls.size() <= worker::kMaxCalls);
+    control.calls = static_cast<uint32_t>(calls.size());
+    for (size_t c = 0; c < calls.size(); ++c) {
+      HONE_CHECK(calls[c].tensors.size() == control.tensors);
+      for (size_t t = 0; t < calls[c].tensors.size(); ++t)
+        control.placement[c][t] = {calls[c].tensors[t].offset, calls[c].tensors[t].region, 0};
+    }
+    const int64_t waited = run_delay_ns(child_.pid());
+    const int64_t stolen = stolen_ns();
+    child_.thaw();
+    const uint32_t before = control.finished.load(std::memory_order_acquire);
+    const int64_t start = base::system_clock().now_ns();
+    control.released.store(++batch_, std::memory_order_release);
+    syscall(SYS_futex, &control.released, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+    BatchOutcome outcome = wait_finished(before, deadline);
+    if (outcome.how != BatchOutcome::How::kDone) return outcome;
+    // Whatever claims to be done is stopped before the clock is read: work that goes on behind a
+    // false claim is work not done.
+    if (!child_.freeze()) return died();
+    outcome.wall_ns = base::system_clock().now_ns() - start;
+    outcome.contended_ns =
+        std::max<int64_t>(0, run_delay_ns(child_.pid()) - waited) + (stolen_ns() - stolen);
+    return outcome;
+  }
+
+  int64_t empty_batch_ns() override {
+    std::vector<int64_t> times;
+    for (int i = 0; i < 15; ++i) {
+      const BatchOutcome outcome = run({}, std::chrono::seconds(5));
+      if (outcome.how != BatchOutcome::How::kDone) return 0;
+      times.push_back(outcome.wall_ns);
+    }
+    std::nth_element(times.begin(), times.begin() + 7, times.end());
+    return times[7];
+  }
+
+ private:
+  BatchOutcome died() {
+    const base::Exit exit = child_.wait(std::chrono::seconds(5));
+    return {BatchOutcome::How::kDied, 0, 0, exit.describe()};
+  }
+
+  /// Until `finished` differs from `before`, the process ends or the deadline passes.
+  BatchOutcome wait_finished(uint32_t before, std::chrono::nanoseconds deadline) {
+    Control& control = *control_;
+    const int64_t end = base::system_clock().now_ns() + deadline.count();
+    for (;;) {
+      if (control.finished.load(std::memory_order_acquire) != before) return {};
+      const timespec slice{0, 20'000'000};
+      syscall(SYS_futex, &control.finished, FUTEX_WAIT, before, &slice, nullptr, 0);
+      if (control.finished.load(std::memory_order_acquire) != before) return {};
+      pollfd ended{child_.pidfd(), POLLIN, 0};
+      if (poll(&ended, 1, 0) > 0) return died();
+      if (base::system_clock().now_ns() > end) {
+        child_.kill();
+        return {BatchOutcome::How::kDeadline, 0, 0,
+                fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9)};
+      }
+    }
+  }
+
+  ControlBlock control_;
+  base::Child child_;
+  uint32_t batch_ = 0;
+};
+
+Status fill(Control& control, const kernel::BoundPlan& plan, int tensors,
+            std::span<const Region* const> regions, int threads) {
+  const auto limit = [](size_t have, int most, const char* what) -> Status {
+    if (have > static_cast<size_t>(most))
+      return fail(ErrorCode::kInput, fmt::format("a plan may have at most {} {}, this one has {}", most, what, have));
+    return {};
+  };
+  HONE_TRY_VOID(limit(regions.size(), worker::kMaxRegions, "buffers"));
+  HONE_TRY_VOID(limit(plan.launches.size(), worker::kMaxLaunches, "launches"));
+  HONE_TRY_VOID(limit(plan.workspaces.size(), worker::kMaxWorkspaces, "workspaces"));
+  HONE_TRY_VOID(limit(static_cast<size_t>(tensors), worker::kMaxTensors, "inputs and outputs"));
+  control.threads = static_cast<uint32_t>(threads);
+  control.regions = static_cast<uint32_t>(regions.size());
+  control.launches = static_cast<uint32_t>(plan.launches.size());
+  control.workspaces = static_cast<uint32_t>(plan.workspaces.size());
+  control.tensors = static_cast<uint32_t>(tensors);
+  for (size_t i = 0; i < regions.size(); ++i)
+    control.region[i] = {regions[i]->size(), regions[i]->access() == Region::Access::kOutput, 0};
+  for (size_t i = 0; i < plan.workspaces.size(); ++i) {
+    const kernel::BoundWorkspace& space = plan.workspaces[i];
+    control.workspace[i] = {task::element_count(space.shape) * task::size_of(space.dtype), space.zero, 0};
+  }
+  for (size_t i = 0; i < plan.launches.size(); ++i) {
+    const kernel::BoundLaunch& from = plan.launches[i];
+    worker::Launch& to = control.launch[i];
+    HONE_TRY_VOID(limit(from.args.size(), worker::kMaxArguments, "arguments a launch"));
+    for (size_t d = 0; d < 3; ++d) to.grid[d] = d < from.grid.size() ? from.grid[d] : 1;
+    to.entry = static_cast<uint32_t>(from.launch);
+    to.shared_bytes = from.shared;
+    to.arguments = static_cast<uint32_t>(from.args.size());
+    for (size_t a = 0; a < from.args.size(); ++a)
+      to.argument[a] = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
+  }
+  return {};
+}
+
+std::string describe(worker::State state) {
+  switch (state) {
+    case worker::State::kNoLibrary: return "the build does not load as a shared object";
+    case worker::State::kNoEntries: return "the build has no table of entries";
+    case worker::State::kNoMemory: return "its workspaces or shared bytes could not be allocated";
+    case worker::State::kNoLock: return "the runner could not close its jail";
+    default: return "the runner did not start";
+  }
+}
+
+}  // namespace
+
+Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
+    const Build& build, const kernel::BoundPlan& plan, int tensors,
+    std::span<const Region* const> regions, const CpuSessionOptions& options) {
+  using Outcome = std::variant<std::unique_ptr<Session>, LoadFailure>;
+  HONE_TRY(ControlBlock block, ControlBlock::create());
+  Control& control = *block;
+  const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
+  HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
+  HONE_TRY(const fs::path program, runner_program());
+  base::SpawnOptions spawn;
+  spawn.argv = {program.string(), build.artifact.string()};
+  spawn.environment = {{"LANG", "C"}};
+  if (build.sanitized)
+    spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99:handle_segv=1";
+  spawn.directory = "/";
+  base::Jail jail;
+  jail.readable = {program, build.artifact};
+  jail.processes = threads + 4;
+  jail.file_bytes = 0;
+  jail.calls = base::Jail::Calls::kRunner;
+  spawn.jail = jail;
+  spawn.output_limit = 1 << 16;
+  spawn.descriptors[worker::kControlFd] = block.fd();
+  for (size_t i = 0; i < regions.size(); ++i)
+    spawn.descriptors[worker::kFirstRegionFd + static_cast<int>(i)] = regions[i]->fd();
+  HONE_TRY(base::Child child, base::Child::spawn(spawn));
+  auto session = std::make_unique<CpuSession>(std::move(block), std::move(child));
+  const BatchOutcome ready = session->wait_ready(options.start_deadline);
+  if (ready.how != BatchOutcome::How::kDone)
+    return Outcome(LoadFailure{"while loading: " + ready.why});
+  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{describe(session->state())});
+  return Outcome(std::unique_ptr<Session>(std::move(session)));
+}
+
+}  // namespace hone::target

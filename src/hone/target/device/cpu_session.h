@@ -1,0 +1,28 @@
+// A CPU kernel loaded in a jailed runner process. See session.h for the contract.
+#pragma once
+#include <memory>
+#include <span>
+
+#include "hone/kernel/kernel.h"
+#include "hone/target/device/session.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+
+struct CpuSessionOptions {
+  int threads = 0;                      ///< 0: all that we may run on
+  std::chrono::seconds start_deadline{20};
+};
+
+/// Why a session did not start: the candidate's doing (a verdict), not an Error.
+struct LoadFailure {
+  std::string reason;
+};
+
+/// Starts a runner for `build` with `plan`, mapping `regions` (inputs read-only). `tensors` is the number
+/// of task inputs and outputs together; Call::tensors must hold as many. Regions must outlive the session.
+[[nodiscard]] Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
+    const Build& build, const kernel::BoundPlan& plan, int tensors,
+    std::span<const Region* const> regions, const CpuSessionOptions& options);
+
+}  // namespace hone::target

@@ -1,0 +1,88 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "hone/target/device/session.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace hone::target {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+/// MemAvailable of /proc/meminfo, bytes; -1 when it cannot be read.
+int64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    int64_t kib = 0;
+    if (key == "MemAvailable:" && file >> kib) return kib << 10;
+    file.ignore(256, '\n');
+  }
+  return -1;
+}
+
+}  // namespace
+
+Result<Region> Region::create(int64_t bytes, Access access) {
+  HONE_CHECK(bytes > 0);
+  const int64_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  if (const int64_t available = available_memory(); available >= 0 && size > available / 10 * 9)
+    return fail(ErrorCode::kExhausted,
+                fmt::format("the buffers need {} MiB, but only {} MiB of memory are available",
+                            size >> 20, available >> 20),
+                "use a smaller workload");
+  Region region;
+  region.size_ = size;
+  region.access_ = access;
+  region.fd_ = base::Fd(memfd_create("hone-tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!region.fd_ || ftruncate(region.fd_.get(), size) != 0)
+    return fail(ErrorCode::kExhausted, fmt::format("cannot allocate {} MiB of shared memory: {}",
+                                                   size >> 20, std::strerror(errno)));
+  void* memory = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      region.fd_.get(), 0);
+  if (memory == MAP_FAILED)
+    return fail(ErrorCode::kExhausted, fmt::format("cannot map {} MiB: {}", size >> 20, std::strerror(errno)));
+  region.data_ = static_cast<std::byte*>(memory);
+  if (madvise(memory, static_cast<size_t>(size), MADV_POPULATE_WRITE) != 0)
+    std::memset(memory, 0, static_cast<size_t>(size));
+  // Huge pages take TLB misses out of the measurement. Best effort: an older kernel says EINVAL.
+  (void)madvise(memory, static_cast<size_t>(size), MADV_COLLAPSE);
+  // Our mapping stays writable, every later one is read-only: a candidate cannot undo that.
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | (access == Access::kInput ? F_SEAL_FUTURE_WRITE : 0);
+  if (fcntl(region.fd_.get(), F_ADD_SEALS, seals) != 0)
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot seal shared memory: {}", std::strerror(errno)),
+                "hone needs Linux 5.1 or later");
+  return region;
+}
+
+Region::Region(Region&& other) noexcept { *this = std::move(other); }
+
+Region& Region::operator=(Region&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(access_, other.access_);
+  return *this;
+}
+
+Region::~Region() {
+  if (data_) munmap(data_, static_cast<size_t>(size_));
+}
+
+}  // namespace hone::target

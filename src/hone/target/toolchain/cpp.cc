@@ -1,0 +1,266 @@
+// C++ for CPUs: one translation unit a kernel, made of the tunables as macros, the kernel's source and
+// generated entries that walk a range of the grid; g++ or clang++ in the jail; the result checked
+// before anybody loads it and kept in the cache under a hash of all that went into it.
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/embedded.h"
+#include "hone/base/hash.h"
+#include "hone/base/process/process.h"
+#include "hone/target/cpu.h"
+#include "hone/target/toolchain/elf_check.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string_view cpp_type(task::DType type) {
+  switch (type) {
+    case task::DType::kF64: return "double";
+    case task::DType::kF32: return "float";
+    case task::DType::kBF16: return "hone::bf16";
+    case task::DType::kF16: return "hone::f16";
+    case task::DType::kI64: return "int64_t";
+    case task::DType::kI32: return "int32_t";
+    case task::DType::kI16: return "int16_t";
+    case task::DType::kI8: return "int8_t";
+    case task::DType::kBool: return "bool";
+  }
+  return "void";
+}
+
+/// "const float*" for an input, "float*" for an output or workspace; empty when there is no such tensor.
+std::string pointer_type(const kernel::Kernel& kernel, const task::Task& task, const std::string& name) {
+  for (const auto& input : task.inputs)
+    if (input.name == name) return fmt::format("const {}*", cpp_type(input.type.dtype));
+  for (const auto& [output, type] : task.outputs)
+    if (output == name) return fmt::format("{}*", cpp_type(type.dtype));
+  for (const auto& workspace : kernel.header.workspaces)
+    if (workspace.name == name) return fmt::format("{}*", cpp_type(workspace.type.dtype));
+  return {};
+}
+
+/// The function that runs blocks [begin, end) of one launch.
+Result<std::string> entry_for(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
+  const kernel::Launch& launch = kernel.header.launches[number];
+  std::vector<std::string> args;
+  for (size_t i = 0; i < launch.args.size(); ++i) {
+    const kernel::Argument& argument = launch.args[i];
+    switch (argument.kind) {
+      case kernel::Argument::Kind::kTensor: {
+        const std::string type = pointer_type(kernel, task, argument.tensor);
+        if (type.empty())
+          return fail(ErrorCode::kInput, fmt::format("{} takes \"{}\", which is no input, output or workspace",
+                                                     launch.function, argument.tensor));
+        args.push_back(fmt::format("({})a[{}]", type, i));
+        break;
+      }
+      case kernel::Argument::Kind::kI32: args.push_back(fmt::format("(int32_t)a[{}]", i)); break;
+      case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(int64_t)a[{}]", i)); break;
+      case kernel::Argument::Kind::kShared: args.push_back("shared"); break;
+    }
+  }
+  static constexpr std::string_view kIndex[] = {"i % grid[0]", "i / grid[0] % grid[1]",
+                                                "i / (grid[0] * grid[1])"};
+  if (launch.grid.size() == 1) {
+    args.push_back("i");
+  } else {
+    for (size_t d = 0; d < launch.grid.size(); ++d) args.emplace_back(kIndex[d]);
+  }
+  return fmt::format(
+      "extern \"C\" void hone_entry_{0}([[maybe_unused]] const uint64_t* a, [[maybe_unused]] void* shared,\n"
+      "                             [[maybe_unused]] const int64_t* grid, int64_t begin, int64_t end) {{\n"
+      "  for (int64_t i = begin; i < end; ++i) {1}({2});\n}}\n",
+      number, launch.function, fmt::join(args, ", "));
+}
+
+/// The whole translation unit.
+Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::Task& task,
+                                     const task::Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
+  for (const std::string& symbol : kernel.header.specialise) {
+    const auto it = bindings.find(symbol);
+    if (it == bindings.end())
+      return fail(ErrorCode::kInput, fmt::format("the header specialises {}, which is no shape symbol", symbol));
+    text += fmt::format("#define {} INT64_C({})\n", symbol, it->second);
+  }
+  text += "#include \"hone/cpu.h\"\n#line 1 \"kernel.cc\"\n" + kernel.source + "\n#line 1 \"entries.cc\"\n";
+  std::string table;
+  for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
+    HONE_TRY(const std::string entry, entry_for(kernel, task, i));
+    text += entry;
+    table += fmt::format("{}hone_entry_{}", i ? ", " : "", i);
+  }
+  text += fmt::format(
+      "using hone_entry = void (*)(const uint64_t*, void*, const int64_t*, int64_t, int64_t);\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) const hone_entry hone_entries[] = {{{}}};\n",
+      table);
+  return text;
+}
+
+/// The first line that says "error", or the last line there is.
+std::string first_error(const std::string& log) {
+  size_t at = log.find(" error: ");
+  if (at == std::string::npos) at = log.find("error: ");
+  if (at == std::string::npos) at = log.find_last_not_of('\n');
+  if (at == std::string::npos) return "the compiler failed without a word";
+  const size_t start = log.rfind('\n', at);
+  const size_t end = log.find('\n', at);
+  return log.substr(start == std::string::npos ? 0 : start + 1,
+                    (end == std::string::npos ? log.size() : end) - (start == std::string::npos ? 0 : start + 1));
+}
+
+class CppToolchain final : public Toolchain {
+ public:
+  CppToolchain(std::string compiler, std::string name, fs::path headers)
+      : compiler_(std::move(compiler)), name_(std::move(name)), headers_(std::move(headers)) {}
+
+  std::string name() const override { return name_; }
+
+  Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task,
+                             const task::Bindings& bindings, const BuildOptions& options) override {
+    HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
+    std::vector<std::string> argv = {compiler_, "-std=c++20", options.optimisation, "-march=native",
+                                     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
+                                     "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
+                                     "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
+                                     "-I" + headers_.string()};
+    if (options.sanitize)
+      argv.insert(argv.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1"});
+    base::Hasher hasher;
+    hasher.add("cpp-build-1").add(name_).add(cpu_info().model).add(cpu_info().isa).add(unit);
+    for (const std::string& argument : argv) hasher.add(argument);
+    hasher.add(headers_.string());
+    const std::string hash = hasher.finish();
+    const fs::path folder = base::cache_directory() / "builds" / hash.substr(0, 2);
+    const fs::path artifact = folder / (hash + ".so");
+    const fs::path record = folder / (hash + ".json");
+    if (auto kept = from_cache(hash, artifact, record)) return BuildOutcome(std::move(*kept));
+
+    HONE_TRY_VOID(base::make_directories(folder));
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("build"));
+    const fs::path source = scratch.path() / "unit.cc";
+    const fs::path object = scratch.path() / "kernel.so";
+    HONE_TRY_VOID(base::write_file_atomic(source, unit));
+    argv.insert(argv.end(), {"-o", object.string(), source.string(), "-lm"});
+    base::SpawnOptions spawn;
+    spawn.argv = argv;
+    const char* path = std::getenv("PATH");
+    spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"},
+                         {"TMPDIR", scratch.path().string()}};
+    spawn.directory = scratch.path();
+    spawn.output_limit = 1 << 16;
+    base::Jail jail;
+    jail.readable = {headers_};
+    jail.writable = {scratch.path()};
+    jail.memory_bytes = int64_t{4} << 30;
+    jail.cpu_seconds = static_cast<int>(options.deadline.count()) + 5;
+    spawn.jail = jail;
+    HONE_TRY(const base::Exit exit, base::run(spawn, options.deadline));
+    if (exit.how == base::Exit::How::kDeadline)
+      return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), exit.err});
+    if (!exit.ok()) {
+      if (exit.err.find("No space left on device") != std::string::npos)
+        return fail(ErrorCode::kExhausted, "the compiler found no space on the disk", "free some space");
+      return BuildOutcome(BuildFailure{first_error(exit.err), exit.err});
+    }
+    HONE_TRY(const ElfFacts facts, read_elf(object));
+    if (std::string why = refuse(facts, options.sanitize); !why.empty())
+      return BuildOutcome(BuildFailure{std::move(why), exit.err});
+    Build build;
+    build.hash = hash;
+    build.artifact = artifact;
+    build.toolchain = name_;
+    argv.resize(argv.size() - 4);
+    build.command = fmt::format("{} -o kernel.so unit.cc -lm", fmt::join(argv, " "));
+    build.facts = {{"text_bytes", static_cast<double>(facts.text_bytes)},
+                   {"data_bytes", static_cast<double>(facts.data_bytes)}};
+    build.log = exit.err;
+    build.wall_ns = exit.wall_ns;
+    build.sanitized = options.sanitize;
+    HONE_TRY(const std::string image, base::read_file(object));
+    HONE_TRY_VOID(base::write_file_atomic(artifact, image));
+    const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
+                       {"sanitized", build.sanitized}, {"artifact", base::content_hash(image)}};
+    HONE_TRY_VOID(base::write_file_atomic(record, kept.dump()));
+    return BuildOutcome(std::move(build));
+  }
+
+ private:
+  /// A cached build, if both files are whole and belong together.
+  std::optional<Build> from_cache(const std::string& hash, const fs::path& artifact, const fs::path& record) const {
+    const auto text = base::read_file(record);
+    const auto image = text ? base::read_file(artifact) : Result<std::string>(tl::unexpected(text.error()));
+    if (!image) return std::nullopt;
+    const json kept = json::parse(*text, nullptr, false);
+    if (kept.is_discarded() || kept.value("artifact", "") != base::content_hash(*image)) return std::nullopt;
+    Build build;
+    build.hash = hash;
+    build.artifact = artifact;
+    build.toolchain = name_;
+    build.command = kept.value("command", "");
+    build.facts = kept.value("facts", std::map<std::string, double>{});
+    build.log = kept.value("log", "");
+    build.sanitized = kept.value("sanitized", false);
+    return build;
+  }
+
+  std::string compiler_, name_;
+  fs::path headers_;
+};
+
+/// "g++ 12.2.0" from `g++ --version`, or nothing when it does not run.
+std::optional<std::string> version_of(const std::string& compiler) {
+  base::SpawnOptions spawn;
+  spawn.argv = {compiler, "-dumpfullversion", "-dumpversion"};
+  const char* path = std::getenv("PATH");
+  spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"}};
+  const auto exit = base::run(spawn, std::chrono::seconds(10));
+  if (!exit || !exit->ok()) return std::nullopt;
+  return fs::path(compiler).filename().string() + " " + exit->out.substr(0, exit->out.find('\n'));
+}
+
+}  // namespace
+
+Result<fs::path> device_headers() {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  const auto names = base::list_embedded("include/");
+  HONE_CHECK(!names.empty(), "device headers are built in");
+  base::Hasher hasher;
+  for (const auto name : names) hasher.add(name).add(*base::find_embedded(name));
+  const fs::path folder = base::cache_directory() / "include" / base::short_hash(hasher.finish());
+  if (fs::exists(folder / "complete")) return folder;
+  for (const auto name : names) {
+    const fs::path file = folder / name.substr(std::string_view("include/").size());
+    HONE_TRY_VOID(base::make_directories(file.parent_path()));
+    HONE_TRY_VOID(base::write_file_atomic(file, *base::find_embedded(name)));
+  }
+  HONE_TRY_VOID(base::write_file_atomic(folder / "complete", ""));
+  return folder;
+}
+
+Result<std::unique_ptr<Toolchain>> cpp_toolchain() {
+  std::vector<std::string> tried;
+  if (const char* chosen = std::getenv("HONE_CXX"); chosen && *chosen) {
+    tried = {chosen};
+  } else {
+    tried = {"g++", "clang++"};
+  }
+  HONE_TRY(const fs::path headers, device_headers());
+  for (const std::string& compiler : tried)
+    if (const auto version = version_of(compiler))
+      return std::unique_ptr<Toolchain>(std::make_unique<CppToolchain>(compiler, *version, headers));
+  return fail(ErrorCode::kUnavailable, fmt::format("no C++ compiler: tried {}", fmt::join(tried, ", ")),
+              "install one (apt-get install g++) or set HONE_CXX to its path");
+}
+
+}  // namespace hone::target

@@ -1,0 +1,104 @@
+#include "hone/target/toolchain/elf_check.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+
+namespace hone::target {
+namespace {
+
+/// What a kernel may ask for: memory moves and mathematics. Everything else has no business there.
+const std::set<std::string_view>& allowed() {
+  static const std::set<std::string_view> names = [] {
+    std::set<std::string_view> all{"memcpy", "memmove", "memset", "memcmp", "abort",
+                                   "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
+                                   "_ITM_registerTMCloneTable", "__stack_chk_fail"};
+    for (const char* name :
+         {"exp",   "exp2",  "expm1", "log",   "log2",  "log10", "log1p", "sqrt",  "cbrt", "sin",  "cos",
+          "tan",   "asin",  "acos",  "atan",  "sinh",  "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf",
+          "erfc",  "tgamma", "lgamma", "floor", "ceil", "trunc", "round", "rint",  "nearbyint", "fabs",
+          "pow",   "atan2", "fmod",  "remainder", "hypot", "fmax", "fmin", "fma",  "copysign", "ldexp",
+          "frexp", "scalbn", "logb", "ilogb", "lrint", "llrint", "lround", "llround", "sincos"}) {
+      all.insert(name);
+      static std::vector<std::string> kept = [] {
+        std::vector<std::string> v;
+        v.reserve(128);
+        return v;
+      }();
+      kept.push_back(std::string(name) + "f");
+      all.insert(kept.back());
+    }
+    return all;
+  }();
+  return names;
+}
+
+template <class T>
+bool read_at(std::string_view image, uint64_t offset, T& out) {
+  if (offset > image.size() || image.size() - offset < sizeof(T)) return false;
+  std::memcpy(&out, image.data() + offset, sizeof(T));
+  return true;
+}
+
+std::string_view text_at(std::string_view image, const Elf64_Shdr& strings, uint64_t offset) {
+  if (offset >= strings.sh_size || strings.sh_offset + strings.sh_size > image.size()) return {};
+  const char* begin = image.data() + strings.sh_offset + offset;
+  return {begin, strnlen(begin, strings.sh_size - offset)};
+}
+
+}  // namespace
+
+Result<ElfFacts> read_elf(const std::filesystem::path& file) {
+  HONE_TRY(const std::string content, base::read_file(file));
+  const std::string_view image = content;
+  const auto broken = [&] {
+    return fail(ErrorCode::kInternal, file.string() + " is no shared object of this machine");
+  };
+  Elf64_Ehdr header;
+  if (!read_at(image, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
+    return broken();
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  for (size_t i = 0; i < sections.size(); ++i)
+    if (!read_at(image, header.e_shoff + i * sizeof(Elf64_Shdr), sections[i])) return broken();
+  if (header.e_shstrndx >= sections.size()) return broken();
+  ElfFacts facts;
+  for (const Elf64_Shdr& section : sections) {
+    const std::string_view name = text_at(image, sections[header.e_shstrndx], section.sh_name);
+    const auto size = static_cast<int64_t>(section.sh_size);
+    if (section.sh_flags & SHF_EXECINSTR) facts.text_bytes += size;
+    if (name == ".data" || name == ".bss" || name == ".tdata" || name == ".tbss") facts.data_bytes += size;
+    // One entry is the compiler's frame_dummy.
+    if (name == ".init_array") facts.constructors += static_cast<int>(size / 8) - 1;
+    if (name == ".preinit_array" || name == ".ctors") facts.constructors += static_cast<int>(size / 8);
+    if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      if (!read_at(image, section.sh_offset + at, symbol)) return broken();
+      const std::string_view text = text_at(image, sections[section.sh_link], symbol.st_name);
+      if (symbol.st_shndx == SHN_UNDEF && !text.empty()) facts.undefined.emplace_back(text);
+    }
+  }
+  return facts;
+}
+
+std::string refuse(const ElfFacts& facts, bool sanitized) {
+  if (sanitized) return {};
+  for (const std::string& name : facts.undefined)
+    if (!allowed().contains(std::string_view(name).substr(0, name.find('@'))))
+      return fmt::format("it calls {}, which a kernel may not: only memory moves and mathematics are linked", name);
+  if (facts.constructors > 0) return "it has code that runs at load time (a global constructor)";
+  if (facts.data_bytes > (1 << 20))
+    return fmt::format("it has {} KiB of writable globals; a kernel keeps its state in workspaces",
+                       facts.data_bytes >> 10);
+  return {};
+}
+
+}  // namespace hone::target

@@ -1,0 +1,24 @@
+// Reads a shared object that a candidate was built into, without loading it: what it asks of others
+// and what would run before anybody called it. Pure; a file that is no ELF object is an Error.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+
+namespace hone::target {
+
+struct ElfFacts {
+  std::vector<std::string> undefined;   ///< symbols it expects others to define
+  int64_t text_bytes = 0;               ///< executable sections
+  int64_t data_bytes = 0;               ///< writable: .data and .bss, linker bookkeeping apart
+  int constructors = 0;                 ///< functions run at load time, compiler's own apart
+};
+[[nodiscard]] Result<ElfFacts> read_elf(const std::filesystem::path& file);
+
+/// Empty when the object may be loaded; else why not ("calls open(), which kernels may not").
+[[nodiscard]] std::string refuse(const ElfFacts& facts, bool sanitized);
+
+}  // namespace hone::target
