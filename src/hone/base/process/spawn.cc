@@ -35,7 +35,8 @@ Result<fs::path> find_program(const std::string& name) {
     const size_t end = std::min(rest.find(':'), rest.size());
     const fs::path candidate = fs::path(rest.substr(0, end)) / name;
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (candidate.is_absolute() && fs::is_regular_file(candidate) &&
+    std::error_code unreadable;
+    if (candidate.is_absolute() && fs::is_regular_file(candidate, unreadable) &&
         ::access(candidate.c_str(), X_OK) == 0)
       return candidate;
   }
