@@ -63,7 +63,10 @@ struct Exit {
   int status = 0;                                ///< exit status or signal number
   std::string out, err;                          ///< captured, cut at output_limit
   bool truncated = false;
-  int64_t wall_ns = 0, cpu_ns = 0, max_rss_bytes = 0;
+  int64_t wall_ns = 0, cpu_ns = 0;               ///< cpu_ns includes children it waited for
+  /// An upper bound: Linux counts the memory of the spawning process until the program is loaded.
+  int64_t max_rss_bytes = 0;
+  int64_t deadline_ns = 0;                       ///< what was given, when it passed
   [[nodiscard]] bool ok() const { return how == How::kExited && status == 0; }
   /// "exited with status 3", "killed by SIGSEGV (invalid memory access)", "stopped at its deadline of 30 s"
   [[nodiscard]] std::string describe() const;
@@ -80,13 +83,15 @@ class Child {
 
   [[nodiscard]] int pid() const;        ///< of the jailed program itself, in our own pid namespace
   [[nodiscard]] int pidfd() const;      ///< readable when it has ended
-  /// Pumps output until it ends or the deadline passes; past it the whole group is killed.
+  /// Pumps output until it ends or the deadline (from this call on) passes; past it the whole group
+  /// is killed. Nothing pumps in between: a program nobody waits for blocks after 64 KiB of output.
   [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);
   void kill();
-  /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; then lets them go.
-  /// False when it has ended.
+  /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; false when it
+  /// has ended.
   [[nodiscard]] bool freeze();
-  void thaw();
+  /// Lets them go; false when it has ended or something else let it go while it was frozen.
+  bool thaw();
 
  private:
   struct State;

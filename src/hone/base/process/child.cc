@@ -1,0 +1,154 @@
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <limits>
+
+#include "hone/base/clock.h"
+#include "hone/base/process/child_state.h"
+
+namespace hone::base {
+namespace {
+
+/// waitid for one child, with its use of resources; false when there is nothing to report.
+bool wait_for(int pid, siginfo_t& info, int options, rusage* usage = nullptr) {
+  info.si_pid = 0;
+  long result;
+  do {
+    result = ::syscall(SYS_waitid, P_PID, pid, &info, options | __WALL, usage);
+  } while (result < 0 && errno == EINTR);
+  return result == 0 && info.si_pid != 0;
+}
+
+int64_t nanoseconds(const timeval& time) {
+  return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1'000LL;
+}
+
+}  // namespace
+
+void Capture::read(size_t limit) {
+  char chunk[16384];
+  for (int i = 0; i < 64 && pipe; ++i) {
+    const ssize_t n = ::read(pipe.get(), chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) {
+      pipe = Fd();
+      return;
+    }
+    const size_t kept = std::min(static_cast<size_t>(n), limit - text.size());
+    text.append(chunk, kept);
+    truncated |= kept < static_cast<size_t>(n);
+  }
+}
+
+void Child::State::kill() const {
+  if (init_pid > 0) ::kill(init_pid, SIGKILL);
+  ::kill(-pid, SIGKILL);
+  ::kill(pid, SIGKILL);
+}
+
+void Child::State::read_output() {
+  out.read(output_limit);
+  err.read(output_limit);
+}
+
+void Child::State::finish() {
+  // Before reaping, while the number of the group cannot belong to anyone else.
+  kill();
+  Exit ended;
+  siginfo_t info{};
+  rusage usage{};
+  if (wait_for(pid, info, WEXITED, &usage)) {
+    ended.how = info.si_code == CLD_EXITED ? Exit::How::kExited : Exit::How::kSignalled;
+    ended.status = info.si_status;
+  } else {
+    ended.how = Exit::How::kSignalled;  // someone ignores SIGCHLD or reaped it behind our back
+    ended.status = SIGKILL;
+  }
+  // An init ends only after everyone in its namespace was reaped, so it comes second.
+  if (init_pid > 0) (void)wait_for(init_pid, info, WEXITED);
+  ended.wall_ns = system_clock().now_ns() - start_ns;
+  ended.cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+  ended.max_rss_bytes = usage.ru_maxrss * 1024;
+  read_output();
+  ended.out = std::move(out.text);
+  ended.err = std::move(err.text);
+  ended.truncated = out.truncated || err.truncated;
+  exit = std::move(ended);
+}
+
+Child::Child(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Child::Child(Child&&) noexcept = default;
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+Child::~Child() {
+  if (!state_ || state_->exit) return;
+  state_->kill();
+  state_->finish();
+}
+
+int Child::pid() const { return state_->pid; }
+int Child::pidfd() const { return state_->pidfd.get(); }
+
+Exit Child::wait(std::chrono::nanoseconds deadline) {
+  State& state = *state_;
+  if (state.exit) return *state.exit;
+  const int64_t begin = system_clock().now_ns();
+  bool late = false;
+  for (;;) {
+    pollfd watched[3] = {{state.pidfd.get(), POLLIN, 0},
+                         {state.out.pipe.get(), POLLIN, 0},
+                         {state.err.pipe.get(), POLLIN, 0}};
+    const int64_t left = deadline.count() - (system_clock().now_ns() - begin);
+    if (left <= 0 && !late) {
+      late = true;
+      state.kill();
+    }
+    const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+    ::ppoll(watched, 3, late ? nullptr : &timeout, nullptr);
+    if (watched[0].revents != 0) break;
+    state.read_output();
+  }
+  state.finish();
+  if (late) {
+    state.exit->how = Exit::How::kDeadline;
+    state.exit->status = SIGKILL;
+    state.exit->deadline_ns = deadline.count();
+  }
+  return *state.exit;
+}
+
+void Child::kill() {
+  if (!state_->exit) state_->kill();
+}
+
+bool Child::freeze() {
+  if (state_->exit || ::kill(state_->pid, SIGSTOP) != 0) return false;
+  // The kernel reports the stop when the last thread has stopped.
+  siginfo_t info{};
+  if (!wait_for(state_->pid, info, WSTOPPED | WEXITED | WNOWAIT)) return false;
+  if (info.si_code != CLD_STOPPED) return false;
+  return wait_for(state_->pid, info, WSTOPPED | WNOHANG);
+}
+
+bool Child::thaw() {
+  if (state_->exit) return false;
+  siginfo_t info{};
+  const bool moved = wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOHANG | WNOWAIT);
+  if (moved) return false;
+  if (::kill(state_->pid, SIGCONT) != 0) return false;
+  return wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOWAIT) && info.si_code == CLD_CONTINUED &&
+         wait_for(state_->pid, info, WCONTINUED | WNOHANG);
+}
+
+}  // namespace hone::base
