@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/stage.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// Small enough for the oracle to check whole, on each side of what vector widths and tiles like.
+constexpr int64_t kOdd[] = {1, 2, 3, 5, 7, 13, 17, 31, 33, 63, 65, 127, 129, 257, 1000, 1023};
+constexpr int64_t kAligned[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+constexpr int64_t kMostElements = 1 << 17;
+
+/// Elements of the largest tensor, or nothing where the task refuses the shape.
+std::optional<int64_t> largest(const task::Task& task, const task::Bindings& bindings) {
+  const auto graph = task::instantiate(task.primitive, bindings);
+  if (!graph) return std::nullopt;
+  int64_t most = 0;
+  for (const task::Shape& shape : graph->shapes) {
+    int64_t count = 1;
+    for (const int64_t extent : shape)
+      if (__builtin_mul_overflow(count, extent, &count)) return std::nullopt;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed) {
+  const std::vector<std::string> symbols = task.symbols();
+  std::vector<task::Bindings> shapes;
+  if (symbols.empty()) return shapes;
+  base::Rng rng(seed, 0x5348);
+  const auto draw = [&](bool aligned, const task::Bindings& like) {
+    task::Bindings bindings = like;
+    for (const std::string& symbol : symbols) {
+      // Some symbols keep a workload's value: coupled shapes (H * 4 == D) would hardly be hit else.
+      if (!like.empty() && rng.below(4) == 0) continue;
+      bindings[symbol] = aligned ? kAligned[rng.below(std::size(kAligned))] : kOdd[rng.below(std::size(kOdd))];
+    }
+    return bindings;
+  };
+  for (const bool aligned : {false, true}) {
+    size_t wanted = shapes.size() + 8;
+    for (int attempt = 0; attempt < 400 && shapes.size() < wanted; ++attempt) {
+      const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
+      task::Bindings bindings = draw(aligned, like);
+      const auto count = largest(task, bindings);
+      if (count && *count <= kMostElements &&
+          std::find(shapes.begin(), shapes.end(), bindings) == shapes.end())
+        shapes.push_back(std::move(bindings));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace hone::evaluate

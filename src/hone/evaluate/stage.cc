@@ -1,0 +1,322 @@
+#include "hone/evaluate/stage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "hone/base/random.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+constexpr int64_t kLine = 64;          ///< every tensor starts on a cache line
+constexpr int64_t kGuard = 256;        ///< bytes on both sides of an output that must not change
+constexpr int64_t kSlack = 4096;       ///< how far an output may move from call to call
+constexpr unsigned char kGuardByte = 0xA7;
+
+int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+std::string shape_text(const task::Bindings& bindings) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : bindings) parts.push_back(fmt::format("{}={}", name, value));
+  return parts.empty() ? "as declared" : fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// One drawn set of inputs and what is known of the right answers.
+struct Content {
+  Family family = Family::kNormal;
+  uint64_t seed = 0;
+  int home = 0;                               ///< the slot whose inputs the oracle reads
+  std::vector<std::optional<Reference>> sampled, full;   ///< per output
+};
+
+/// Where an output of a slot lies: a cell with guards around the tensor.
+struct Cell {
+  int region = 0;
+  int64_t start = 0, size = 0;                ///< of the cell
+  int64_t tensor = 0;                         ///< offset of the tensor in the region
+};
+
+}  // namespace
+
+struct Stage::State {
+  const task::Task& task;
+  StageOptions options;
+  task::ConcreteGraph graph;
+  std::vector<int64_t> input_bytes, output_bytes;
+  std::vector<target::Region> regions;
+  std::vector<std::vector<target::Placement>> inputs;   ///< [slot][input]
+  std::vector<std::vector<Cell>> cells;                 ///< [slot][output]
+  std::vector<int> content_of;                          ///< [slot]
+  std::vector<Content> contents;
+  std::vector<std::byte> flush_area;
+  base::Rng rng{base::secret_seed()};
+
+  State(const task::Task& t, const StageOptions& o) : task(t), options(o) {}
+
+  [[nodiscard]] std::byte* at(int region, int64_t offset) const {
+    return regions[static_cast<size_t>(region)].data() + offset;
+  }
+  [[nodiscard]] const task::Shape& output_shape(size_t output) const {
+    return graph.shapes[static_cast<size_t>(graph.graph.outputs[output])];
+  }
+  [[nodiscard]] task::DType output_type(size_t output) const {
+    return graph.graph.node(graph.graph.outputs[output]).type.dtype;
+  }
+  [[nodiscard]] std::byte* output(int slot, size_t index) const {
+    const Cell& cell = cells[static_cast<size_t>(slot)][index];
+    return at(cell.region, cell.tensor);
+  }
+
+  Status lay_out();
+  Status lay_out_edges();
+  void guard(const Cell& cell, int64_t bytes) const;
+  [[nodiscard]] bool guard_intact(const Cell& cell, int64_t bytes) const;
+  const Reference& reference(Content& content, size_t output, bool whole_output);
+  Verdict check_output(int slot, size_t index, bool with_gate);
+};
+
+Status Stage::State::lay_out() {
+  int64_t input_stride = 0, output_stride = 0;
+  for (const int64_t bytes : input_bytes) input_stride += round_up(bytes, kLine) + kLine;
+  for (const int64_t bytes : output_bytes) output_stride += round_up(bytes, kLine) + 2 * kGuard + kSlack;
+  if (!input_bytes.empty()) {
+    HONE_TRY(target::Region region, target::Region::create(input_stride * options.calls, target::Region::Access::kInput));
+    regions.push_back(std::move(region));
+  }
+  const int output_region = static_cast<int>(regions.size());
+  HONE_TRY(target::Region region, target::Region::create(output_stride * options.calls, target::Region::Access::kOutput));
+  regions.push_back(std::move(region));
+  for (int slot = 0; slot < options.calls; ++slot) {
+    int64_t offset = slot * input_stride;
+    auto& places = inputs.emplace_back();
+    for (const int64_t bytes : input_bytes) {
+      places.push_back({0, offset});
+      offset += round_up(bytes, kLine) + kLine;
+    }
+    offset = slot * output_stride;
+    auto& row = cells.emplace_back();
+    for (const int64_t bytes : output_bytes) {
+      const int64_t size = round_up(bytes, kLine) + 2 * kGuard + kSlack;
+      row.push_back({output_region, offset, size, offset + kGuard});
+      offset += size;
+    }
+  }
+  return {};
+}
+
+Status Stage::State::lay_out_edges() {
+  // The runner maps nothing behind a region: a tensor at its very end has a cliff after it.
+  HONE_CHECK(options.calls == 1);
+  inputs.emplace_back();
+  cells.emplace_back();
+  const auto add = [&](int64_t bytes, target::Region::Access access) -> Result<int64_t> {
+    HONE_TRY(target::Region region, target::Region::create(round_up(bytes, kLine), access));
+    const int64_t offset = region.size() - round_up(bytes, kLine);
+    regions.push_back(std::move(region));
+    return offset;
+  };
+  for (const int64_t bytes : input_bytes) {
+    HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kInput));
+    inputs[0].push_back({static_cast<int32_t>(regions.size()) - 1, offset});
+  }
+  for (const int64_t bytes : output_bytes) {
+    HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kOutput));
+    const int64_t start = std::max<int64_t>(0, offset - kGuard);
+    cells[0].push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset});
+  }
+  return {};
+}
+
+void Stage::State::guard(const Cell& cell, int64_t bytes) const {
+  std::memset(at(cell.region, cell.start), kGuardByte, static_cast<size_t>(cell.tensor - cell.start));
+  const int64_t end = cell.tensor + bytes;
+  std::memset(at(cell.region, end), kGuardByte, static_cast<size_t>(cell.start + cell.size - end));
+}
+
+bool Stage::State::guard_intact(const Cell& cell, int64_t bytes) const {
+  const auto intact = [&](int64_t from, int64_t to) {
+    const auto* begin = reinterpret_cast<const unsigned char*>(at(cell.region, from));
+    return std::all_of(begin, begin + (to - from), [](unsigned char b) { return b == kGuardByte; });
+  };
+  return intact(cell.start, cell.tensor) && intact(cell.tensor + bytes, cell.start + cell.size);
+}
+
+const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
+  auto& kept = whole_output ? content.full[output] : content.sampled[output];
+  if (!kept) {
+    std::vector<TensorView> views;
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      const target::Placement& place = inputs[static_cast<size_t>(content.home)][i];
+      views.push_back({task.inputs[i].type.dtype, graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
+                       at(place.region, place.offset)});
+    }
+    const Oracle oracle(graph, std::move(views));
+    GateOptions gate;
+    gate.sample_seed = base::secret_seed();
+    gate.threads = options.threads;
+    if (whole_output) gate.full_limit = INT64_MAX;
+    kept = make_reference(graph, oracle, task.track, static_cast<int>(output),
+                          plan_boxes(graph, static_cast<int>(output), gate), options.threads);
+  }
+  return *kept;
+}
+
+Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
+  const std::string& name = task.outputs[index].first;
+  const Cell& cell = cells[static_cast<size_t>(slot)][index];
+  if (!guard_intact(cell, output_bytes[index]))
+    return {VerdictKind::kOutOfBounds,
+            fmt::format("wrote outside output {} at {}", name, shape_text(graph.bindings)), {}, {}};
+  Content& content = contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])];
+  const int64_t count = task::element_count(output_shape(index));
+  const std::byte* data = output(slot, index);
+  const int64_t suspicious = count_poison(output_type(index), data, count, options.threads);
+  if (!with_gate && suspicious == 0) return {};
+  // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
+  const Reference& known = reference(content, index, suspicious > 0);
+  const OutputError error = compare_output(graph, static_cast<int>(index), known, data, options.threads);
+  const Bound bound = bound_of(graph, task.track, static_cast<int>(index), {known.anchor}, 4);
+  Verdict verdict;
+  verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), shape_text(graph.bindings),
+                              error.max, known.anchor.max, bound.max};
+  if (const auto why = judge(error, bound, name)) {
+    const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
+    verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
+    verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(content.family),
+                                 shape_text(graph.bindings));
+  }
+  return verdict;
+}
+
+Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task::Bindings& bindings,
+                                             const StageOptions& options) {
+  auto state = std::make_unique<State>(task, options);
+  HONE_TRY(state->graph, task::instantiate(task.primitive, bindings));
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    state->input_bytes.push_back(
+        task::element_count(state->graph.shapes[static_cast<size_t>(state->graph.graph.inputs[i])]) *
+        task::size_of(task.inputs[i].type.dtype));
+  for (size_t i = 0; i < task.outputs.size(); ++i)
+    state->output_bytes.push_back(task::element_count(state->output_shape(i)) *
+                                  task::size_of(state->output_type(i)));
+  HONE_TRY_VOID(options.edge ? state->lay_out_edges() : state->lay_out());
+  state->contents.resize(static_cast<size_t>(std::min(options.contents, options.calls)));
+  std::vector<int> order(static_cast<size_t>(options.calls));
+  for (int i = 0; i < options.calls; ++i) order[static_cast<size_t>(i)] = i % static_cast<int>(state->contents.size());
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[state->rng.below(i)]);
+  state->content_of = order;
+  for (size_t c = 0; c < state->contents.size(); ++c)
+    state->contents[c].home = static_cast<int>(std::find(order.begin(), order.end(), static_cast<int>(c)) - order.begin());
+  return std::unique_ptr<Stage>(new Stage(std::move(state)));
+}
+
+Stage::Stage(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Stage::~Stage() = default;
+
+std::vector<const target::Region*> Stage::regions() const {
+  std::vector<const target::Region*> all;
+  for (const target::Region& region : state_->regions) all.push_back(&region);
+  return all;
+}
+
+int Stage::calls() const { return state_->options.calls; }
+int Stage::contents() const { return static_cast<int>(state_->contents.size()); }
+const task::ConcreteGraph& Stage::graph() const { return state_->graph; }
+const task::Bindings& Stage::bindings() const { return state_->graph.bindings; }
+int Stage::content_of(int slot) const { return state_->content_of[static_cast<size_t>(slot)]; }
+
+int64_t Stage::call_bytes() const {
+  const auto& s = *state_;
+  return std::accumulate(s.input_bytes.begin(), s.input_bytes.end(), int64_t{0}) +
+         std::accumulate(s.output_bytes.begin(), s.output_bytes.end(), int64_t{0});
+}
+
+void Stage::draw(int number, Family family, uint64_t seed) {
+  State& s = *state_;
+  Content& content = s.contents[static_cast<size_t>(number)];
+  content.family = family;
+  content.seed = seed;
+  content.sampled.assign(s.task.outputs.size(), std::nullopt);
+  content.full.assign(s.task.outputs.size(), std::nullopt);
+  for (size_t i = 0; i < s.task.inputs.size(); ++i) {
+    const task::InputSpec& spec = s.task.inputs[i];
+    const task::Shape& shape = s.graph.shapes[static_cast<size_t>(s.graph.graph.inputs[i])];
+    int64_t index_bound = 0;
+    if (spec.domain == task::Domain::kIndex) {
+      const auto bound = spec.index_bound.eval(s.graph.bindings);
+      HONE_CHECK(bound.has_value(), "instantiate() has evaluated it before");
+      index_bound = *bound;
+    }
+    const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
+    std::byte* data = s.at(home.region, home.offset);
+    // Each input has a stream of its own: equal specs must not give equal tensors.
+    evaluate::draw(spec, shape, index_bound, family, seed * 0x9E3779B97F4A7C15 + i, data, s.options.threads);
+    for (size_t slot = 0; slot < s.inputs.size(); ++slot) {
+      if (s.content_of[slot] != number || static_cast<int>(slot) == content.home) continue;
+      const target::Placement& place = s.inputs[slot][i];
+      std::memcpy(s.at(place.region, place.offset), data, static_cast<size_t>(s.input_bytes[i]));
+    }
+  }
+}
+
+target::Call Stage::call(int slot) const {
+  target::Call call;
+  call.tensors = state_->inputs[static_cast<size_t>(slot)];
+  for (const Cell& cell : state_->cells[static_cast<size_t>(slot)])
+    call.tensors.push_back({cell.region, cell.tensor});
+  return call;
+}
+
+void Stage::poison(int slots) {
+  State& s = *state_;
+  for (int slot = 0; slot < slots; ++slot)
+    for (size_t i = 0; i < s.output_bytes.size(); ++i) {
+      Cell& cell = s.cells[static_cast<size_t>(slot)][i];
+      if (!s.options.edge)
+        cell.tensor = cell.start + kGuard + kLine * static_cast<int64_t>(s.rng.below(kSlack / kLine + 1));
+      s.guard(cell, s.output_bytes[i]);
+      fill_poison(s.output_type(i), s.output(slot, i), task::element_count(s.output_shape(i)), s.options.threads);
+    }
+}
+
+void Stage::flush(int64_t bytes) {
+  auto& area = state_->flush_area;
+  if (static_cast<int64_t>(area.size()) < bytes) area.assign(static_cast<size_t>(bytes), std::byte{1});
+  unsigned sum = 0;
+  for (size_t i = 0; i < area.size(); i += kLine) sum += static_cast<unsigned>(area[i]);
+  HONE_CHECK(sum != 0);
+}
+
+Verdict Stage::check(int slot) {
+  Verdict closest;
+  for (size_t i = 0; i < state_->output_bytes.size(); ++i) {
+    Verdict verdict = state_->check_output(slot, i, true);
+    if (!verdict.accepted()) return verdict;
+    const auto nearness = [](const Verdict& v) {
+      return v.accuracy && v.accuracy->bound > 0 ? v.accuracy->candidate / v.accuracy->bound : -1.0;
+    };
+    if (!closest.accuracy || nearness(verdict) > nearness(closest)) closest = std::move(verdict);
+  }
+  return closest;
+}
+
+Verdict Stage::check_quick(int slot) {
+  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
+    if (Verdict verdict = state_->check_output(slot, i, false); !verdict.accepted()) return verdict;
+  return {};
+}
+
+bool Stage::same_outputs(int slot_a, int slot_b) const {
+  HONE_CHECK(content_of(slot_a) == content_of(slot_b));
+  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
+    if (std::memcmp(state_->output(slot_a, i), state_->output(slot_b, i),
+                    static_cast<size_t>(state_->output_bytes[i])) != 0)
+      return false;
+  return true;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,73 @@
+// The stage on which one workload is played: shared memory for inputs and outputs of several calls,
+// the drawn contents, the poison, the guards, and the check afterwards. The grader's side only: no
+// session ever sees an expected answer. One thread drives a stage.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/evaluate/oracle/oracle.h"
+#include "hone/evaluate/verdict.h"
+#include "hone/evaluate/verify/inputs.h"
+#include "hone/target/device/session.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+struct StageOptions {
+  int calls = 1;        ///< separate sets of buffers: the most calls that one batch may hold
+  int contents = 4;     ///< different input contents among them
+  /// Every tensor ends where mapped memory ends, so that reading or writing past it faults. One call.
+  bool edge = false;
+  int threads = 2;      ///< for drawing and checking
+};
+
+class Stage {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Stage>> create(const task::Task& task,
+                                                             const task::Bindings& bindings,
+                                                             const StageOptions& options);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  [[nodiscard]] std::vector<const target::Region*> regions() const;
+  [[nodiscard]] int calls() const;
+  [[nodiscard]] int contents() const;
+  /// Bytes of inputs and outputs of one call.
+  [[nodiscard]] int64_t call_bytes() const;
+  [[nodiscard]] const task::ConcreteGraph& graph() const;
+  [[nodiscard]] const task::Bindings& bindings() const;
+
+  /// Draws content number `content` anew and copies it to every slot that holds it.
+  void draw(int content, Family family, uint64_t seed);
+
+  /// The call of slot `slot`; its outputs are poisoned by poison().
+  [[nodiscard]] target::Call call(int slot) const;
+  [[nodiscard]] int content_of(int slot) const;
+
+  /// Poisons the outputs of the first `slots` slots and moves them to fresh addresses.
+  void poison(int slots);
+  /// Reads `bytes` of memory that no kernel touches, so that no buffer stays in a cache.
+  void flush(int64_t bytes);
+
+  /// Checks the outputs of one slot: guards, poison, and the accuracy gate on the content's reference.
+  /// A refusal or the accuracy found.
+  [[nodiscard]] Verdict check(int slot);
+  /// Guards and poison over everything, the gate on nothing: what every timed call gets at least.
+  [[nodiscard]] Verdict check_quick(int slot);
+  /// True when outputs of two slots with the same content are bitwise equal.
+  [[nodiscard]] bool same_outputs(int slot_a, int slot_b) const;
+
+ private:
+  struct State;
+  explicit Stage(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Small odd shapes, and aligned ones, that a kernel generic in the task's symbols must get right.
+/// The same list for a given seed; shapes on which the task itself makes no sense are left out.
+[[nodiscard]] std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed);
+
+}  // namespace hone::evaluate

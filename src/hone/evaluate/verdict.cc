@@ -1,0 +1,156 @@
+#include "hone/evaluate/verdict.h"
+
+#include <array>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace hone::evaluate {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 9> kKinds{
+    "accepted",      "does not apply", "does not compile", "launch fails",   "wrong",
+    "less accurate", "out of bounds",  "does not finish",  "cheating"};
+
+Comparison comparison_from(std::string_view name) {
+  for (const Comparison c : {Comparison::kFaster, Comparison::kSlower})
+    if (name_of(c) == name) return c;
+  return Comparison::kInconclusive;
+}
+
+json to_json(const Ratio& ratio) {
+  return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
+}
+Ratio ratio_from(const json& value) {
+  Ratio ratio;
+  ratio.median = value.at("median");
+  ratio.low = value.at("low");
+  if (!value.at("high").is_null()) ratio.high = value.at("high");
+  return ratio;
+}
+
+json to_json(const Spent& spent) {
+  return {{"build", spent.build}, {"verify", spent.verify}, {"run", spent.run}};
+}
+Spent spent_from(const json& value) {
+  return {value.at("build"), value.at("verify"), value.at("run")};
+}
+
+json to_json(const OpponentResult& o) {
+  return {{"opponent", o.opponent}, {"comparison", name_of(o.comparison)}, {"ratio", to_json(o.ratio)},
+          {"opponent_ns", o.opponent_ns}, {"candidate_ns", o.candidate_ns}, {"pairs", o.pairs},
+          {"processes", o.processes}};
+}
+
+json to_json(const WorkloadResult& w) {
+  json opponents = json::array();
+  for (const OpponentResult& o : w.opponents) opponents.push_back(to_json(o));
+  return {{"workload", w.workload}, {"bytes", w.bytes}, {"flops", w.flops}, {"bound_ns", w.bound_ns},
+          {"bound_by", w.bound_by}, {"candidate_ns", w.candidate_ns}, {"hot_ns", w.hot_ns},
+          {"sol_fraction", w.sol_fraction}, {"opponents", opponents}, {"samples_ns", w.samples_ns}};
+}
+
+WorkloadResult workload_from(const json& value) {
+  WorkloadResult w;
+  w.workload = value.at("workload");
+  w.bytes = value.at("bytes");
+  w.flops = value.at("flops");
+  w.bound_ns = value.at("bound_ns");
+  w.bound_by = value.at("bound_by");
+  w.candidate_ns = value.at("candidate_ns");
+  w.hot_ns = value.at("hot_ns");
+  w.sol_fraction = value.at("sol_fraction");
+  w.samples_ns = value.at("samples_ns").get<std::vector<double>>();
+  for (const json& item : value.at("opponents")) {
+    OpponentResult o;
+    o.opponent = item.at("opponent");
+    o.comparison = comparison_from(item.at("comparison").get<std::string>());
+    o.ratio = ratio_from(item.at("ratio"));
+    o.opponent_ns = item.at("opponent_ns");
+    o.candidate_ns = item.at("candidate_ns");
+    o.pairs = item.at("pairs");
+    o.processes = item.at("processes");
+    w.opponents.push_back(std::move(o));
+  }
+  return w;
+}
+
+}  // namespace
+
+std::string_view name_of(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+json to_json(const Verdict& verdict) {
+  json out = {{"verdict", name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail},
+              {"accuracy", nullptr}};
+  if (verdict.accuracy) {
+    const Accuracy& a = *verdict.accuracy;
+    out["accuracy"] = {{"output", a.output},       {"family", a.family}, {"shape", a.shape},
+                       {"candidate", a.candidate}, {"anchor", a.anchor}, {"bound", a.bound}};
+  }
+  return out;
+}
+
+Verdict verdict_from(const json& value) {
+  Verdict verdict;
+  const std::string kind = value.at("verdict");
+  for (size_t i = 0; i < kKinds.size(); ++i)
+    if (kKinds[i] == kind) verdict.kind = static_cast<VerdictKind>(i);
+  verdict.reason = value.at("reason");
+  verdict.detail = value.at("detail");
+  if (const json& a = value.at("accuracy"); !a.is_null())
+    verdict.accuracy = Accuracy{a.at("output"), a.at("family"), a.at("shape"),
+                                a.at("candidate"), a.at("anchor"), a.at("bound")};
+  return verdict;
+}
+
+json to_json(const Screening& s) {
+  return {{"verdict", to_json(s.verdict)}, {"build", s.build_hash}, {"toolchain", s.toolchain},
+          {"ratio", s.ratio}, {"median_ns", s.median_ns}, {"score", s.score},
+          {"repetitions", s.repetitions}, {"spent", to_json(s.spent)}};
+}
+
+Screening screening_from(const json& value) {
+  Screening s;
+  s.verdict = verdict_from(value.at("verdict"));
+  s.build_hash = value.at("build");
+  s.toolchain = value.at("toolchain");
+  s.ratio = value.at("ratio").get<std::vector<double>>();
+  s.median_ns = value.at("median_ns").get<std::vector<double>>();
+  s.score = value.at("score");
+  s.repetitions = value.at("repetitions");
+  s.spent = spent_from(value.at("spent"));
+  return s;
+}
+
+json to_json(const Promotion& p) {
+  json workloads = json::array();
+  for (const WorkloadResult& w : p.workloads) workloads.push_back(to_json(w));
+  return {{"verdict", to_json(p.verdict)}, {"workloads", workloads},
+          {"bitwise_deterministic", p.bitwise_deterministic}, {"absent", p.absent},
+          {"seeds", p.seeds}, {"spent", to_json(p.spent)}};
+}
+
+Promotion promotion_from(const json& value) {
+  Promotion p;
+  p.verdict = verdict_from(value.at("verdict"));
+  for (const json& w : value.at("workloads")) p.workloads.push_back(workload_from(w));
+  p.bitwise_deterministic = value.at("bitwise_deterministic");
+  p.absent = value.at("absent").get<std::vector<std::string>>();
+  p.seeds = value.at("seeds").get<std::vector<uint64_t>>();
+  p.spent = spent_from(value.at("spent"));
+  return p;
+}
+
+double weighted_geometric_mean(const std::vector<double>& values, const std::vector<double>& weights) {
+  double sum = 0, total = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double weight = i < weights.size() ? weights[i] : 1;
+    sum += weight * std::log(values[i]);
+    total += weight;
+  }
+  return total > 0 ? std::exp(sum / total) : 0;
+}
+
+}  // namespace hone::evaluate

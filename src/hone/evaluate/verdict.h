@@ -1,0 +1,109 @@
+// What the evaluator says of a kernel: verdict, accuracy, times, comparisons. Plain values with a
+// stable JSON form (docs/json.md).
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/evaluate/compare/compare.h"
+#include "hone/evaluate/verify/gate.h"
+
+namespace hone::evaluate {
+
+enum class VerdictKind : uint8_t {
+  kAccepted,
+  kDoesNotApply,     ///< its `requires` exclude every workload
+  kDoesNotCompile,
+  kLaunchFails,      ///< the plan does not bind, the build does not load, or it crashes
+  kWrong,
+  kLessAccurate,
+  kOutOfBounds,      ///< touched memory it was not given
+  kDoesNotFinish,
+  kCheating,
+};
+[[nodiscard]] std::string_view name_of(VerdictKind kind);  ///< "accepted", "does not compile", …
+
+/// The output, family and shape on which the candidate came closest to its bound (or went beyond).
+struct Accuracy {
+  std::string output, family, shape;
+  double candidate = 0;   ///< scaled maximum error
+  double anchor = 0;
+  double bound = 0;
+};
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::kAccepted;
+  std::string reason;                 ///< one line; empty when accepted
+  std::string detail;                 ///< compiler log and the like, bounded
+  std::optional<Accuracy> accuracy;
+  [[nodiscard]] bool accepted() const { return kind == VerdictKind::kAccepted; }
+};
+
+/// Where the time of one evaluation went (nanoseconds).
+struct Spent {
+  int64_t build = 0;
+  int64_t verify = 0;
+  int64_t run = 0;
+  Spent& operator+=(const Spent& other) {
+    build += other.build, verify += other.verify, run += other.run;
+    return *this;
+  }
+};
+
+/// Quick look at a kernel: verified on pooled inputs and hidden shapes, a few paired repetitions.
+struct Screening {
+  Verdict verdict;
+  std::string build_hash;
+  std::string toolchain;
+  /// Per workload: time(yardstick) / time(candidate), median of the repetitions; empty without verdict.
+  std::vector<double> ratio;
+  std::vector<double> median_ns;      ///< raw, for people; never compared across sessions
+  double score = 0;                   ///< weighted geometric mean of `ratio`
+  int repetitions = 0;
+  Spent spent;
+};
+
+/// One opponent on one workload in a promotion.
+struct OpponentResult {
+  std::string opponent;               ///< "naive", "pytorch eager", …
+  Comparison comparison = Comparison::kInconclusive;
+  Ratio ratio;                        ///< time(opponent) / time(candidate)
+  double opponent_ns = 0, candidate_ns = 0;  ///< medians
+  int pairs = 0, processes = 0;
+};
+
+struct WorkloadResult {
+  std::string workload;
+  double bytes = 0, flops = 0;        ///< minimal
+  double bound_ns = 0;                ///< speed of light from peaks measured in the same session
+  std::string bound_by;               ///< "copy", "read", "write" or "compute"
+  double candidate_ns = 0;            ///< median, cold
+  double hot_ns = 0;                  ///< median on buffers that stay the same; 0: not measured
+  double sol_fraction = 0;            ///< bound_ns / candidate_ns, paired
+  std::vector<OpponentResult> opponents;
+  std::vector<double> samples_ns;     ///< raw, candidate
+};
+
+/// The full trial that alone makes a champion: fresh inputs, fresh processes, paired with opponents.
+struct Promotion {
+  Verdict verdict;
+  std::vector<WorkloadResult> workloads;
+  bool bitwise_deterministic = true;
+  std::vector<std::string> absent;    ///< opponents that could not take part, with the reason
+  std::vector<uint64_t> seeds;        ///< of the inputs, for replay
+  Spent spent;
+};
+
+[[nodiscard]] nlohmann::json to_json(const Verdict& verdict);
+[[nodiscard]] nlohmann::json to_json(const Screening& screening);
+[[nodiscard]] nlohmann::json to_json(const Promotion& promotion);
+[[nodiscard]] Verdict verdict_from(const nlohmann::json& value);
+[[nodiscard]] Screening screening_from(const nlohmann::json& value);
+[[nodiscard]] Promotion promotion_from(const nlohmann::json& value);
+
+/// Weighted geometric mean of positive values; 0 when empty.
+[[nodiscard]] double weighted_geometric_mean(const std::vector<double>& values,
+                                             const std::vector<double>& weights);
+
+}  // namespace hone::evaluate
