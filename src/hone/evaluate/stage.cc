@@ -110,23 +110,24 @@ Status Stage::State::lay_out() {
 
 Status Stage::State::lay_out_edges() {
   // The runner maps nothing behind a region: a tensor at its very end has a cliff after it.
-  HONE_CHECK(options.calls == 1);
-  inputs.emplace_back();
-  cells.emplace_back();
   const auto add = [&](int64_t bytes, target::Region::Access access) -> Result<int64_t> {
     HONE_TRY(target::Region region, target::Region::create(round_up(bytes, kLine), access));
     const int64_t offset = region.size() - round_up(bytes, kLine);
     regions.push_back(std::move(region));
     return offset;
   };
-  for (const int64_t bytes : input_bytes) {
-    HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kInput));
-    inputs[0].push_back({static_cast<int32_t>(regions.size()) - 1, offset});
-  }
-  for (const int64_t bytes : output_bytes) {
-    HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kOutput));
-    const int64_t start = std::max<int64_t>(0, offset - kGuard);
-    cells[0].push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset});
+  for (int slot = 0; slot < options.calls; ++slot) {
+    auto& places = inputs.emplace_back();
+    for (const int64_t bytes : input_bytes) {
+      HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kInput));
+      places.push_back({static_cast<int32_t>(regions.size()) - 1, offset});
+    }
+    auto& row = cells.emplace_back();
+    for (const int64_t bytes : output_bytes) {
+      HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kOutput));
+      const int64_t start = std::max<int64_t>(0, offset - kGuard);
+      row.push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset});
+    }
   }
   return {};
 }
@@ -271,9 +272,9 @@ target::Call Stage::call(int slot) const {
   return call;
 }
 
-void Stage::poison(int slots) {
+void Stage::poison(std::span<const int> slots) {
   State& s = *state_;
-  for (int slot = 0; slot < slots; ++slot)
+  for (const int slot : slots)
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {
       Cell& cell = s.cells[static_cast<size_t>(slot)][i];
       if (!s.options.edge)

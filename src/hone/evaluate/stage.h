@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace hone::evaluate {
 struct StageOptions {
   int calls = 1;        ///< separate sets of buffers: the most calls that one batch may hold
   int contents = 4;     ///< different input contents among them
-  /// Every tensor ends where mapped memory ends, so that reading or writing past it faults. One call.
+  /// Every tensor ends where mapped memory ends, so that reading or writing past it faults. Takes a
+  /// region a tensor and call: few calls only.
   bool edge = false;
   int threads = 2;      ///< for drawing and checking
 };
@@ -47,8 +49,8 @@ class Stage {
   [[nodiscard]] target::Call call(int slot) const;
   [[nodiscard]] int content_of(int slot) const;
 
-  /// Poisons the outputs of the first `slots` slots and moves them to fresh addresses.
-  void poison(int slots);
+  /// Poisons the outputs of these slots and moves them to fresh addresses.
+  void poison(std::span<const int> slots);
   /// Reads `bytes` of memory that no kernel touches, so that no buffer stays in a cache.
   void flush(int64_t bytes);
 

@@ -132,6 +132,19 @@ class Pool {
   alignas(64) std::atomic<uint32_t> awake_{0};
 };
 
+/// Maps a region on a huge-page boundary (so that huge pages stay huge) with nothing accessible on
+/// either side: a step outside it faults.
+std::byte* map_between_cliffs(const RegionInfo& info, int fd) {
+  constexpr uintptr_t kHuge = uintptr_t{2} << 20;
+  const auto bytes = static_cast<size_t>(info.bytes);
+  void* reserve = mmap(nullptr, bytes + 2 * kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserve == MAP_FAILED) return nullptr;
+  const uintptr_t base = (reinterpret_cast<uintptr_t>(reserve) + kHuge) / kHuge * kHuge;
+  void* mapped = mmap(reinterpret_cast<void*>(base), bytes, info.writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                      MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
 class Runner {
  public:
   explicit Runner(Control& control) : control_(control) {}
@@ -140,12 +153,10 @@ class Runner {
     for (uint32_t i = 0; i < control_.regions; ++i) {
       const RegionInfo& info = control_.region[i];
       const int fd = kFirstRegionFd + static_cast<int>(i);
-      void* base = mmap(nullptr, static_cast<size_t>(info.bytes),
-                        info.writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_SHARED | MAP_POPULATE, fd, 0);
-      if (base == MAP_FAILED) return State::kNoMemory;
+      std::byte* base = map_between_cliffs(info, fd);
+      if (!base) return State::kNoMemory;
       close(fd);
-      regions_.push_back(static_cast<std::byte*>(base));
+      regions_.push_back(base);
     }
     for (uint32_t i = 0; i < control_.workspaces; ++i) {
       void* base = mmap(nullptr, static_cast<size_t>(control_.workspace[i].bytes),

@@ -1,0 +1,63 @@
+// The evaluator: the only one who says whether a kernel is right and how fast it is. Screening is the
+// quick look that a search asks for many times; promotion is the full trial that makes a champion.
+// One thread drives it, but build() may be called from several at once. An Error means that the
+// evaluator could not do its work; whatever the candidate does wrong is a verdict.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hone/evaluate/stage.h"
+#include "hone/evaluate/verdict.h"
+#include "hone/kernel/kernel.h"
+#include "hone/target/device/session.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::evaluate {
+
+/// What speed is compared with: a kernel of ours, or something that knows how to start itself.
+struct Opponent {
+  std::string name;
+  std::optional<kernel::Kernel> kernel;
+  /// Used when there is no kernel. An Error (kUnavailable) makes the opponent absent, with its message.
+  std::function<Result<std::unique_ptr<target::Session>>(const Stage& stage)> start;
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  [[nodiscard]] virtual Result<target::BuildOutcome> build(const kernel::Kernel& kernel) = 0;
+
+  /// Verifies on pooled inputs and hidden shapes; when right, times a few repetitions interleaved with
+  /// the yardstick. Without a yardstick ratios are 1.
+  [[nodiscard]] virtual Result<Screening> screen(const kernel::Kernel& kernel) = 0;
+
+  /// The kernel that screening times candidates against from now on; must have been accepted.
+  [[nodiscard]] virtual Status set_yardstick(const kernel::Kernel& kernel) = 0;
+
+  /// Fresh secret inputs, fresh processes, every opponent interleaved.
+  [[nodiscard]] virtual Result<Promotion> promote(const kernel::Kernel& kernel,
+                                                  const std::vector<Opponent>& opponents) = 0;
+
+  /// Speed of light of each workload (nanoseconds), from peaks as known before the run: a prior.
+  [[nodiscard]] virtual std::vector<double> bounds_ns() const = 0;
+};
+
+struct EvaluatorOptions {
+  int threads = 0;              ///< 0: all
+  int repetitions = 3;          ///< paired, in screening
+  int max_pairs = 60;           ///< a workload and opponent, in promotion
+  double promotion_seconds = 20;///< soft cap on a promotion's sampling, over all workloads
+  std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
+};
+
+/// For the CPU we run on. Draws the input pool, tests the task (a task that lets degenerate answers
+/// through is refused, kInput, saying which), measures what an empty batch costs.
+[[nodiscard]] Result<std::unique_ptr<Evaluator>> cpu_evaluator(const task::Task& task,
+                                                               std::shared_ptr<target::Toolchain> toolchain,
+                                                               const EvaluatorOptions& options);
+
+}  // namespace hone::evaluate
