@@ -44,7 +44,8 @@ fast: build
 	@python3 scripts/run_tests.py --jobs $(JOBS) --only unit
 
 install:
-	@test -x build/hone || { echo "hone: nothing built yet; run make build first" >&2; exit 1; }
+	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }
+	cmake --build build --target hone hone_library --parallel $(JOBS)
 	cmake --install build --prefix $(PREFIX)
 
 format:
