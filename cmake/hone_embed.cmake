@@ -65,6 +65,8 @@ const hone::base::EmbeddedFile kFiles[] = {
 ${entries}};
 const hone::base::EmbeddedFiles files{kFiles};
 }  // namespace
+// What a program names to have this object out of an archive.
+extern \"C\" const char ${id}_anchor = 0;
 ")
 
   add_library(${id} OBJECT ${source})
@@ -77,6 +79,9 @@ const hone::base::EmbeddedFiles files{kFiles};
     set(scope PRIVATE)
   else()
     set(scope PUBLIC)
+  endif()
+  if(NOT type STREQUAL "EXECUTABLE")
+    set_property(GLOBAL APPEND PROPERTY HONE_EMBEDDED ${id})  # for cmake/hone_install.cmake
   endif()
   target_link_libraries(${target} ${scope} $<TARGET_OBJECTS:${id}>)
 endfunction()

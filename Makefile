@@ -1,0 +1,55 @@
+# The short commands. Each is a few words of CMake, which does the work (CMakePresets.json).
+#
+#   make demo        install what is missing, build hone, optimise a first kernel
+#   make check       install what is missing, build everything, run every test but the long ones
+#   make check-long  the long tests
+#   make build       build everything; installs nothing
+#   make fast        the unit tests only
+#   make install     PREFIX=/usr/local
+#   make format      clang-format over our sources
+#   make clean       remove what was built
+#
+# On Debian `demo` and `check` install packages with apt-get, those that are missing and no others.
+
+JOBS   ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+.PHONY: demo check check-long build fast tests install format clean
+.DEFAULT_GOAL := build
+
+# Tests double the build; a first look does not need them. A build folder that has them keeps them.
+demo:
+	@scripts/install_packages.sh build
+	@echo "hone: building (a few minutes the first time)"
+	@if [ ! -f build/build.ninja ]; then cmake --preset release -DHONE_TESTS=OFF; fi
+	@cmake --build build --target hone --parallel $(JOBS)
+	@echo "hone: making row-wise softmax fast on this machine's CPU: build/hone optimize examples/softmax.toml"
+	@build/hone optimize examples/softmax.toml
+
+build:
+	cmake --preset release -DHONE_TESTS=ON
+	cmake --build build --parallel $(JOBS)
+
+check:
+	scripts/install_packages.sh check
+	@if [ -x scripts/setup_python.sh ]; then scripts/setup_python.sh || \
+	  echo "hone: no Python environment; the tests that need PyTorch will be skipped"; fi
+	@$(MAKE) --no-print-directory build
+	@python3 scripts/run_tests.py --jobs $(JOBS) --without long
+
+check-long: build
+	@python3 scripts/run_tests.py --only long
+
+fast: build
+	@python3 scripts/run_tests.py --jobs $(JOBS) --only unit
+
+install:
+	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }
+	cmake --build build --target hone hone_library --parallel $(JOBS)
+	cmake --install build --prefix $(PREFIX)
+
+format:
+	@scripts/format.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,10 @@
+# The libraries that every room may use. Included by the build and, installed beside
+# hone-config.cmake, by whoever links hone::hone: one list for both.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Holds the sources to the project's rules of structure. Prints one line a violation, exits with 1.
+
+    scripts/check_rooms.py [ROOT]        ROOT is the folder of CMakeLists.txt
+    scripts/check_rooms.py --self-test   a tree with one violation of each rule must be refused
+
+Rules
+    rooms      src/hone/<room>/ includes "hone/<room'>/..." only of itself or of a room below it. The
+               order is that of the hone_room() calls in CMakeLists.txt; the table of rooms in
+               docs/design.md must agree with it.
+    headers    stay under 300 lines and begin with #pragma once or an opening comment
+    leftovers  no notes to ourselves about work to do, no `using namespace` except for literals
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+MAX_HEADER_LINES = 300
+# Spelled so that this file passes its own rule.
+LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
+USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\s+(?!\S*literals;)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"hone/([^/"]+)(/?)')
+CODE = {".cc", ".h", ".cu", ".hip", ".cl"}
+TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
+FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
+           "fuzz")
+
+
+def declared_rooms(root):
+    text = (root / "CMakeLists.txt").read_text()
+    return re.findall(r"^\s*hone_room\(\s*(\w+)", text, re.MULTILINE)
+
+
+def described_rooms(root):
+    """First column of the table under the heading "Rooms" of the design document."""
+    section = re.search(r"^## Rooms$(.*?)(?=^## |\Z)", (root / "docs/design.md").read_text(),
+                        re.MULTILINE | re.DOTALL)
+    return re.findall(r"^\|\s*`(\w+)`", section.group(1), re.MULTILINE) if section else []
+
+
+def check_includes(path, lines, room, rooms):
+    for number, line in enumerate(lines, 1):
+        include = INCLUDE.match(line)
+        if not include or not include.group(2):
+            continue
+        used = include.group(1)
+        if used not in rooms:
+            yield f"{path}:{number}: includes from hone/{used}/, which is no room"
+        elif rooms.index(used) > rooms.index(room):
+            yield f"{path}:{number}: room {room} may not use {used}, which lies above it"
+
+
+def check_text(path, lines):
+    for number, line in enumerate(lines, 1):
+        leftover = LEFTOVER.search(line)
+        if leftover:
+            yield f"{path}:{number}: {leftover.group(1)} left in the text"
+        if path.suffix in CODE and USING_NAMESPACE.match(line):
+            yield f"{path}:{number}: `using namespace`"
+    if path.suffix == ".h":
+        if len(lines) >= MAX_HEADER_LINES:
+            yield f"{path}:1: header of {len(lines)} lines; the limit is under {MAX_HEADER_LINES}"
+        if not lines or not lines[0].startswith(("//", "/*", "#pragma once")):
+            yield f"{path}:1: header begins with neither a comment nor #pragma once"
+
+
+def check(root):
+    rooms = declared_rooms(root)
+    if not rooms:
+        yield "CMakeLists.txt:1: no hone_room() call found"
+        return
+    described = described_rooms(root)
+    if described != rooms:
+        yield f"docs/design.md:1: rooms {described} differ from CMakeLists.txt's {rooms}"
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root)
+            if not file.is_file() or (path.suffix not in TEXT and path.name != "CMakeLists.txt"):
+                continue
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            yield from check_text(path, lines)
+            if path.parts[:2] == ("src", "hone") and len(path.parts) > 3:
+                room = path.parts[2]
+                if room not in rooms:
+                    yield f"{path}:1: {room} is not a room"
+                else:
+                    yield from check_includes(path, lines, room, rooms)
+
+
+def self_test():
+    design = "# d\n## Rooms\n| room | holds |\n| --- | --- |\n| `base` | b |\n| `task` | t |\n## Next\n| `x` | |\n"
+    clean = {
+        "CMakeLists.txt": "hone_room(base)\nhone_room(task ROOMS base)\n",
+        "docs/design.md": design,
+        "src/hone/base/a.h": '// A.\n#pragma once\n#include "hone/base/b.h"\n',
+        "src/hone/task/t.cc": '#include "hone/base/a.h"\n#include "hone/task/t.h"\nusing base::a;\n'
+                              "using namespace std::chrono_literals;\n",
+        "src/hone/main.cc": '#include "hone/task/t.h"\n',
+    }
+    violations = {
+        "a room that uses one above it": {"src/hone/base/a.cc": '#include "hone/task/t.h"\n'},
+        "a room nobody declared": {"src/hone/attic/a.cc": "int a;\n"},
+        "an include of no room": {"src/hone/task/t.cc": '#include "hone/attic/a.h"\n'},
+        "a long header": {"src/hone/base/a.h": "// A.\n" * MAX_HEADER_LINES},
+        "a header without opening": {"src/hone/base/a.h": "int a();\n"},
+        "a leftover": {"src/hone/base/a.cc": "int a;  // TO" + "DO: more\n"},
+        "a leftover outside the rooms": {"scripts/a.py": "# FIX" + "ME\n"},
+        "using namespace": {"src/hone/base/a.cc": "  using namespace std;\n"},
+        "a document out of date": {"docs/design.md": design.replace("`base`", "`cellar`")},
+    }
+    wrong = []
+    for name, files in [("a clean tree", {}), *violations.items()]:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path, content in {**clean, **files}.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+            found = list(check(root))
+        expected = 1 if files else 0
+        if len(found) != expected:
+            wrong.append(f"{name}: expected {expected} violations, found {found}")
+    print("\n".join(wrong) or f"{len(violations)} kinds of violation are found")
+    return 1 if wrong else 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parent.parent
+    found = list(check(root))
+    print("\n".join(found) or "rooms and headers are in order")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that hone needs and that are not there yet. Asks nothing. When nothing
+# is missing it needs neither root nor network.
+#
+#   scripts/install_packages.sh          what building and running takes
+#   scripts/install_packages.sh check    and what `make check` takes on top
+set -euo pipefail
+
+build_packages=(
+  ca-certificates      # https for whatever is fetched later
+  cmake                # the build's description, 3.25 or newer
+  ninja-build          # runs the build
+  g++                  # compiles hone, and at run time the C++ kernels that hone writes
+  ccache               # a second build costs seconds
+  mold                 # links fast
+  pkg-config           # finds the libraries that bring no CMake package
+  libcli11-dev         # command line
+  libtomlplusplus-dev  # task files and kernel headers (TOML)
+  nlohmann-json3-dev   # reports and protocols (JSON)
+  libsqlite3-dev       # the archive
+  libfmt-dev           # text formatting
+  libspdlog-dev        # log
+  libexpected-dev      # tl::expected, the results that carry errors
+  libseccomp-dev       # the jail around a candidate
+  libsodium-dev        # hashes, and random numbers nobody can foresee
+)
+check_packages=(
+  libgtest-dev         # unit tests
+  libgmock-dev         # matchers and fakes
+  librapidcheck-dev    # property tests
+  python3              # test runners (standard library only)
+  python3-venv         # the environment that PyTorch is installed into
+)
+
+packages=("${build_packages[@]}")
+case "${1:-build}" in
+  build) ;;
+  check) packages+=("${check_packages[@]}") ;;
+  *) echo "usage: $0 [build|check]" >&2; exit 2 ;;
+esac
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "hone: this is not a Debian system, so nothing was installed. These are needed, by Debian's names:"
+  printf '    %s\n' "${packages[@]}"
+  exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $state == installed ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then exit 0; fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! sudo -n true 2>/dev/null; then
+    echo "hone: packages are missing, and installing them takes root. Run this, then try again:" >&2
+    echo "    sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo -n)
+fi
+
+echo "hone: installing ${#missing[@]} Debian packages: ${missing[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300
+     -o Acquire::Retries=3)
+"${apt[@]}" update
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Dpkg's hundreds of lines are of interest only when it fails.
+if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$log" 2>&1; then
+  cat "$log" >&2
+  echo "hone: apt-get could not install: ${missing[*]}" >&2
+  exit 1
+fi

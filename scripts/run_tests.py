@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Runs ctest and ends with one plain line: N passed, N failed, N skipped.
+
+Tests labelled "unit" run side by side; all others run one after another, because some of them
+measure time. Exits with 1 when a test failed, when ctest itself failed, or when no test passed.
+
+    scripts/run_tests.py [--build DIR] [--jobs N] [--only LABEL] [--without LABEL]
+    scripts/run_tests.py --self-test
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+# What ctest says of a test that chose not to run. Any other reason (no such program, a fixture that
+# failed) means that the test was meant to run and could not.
+SKIPS = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION_MATCHED", "Disabled")
+
+
+class Outcome:
+    def __init__(self):
+        self.passed = self.skipped = 0
+        self.failed = []
+
+    def add(self, report):
+        """Adds the tests of one JUnit file written by ctest."""
+        for case in xml.parse(report).getroot().iter("testcase"):
+            skip = case.find("skipped")
+            reason = skip.get("message", "") if skip is not None else ""
+            if case.get("status") == "run":
+                self.passed += 1
+            elif case.get("status") == "disabled" or reason.startswith(SKIPS):
+                self.skipped += 1
+            else:
+                self.failed.append(case.get("name"))
+
+    def exit_status(self):
+        return 1 if self.failed or self.passed == 0 else 0
+
+    def __str__(self):
+        return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
+
+
+def run_ctest(build, jobs, selection, outcome, output=None):
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.xml"
+        command = ["ctest", "--test-dir", str(build.resolve()), "--output-on-failure",
+                   "--parallel", str(jobs), "--output-junit", str(report), *selection]
+        status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
+        failed_before = len(outcome.failed)
+        if report.exists():
+            outcome.add(report)
+    if status != 0 and len(outcome.failed) == failed_before:
+        outcome.failed.append(f"ctest itself (exit status {status})")
+
+
+def run_all(build, jobs, only=None, without=None, output=None):
+    outcome = Outcome()
+    leave_out = ["-LE", f"^{without}$"] if without else []
+    if only:
+        run_ctest(build, jobs if only == "unit" else 1, ["-L", f"^{only}$", *leave_out], outcome, output)
+    else:
+        run_ctest(build, jobs, ["-L", "^unit$", *leave_out], outcome, output)
+        others = "|".join(f"^{label}$" for label in ("unit", without) if label)
+        run_ctest(build, 1, ["-LE", others], outcome, output)
+    return outcome
+
+
+def self_test():
+    """Has ctest run tests whose outcome is known."""
+    tests = """
+add_test(passes "/bin/true")
+set_tests_properties(passes PROPERTIES LABELS unit)
+add_test(passes_unlabelled "/bin/true")
+add_test(fails "/bin/false")
+set_tests_properties(fails PROPERTIES LABELS slow)
+add_test(skips "/bin/sh" "-c" "exit 77")
+set_tests_properties(skips PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+add_test(skips_by_word "/bin/echo" "[  SKIPPED ]")
+set_tests_properties(skips_by_word PROPERTIES LABELS unit SKIP_REGULAR_EXPRESSION "  SKIPPED ")
+add_test(is_missing "/nowhere/at/all")
+set_tests_properties(is_missing PROPERTIES LABELS unit)
+add_test(takes_long "/bin/false")
+set_tests_properties(takes_long PROPERTIES LABELS long)
+"""
+    expectations = [
+        (dict(without="long"), "2 passed, 2 failed, 2 skipped", 1),
+        (dict(), "2 passed, 3 failed, 2 skipped", 1),
+        (dict(only="unit"), "1 passed, 1 failed, 2 skipped", 1),
+        (dict(only="slow"), "0 passed, 1 failed, 0 skipped", 1),
+        (dict(only="gpu"), "0 passed, 0 failed, 0 skipped", 1),
+    ]
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        build = pathlib.Path(folder)
+        (build / "CTestTestfile.cmake").write_text(tests)
+        for selection, line, status in expectations:
+            outcome = run_all(build, 2, output=subprocess.DEVNULL, **selection)
+            if (str(outcome), outcome.exit_status()) != (line, status):
+                wrong.append(f"{selection}: {outcome}, status {outcome.exit_status()}; expected {line}, {status}")
+        (build / "CTestTestfile.cmake").write_text('add_test(passes "/bin/true")\n')
+        if run_all(build, 2, output=subprocess.DEVNULL).exit_status() != 0:
+            wrong.append("a passing test gives a failing status")
+        (build / "CTestTestfile.cmake").write_text('add_test(passes "/bin/true")\nno_such_command()\n')
+        if run_all(build, 2, output=subprocess.DEVNULL).exit_status() == 0:
+            wrong.append("a broken list of tests is not reported")
+    print("\n".join(wrong) or "outcomes are counted as they should")
+    return 1 if wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", help="run the tests with this label")
+    parser.add_argument("--without", help="leave out the tests with this label")
+    parser.add_argument("--self-test", action="store_true")
+    options = parser.parse_args()
+    if options.self_test:
+        return self_test()
+
+    # Tests that need PyTorch look here (scripts/setup_python.sh); without it they skip.
+    python = pathlib.Path(".venv/bin/python").absolute()
+    if python.exists():
+        os.environ.setdefault("HONE_PYTHON", str(python))
+
+    outcome = run_all(options.build, options.jobs, options.only, options.without)
+    print()
+    for name in outcome.failed:
+        print(f"FAILED {name}")
+    print(outcome, flush=True)
+    return outcome.exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
