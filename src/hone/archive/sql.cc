@@ -45,7 +45,8 @@ Error describe(const std::filesystem::path& file, int code, int system_error, co
       system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
   const std::string name = file.string();
   const int primary = code & 0xff;
-  if (primary == SQLITE_FULL || (primary != SQLITE_CORRUPT && primary != SQLITE_NOTADB && space)) {
+  if (primary == SQLITE_FULL ||
+      ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && space)) {
     return {ErrorCode::kExhausted, fmt::format("no space left to write to the archive {}", name),
             "nothing that was acknowledged is lost: free some disk space (or raise the file size "
             "limit), or point HONE_HOME at another disk"};
@@ -107,6 +108,7 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
 Result<bool> Statement::step() {
+  errno = 0;
   const int code = bind_code_ != SQLITE_OK ? bind_code_ : sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -170,6 +172,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fi
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 Status Database::script(const char* sql) {
+  errno = 0;
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)) {
     return tl::unexpected(error(code));
   }
@@ -178,7 +181,10 @@ Status Database::script(const char* sql) {
 
 Error Database::error(int code) const {
   if (!handle_) return describe(file_, SQLITE_NOMEM, 0, "out of memory");
-  return describe(file_, code, sqlite3_system_errno(handle_), sqlite3_errmsg(handle_));
+  // SQLite does not note the system's reason when it is the commit that fails.
+  int system_error = sqlite3_system_errno(handle_);
+  if (system_error == 0 && (code & 0xff) == SQLITE_IOERR) system_error = errno;
+  return describe(file_, code, system_error, sqlite3_errmsg(handle_));
 }
 
 Result<Statement> Database::prepare(const char* sql) const {
