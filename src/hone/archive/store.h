@@ -58,12 +58,14 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
+  /// kInput where the id is not twelve hexadecimal digits or is taken.
   [[nodiscard]] Status create_run(const RunInfo& run);
   [[nodiscard]] Result<RunInfo> run(std::string_view id_or_prefix);   ///< unique prefix, "last" for the newest
   [[nodiscard]] Result<std::vector<RunInfo>> runs(int limit = 50);    ///< newest first
+  /// Sets all three; appending an event moves updated_unix_ms too.
   [[nodiscard]] Status update_run(std::string_view id, std::string_view status,
                                   std::string_view champion, std::string_view summary_json);
-  /// kUnavailable when another live process holds it.
+  /// kUnavailable when somebody holds it already, in whatever process.
   [[nodiscard]] Result<std::unique_ptr<RunLock>> lock_run(std::string_view id);
 
   /// Appends with the next sequence number; `expected_seq` must be it (a second writer is our bug and
@@ -72,17 +74,20 @@ class Store {
                                     std::string_view kind, std::string_view json);
   [[nodiscard]] Result<std::vector<Event>> events(std::string_view run, int64_t from = 0);
 
-  [[nodiscard]] Status put_kernel(const KernelRow& kernel);           ///< idempotent
+  /// Idempotent: what is not in the hash (parent, author, …) stays as the first maker put it.
+  [[nodiscard]] Status put_kernel(const KernelRow& kernel);
   [[nodiscard]] Result<KernelRow> kernel(std::string_view hash_or_prefix);
 
   /// Facts that do not depend on the day (verdicts, builds' static facts), by a key that names all
-  /// they depend on. Times are never facts.
+  /// they depend on. Times are never facts. The last one put holds.
   [[nodiscard]] Status put_fact(std::string_view key, std::string_view json);
   [[nodiscard]] Result<std::optional<std::string>> fact(std::string_view key);
 
   [[nodiscard]] Result<std::string> put_blob(std::string_view content);  ///< its hash; idempotent
   [[nodiscard]] Result<std::string> blob(std::string_view hash);
-  /// Deletes blobs that no event or kernel of the newest `keep_runs` runs names. Returns bytes freed.
+  /// Deletes blobs that no event or kernel of the newest `keep_runs` runs, or of a run somebody
+  /// holds, names by its hash. Returns bytes freed. While any run is held, blobs put within the last
+  /// hour stay too: their events may be on the way.
   [[nodiscard]] Result<int64_t> collect(int keep_runs);
 
   /// SQLite's own check, every blob's hash, every run's event numbering. Empty: sound.
