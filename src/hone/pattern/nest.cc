@@ -1,0 +1,287 @@
+#include "hone/pattern/nest.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace hone::pattern {
+namespace {
+
+using task::Graph;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
+
+IntExpr product(const std::vector<IntExpr>& extents) {
+  IntExpr all = 1;
+  for (const IntExpr& e : extents) all = all * e;
+  return all;
+}
+
+/// Axes under construction. An axis may turn out to be another one, or to consist of several.
+class AxisTable {
+ public:
+  explicit AxisTable(const task::Task& task) : task_(task) {}
+
+  int fresh(IntExpr extent) {
+    entries_.push_back({std::move(extent), {}});
+    return static_cast<int>(entries_.size()) - 1;
+  }
+  [[nodiscard]] const IntExpr& extent(int axis) const { return entries_[static_cast<size_t>(axis)].extent; }
+
+  /// The list with every alias and split replaced by what it stands for.
+  [[nodiscard]] std::vector<int> resolve(const std::vector<int>& axes) const {
+    std::vector<int> out;
+    for (const int axis : axes) {
+      const auto& parts = entries_[static_cast<size_t>(axis)].parts;
+      if (parts.empty()) {
+        out.push_back(axis);
+      } else {
+        const auto inner = resolve(parts);
+        out.insert(out.end(), inner.begin(), inner.end());
+      }
+    }
+    return out;
+  }
+
+  /// Makes two products of axes the same one, splitting axes where they must be.
+  Status unify(const std::vector<int>& left, const std::vector<int>& right) {
+    std::vector<int> a = resolve(left), b = resolve(right);
+    size_t i = 0, j = 0;
+    while (i < a.size() && j < b.size()) {
+      if (a[i] == b[j]) {
+        ++i, ++j;
+        continue;
+      }
+      const IntExpr ea = extent(a[i]), eb = extent(b[j]);
+      HONE_TRY(const int order, compare(ea, eb));
+      if (order == 0) {
+        entries_[static_cast<size_t>(a[i])].parts = {b[j]};
+        ++i, ++j;
+      } else if (order > 0) {
+        HONE_TRY_VOID(split(a, i, eb));
+      } else {
+        HONE_TRY_VOID(split(b, j, ea));
+      }
+    }
+    // What is left over must be of extent one.
+    for (; i < a.size(); ++i) HONE_TRY_VOID(vanish(a[i]));
+    for (; j < b.size(); ++j) HONE_TRY_VOID(vanish(b[j]));
+    return {};
+  }
+
+  std::vector<IntExpr> conditions;
+
+ private:
+  struct Entry {
+    IntExpr extent;
+    std::vector<int> parts;   ///< one: an alias; several: a split; empty: itself
+  };
+
+  /// -1, 0, 1 by value at every workload; an Error where workloads disagree.
+  Result<int> compare(const IntExpr& a, const IntExpr& b) const {
+    if (a == b) return 0;
+    std::optional<int> all;
+    for (const task::Workload& workload : task_.workloads) {
+      HONE_TRY(const int64_t x, a.eval(workload.bindings));
+      HONE_TRY(const int64_t y, b.eval(workload.bindings));
+      const int one = x < y ? -1 : x > y;
+      if (all && *all != one) return fail(ErrorCode::kUnavailable, "the workloads disagree on how axes split");
+      all = one;
+    }
+    return all.value_or(0);
+  }
+
+  /// Splits axes[at] into (rest, ?)… : outer part of extent `outer`, and what remains inside.
+  Status split(std::vector<int>& axes, size_t at, const IntExpr& outer) {
+    const IntExpr whole = extent(axes[at]);
+    const IntExpr remainder = IntExpr::mod(whole, outer);
+    for (const task::Workload& workload : task_.workloads) {
+      HONE_TRY(const int64_t rest, remainder.eval(workload.bindings));
+      if (rest != 0)
+        return fail(ErrorCode::kUnavailable, fmt::format("an axis of {} cannot be split by {}", whole.to_string(), outer.to_string()));
+    }
+    if (!whole.is_constant() || !outer.is_constant())
+      conditions.push_back(IntExpr::parse(fmt::format("({}) % ({}) == 0", whole.to_string(), outer.to_string())).value());
+    const int first = fresh(outer);
+    const int second = fresh(IntExpr::floor_div(whole, outer));
+    entries_[static_cast<size_t>(axes[at])].parts = {first, second};
+    axes[at] = first;
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(at) + 1, second);
+    return {};
+  }
+
+  Status vanish(int axis) const {
+    HONE_TRY(const int order, compare(extent(axis), 1));
+    if (order == 0) return {};
+    return fail(ErrorCode::kUnavailable, "a reshape that the loop nest cannot follow");
+  }
+
+  const task::Task& task_;
+  std::vector<Entry> entries_;
+};
+
+/// Operations a nest understands.
+bool supported(const Node& node) {
+  switch (node.prim) {
+    case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose:
+      return true;
+    default:
+      return task::is_elementwise(node.prim) || task::is_reduction(node.prim);
+  }
+}
+
+using DimAxes = std::vector<std::vector<int>>;   ///< axes of each dimension of one node
+
+std::vector<int> flat(const DimAxes& dims) {
+  std::vector<int> all;
+  for (const auto& d : dims) all.insert(all.end(), d.begin(), d.end());
+  return all;
+}
+
+/// Ties the dimensions of a node to those of its operands.
+Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable& table) {
+  const Node& node = graph.nodes[id];
+  DimAxes& mine = dims[id];
+  for (const int operand : node.operands) {
+    const DimAxes& theirs = dims[static_cast<size_t>(operand)];
+    if (theirs.empty()) continue;
+    if (node.prim == Prim::kReshape) {
+      HONE_TRY_VOID(table.unify(flat(theirs), flat(mine)));
+      continue;
+    }
+    if (node.prim == Prim::kTranspose) {
+      const auto& perm = node.attr<std::vector<int64_t>>("perm");
+      for (size_t d = 0; d < perm.size(); ++d)
+        HONE_TRY_VOID(table.unify(theirs[static_cast<size_t>(perm[d])], mine[d]));
+      continue;
+    }
+    HONE_CHECK(theirs.size() == mine.size(), "element-wise operands share a rank");
+    for (size_t d = 0; d < mine.size(); ++d)
+      if (!mine[d].empty() && !theirs[d].empty()) HONE_TRY_VOID(table.unify(theirs[d], mine[d]));
+  }
+  return {};
+}
+
+/// Merges axes that are neighbours in every tensor that has either, with one role.
+void merge_axes(Nest& nest) {
+  const auto& graph = *nest.graph;
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t k = 0; k + 1 < nest.order.size() && !again; ++k) {
+      const int a = nest.order[k], b = nest.order[k + 1];
+      if (nest.axes[static_cast<size_t>(a)].reduced != nest.axes[static_cast<size_t>(b)].reduced) continue;
+      bool together = true;
+      for (size_t id = 0; id < graph.nodes.size() && together; ++id) {
+        const auto& axes = nest.of_node[id];
+        const auto at = std::find(axes.begin(), axes.end(), a);
+        const auto next = std::find(axes.begin(), axes.end(), b);
+        if (at == axes.end() && next == axes.end()) continue;
+        together = at != axes.end() && next == at + 1;
+        // An index along one axis cannot be told from the merged one.
+        if (graph.nodes[id].prim == Prim::kIota || graph.nodes[id].prim == Prim::kArgMax ||
+            graph.nodes[id].prim == Prim::kArgMin)
+          together = false;
+      }
+      for (size_t id = 0; id < graph.nodes.size() && together; ++id) {
+        if (!task::is_reduction(graph.nodes[id].prim)) continue;
+        const auto gone = nest.removed_by(static_cast<int>(id));
+        const bool has_a = std::find(gone.begin(), gone.end(), a) != gone.end();
+        const bool has_b = std::find(gone.begin(), gone.end(), b) != gone.end();
+        together = has_a == has_b;
+      }
+      if (!together) continue;
+      nest.axes[static_cast<size_t>(a)].extent =
+          nest.axes[static_cast<size_t>(a)].extent * nest.axes[static_cast<size_t>(b)].extent;
+      for (auto& axes : nest.of_node) std::erase(axes, b);
+      nest.order.erase(nest.order.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+      again = true;
+    }
+  }
+}
+
+}  // namespace
+
+bool Nest::has(int node, int axis) const {
+  const auto& axes_of = of_node[static_cast<size_t>(node)];
+  return std::find(axes_of.begin(), axes_of.end(), axis) != axes_of.end();
+}
+
+std::vector<int> Nest::removed_by(int node) const {
+  std::vector<int> gone;
+  const Node& reduction = graph->node(node);
+  for (const int axis : of_node[static_cast<size_t>(reduction.operands[0])])
+    if (!has(node, axis)) gone.push_back(axis);
+  return gone;
+}
+
+IntExpr Nest::stride(int node, int axis) const {
+  const auto& mine = of_node[static_cast<size_t>(node)];
+  const auto at = std::find(mine.begin(), mine.end(), axis);
+  if (at == mine.end()) return 0;
+  std::vector<IntExpr> inner;
+  for (auto it = at + 1; it != mine.end(); ++it) inner.push_back(axes[static_cast<size_t>(*it)].extent);
+  return product(inner);
+}
+
+Result<Nest> find_nest(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  for (const Node& node : graph.nodes)
+    if (!supported(node))
+      return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(node.prim)));
+  AxisTable table(task);
+  std::vector<DimAxes> dims(graph.nodes.size());
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    for (const IntExpr& extent : graph.nodes[id].type.dims)
+      dims[id].push_back(is_one(extent) ? std::vector<int>{} : std::vector<int>{table.fresh(extent)});
+  // A reduction keeps its reduced dimension with extent 1: it has no axis there, so tying works on it
+  // as on any broadcast.
+  for (size_t id = 0; id < graph.nodes.size(); ++id) HONE_TRY_VOID(tie(graph, id, dims, table));
+
+  Nest nest;
+  nest.graph = &graph;
+  nest.conditions = table.conditions;
+  std::vector<int> number;   // table axis -> nest axis
+  const auto nest_axis = [&](int axis) {
+    for (size_t i = 0; i < number.size(); ++i)
+      if (number[i] == axis) return static_cast<int>(i);
+    number.push_back(axis);
+    nest.axes.push_back({table.extent(axis), false});
+    return static_cast<int>(number.size()) - 1;
+  };
+  nest.of_node.resize(graph.nodes.size());
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    for (const int axis : table.resolve(flat(dims[id]))) nest.of_node[id].push_back(nest_axis(axis));
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    if (task::is_reduction(graph.nodes[id].prim))
+      for (const int axis : nest.removed_by(static_cast<int>(id))) nest.axes[static_cast<size_t>(axis)].reduced = true;
+
+  // Loop order: that of the tensors in memory, the ones with most axes first; axes that only smaller
+  // tensors have go where those tensors put them.
+  std::vector<int> memory = graph.inputs;
+  memory.insert(memory.end(), graph.outputs.begin(), graph.outputs.end());
+  for (size_t id = 0; id < graph.nodes.size(); ++id) memory.push_back(static_cast<int>(id));
+  std::stable_sort(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(graph.inputs.size() + graph.outputs.size()),
+                   [&](int a, int b) { return nest.of_node[static_cast<size_t>(a)].size() > nest.of_node[static_cast<size_t>(b)].size(); });
+  for (const int node : memory) {
+    size_t after = 0;
+    for (const int axis : nest.of_node[static_cast<size_t>(node)]) {
+      const auto at = std::find(nest.order.begin(), nest.order.end(), axis);
+      if (at != nest.order.end()) {
+        after = static_cast<size_t>(at - nest.order.begin()) + 1;
+      } else {
+        nest.order.insert(nest.order.begin() + static_cast<std::ptrdiff_t>(after), axis);
+        ++after;
+      }
+    }
+  }
+  merge_axes(nest);
+  return nest;
+}
+
+}  // namespace hone::pattern

@@ -1,0 +1,39 @@
+// The loop nest behind an element-wise and reducing computation: one set of axes for the whole graph,
+// found by unifying dimensions across operations and splitting them where a reshape splits them. Every
+// tensor then is a subset of the axes, a reduction removes axes, and a kernel is loops over the axes.
+// Pure; a graph that has no such nest is an Error (kUnavailable) that names the operation in the way.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/task/task.h"
+
+namespace hone::pattern {
+
+struct Axis {
+  task::IntExpr extent;
+  bool reduced = false;          ///< some reduction runs over it
+};
+
+struct Nest {
+  const task::Graph* graph = nullptr;   ///< primitive
+  std::vector<Axis> axes;
+  /// Axes of each node in its memory order, outermost first; dimensions of extent 1 have none.
+  std::vector<std::vector<int>> of_node;
+  /// Axes of the loops, outermost first: the order of the largest tensors in memory.
+  std::vector<int> order;
+  /// Reshapes that split a symbolic extent hold only where these divide: "C % 8 == 0".
+  std::vector<task::IntExpr> conditions;
+
+  [[nodiscard]] bool has(int node, int axis) const;
+  /// Axes that reduction node `node` removes.
+  [[nodiscard]] std::vector<int> removed_by(int node) const;
+  /// Elements between neighbours along `axis` in a dense tensor of that node's axes; 0 without the axis.
+  [[nodiscard]] task::IntExpr stride(int node, int axis) const;
+};
+
+/// Analyses `task.primitive`. Axes that are always neighbours and share their role are merged.
+[[nodiscard]] Result<Nest> find_nest(const task::Task& task);
+
+}  // namespace hone::pattern

@@ -1,0 +1,212 @@
+// Loops that kernels are made of: over n contiguous elements, a vector at a time, with a masked tail;
+// with reductions that stay accurate however long the loop is.
+//
+//   hone::Reduce<f32v, UNROLL, hone::Sum> squares;
+//   squares.run(D, [&](int64_t j, auto n) { const f32v a = hone::load_n<f32v>(x + j, n); return a * a; });
+//   const double mean = squares.get<0>() / D;
+//   hone::for_each<f32v, UNROLL>(D, [&](int64_t j, auto n) { hone::put<STREAM>(y + j, ..., n); });
+//
+// A body is called with the index of its first element and n: All for a whole vector, or the number of
+// elements left. Loads and stores with n touch those elements only.
+#pragma once
+#include "hone/cpu/arithmetic.h"
+#include "hone/cpu/memory.h"
+#include "hone/cpu/reduce.h"
+
+namespace hone {
+
+/// "Every lane": the n of all iterations but the last.
+struct All {};
+
+template <class V, class T>
+HONE_INLINE V load_n(const T* p, All) { return load<V>(p); }
+template <class T, class V>
+HONE_INLINE void store_n(T* p, V v, All) { store(p, v); }
+
+/// Stores n lanes; with STREAM past the caches where p is aligned for it. Streaming leaves the line out
+/// of the cache and saves reading it first: right for outputs that nobody reads again soon.
+template <bool STREAM, class T, class V>
+HONE_INLINE void put(T* p, V v, All) {
+  if constexpr (STREAM) {
+    if ((reinterpret_cast<uintptr_t>(p) & (sizeof(T) * width<V> - 1)) == 0) [[likely]]
+      return stream(p, v);
+  }
+  store(p, v);
+}
+template <bool STREAM, class T, class V>
+HONE_INLINE void put(T* p, V v, int64_t n) { store_n(p, v, n); }
+
+/// body(j, n) for j = 0, width, 2 width, … below count.
+template <class V, int UNROLL, class Body>
+HONE_INLINE void for_each(int64_t count, Body body) {
+  constexpr int64_t kWidth = width<V>;
+  int64_t j = 0;
+  for (; j + UNROLL * kWidth <= count; j += UNROLL * kWidth) {
+    HONE_UNROLL(8)
+    for (int u = 0; u < UNROLL; ++u) body(j + u * kWidth, All{});
+  }
+  for (; j + kWidth <= count; j += kWidth) body(j, All{});
+  if (j < count) body(j, count - j);
+}
+
+// Reducers. part holds UNROLL running vectors; flush() moves them on at the end of a stretch.
+
+/// Sums in stretches: each stretch in the lanes' type, the stretches in double (int64_t). The error
+/// does not grow with the length, as that of one long running sum would.
+struct Sum {
+  template <class V, int UNROLL>
+  struct State {
+    using Total = decltype(Lane<V>{} * (Same<Lane<V>, float> ? 1.0 : Lane<V>{}));
+    V part[UNROLL]{};
+    Total total{};
+    static HONE_INLINE V neutral() { return V{}; }
+    HONE_INLINE void add(int u, V v) { part[u] += v; }
+    HONE_INLINE void flush() {
+      V all = part[0];
+      for (int u = 1; u < UNROLL; ++u) all += part[u];
+      total += sum(all);
+      for (V& p : part) p = V{};
+    }
+    HONE_INLINE Total get() const { return total; }
+  };
+};
+struct Prod {
+  template <class V, int UNROLL>
+  struct State {
+    V part[UNROLL];
+    HONE_INLINE State() { for (V& p : part) p = neutral(); }
+    static HONE_INLINE V neutral() { return splat<V>(1); }
+    HONE_INLINE void add(int u, V v) { part[u] *= v; }
+    HONE_INLINE void flush() {}
+    HONE_INLINE auto get() const {
+      V all = part[0];
+      for (int u = 1; u < UNROLL; ++u) all *= part[u];
+      return prod(all);
+    }
+  };
+};
+
+namespace detail {
+template <class T>
+HONE_INLINE constexpr T lowest() {
+  if constexpr (FloatScalar<T>) return static_cast<T>(-__builtin_inf());
+  else return static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+}
+template <class T>
+HONE_INLINE constexpr T highest() {
+  if constexpr (FloatScalar<T>) return static_cast<T>(__builtin_inf());
+  else return static_cast<T>(~lowest<T>());
+}
+}  // namespace detail
+
+struct Max {
+  template <class V, int UNROLL>
+  struct State {
+    V part[UNROLL];
+    HONE_INLINE State() { for (V& p : part) p = neutral(); }
+    static HONE_INLINE V neutral() { return splat<V>(detail::lowest<Lane<V>>()); }
+    HONE_INLINE void add(int u, V v) { part[u] = max(part[u], v); }
+    HONE_INLINE void flush() {}
+    HONE_INLINE Lane<V> get() const {
+      V all = part[0];
+      for (int u = 1; u < UNROLL; ++u) all = max(all, part[u]);
+      return max_of(all);
+    }
+  };
+};
+struct Min {
+  template <class V, int UNROLL>
+  struct State {
+    V part[UNROLL];
+    HONE_INLINE State() { for (V& p : part) p = neutral(); }
+    static HONE_INLINE V neutral() { return splat<V>(detail::highest<Lane<V>>()); }
+    HONE_INLINE void add(int u, V v) { part[u] = min(part[u], v); }
+    HONE_INLINE void flush() {}
+    HONE_INLINE Lane<V> get() const {
+      V all = part[0];
+      for (int u = 1; u < UNROLL; ++u) all = min(all, part[u]);
+      return min_of(all);
+    }
+  };
+};
+
+/// What a body returns when a loop feeds several reductions.
+template <class... V>
+struct Pack;
+template <class V>
+struct Pack<V> { V head; };
+template <class V, class... Rest>
+struct Pack<V, Rest...> { V head; Pack<Rest...> tail; };
+template <class V>
+HONE_INLINE Pack<V> pack(V v) { return {v}; }
+template <class V, class... Rest>
+HONE_INLINE Pack<V, Rest...> pack(V v, Rest... rest) { return {v, pack(rest...)}; }
+
+namespace detail {
+template <class V, int UNROLL, class... Reducers>
+struct States {
+  HONE_INLINE void flush() {}
+};
+template <class V, int UNROLL, class First, class... Rest>
+struct States<V, UNROLL, First, Rest...> {
+  typename First::template State<V, UNROLL> state;
+  States<V, UNROLL, Rest...> rest;
+
+  template <class... P>
+  HONE_INLINE void add(int u, const Pack<P...>& p, All) {
+    state.add(u, p.head);
+    if constexpr (sizeof...(Rest) > 0) rest.add(u, p.tail, All{});
+  }
+  template <class... P>
+  HONE_INLINE void add(int u, const Pack<P...>& p, int64_t n) {
+    const auto present = iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(n);
+    state.add(u, select(present, p.head, state.neutral()));
+    if constexpr (sizeof...(Rest) > 0) rest.add(u, p.tail, n);
+  }
+  HONE_INLINE void flush() {
+    state.flush();
+    rest.flush();
+  }
+  template <int I>
+  HONE_INLINE auto get() const {
+    if constexpr (I == 0) return state.get();
+    else return rest.template get<I - 1>();
+  }
+};
+template <class T>
+HONE_INLINE Pack<T> as_pack(T v) { return {v}; }
+template <class... T>
+HONE_INLINE Pack<T...> as_pack(Pack<T...> p) { return p; }
+}  // namespace detail
+
+/// Reductions fed by one loop, or by one after another: run() may be called for each piece of a row
+/// that is not contiguous. UNROLL independent accumulators hide the latency of the operation.
+template <class V, int UNROLL, class... Reducers>
+class Reduce {
+ public:
+  template <class Body>
+  HONE_INLINE void run(int64_t count, Body body) {
+    constexpr int64_t kWidth = width<V>;
+    // 32 additions a lane: rounding stays below two units of the stretch's sum.
+    constexpr int64_t kStretch = 32 * UNROLL * kWidth;
+    for (int64_t start = 0; start < count; start += kStretch) {
+      const int64_t end = start + kStretch < count ? start + kStretch : count;
+      int64_t j = start;
+      for (; j + UNROLL * kWidth <= end; j += UNROLL * kWidth) {
+        HONE_UNROLL(8)
+        for (int u = 0; u < UNROLL; ++u) states_.add(u, detail::as_pack(body(j + u * kWidth, All{})), All{});
+      }
+      for (; j + kWidth <= end; j += kWidth) states_.add(0, detail::as_pack(body(j, All{})), All{});
+      if (j < end) states_.add(0, detail::as_pack(body(j, end - j)), end - j);
+      states_.flush();
+    }
+  }
+  /// The result of reducer number I: double for sums of float, else the lane's type.
+  template <int I>
+  HONE_INLINE auto get() const { return states_.template get<I>(); }
+
+ private:
+  detail::States<V, UNROLL, Reducers...> states_;
+};
+
+}  // namespace hone
