@@ -166,40 +166,44 @@ Comparison Comparer::side_of(const Ratio& interval) const {
   return Comparison::kInconclusive;
 }
 
+bool Comparer::has_enough() const {
+  if (pairs() < options_.min_pairs) return false;
+  return options_.min_processes == 1 ||
+         process_medians().size() >= static_cast<size_t>(options_.min_processes);
+}
+
 Comparison Comparer::decision() const {
-  if (pairs() < options_.min_pairs) return Comparison::kInconclusive;
-  if (options_.min_processes > 1 &&
-      process_medians().size() < static_cast<size_t>(options_.min_processes)) {
-    return Comparison::kInconclusive;
-  }
+  if (!has_enough()) return Comparison::kInconclusive;
   const Comparison valid = side_of(always_valid());
   if (valid == Comparison::kInconclusive) return valid;  // spares the bootstrap
   return agreed(valid, side_of(ratio()));
 }
 
 bool Comparer::could_be_precise() const {
-  // No interval of use is narrower than one standard error; this spares most bootstraps.
-  const double wanted = std::max(options_.half_width, options_.margin);
-  if (options_.min_processes == 1) {
-    return robust_deviation(sorted_) <= wanted * std::sqrt(static_cast<double>(pairs()));
-  }
+  // Looked at between processes only, and no interval is narrower than one standard error: this
+  // spares most bootstraps.
+  if (options_.min_processes == 1) return true;
+  if (!is_full(latest_)) return false;
   const std::vector<double> medians = process_medians();
-  if (medians.size() < static_cast<size_t>(options_.min_processes)) return false;
   double mean = 0, squares = 0;
   const auto k = static_cast<double>(medians.size());
   for (const double m : medians) mean += m / k;
   for (const double m : medians) squares += (m - mean) * (m - mean);
-  return std::sqrt(squares / (k - 1) / k) <= wanted;
+  return std::sqrt(squares / (k - 1) / k) <= options_.half_width;
 }
 
 StopReason Comparer::stop_reason() const {
-  if (pairs() < options_.min_pairs) return StopReason::kSampling;
+  if (!has_enough()) {
+    return pairs() >= options_.max_pairs ? StopReason::kCap : StopReason::kSampling;
+  }
   if (decision() != Comparison::kInconclusive) return StopReason::kDecided;
+  const Ratio valid = always_valid();
+  if (options_.margin > 0 && valid.low >= 1.0 / (1.0 + options_.margin) &&
+      valid.high <= 1.0 + options_.margin) {
+    return StopReason::kEquivalent;
+  }
   if (could_be_precise()) {
     const Ratio reported = ratio();
-    if (options_.margin > 0 && reported.low >= 1.0 / (1.0 + options_.margin) && reported.high <= 1.0 + options_.margin) {
-      return StopReason::kEquivalent;
-    }
     // A narrow interval that excludes 1 is worth more pairs: the call may still come.
     if (reported.relative_half_width() <= options_.half_width &&
         side_of(reported) == Comparison::kInconclusive) {

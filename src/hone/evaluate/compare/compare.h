@@ -47,7 +47,7 @@ struct CompareOptions {
   double confidence = 0.95;    ///< of the reported interval
   double margin = 0;           ///< ratios in [1/(1+margin), 1+margin] count as equal
   double half_width = 0.0025;  ///< precise enough: relative half-width of the reported interval
-  int min_pairs = 10;          ///< never stop before
+  int min_pairs = 10;          ///< never stop before, and no call
   int max_pairs = 200;         ///< always stop here
   /// Fewest processes for a call. 1 treats all pairs as independent: good for a quick race inside
   /// one process, but the answer then holds for that process only.
@@ -60,7 +60,7 @@ struct CompareOptions {
 enum class StopReason : uint8_t {
   kSampling,    ///< not done
   kDecided,     ///< FASTER or SLOWER
-  kEquivalent,  ///< the reported interval lies inside the margin
+  kEquivalent,  ///< always_valid() lies inside the margin
   kPrecise,     ///< narrow enough, and no sign of a difference
   kCap,         ///< max_pairs
 };
@@ -104,6 +104,7 @@ class Comparer {
   [[nodiscard]] std::vector<double> process_medians() const;
   [[nodiscard]] Interval bootstrap_over_processes() const;
   [[nodiscard]] Comparison side_of(const Ratio& interval) const;
+  [[nodiscard]] bool has_enough() const;
   [[nodiscard]] bool could_be_precise() const;
 
   CompareOptions options_;

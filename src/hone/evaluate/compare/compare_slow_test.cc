@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "hone/evaluate/compare/simulate.h"
 
 namespace hone::evaluate {
@@ -10,25 +12,89 @@ namespace {
 
 constexpr uint64_t kSeed = 20240917;
 
+void print_head(std::string_view what) {
+  fmt::print("{:<32} {:>7} {:>7} {:>8} {:>11}\n", what, "FASTER", "SLOWER", "covered",
+             "mean pairs");
+}
+
+void print_row(std::string_view what, const simulate::Tally& t) {
+  fmt::print("{:<32} {:>6.1f}% {:>6.1f}% {:>7.1f}% {:>11.0f}\n", what, 100 * t.faster,
+             100 * t.slower, 100 * t.covered, t.pairs);
+}
+
 TEST(CompareSimulation, EqualsAreCalledInAtMostOnePercentOfTrials) {
-  fmt::print("{:<28} {:>7} {:>7} {:>9} {:>11}\n", "A/A, 1,000 trials", "FASTER", "SLOWER",
-             "in 95 %", "mean pairs");
+  print_head("equal, 1,000 trials");
   for (const auto& noise : simulate::models()) {
     const auto t = simulate::tally(noise, 1.0, 1000, kSeed);
-    fmt::print("{:<28} {:>6.1f}% {:>6.1f}% {:>8.1f}% {:>11.0f}\n", noise.name, 100 * t.faster,
-               100 * t.slower, 100 * t.covered, t.pairs);
+    print_row(noise.name, t);
     EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;
     EXPECT_GE(t.covered, 0.92) << noise.name;
   }
 }
 
+TEST(CompareSimulation, EqualsAtOtherNoiseLevels) {
+  print_head("equal, 1,000 trials");
+  for (const double sample : {0.003, 0.01, 0.05}) {
+    for (simulate::Noise noise : {simulate::Noise{.name = "no luck"},
+                                  {.name = "luck 1 %", .luck = 0.01},
+                                  {.name = "two-valued luck 2 %", .coin_luck = 0.02}}) {
+      noise.sample = sample;
+      const auto t = simulate::tally(noise, 1.0, 1000, kSeed + 3);
+      print_row(fmt::format("noise {:.1f} %, {}", 100 * sample, noise.name), t);
+      EXPECT_LE(t.faster + t.slower, 0.01) << sample << ' ' << noise.name;
+    }
+  }
+}
+
+TEST(CompareSimulation, ALongSessionDoesNotWearTheTestOut) {
+  CompareOptions options;
+  options.max_pairs = 1000;
+  print_head("equal, cap 1,000, 300 trials");
+  for (const auto& noise : {simulate::models()[3], simulate::models()[9]}) {
+    const auto t = simulate::tally(noise, 1.0, 300, kSeed + 4, options);
+    print_row(noise.name, t);
+    EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;
+  }
+}
+
+TEST(CompareSimulation, ADifferenceOfExactlyTheMarginIsEqual) {
+  CompareOptions options;
+  options.margin = 0.02;
+  print_head("2 % faster, margin 2 %");
+  const simulate::Noise noise{.name = "process luck 1 % a side", .luck = 0.01};
+  const auto t = simulate::tally(noise, 1.02, 1000, kSeed + 5, options);
+  print_row(noise.name, t);
+  EXPECT_LE(t.faster + t.slower, 0.01);
+  EXPECT_GE(t.covered, 0.92);
+}
+
+// Why a confidence sequence: the plain interval, looked at after every pair, is wrong far too often.
+TEST(CompareSimulation, PeekingAtThePlainIntervalMisleads) {
+  constexpr int kTrials = 200;
+  int called = 0;
+  for (uint64_t trial = 0; trial < kTrials; ++trial) {
+    simulate::Session session({.luck = 0.01}, 1.0, trial);
+    Comparer c;
+    bool excluded = false;
+    while (c.pairs() < 200 && !excluded) {
+      if (c.wants_new_process()) session.restart();
+      c.add(session.pair());
+      if (c.processes() < c.options().min_processes) continue;
+      const Ratio ratio = c.ratio();
+      excluded = ratio.low > 1 || ratio.high < 1;
+    }
+    called += excluded;
+  }
+  fmt::print("plain 95 % interval looked at after every pair: {:.1f}% of {} equal pairs called\n",
+             100.0 * called / kTrials, kTrials);
+  EXPECT_GT(called, kTrials / 10);
+}
+
 TEST(CompareSimulation, FivePercentAtThreePercentNoiseIsFound) {
-  fmt::print("{:<28} {:>7} {:>7} {:>9} {:>11}\n", "5 % faster, 1,000 trials", "FASTER", "SLOWER",
-             "in 95 %", "mean pairs");
+  print_head("5 % faster, 1,000 trials");
   for (const auto& noise : simulate::models()) {
     const auto t = simulate::tally(noise, 1.05, 1000, kSeed + 1);
-    fmt::print("{:<28} {:>6.1f}% {:>6.1f}% {:>8.1f}% {:>11.0f}\n", noise.name, 100 * t.faster,
-               100 * t.slower, 100 * t.covered, t.pairs);
+    print_row(noise.name, t);
     EXPECT_GE(t.faster, 0.95) << noise.name;
     EXPECT_LE(t.slower, 0.001) << noise.name;
   }

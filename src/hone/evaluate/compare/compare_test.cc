@@ -64,6 +64,7 @@ TEST(Compare, MarginTurnsSmallDifferencesIntoEquivalence) {
   CompareOptions options;
   options.margin = 0.05;
   EXPECT_EQ(steady_pairs(1.02, 5, 8, options).stop_reason(), StopReason::kEquivalent);
+  EXPECT_FALSE(steady_pairs(1.02, 4, 8, options).done());
   EXPECT_EQ(steady_pairs(1.02, 5, 8).decision(), Comparison::kFaster);
   EXPECT_EQ(steady_pairs(1.10, 5, 8, options).decision(), Comparison::kFaster);
   EXPECT_EQ(steady_pairs(1 / 1.10, 5, 8, options).decision(), Comparison::kSlower);
@@ -207,7 +208,7 @@ TEST(Compare, ADecisionAtAThousandPairsIsCheap) {
     best = std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
   RecordProperty("milliseconds", std::to_string(best));
-#ifdef __OPTIMIZE__
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(best, 1.0);
 #endif
 }

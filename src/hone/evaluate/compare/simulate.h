@@ -27,7 +27,8 @@ struct Noise {
   double spikes = 0;             ///< share of samples hit by a Pareto(1.1) spike of 5 % and up
 };
 
-/// The models that false-call rates are quoted for. Noise is 3 % a sample in each.
+/// The models that false-call rates are quoted for. Noise is 3 % a sample, but 1 % where
+/// it would hide two-valued luck.
 inline std::vector<Noise> models() {
   return {
       {.name = "independent"},
