@@ -1,0 +1,160 @@
+#include "hone/pattern/expression.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace hone::pattern {
+namespace {
+
+using task::DType;
+using task::Node;
+using task::Prim;
+
+std::string number(double value, bool single) {
+  if (std::isnan(value)) return "__builtin_nan(\"\")";
+  if (std::isinf(value)) return value > 0 ? "__builtin_inf()" : "-__builtin_inf()";
+  std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return single ? text + "f" : text;
+}
+
+const char* function_of(Prim op) {
+  switch (op) {
+    case Prim::kAbs: return "abs";
+    case Prim::kSign: return "sign";
+    case Prim::kExp: return "exp";
+    case Prim::kExp2: return "exp2";
+    case Prim::kExpm1: return "expm1";
+    case Prim::kLog: return "log";
+    case Prim::kLog2: return "log2";
+    case Prim::kLog1p: return "log1p";
+    case Prim::kSqrt: return "sqrt";
+    case Prim::kRsqrt: return "rsqrt";
+    case Prim::kReciprocal: return "reciprocal";
+    case Prim::kSin: return "sin";
+    case Prim::kCos: return "cos";
+    case Prim::kTan: return "tan";
+    case Prim::kAsin: return "asin";
+    case Prim::kAcos: return "acos";
+    case Prim::kAtan: return "atan";
+    case Prim::kSinh: return "sinh";
+    case Prim::kCosh: return "cosh";
+    case Prim::kTanh: return "tanh";
+    case Prim::kErf: return "erf";
+    case Prim::kFloor: return "floor";
+    case Prim::kCeil: return "ceil";
+    case Prim::kRound: return "round";
+    case Prim::kTrunc: return "trunc";
+    case Prim::kIsNan: return "is_nan";
+    case Prim::kIsInf: return "is_inf";
+    case Prim::kPow: return "pow";
+    case Prim::kAtan2: return "atan2";
+    case Prim::kMaximum: return "max";
+    case Prim::kMinimum: return "min";
+    case Prim::kWhere: return "select";
+    default: return nullptr;
+  }
+}
+
+const char* operator_of(Prim op) {
+  switch (op) {
+    case Prim::kAdd: return "+";
+    case Prim::kSub: return "-";
+    case Prim::kMul: return "*";
+    case Prim::kDiv: return "/";
+    case Prim::kEq: return "==";
+    case Prim::kNe: return "!=";
+    case Prim::kLt: return "<";
+    case Prim::kLe: return "<=";
+    case Prim::kGt: return ">";
+    case Prim::kGe: return ">=";
+    case Prim::kAnd: return "&";
+    case Prim::kOr: return "|";
+    case Prim::kXor: return "^";
+    default: return nullptr;
+  }
+}
+
+std::string cast_text(const std::string& value, DType from, DType to, Way way) {
+  const std::string type = value_type(to, way);
+  if (to == DType::kBool) return from == DType::kBool ? value : fmt::format("({} != {}{{}})", value, value_type(from, way));
+  if (from == DType::kBool) {
+    if (way == Way::kScalar) return fmt::format("({})({})", type, value);
+    return fmt::format("hone::select({}, hone::splat<{}>(1), {}{{}})", value, type, type);
+  }
+  // A narrowing between floating types rounds; computing goes on in the wider type.
+  if (to == DType::kBF16 || to == DType::kF16) {
+    const char* name = to == DType::kBF16 ? "bf16" : "f16";
+    const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
+    return way == Way::kVector32 ? fmt::format("hone::from_{0}(hone::to_{0}({1}))", name, source) : source;
+  }
+  if (value_type(from, way) == type) return value;
+  return fmt::format("hone::convert<{}>({})", type, value);
+}
+
+}  // namespace
+
+bool fits_32(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64; }
+
+std::string value_type(DType dtype, Way way) {
+  if (way == Way::kScalar) return dtype == DType::kBool ? "bool" : task::is_float(dtype) ? "double" : "int64_t";
+  const bool narrow = way == Way::kVector32;
+  if (task::is_float(dtype)) return narrow ? "f32v" : "f64v";
+  return narrow ? "i32v" : "i64v";
+}
+
+std::string storage_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF64: return "double";
+    case DType::kF32: return "float";
+    case DType::kBF16: return "hone::bf16";
+    case DType::kF16: return "hone::f16";
+    case DType::kI64: return "int64_t";
+    case DType::kI32: return "int32_t";
+    case DType::kI16: return "int16_t";
+    case DType::kI8: return "int8_t";
+    case DType::kBool: return "bool";
+  }
+  return {};
+}
+
+std::string constant_text(const Node& node, Way way) {
+  const task::Attr& value = node.attrs.find("value")->second;
+  const double real = std::holds_alternative<double>(value)  ? std::get<double>(value)
+                      : std::holds_alternative<int64_t>(value) ? static_cast<double>(std::get<int64_t>(value))
+                                                               : std::get<bool>(value);
+  const DType type = node.type.dtype;
+  const std::string name = value_type(type, way);
+  if (type == DType::kBool) {
+    if (way == Way::kScalar) return real != 0 ? "true" : "false";
+    return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);
+  }
+  const std::string text = task::is_float(type) ? number(real, way == Way::kVector32)
+                                                : fmt::format("{}", static_cast<int64_t>(real));
+  return way == Way::kScalar ? (task::is_float(type) ? text : fmt::format("INT64_C({})", text))
+                             : fmt::format("hone::splat<{}>({})", name, text);
+}
+
+std::string operation_text(const Node& node, const std::vector<std::string>& operands,
+                           const std::vector<DType>& types, Way way) {
+  switch (node.prim) {
+    case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);
+    case Prim::kNeg: return "-" + operands[0];
+    case Prim::kNot: return (way == Way::kScalar ? "!" : "~") + operands[0];
+    case Prim::kMod:
+      if (task::is_float(node.type.dtype))
+        return fmt::format("{0} - {1} * hone::floor({0} / {1})", operands[0], operands[1]);
+      return fmt::format("(({0} % {1}) + {1}) % {1}", operands[0], operands[1]);
+    case Prim::kFloorDiv:
+      if (task::is_float(node.type.dtype)) return fmt::format("hone::floor({} / {})", operands[0], operands[1]);
+      return fmt::format("({0} - ((({0} % {1}) + {1}) % {1})) / {1}", operands[0], operands[1]);
+    default: break;
+  }
+  if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);
+  const char* function = function_of(node.prim);
+  HONE_CHECK(function != nullptr, std::string(task::name_of(node.prim)));
+  return fmt::format("hone::{}({})", function, fmt::join(operands, ", "));
+}
+
+}  // namespace hone::pattern

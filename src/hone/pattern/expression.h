@@ -1,0 +1,33 @@
+// Graph nodes as C++ expressions. One table of operations serves three ways of computing: vectors of
+// hone/cpu.h, row scalars (double), and plain scalar loops. Pure text.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/task/graph/graph.h"
+
+namespace hone::pattern {
+
+enum class Way : uint8_t {
+  kVector32,   ///< f32v, i32v; masks for bool
+  kVector64,   ///< f64v, i64v
+  kScalar,     ///< double, int64_t, bool
+};
+
+/// C++ type of a value of `dtype`: "f32v", "i32v", …
+[[nodiscard]] std::string value_type(task::DType dtype, Way way);
+/// C++ type of stored elements: "float", "hone::bf16", …
+[[nodiscard]] std::string storage_type(task::DType dtype);
+
+/// Value of a constant node, of the way's type.
+[[nodiscard]] std::string constant_text(const task::Node& node, Way way);
+
+/// The operation applied to operand texts (names or parenthesised); `types` are the operands' dtypes.
+/// Element-wise operations only.
+[[nodiscard]] std::string operation_text(const task::Node& node, const std::vector<std::string>& operands,
+                                         const std::vector<task::DType>& types, Way way);
+
+/// Whether element values of these dtypes can be computed in 32-bit lanes.
+[[nodiscard]] bool fits_32(task::DType dtype);
+
+}  // namespace hone::pattern

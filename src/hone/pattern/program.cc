@@ -1,0 +1,117 @@
+#include "hone/pattern/program.h"
+
+#include <algorithm>
+#include <set>
+
+namespace hone::pattern {
+namespace {
+
+using task::IntExpr;
+using task::Prim;
+
+bool is_transcendental(Prim op) {
+  switch (op) {
+    case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2:
+    case Prim::kLog1p: case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kTanh:
+    case Prim::kErf: case Prim::kPow: case Prim::kAsin: case Prim::kAcos: case Prim::kAtan:
+    case Prim::kSinh: case Prim::kCosh: case Prim::kAtan2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+IntExpr product(const Nest& nest, const std::vector<int>& axes) {
+  IntExpr all = 1;
+  for (const int axis : axes) all = all * nest.axes[static_cast<size_t>(axis)].extent;
+  return all;
+}
+
+}  // namespace
+
+bool Program::is_row_value(int id) const {
+  for (const int axis : nest.of_node[static_cast<size_t>(id)])
+    if (std::find(inner_axes.begin(), inner_axes.end(), axis) != inner_axes.end()) return false;
+  return true;
+}
+
+IntExpr Program::rows() const { return product(nest, row_axes); }
+IntExpr Program::row_length() const { return product(nest, inner_axes); }
+
+std::string Program::tensor_of_input(int id) const {
+  const auto& inputs = nest.graph->inputs;
+  const auto at = std::find(inputs.begin(), inputs.end(), id);
+  HONE_CHECK(at != inputs.end());
+  return task->inputs[static_cast<size_t>(at - inputs.begin())].name;
+}
+
+std::vector<int> Program::worth_keeping() const {
+  // Element values needed in each pass, walking down from the pass's roots.
+  std::vector<std::set<int>> needed(passes.size());
+  for (size_t p = 0; p < passes.size(); ++p) {
+    std::vector<int> work;
+    for (const int r : passes[p].reductions) work.push_back(node(r).operands[0]);
+    work.insert(work.end(), passes[p].stores.begin(), passes[p].stores.end());
+    while (!work.empty()) {
+      const int id = work.back();
+      work.pop_back();
+      if (is_row_value(id) || !needed[p].insert(id).second) continue;
+      for (const int operand : node(id).operands) work.push_back(operand);
+    }
+  }
+  std::vector<int> kept;
+  for (size_t p = 0; p + 1 < passes.size(); ++p)
+    for (const int id : needed[p]) {
+      const bool later = std::any_of(needed.begin() + static_cast<std::ptrdiff_t>(p) + 1, needed.end(),
+                                     [&](const auto& n) { return n.contains(id); });
+      const bool known = std::find(kept.begin(), kept.end(), id) != kept.end();
+      if (later && !known && is_transcendental(node(id).prim) && depth[static_cast<size_t>(id)] == static_cast<int>(p))
+        kept.push_back(id);
+    }
+  return kept;
+}
+
+Result<Program> find_program(const task::Task& task) {
+  Program program;
+  program.task = &task;
+  HONE_TRY(program.nest, find_nest(task));
+  const task::Graph& graph = task.primitive;
+  std::vector<int> removed;
+  bool any = false;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (!task::is_reduction(graph.nodes[id].prim)) continue;
+    std::vector<int> gone = program.nest.removed_by(static_cast<int>(id));
+    std::sort(gone.begin(), gone.end());
+    if (any && gone != removed)
+      return fail(ErrorCode::kUnavailable, "reductions over different axes need several kernels");
+    removed = gone;
+    any = true;
+  }
+  const auto& order = program.nest.order;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const bool inner = any ? std::find(removed.begin(), removed.end(), order[k]) != removed.end() : k + 1 == order.size();
+    (inner ? program.inner_axes : program.row_axes).push_back(order[k]);
+  }
+  program.depth.assign(graph.nodes.size(), 0);
+  int deepest = 0;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    int depth = 0;
+    for (const int operand : graph.nodes[id].operands) depth = std::max(depth, program.depth[static_cast<size_t>(operand)]);
+    if (task::is_reduction(graph.nodes[id].prim)) ++depth;
+    program.depth[id] = depth;
+    deepest = std::max(deepest, depth);
+  }
+  program.passes.resize(static_cast<size_t>(deepest) + 1);
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    if (task::is_reduction(graph.nodes[id].prim))
+      program.passes[static_cast<size_t>(program.depth[id]) - 1].reductions.push_back(static_cast<int>(id));
+  for (const int output : graph.outputs)
+    (program.is_row_value(output) ? program.row_outputs
+                                  : program.passes[static_cast<size_t>(program.depth[static_cast<size_t>(output)])].stores)
+        .push_back(output);
+  while (!program.passes.empty() && program.passes.back().reductions.empty() && program.passes.back().stores.empty())
+    program.passes.pop_back();
+  return program;
+}
+
+}  // namespace hone::pattern
