@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,10 +19,14 @@ namespace hone::task {
 
 /// Primitive operations. In comments: operands; attributes; meaning. All are out of place.
 /// Element-wise operands have one common rank with each dimension equal to the result's or the
-/// literal 1 (broadcast), or are rank 0; lowering inserts the reshapes that make it so.
+/// literal 1 (broadcast), or are rank 0; lowering inserts the reshapes that make it so. Their types
+/// are equal (conditions of kWhere are bool; comparisons give bool): lowering inserts the casts.
+/// Attribute types: axis, groups and the like int64_t, lists of numbers std::vector<int64_t>; those
+/// marked * may depend on symbols and are Dims (groups: IntExpr) until instantiate() makes numbers
+/// of them.
 enum class Prim : uint8_t {
-  kInput,     ///< attribute name
-  kConstant,  ///< rank 0; attribute value (double, int64 or bool by type)
+  kInput,     ///< attributes name, and structure ("triu", "tril", "symmetric") where declared
+  kConstant,  ///< rank 0; attribute value (double, int64 or bool by type), not rounded to the type
   kSymbol,    ///< rank 0, i64; attribute value: an IntExpr over shape symbols
   kIota,      ///< i64 of the result's shape; attribute axis; the index along it
   // unary, element-wise
@@ -29,7 +34,8 @@ enum class Prim : uint8_t {
   kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kTanh, kErf, kFloor, kCeil,
   kRound,  ///< half to even
   kTrunc, kNot, kIsNan, kIsInf,
-  kCast,  ///< to the result's type: float to float rounds to nearest even, float to int truncates
+  kCast,  ///< to the result's type: float to float rounds to nearest even, float to int truncates,
+          ///< to bool is != 0
   // binary, element-wise
   kAdd, kSub, kMul, kDiv, kPow, kAtan2,
   kMod,       ///< the divisor's sign, as Python
@@ -40,9 +46,9 @@ enum class Prim : uint8_t {
   kBroadcast,  ///< to the result's shape; same rank
   kReshape,    ///< row-major, to the result's shape
   kTranspose,  ///< attribute perm: result dimension i is operand dimension perm[i]
-  kSlice,      ///< attributes start, step (one per axis; step >= 1); extent from the result's shape
+  kSlice,      ///< attributes start*, step (one per axis; step >= 1); extent from the result's shape
   kConcat,     ///< any number of operands; attribute axis
-  kPad,        ///< x; attributes low, high (>= 0), value
+  kPad,        ///< x; attributes low*, high* (>= 0), value (as of kConstant)
   kFlip,       ///< attribute axes
   // reductions: reduced dimensions stay, with extent 1; attribute axes, sorted
   kSum, kProd, kMax, kMin, kAny, kAll,
@@ -50,9 +56,10 @@ enum class Prim : uint8_t {
   // scans along attribute axis; attributes reverse, exclusive
   kCumSum, kCumProd, kCumMax, kCumMin,
   kDot,  ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
-         ///< one operand; letters absent from the result are summed)
-  kConv,           ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups
-  kConvTranspose,  ///< x [N, C, s…], w [C, O/groups, k…]; stride, padding, output_padding, dilation, groups
+         ///< one operand; letters absent from the result are summed). The result's type may be
+         ///< wider than the operands': the type to accumulate in
+  kConv,           ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups*
+  kConvTranspose,  ///< x [N, C, s…], w [C, O/groups, k…]; stride, padding, output_padding, dilation, groups*
   kPoolMax, kPoolSum,  ///< windows over the trailing dimensions; kernel, stride, padding_low,
                        ///< padding_high, dilation. Padding counts as -inf and 0
   kGather,           ///< x, integer indices; attribute axis: replaces that dimension by the indices' shape
@@ -70,7 +77,9 @@ using Dims = std::vector<IntExpr>;
 struct TensorType {
   DType dtype = DType::kF32;
   Dims dims;
-  [[nodiscard]] std::string to_string() const;  ///< "f32[B, D]"
+  [[nodiscard]] std::string to_string() const;  ///< "f32[B, D]"; rank 0: "f32[]"
+  /// Reads "f32[B, 2*D]", "f32[]" or "f32"; errors carry "column N" in the text as their context.
+  [[nodiscard]] static Result<TensorType> parse(std::string_view text);
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
@@ -83,6 +92,10 @@ struct Where {
   int column = 0;
 };
 
+/// In a surface graph: op "input", "constant" and "symbol" as the primitives; every other op is a row
+/// of the op table (op_table.h), its attributes are that row's parameters by name, defaults filled
+/// in, axes counted from 0. The attribute `weak` (true) marks scalars made of numbers and symbols
+/// only: they take the type of the tensor they meet, as Python numbers do.
 struct Node {
   std::string op;          ///< surface name ("softmax") or, in a primitive graph, name_of(prim)
   Prim prim{};             ///< meaningful in a primitive graph only
@@ -119,7 +132,7 @@ struct ConcreteGraph {
 /// The surface graph in primitives only, common subexpressions merged, dead nodes dropped.
 [[nodiscard]] Graph lower(const Graph& surface);
 
-/// Puts numbers for symbols; fails (kInput) where a shape is inconsistent or not positive.
+/// Puts numbers for symbols. kSymbol stays, its value a constant. Fails (kInput) where a shape is inconsistent or not positive.
 [[nodiscard]] Result<ConcreteGraph> instantiate(const Graph& primitive, const Bindings& bindings);
 
 }  // namespace hone::task

@@ -4,14 +4,17 @@
 //
 // Grammar, loosest first:   a or b | a and b | not a | comparisons == != < <= > >= | + - | * / // % |
 // unary - | calls | (…) | integer | name.   Division is floor division, % takes the divisor's sign.
-// Calls: min(a, …) max(a, …) ceil_div(a, b) align(a, b) abs(a) select(cond, a, b). Truth is non-zero.
+// Calls: min(a, …) max(a, …) ceil_div(a, b) align(a, b) abs(a) select(cond, a, b). Truth is non-zero;
+// `and`, `or` and `select` evaluate only what they need.
 #pragma once
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hone/base/result.h"
 #include "hone/task/types.h"
@@ -37,7 +40,12 @@ class IntExpr {
   /// Replaces symbols by expressions; names that `with` does not hold stay.
   [[nodiscard]] IntExpr substitute(const std::map<std::string, IntExpr, std::less<>>& with) const;
 
-  /// Canonical text with the fewest parentheses; parse(to_string()) is equal to *this.
+  /// a / b where b divides a as a polynomial ("B*H*W" by "B*W" is "H"); takes b to be non-zero.
+  [[nodiscard]] static std::optional<IntExpr> divide_exactly(const IntExpr& a, const IntExpr& b);
+  /// True if no positive values of the symbols make a equal to b.
+  [[nodiscard]] static bool never_equal(const IntExpr& a, const IntExpr& b);
+
+  /// Canonical text without needless parentheses; parse(to_string()) is equal to *this.
   [[nodiscard]] std::string to_string() const;
   /// The same as a C++ expression over int64_t variables of the same names (hone_ceil_div and the
   /// like are in hone's device headers).

@@ -1,0 +1,126 @@
+// Data-driven tests: every file of test/cases/task holds [[good]] and [[bad]] cases.
+//   good: inputs + compute (as on a command line) or task (a whole task file); checked are
+//         outputs (printed types, in order), primitive and surface (printed graphs), cost.
+//   bad:  the same sources; error is the expected "context: message", hint a part of the hint.
+// Symbols without a workload are bound to 6.
+#define TOML_EXCEPTIONS 0
+#include <gtest/gtest.h>
+#include <toml++/toml.h>
+
+#include <filesystem>
+
+#include "hone/base/file.h"
+#include "hone/task/task.h"
+
+namespace hone::task {
+namespace {
+
+std::vector<std::string> texts(const toml::table& table, std::string_view key) {
+  std::vector<std::string> result;
+  if (const toml::array* array = table.get_as<toml::array>(key))
+    for (const toml::node& item : *array) result.push_back(item.value_or(std::string()));
+  return result;
+}
+
+std::string text(const toml::table& table, std::string_view key) {
+  return table[key].value_or(std::string());
+}
+
+Result<Task> read(const toml::table& item) {
+  if (item.contains("task")) return parse_task(text(item, "task"), "task.toml");
+  const std::vector<std::string> inputs = texts(item, "inputs");
+  std::vector<std::string> workloads = texts(item, "workloads");
+  if (!item.contains("workloads")) {
+    std::set<std::string> symbols;
+    for (const std::string& input : inputs)
+      if (const auto type = TensorType::parse(input.substr(input.find('=') + 1)))
+        for (const IntExpr& dim : type->dims) symbols.merge(dim.symbols());
+    std::string all;
+    for (const std::string& symbol : symbols) all += (all.empty() ? "" : ",") + symbol + "=6";
+    if (!all.empty()) workloads.push_back(all);
+  }
+  return task_from_expressions(text(item, "compute"), inputs, workloads);
+}
+
+std::string stripped(std::string value) {
+  while (!value.empty() && (value.back() == '\n' || value.back() == ' ')) value.pop_back();
+  while (!value.empty() && value.front() == '\n') value.erase(0, 1);
+  return value;
+}
+
+void check_cost(const toml::table& want, const Task& task) {
+  const auto concrete = instantiate(task.primitive, task.workloads[0].bindings);
+  ASSERT_TRUE(concrete.has_value());
+  const Cost cost = minimal_cost(*concrete);
+  EXPECT_EQ(cost.bytes_read, want["read"].value_or(cost.bytes_read));
+  EXPECT_EQ(cost.bytes_written, want["written"].value_or(cost.bytes_written));
+  EXPECT_EQ(cost.flops, want["flops"].value_or(cost.flops));
+  EXPECT_EQ(cost.transcendental, want["transcendental"].value_or(cost.transcendental));
+}
+
+void check_good(const toml::table& item) {
+  const auto task = read(item);
+  ASSERT_TRUE(task.has_value()) << task.error().to_string();
+  std::vector<std::string> outputs;
+  for (const auto& [name, type] : task->outputs) outputs.push_back(name + " = " + type.to_string());
+  if (item.contains("outputs")) {
+    EXPECT_EQ(outputs, texts(item, "outputs"));
+  }
+  if (item.contains("primitive")) {
+    EXPECT_EQ(stripped(task->primitive.to_string()), stripped(text(item, "primitive")));
+  }
+  if (item.contains("surface")) {
+    EXPECT_EQ(stripped(task->surface.to_string()), stripped(text(item, "surface")));
+  }
+  if (const toml::table* cost = item.get_as<toml::table>("cost")) check_cost(*cost, *task);
+  const auto again = parse_task(task->to_toml(), "again.toml");
+  ASSERT_TRUE(again.has_value()) << again.error().to_string() << "\n" << task->to_toml();
+  EXPECT_EQ(again->hash(), task->hash());
+  EXPECT_EQ(again->to_toml(), task->to_toml());
+  EXPECT_EQ(again->primitive.to_string(), task->primitive.to_string());
+}
+
+void check_bad(const toml::table& item) {
+  const auto task = read(item);
+  ASSERT_FALSE(task.has_value()) << "accepted";
+  const Error& error = task.error();
+  EXPECT_EQ(error.context + ": " + error.message, text(item, "error"));
+  EXPECT_NE(error.hint.find(text(item, "hint")), std::string::npos) << error.hint;
+}
+
+class Cases : public testing::TestWithParam<std::string> {};
+
+TEST_P(Cases, Hold) {
+  const auto source = base::read_file(std::string(HONE_SOURCE_DIR "/test/cases/task/") + GetParam() + ".toml");
+  ASSERT_TRUE(source.has_value());
+  const toml::parse_result parsed = toml::parse(*source);
+  ASSERT_TRUE(parsed) << parsed.error();
+  int count = 0;
+  for (const auto& [kind, list] : parsed.table()) {
+    ASSERT_TRUE((kind == "good" || kind == "bad") && list.is_array()) << kind.str();
+    for (const toml::node& item : *list.as_array()) {
+      const toml::table& table = *item.as_table();
+      SCOPED_TRACE(GetParam() + ".toml:" + std::to_string(item.source().begin.line) + " " + text(table, "name") + text(table, "compute"));
+      if (kind == "good") {
+        check_good(table);
+      } else {
+        check_bad(table);
+      }
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0);
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/test/cases/task"))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Cases, testing::ValuesIn(files()), [](const auto& file) { return file.param; });
+
+}  // namespace
+}  // namespace hone::task

@@ -1,0 +1,367 @@
+#include "hone/task/graph/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <set>
+
+#include "hone/task/graph/bind.h"
+#include "hone/task/graph/fold.h"
+#include "hone/task/graph/infer.h"
+#include "hone/task/language/int_expr_node.h"
+
+namespace hone::task {
+namespace {
+
+using Kind = Value::Kind;
+using Evaluated = Sourced<Value>;
+
+struct Operator {
+  std::string_view text;
+  std::string_view op;
+};
+constexpr Operator kBinary[] = {
+    {"+", "add"}, {"-", "sub"}, {"*", "mul"}, {"/", "div"}, {"//", "floor_divide"}, {"%", "mod"},
+    {"**", "pow"}, {"@", "matmul"}, {"==", "eq"}, {"!=", "ne"}, {"<", "lt"}, {"<=", "le"},
+    {">", "gt"}, {">=", "ge"}, {"&", "logical_and"}, {"|", "logical_or"}, {"^", "logical_xor"},
+    {"and", "logical_and"}, {"or", "logical_or"}};
+
+class Builder {
+ public:
+  explicit Builder(std::span<const DeclaredInput> inputs) {
+    for (const DeclaredInput& input : inputs) {
+      Node node;
+      node.op = "input";
+      node.attrs["name"] = input.name;
+      if (!input.structure.empty()) node.attrs["structure"] = input.structure;
+      node.type = input.type;
+      node.name = input.name;
+      graph_.inputs.push_back(push(std::move(node)));
+      names_[input.name] = Value::tensor(graph_.inputs.back());
+      inputs_.insert(input.name);
+      for (const IntExpr& dim : input.type.dims)
+        for (const std::string& symbol : dim.symbols()) symbols_.insert(symbol);
+    }
+    binder_.as_tensor = [this](const Value& value, Where where) { return as_tensor(value, where); };
+    binder_.rank_of = [this](int id) { return static_cast<int>(graph_.node(id).type.dims.size()); };
+  }
+
+  Sourced<Graph> run(const std::vector<Statement>& program, std::span<const std::string> outputs) {
+    for (const Statement& statement : program) HONE_TRY_VOID(execute(statement));
+    std::vector<std::string> wanted(outputs.begin(), outputs.end());
+    if (wanted.empty())
+      for (const std::string& name : assigned_)
+        if (!used_.contains(name)) wanted.push_back(name);
+    if (wanted.empty()) return fail_at({1, 1}, "the computation assigns nothing", "write y = …");
+    for (const std::string& name : wanted) {
+      const auto it = names_.find(name);
+      if (it == names_.end() || std::find(assigned_.begin(), assigned_.end(), name) == assigned_.end())
+        return fail_at({0, 0}, fmt::format("the computation never assigns the output '{}'", name),
+                       did_you_mean(name, assigned_));
+      if (inputs_.contains(name))
+        return fail_at(where_of_[name], fmt::format("the output '{}' has the name of an input", name), "give it another name");
+      HONE_TRY(const int id, as_tensor(it->second, where_of_[name]));
+      graph_.outputs.push_back(id);
+      graph_.output_names.push_back(name);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  int push(Node node) {
+    graph_.nodes.push_back(std::move(node));
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+
+  Sourced<void> execute(const Statement& statement) {
+    HONE_TRY(Value value, evaluate(statement.value));
+    if (statement.targets.size() == 1) {
+      assign(statement.targets[0], statement.target_where[0], std::move(value));
+      return {};
+    }
+    if (!value.is(Kind::kList) || value.items.size() != statement.targets.size())
+      return fail_at(statement.target_where[0],
+                     fmt::format("{} names on the left, but {} on the right", statement.targets.size(),
+                                 value.is(Kind::kList) ? fmt::format("{} values", value.items.size())
+                                                       : "one value"));
+    for (size_t i = 0; i < statement.targets.size(); ++i)
+      assign(statement.targets[i], statement.target_where[i], std::move(value.items[i]));
+    return {};
+  }
+
+  void assign(const std::string& name, Where where, Value value) {
+    if (value.is(Kind::kTensor)) {
+      Node& node = graph_.nodes[static_cast<size_t>(value.node)];
+      if (node.name.empty()) node.name = name;
+    }
+    names_[name] = std::move(value);
+    where_of_[name] = where;
+    used_.erase(name);
+    std::erase(assigned_, name);
+    assigned_.push_back(name);
+  }
+
+  Sourced<int> as_tensor(const Value& value, Where where) {
+    Node node;
+    node.where = where;
+    node.attrs["weak"] = true;
+    switch (value.kind) {
+      case Kind::kTensor: return value.node;
+      case Kind::kReal:
+        node.op = "constant";
+        node.attrs["value"] = value.real;
+        node.type = {DType::kF64, {}};
+        break;
+      case Kind::kBool:
+        node.op = "constant";
+        node.attrs["value"] = value.truth;
+        node.type = {DType::kBool, {}};
+        break;
+      case Kind::kInt:
+        node.op = value.integer.is_constant() ? "constant" : "symbol";
+        if (value.integer.is_constant())
+          node.attrs["value"] = value.integer.constant();
+        else
+          node.attrs["value"] = value.integer;
+        node.type = {DType::kI64, {}};
+        break;
+      default:
+        return fail_at(where, fmt::format("expected a tensor or a number, found {}", describe(value)));
+    }
+    return push(std::move(node));
+  }
+
+  Evaluated evaluate(const Expr& e) {
+    switch (e.kind) {
+      case Expr::Kind::kInteger: return integer(e);
+      case Expr::Kind::kFloat: return real(e);
+      case Expr::Kind::kString: return Value::of_text(e.text);
+      case Expr::Kind::kName: return name(e);
+      case Expr::Kind::kUnary: return unary(e);
+      case Expr::Kind::kBinary: return binary(e);
+      case Expr::Kind::kCall: return call(e);
+      case Expr::Kind::kAttribute: return attribute(e);
+      case Expr::Kind::kList: return list(e);
+      case Expr::Kind::kSubscript: return subscript(e);
+      case Expr::Kind::kSlice: case Expr::Kind::kEllipsis: case Expr::Kind::kAbsent: break;
+    }
+    return fail_at(e.where, "a slice stands only inside [ ]");
+  }
+
+  static Evaluated integer(const Expr& e) {
+    int64_t value = 0;
+    const auto result = std::from_chars(e.text.data(), e.text.data() + e.text.size(), value);
+    if (result.ec != std::errc()) return fail_at(e.where, fmt::format("{} does not fit 64 bits", e.text));
+    return Value::of(IntExpr(value));
+  }
+
+  static Evaluated real(const Expr& e) {
+    double value = 0;
+    const auto result = std::from_chars(e.text.data(), e.text.data() + e.text.size(), value);
+    if (result.ec != std::errc()) return fail_at(e.where, fmt::format("{} is out of range", e.text));
+    return Value::of_real(value);
+  }
+
+  Evaluated name(const Expr& e) {
+    if (const auto it = names_.find(e.text); it != names_.end()) {
+      used_.insert(e.text);
+      return it->second;
+    }
+    if (symbols_.contains(e.text)) return Value::of(IntExpr::symbol(e.text));
+    if (e.text == "true" || e.text == "True") return Value::of_bool(true);
+    if (e.text == "false" || e.text == "False") return Value::of_bool(false);
+    if (e.text == "none" || e.text == "None") return Value();
+    if (e.text == "inf") return Value::of_real(std::numeric_limits<double>::infinity());
+    if (e.text == "nan") return Value::of_real(std::numeric_limits<double>::quiet_NaN());
+    if (e.text == "pi") return Value::of_real(std::numbers::pi);
+    if (const auto dtype = dtype_from(e.text)) return Value::of_dtype(*dtype);
+    if (find_op(e.text) != nullptr)
+      return fail_at(e.where, fmt::format("'{}' is an operation and needs arguments", e.text), find_op(e.text)->signature);
+    std::vector<std::string> known(symbols_.begin(), symbols_.end());
+    for (const auto& [text, value] : names_) known.push_back(text);
+    return fail_at(e.where, fmt::format("unknown name '{}'", e.text), did_you_mean(e.text, known));
+  }
+
+  Evaluated list(const Expr& e) {
+    std::vector<Value> items;
+    for (const Expr& item : e.args) {
+      HONE_TRY(Value value, evaluate(item));
+      items.push_back(std::move(value));
+    }
+    return Value::list(std::move(items));
+  }
+
+  Evaluated unary(const Expr& e) {
+    HONE_TRY(Value value, evaluate(e.args[0]));
+    if (e.text == "-" && value.is(Kind::kInt)) return Value::of(IntExpr(-1) * value.integer);
+    if (e.text == "-" && value.is(Kind::kReal)) return Value::of_real(-value.real);
+    if (e.text != "-" && value.is(Kind::kBool)) return Value::of_bool(!value.truth);
+    return apply(e.text == "-" ? "neg" : "logical_not", {{"", std::move(value), e.args[0].where}}, e.where);
+  }
+
+  Evaluated binary(const Expr& e) {
+    HONE_TRY(Value a, evaluate(e.args[0]));
+    HONE_TRY(Value b, evaluate(e.args[1]));
+    if (auto known = binary_known(e.text, a, b)) return *known;
+    for (const Operator& row : kBinary)
+      if (row.text == e.text)
+        return apply(row.op, {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}}, e.where);
+    HONE_CHECK(false, e.text);
+  }
+
+  /// Arithmetic of numbers and shape expressions, where the result is known without a tensor.
+  static std::optional<Value> binary_known(std::string_view op, const Value& a, const Value& b) {
+    if (a.is(Kind::kInt) && b.is(Kind::kInt)) {
+      const IntExpr& x = a.integer;
+      const IntExpr& y = b.integer;
+      if (op == "+") return Value::of(x + y);
+      if (op == "-") return Value::of(x - y);
+      if (op == "*") return Value::of(x * y);
+      if (op == "//") return Value::of(IntExpr::floor_div(x, y));
+      if (op == "%") return Value::of(IntExpr::mod(x, y));
+      if (op == "**" && y.is_constant() && y.constant() >= 0 && y.constant() <= 64) {
+        IntExpr power = 1;
+        for (int64_t i = 0; i < y.constant(); ++i) power = power * x;
+        return Value::of(power);
+      }
+    }
+    if (!a.is_number() || !b.is_number()) return std::nullopt;
+    for (const Operator& row : kBinary) {
+      const Op* found = row.text == op ? find_op(row.op) : nullptr;
+      if (found == nullptr || found->prim == Prim::kInput) continue;
+      const Attr values[] = {a.number(), b.number()};
+      const auto value = fold_constant(found->prim, values, DType::kF64);
+      if (!value) return std::nullopt;
+      if (const bool* truth = std::get_if<bool>(&*value)) return Value::of_bool(*truth);
+      return Value::of_real(std::get<double>(*value));
+    }
+    return std::nullopt;
+  }
+
+  Evaluated attribute(const Expr& e) {
+    HONE_TRY(Value value, evaluate(e.args[0]));
+    if (!value.is(Kind::kTensor))
+      return fail_at(e.where, fmt::format("'.{}' needs a tensor on its left, found {}", e.text, describe(value)));
+    const TensorType& type = graph_.node(value.node).type;
+    const auto rank = static_cast<int64_t>(type.dims.size());
+    if (e.text == "shape") {
+      std::vector<Value> dims;
+      for (const IntExpr& dim : type.dims) dims.push_back(Value::of(dim));
+      return Value::list(std::move(dims));
+    }
+    if (e.text == "T") return apply("transpose", {{"", std::move(value), e.where}}, e.where);
+    if (e.text == "mT") {
+      if (rank < 2) return fail_at(e.where, ".mT needs two dimensions or more");
+      return apply("transpose", {{"", std::move(value), e.where}, {"", Value::of(IntExpr(rank - 2)), e.where},
+                                 {"", Value::of(IntExpr(rank - 1)), e.where}}, e.where);
+    }
+    return fail_at(e.where, fmt::format("a tensor has no attribute '{}'", e.text), "attributes: shape, T, mT");
+  }
+
+  Evaluated call(const Expr& e) {
+    std::vector<Argument> args;
+    for (size_t i = 0; i < e.args.size(); ++i) {
+      HONE_TRY(Value value, evaluate(e.args[i]));
+      args.push_back({e.names[i], std::move(value), e.args[i].where});
+    }
+    if (auto known = call_known(e.text, args)) return *known;
+    if (const auto dtype = dtype_from(e.text)) {
+      if (args.size() != 1) return fail_at(e.where, fmt::format("{0}(x) takes one tensor, found {1} arguments", e.text, args.size()));
+      args.push_back({"", Value::of_dtype(*dtype), e.where});
+      return apply("cast", std::move(args), e.where);
+    }
+    // As in PyTorch, max and min of two tensors are element-wise.
+    const bool pair = args.size() == 2 && args[1].keyword.empty() &&
+                      (args[1].value.is(Kind::kTensor) || args[1].value.is(Kind::kReal));
+    if (pair && (e.text == "max" || e.text == "min")) return apply(e.text + "imum", std::move(args), e.where);
+    return apply(e.text, std::move(args), e.where);
+  }
+
+  /// Functions of numbers and shape expressions.
+  static std::optional<Value> call_known(std::string_view name, const std::vector<Argument>& args) {
+    const bool ints = !args.empty() && std::all_of(args.begin(), args.end(), [](const Argument& a) {
+      return a.keyword.empty() && a.value.is(Kind::kInt);
+    });
+    if (ints && args.size() >= 2 && (name == "min" || name == "max")) {
+      IntExpr result = args[0].value.integer;
+      for (const Argument& arg : args)
+        result = name == "min" ? IntExpr::min(result, arg.value.integer) : IntExpr::max(result, arg.value.integer);
+      return Value::of(result);
+    }
+    if (ints && args.size() == 2 && name == "ceil_div")
+      return Value::of(IntExpr::ceil_div(args[0].value.integer, args[1].value.integer));
+    if (args.size() != 1 || !args[0].keyword.empty() || !args[0].value.is_number()) return std::nullopt;
+    const Op* op = find_op(name);
+    if (op == nullptr || op->prim == Prim::kInput) return std::nullopt;
+    const auto value = fold_real(op->prim, args[0].value.number());
+    return value ? std::optional(Value::of_real(*value)) : std::nullopt;
+  }
+
+  Evaluated apply(std::string_view name, std::vector<Argument> args, Where where) {
+    const Op* op = find_op(name);
+    if (op == nullptr) {
+      std::string hint = did_you_mean(name, all_op_names());
+      if (names_.contains(std::string(name))) hint = fmt::format("'{}' is a value; a product needs '*'", name);
+      return fail_at(where, fmt::format("there is no operation '{}'", name), hint);
+    }
+    HONE_TRY(Bound bound, bind_arguments(*op, args, where, binder_));
+    return add_node(*op, std::move(bound), where);
+  }
+
+  Evaluated add_node(const Op& op, Bound bound, Where where) {
+    Call call{op, {}, std::move(bound.attrs)};
+    bool weak = !bound.operands.empty();
+    for (const int id : bound.operands) {
+      const Node& operand = graph_.node(id);
+      call.operands.push_back({operand.type, operand.attrs.contains("weak")});
+      weak = weak && call.operands.back().weak;
+    }
+    auto type = op.infer(call);
+    if (!type) return tl::unexpected(SourceError{std::move(type).error(), where});
+    Node node;
+    node.op = op.name;
+    node.operands = std::move(bound.operands);
+    node.attrs = std::move(call.attrs);
+    if (weak && type->dims.empty() && op.name != "cast") node.attrs["weak"] = true;
+    node.type = std::move(*type);
+    node.where = where;
+    return Value::tensor(push(std::move(node)));
+  }
+
+  Evaluated subscript(const Expr& e) {
+    HONE_TRY(Value value, evaluate(e.args[0]));
+    if (value.is(Kind::kList)) {
+      HONE_TRY(const Value index, evaluate(e.args[1]));
+      const auto size = static_cast<int64_t>(value.items.size());
+      if (e.args.size() != 2 || !index.is(Kind::kInt) || !index.integer.is_constant() ||
+          index.integer.constant() < -size || index.integer.constant() >= size)
+        return fail_at(e.where, fmt::format("a list of {} is indexed by one integer below {}", size, size));
+      const int64_t i = index.integer.constant();
+      return value.items[static_cast<size_t>(i < 0 ? i + size : i)];
+    }
+    return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
+  }
+
+  Graph graph_;
+  std::map<std::string, Value, std::less<>> names_;
+  std::map<std::string, Where, std::less<>> where_of_;
+  std::vector<std::string> assigned_;  ///< in the order of the last assignment
+  std::set<std::string, std::less<>> used_;
+  std::set<std::string, std::less<>> inputs_;
+  std::set<std::string, std::less<>> symbols_;
+  Binder binder_;
+};
+
+}  // namespace
+
+Sourced<Graph> build_graph(const std::vector<Statement>& program, std::span<const DeclaredInput> inputs,
+                           std::span<const std::string> outputs) {
+  return Builder(inputs).run(program, outputs);
+}
+
+}  // namespace hone::task

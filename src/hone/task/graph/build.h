@@ -1,0 +1,25 @@
+// Turns a parsed computation into the surface graph: evaluates numbers and shape expressions, binds
+// arguments, infers types. Pure; fails with the position of the offending expression.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hone/task/graph/graph.h"
+#include "hone/task/language/syntax.h"
+
+namespace hone::task {
+
+struct DeclaredInput {
+  std::string name;
+  TensorType type;
+  std::string structure;  ///< "triu", "tril", "symmetric" or empty
+};
+
+/// A graph whose outputs are `outputs`, or, if that is empty, the names assigned that nothing later
+/// uses, in the order of their assignment. Names may be assigned again; the last one counts.
+[[nodiscard]] Sourced<Graph> build_graph(const std::vector<Statement>& program,
+                                         std::span<const DeclaredInput> inputs,
+                                         std::span<const std::string> outputs);
+
+}  // namespace hone::task

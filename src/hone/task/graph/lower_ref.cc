@@ -1,0 +1,156 @@
+// The formulas' vocabulary: arithmetic, shape changes and reductions on Ref.
+#include <algorithm>
+#include <numeric>
+
+#include "hone/task/graph/fold.h"
+#include "hone/task/graph/infer.h"
+#include "hone/task/graph/lower.h"
+
+namespace hone::task {
+namespace {
+
+bool is_constant(Ref x, double value) {
+  const Node& node = x.lower().node(x.id());
+  return node.prim == Prim::kConstant && constant_value(node.attrs.find("value")->second) == value;
+}
+
+/// Leading dimensions of extent 1 up to `rank`; scalars stay as they are.
+Ref with_rank(Ref x, int rank) {
+  if (x.rank() == 0 || x.rank() == rank) return x;
+  Dims dims(static_cast<size_t>(rank - x.rank()), IntExpr(1));
+  dims.insert(dims.end(), x.dims().begin(), x.dims().end());
+  return reshape(x, std::move(dims));
+}
+
+/// The shape two operands make; inference has shown that they do.
+Dims joint_dims(const Dims& a, const Dims& b) {
+  auto dims = broadcast_dims(a, b);
+  HONE_CHECK(dims.has_value(), "operands broadcast");
+  return std::move(*dims);
+}
+
+}  // namespace
+
+Ref unary(Prim prim, Ref x) {
+  const bool truth = prim == Prim::kIsNan || prim == Prim::kIsInf;
+  return x.lower().add(prim, std::vector{x}, {}, {truth ? DType::kBool : x.dtype(), x.dims()});
+}
+
+Ref binary(Prim prim, Ref a, Ref b) {
+  HONE_CHECK(a.dtype() == b.dtype(), name_of(prim));
+  if (prim == Prim::kMul && is_constant(b, 1)) return a.rank() >= b.rank() ? a : b;
+  if (prim == Prim::kMul && is_constant(a, 1)) return b;
+  if (prim == Prim::kDiv && is_constant(b, 1)) return a;
+  const int rank = std::max(a.rank(), b.rank());
+  a = with_rank(a, rank);
+  b = with_rank(b, rank);
+  const bool truth = prim >= Prim::kEq && prim <= Prim::kXor;
+  return a.lower().add(prim, std::vector{a, b}, {},
+                       {truth ? DType::kBool : a.dtype(), joint_dims(a.dims(), b.dims())});
+}
+
+Ref where(Ref condition, Ref a, Ref b) {
+  HONE_CHECK(condition.dtype() == DType::kBool && a.dtype() == b.dtype(), "where");
+  const int rank = std::max({condition.rank(), a.rank(), b.rank()});
+  condition = with_rank(condition, rank);
+  a = with_rank(a, rank);
+  b = with_rank(b, rank);
+  Dims dims = joint_dims(joint_dims(condition.dims(), a.dims()), b.dims());
+  return a.lower().add(Prim::kWhere, std::vector{condition, a, b}, {}, {a.dtype(), std::move(dims)});
+}
+
+Ref cast(Ref x, DType dtype, bool rounds) {
+  if (x.dtype() == dtype) return x;
+  Attrs attrs;
+  if (rounds) attrs.emplace("rounds", true);
+  return x.lower().add(Prim::kCast, std::vector{x}, std::move(attrs), {dtype, x.dims()});
+}
+
+Ref like(Ref x, double value) { return x.lower().constant(value, x.dtype()); }
+
+Ref operator+(Ref a, Ref b) { return binary(Prim::kAdd, a, b); }
+Ref operator-(Ref a, Ref b) { return binary(Prim::kSub, a, b); }
+Ref operator*(Ref a, Ref b) { return binary(Prim::kMul, a, b); }
+Ref operator/(Ref a, Ref b) { return binary(Prim::kDiv, a, b); }
+Ref operator-(Ref x) { return unary(Prim::kNeg, x); }
+Ref operator+(Ref a, double b) { return a + like(a, b); }
+Ref operator+(double a, Ref b) { return like(b, a) + b; }
+Ref operator-(Ref a, double b) { return a - like(a, b); }
+Ref operator-(double a, Ref b) { return like(b, a) - b; }
+Ref operator*(Ref a, double b) { return a * like(a, b); }
+Ref operator*(double a, Ref b) { return like(b, a) * b; }
+Ref operator/(Ref a, double b) { return a / like(a, b); }
+Ref operator/(double a, Ref b) { return like(b, a) / b; }
+Ref exp(Ref x) { return unary(Prim::kExp, x); }
+Ref log(Ref x) { return unary(Prim::kLog, x); }
+Ref log1p(Ref x) { return unary(Prim::kLog1p, x); }
+Ref expm1(Ref x) { return unary(Prim::kExpm1, x); }
+Ref sqrt(Ref x) { return unary(Prim::kSqrt, x); }
+Ref rsqrt(Ref x) { return unary(Prim::kRsqrt, x); }
+Ref abs(Ref x) { return unary(Prim::kAbs, x); }
+Ref tanh(Ref x) { return unary(Prim::kTanh, x); }
+Ref erf(Ref x) { return unary(Prim::kErf, x); }
+Ref maximum(Ref a, Ref b) { return binary(Prim::kMaximum, a, b); }
+Ref minimum(Ref a, Ref b) { return binary(Prim::kMinimum, a, b); }
+Ref square(Ref x) { return x * x; }
+Ref lt(Ref a, Ref b) { return binary(Prim::kLt, a, b); }
+Ref ge(Ref a, Ref b) { return binary(Prim::kGe, a, b); }
+Ref gt(Ref a, Ref b) { return binary(Prim::kGt, a, b); }
+Ref eq(Ref a, Ref b) { return binary(Prim::kEq, a, b); }
+Ref ne(Ref a, Ref b) { return binary(Prim::kNe, a, b); }
+
+Ref reshape(Ref x, Dims dims) {
+  if (x.dims() == dims) return x;
+  const Node& node = x.lower().node(x.id());
+  if (node.prim == Prim::kReshape) return reshape(Ref(&x.lower(), node.operands[0]), std::move(dims));
+  const DType dtype = x.dtype();
+  return x.lower().add(Prim::kReshape, std::vector{x}, {}, {dtype, std::move(dims)});
+}
+
+Ref broadcast_to(Ref x, const Dims& dims) {
+  if (x.rank() != static_cast<int>(dims.size())) {
+    Dims ones(dims.size() - x.dims().size(), IntExpr(1));
+    ones.insert(ones.end(), x.dims().begin(), x.dims().end());
+    x = reshape(x, std::move(ones));
+  }
+  if (x.dims() == dims) return x;
+  return x.lower().add(Prim::kBroadcast, std::vector{x}, {}, {x.dtype(), dims});
+}
+
+Ref transpose(Ref x, std::vector<int64_t> perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return x;
+  const Node& node = x.lower().node(x.id());
+  if (node.prim == Prim::kTranspose) {
+    const auto inner = node.attr<std::vector<int64_t>>("perm");
+    for (int64_t& axis : perm) axis = inner[static_cast<size_t>(axis)];
+    return transpose(Ref(&x.lower(), node.operands[0]), std::move(perm));
+  }
+  Dims dims;
+  for (const int64_t axis : perm) dims.push_back(x.dims()[static_cast<size_t>(axis)]);
+  const DType dtype = x.dtype();
+  return x.lower().add(Prim::kTranspose, std::vector{x}, {{"perm", std::move(perm)}}, {dtype, std::move(dims)});
+}
+
+Ref reduce(Prim prim, Ref x, std::vector<int64_t> axes) {
+  const bool arg = prim == Prim::kArgMax || prim == Prim::kArgMin;
+  if (axes.empty() && !arg) return x;
+  TensorType type{arg ? DType::kI64 : x.dtype(), reduced_dims(x.dims(), axes, true)};
+  return x.lower().add(prim, std::vector{x}, {{"axes", std::move(axes)}}, std::move(type));
+}
+
+Ref sum(Ref x, const std::vector<int64_t>& axes) { return reduce(Prim::kSum, x, axes); }
+Ref amax(Ref x, const std::vector<int64_t>& axes) { return reduce(Prim::kMax, x, axes); }
+Ref mean(Ref x, const std::vector<int64_t>& axes) { return sum(x, axes) / count(x, axes); }
+
+Ref count(Ref x, std::span<const int64_t> axes) {
+  IntExpr n = 1;
+  for (const int64_t axis : axes) n = n * x.dims()[static_cast<size_t>(axis)];
+  return x.lower().symbol(n, x.dtype());
+}
+
+Ref variance(Ref x, const std::vector<int64_t>& axes, double correction) {
+  const Ref n = count(x, axes);
+  return sum(square(x - mean(x, axes)), axes) / (correction == 0 ? n : n - correction);
+}
+
+}  // namespace hone::task

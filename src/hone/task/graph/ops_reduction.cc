@@ -1,0 +1,64 @@
+// Reductions over one, several or all axes. Sums of f16 and bf16 are computed in f32.
+#include <fmt/format.h>
+
+#include "hone/task/graph/infer.h"
+#include "hone/task/graph/lower.h"
+
+namespace hone::task {
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+Result<TensorType> reduced(const Call& call, DType dtype) {
+  return TensorType{dtype, reduced_dims(call.dims(0), call.attr<Axes>("axis"), call.attr<bool>("keepdims"))};
+}
+
+/// Integers and bools are summed in i64.
+Result<TensorType> infer_sum(Call& call) {
+  const DType dtype = call.type(0).dtype;
+  return reduced(call, is_float(dtype) ? dtype : DType::kI64);
+}
+Result<TensorType> infer_extreme(Call& call) {
+  if (call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name), "any(x) or all(x)");
+  return reduced(call, call.type(0).dtype);
+}
+Result<TensorType> infer_mean(Call& call) { return reduced(call, float_dtype(call.operands[0])); }
+Result<TensorType> infer_truth(Call& call) { return reduced(call, DType::kBool); }
+
+Ref lower_sum(const LowerCall& c) { return reduce(c.op.prim, c.wide(), c.attr<Axes>("axis")); }
+Ref lower_extreme(const LowerCall& c) { return reduce(c.op.prim, c.in[0], c.attr<Axes>("axis")); }
+Ref lower_truth(const LowerCall& c) { return reduce(c.op.prim, cast(c.in[0], DType::kBool), c.attr<Axes>("axis")); }
+Ref lower_mean(const LowerCall& c) { return mean(c.wide(), c.attr<Axes>("axis")); }
+
+Ref lower_variance(const LowerCall& c) {
+  const Ref v = variance(c.wide(), c.attr<Axes>("axis"), c.attr<double>("correction"));
+  return c.op.name == "std" ? sqrt(v) : v;
+}
+
+/// The largest element is taken out, so that nothing overflows; an infinite one is left in.
+Ref lower_logsumexp(const LowerCall& c) {
+  const Axes axes = c.attr<Axes>("axis");
+  const Ref x = c.wide();
+  Ref m = amax(x, axes);
+  m = where(unary(Prim::kIsInf, m), like(m, 0), m);
+  return m + log(sum(exp(x - m), axes));
+}
+
+const OpRow kRows[] = {
+    {"sum(x, axis: axes = none, keepdims: bool = false)", "", "Sum; integers and bools in i64.", infer_sum, lower_sum, Prim::kSum},
+    {"prod(x, axis: axes = none, keepdims: bool = false)", "", "Product; integers and bools in i64.", infer_sum, lower_sum, Prim::kProd},
+    {"mean(x, axis: axes = none, keepdims: bool = false)", "", "Mean; integers give f32.", infer_mean, lower_mean},
+    {"var(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "", "Variance, divided by n - correction: 0 as in NumPy; PyTorch's own default is correction=1.", infer_mean, lower_variance},
+    {"std(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "", "Square root of var.", infer_mean, lower_variance},
+    {"max(x, axis: axes = none, keepdims: bool = false)", "amax", "Largest element; NaN if any is. Of two tensors: maximum.", infer_extreme, lower_extreme, Prim::kMax},
+    {"min(x, axis: axes = none, keepdims: bool = false)", "amin", "Smallest element; NaN if any is. Of two tensors: minimum.", infer_extreme, lower_extreme, Prim::kMin},
+    {"any(x, axis: axes = none, keepdims: bool = false)", "", "True if any element is (non-zero).", infer_truth, lower_truth, Prim::kAny},
+    {"all(x, axis: axes = none, keepdims: bool = false)", "", "True if every element is (non-zero).", infer_truth, lower_truth, Prim::kAll},
+    {"logsumexp(x, axis: axes = none, keepdims: bool = false)", "", "log(sum(exp(x))) without overflow.", infer_mean, lower_logsumexp},
+};
+
+}  // namespace
+
+Family reduction_family() { return {"Reductions", kRows}; }
+
+}  // namespace hone::task

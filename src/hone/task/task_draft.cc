@@ -1,0 +1,225 @@
+#include "hone/task/task_draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "hone/task/graph/build.h"
+#include "hone/task/graph/infer.h"
+#include "hone/task/language/syntax.h"
+
+namespace hone::task {
+namespace {
+
+constexpr std::string_view kDomains[] = {"real", "positive", "simplex", "index", "sign", "near_one", "unit"};
+constexpr std::string_view kStructures[] = {"none", "triu", "tril", "symmetric"};
+constexpr std::string_view kTracks[] = {"f32", "as-pytorch", "tf32", "bf16", "f16"};
+
+template <class T, size_t N>
+std::optional<T> find_name(const std::string_view (&names)[N], std::string_view name) {
+  for (size_t i = 0; i < N; ++i)
+    if (names[i] == name) return static_cast<T>(i);
+  return std::nullopt;
+}
+
+/// Everything that assemble() checks, with positions in the file.
+class Assembler {
+ public:
+  explicit Assembler(Draft draft) : draft_(std::move(draft)), task_(draft_.task) {}
+
+  Result<Task> run() {
+    for (size_t i = 0; i < task_.inputs.size(); ++i) HONE_TRY_VOID(check_input(i));
+    HONE_TRY_VOID(build());
+    HONE_TRY_VOID(check_outputs());
+    HONE_TRY_VOID(check_workloads());
+    return std::move(task_);
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> wrong(Where where, std::string message, std::string hint = {}) const {
+    return fail(ErrorCode::kInput, std::move(message), std::move(hint), draft_.context(where));
+  }
+
+  Status check_input(size_t i) {
+    const InputSpec& input = task_.inputs[i];
+    const Where where = draft_.input_where[i];
+    for (size_t k = 0; k < i; ++k)
+      if (task_.inputs[k].name == input.name) return wrong(where, fmt::format("the input '{}' is declared twice", input.name));
+    for (const IntExpr& dim : input.type.dims) {
+      if (dim.is_constant() && dim.constant() < 1)
+        return wrong(where, fmt::format("the input '{}' has an extent of {}: every extent must be at least 1", input.name, dim.constant()));
+      for (const std::string& symbol : dim.symbols()) {
+        if (symbol == "name" || symbol == "weight")
+          return wrong(where, fmt::format("a shape symbol cannot be called '{}': workloads use that key", symbol));
+        for (const InputSpec& other : task_.inputs)
+          if (other.name == symbol) return wrong(where, fmt::format("'{}' is both an input and a shape symbol", symbol));
+      }
+    }
+    const DType dtype = input.type.dtype;
+    if (input.domain == Domain::kIndex) {
+      if (!is_int(dtype)) return wrong(where, fmt::format("the domain index needs an integer type, found {}", name_of(dtype)));
+      for (const std::string& symbol : input.index_bound.symbols())
+        HONE_TRY_VOID(check_symbol(symbol, where));
+    } else if (input.domain != Domain::kReal && input.domain != Domain::kSign && !is_float(dtype)) {
+      return wrong(where, fmt::format("the domain {} needs a float type, found {}", name_of(input.domain), name_of(dtype)));
+    }
+    if (input.domain == Domain::kSimplex && input.type.dims.empty())
+      return wrong(where, "the domain simplex needs a last axis to sum over");
+    if (input.structure != Structure::kNone) {
+      const size_t rank = input.type.dims.size();
+      if (rank < 2) return wrong(where, fmt::format("the structure {} needs a matrix, found {}", name_of(input.structure), input.type.to_string()));
+      if (input.structure == Structure::kSymmetric && !may_equal(input.type.dims[rank - 1], input.type.dims[rank - 2]))
+        return wrong(where, fmt::format("a symmetric input is square, found {}", input.type.to_string()));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status check_symbol(const std::string& symbol, Where where) const {
+    const std::vector<std::string> known = task_.symbols();
+    if (std::find(known.begin(), known.end(), symbol) != known.end()) return {};
+    std::string hint = did_you_mean(symbol, known);
+    if (hint.empty()) hint = "symbols come from the shapes of the inputs";
+    return wrong(where, fmt::format("unknown shape symbol '{}'", symbol), hint);
+  }
+
+  Status build() {
+    std::vector<DeclaredInput> inputs;
+    for (const InputSpec& input : task_.inputs)
+      inputs.push_back({input.name, input.type,
+                        input.structure == Structure::kNone ? "" : std::string(name_of(input.structure))});
+    std::vector<std::string> outputs;
+    for (const auto& [name, type] : draft_.outputs) outputs.push_back(name);
+    const auto located = [&](SourceError error) {
+      const Where where = error.where.line == 0 ? Where{} : draft_.to_file(error.where);
+      error.error.context = draft_.context(where);
+      return tl::unexpected<Error>(std::move(error.error));
+    };
+    auto program = parse_program(task_.compute);
+    if (!program) return located(std::move(program).error());
+    auto graph = build_graph(*program, inputs, outputs);
+    if (!graph) return located(std::move(graph).error());
+    task_.surface = std::move(*graph);
+    for (Node& node : task_.surface.nodes)
+      if (node.where.line != 0) node.where = draft_.to_file(node.where);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      task_.surface.nodes[static_cast<size_t>(task_.surface.inputs[i])].where = draft_.input_where[i];
+    HONE_TRY_VOID(check_inputs_used());
+    task_.primitive = lower(task_.surface);
+    return {};
+  }
+
+  [[nodiscard]] Status check_inputs_used() const {
+    const Graph& graph = task_.surface;
+    std::vector<bool> live(graph.nodes.size());
+    for (const int id : graph.outputs) live[static_cast<size_t>(id)] = true;
+    for (size_t id = live.size(); id-- > 0;)
+      if (live[id])
+        for (const int operand : graph.nodes[id].operands) live[static_cast<size_t>(operand)] = true;
+    for (size_t i = 0; i < graph.inputs.size(); ++i)
+      if (!live[static_cast<size_t>(graph.inputs[i])])
+        return wrong(draft_.input_where[i], fmt::format("no output depends on the input '{}'", task_.inputs[i].name),
+                     "remove it, or use it in the computation");
+    return {};
+  }
+
+  Status check_outputs() {
+    for (size_t i = 0; i < task_.surface.outputs.size(); ++i) {
+      const TensorType& type = task_.surface.node(task_.surface.outputs[i]).type;
+      const std::string& name = task_.surface.output_names[i];
+      task_.outputs.emplace_back(name, type);
+      if (draft_.outputs.empty()) continue;
+      const TensorType& declared = draft_.outputs[i].second;
+      bool agrees = declared.dtype == type.dtype && declared.dims.size() == type.dims.size();
+      for (size_t k = 0; agrees && k < type.dims.size(); ++k) agrees = may_equal(type.dims[k], declared.dims[k]);
+      const std::string hint =
+          agrees || declared.dtype == type.dtype
+              ? "" : fmt::format("convert explicitly: {} = {}(…)", name, name_of(declared.dtype));
+      for (const IntExpr& dim : declared.dims)
+        for (const std::string& symbol : dim.symbols()) HONE_TRY_VOID(check_symbol(symbol, draft_.output_where[i]));
+      if (!agrees)
+        return wrong(draft_.output_where[i], fmt::format("the output '{}' is declared {} but computed as {}", name,
+                                                         declared.to_string(), type.to_string()), hint);
+    }
+    return {};
+  }
+
+  Status check_workloads() {
+    const std::vector<std::string> symbols = task_.symbols();
+    if (task_.workloads.empty()) {
+      if (!symbols.empty())
+        return wrong({}, fmt::format("the shapes use {} but there are no workloads", fmt::format("'{}'", symbols[0])),
+                     fmt::format("workloads = [ {{ {} = 1024 }} ]", symbols[0]));
+      task_.workloads.push_back({"w0", {}, 1});
+      draft_.workload_where.emplace_back();
+    }
+    std::set<std::string> names;
+    for (size_t i = 0; i < task_.workloads.size(); ++i) {
+      const Workload& workload = task_.workloads[i];
+      const Where where = draft_.workload_where[i];
+      if (!names.insert(workload.name).second) return wrong(where, fmt::format("two workloads are called '{}'", workload.name));
+      for (const auto& [symbol, value] : workload.bindings) {
+        HONE_TRY_VOID(check_symbol(symbol, where));
+        if (value < 1) return wrong(where, fmt::format("{} = {}: every symbol must be at least 1", symbol, value));
+      }
+      for (const std::string& symbol : symbols)
+        if (!workload.bindings.contains(symbol))
+          return wrong(where, fmt::format("the workload '{}' gives no value for '{}'", workload.name, symbol));
+      HONE_TRY_VOID(check_workload(workload, where));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status check_workload(const Workload& workload, Where where) const {
+    auto concrete = instantiate(task_.primitive, workload.bindings);
+    if (!concrete) {
+      Error error = std::move(concrete).error();
+      Where inner;
+      if (std::sscanf(error.context.c_str(), "%d:%d", &inner.line, &inner.column) != 2) inner = where;
+      error.context = draft_.context(inner);
+      if (task_.workloads.size() > 1 || !workload.bindings.empty()) error.message += fmt::format(" (workload '{}')", workload.name);
+      return tl::unexpected(std::move(error));
+    }
+    for (const InputSpec& input : task_.inputs) {
+      if (input.domain != Domain::kIndex) continue;
+      const auto bound = input.index_bound.eval(workload.bindings);
+      if (!bound || *bound < 1)
+        return wrong(where, fmt::format("index({}) of the input '{}' is not at least 1 (workload '{}')",
+                                        input.index_bound.to_string(), input.name, workload.name));
+    }
+    for (size_t i = 0; i < draft_.outputs.size(); ++i) {
+      const Shape& shape = concrete->shapes[static_cast<size_t>(concrete->graph.outputs[i])];
+      for (size_t k = 0; k < shape.size(); ++k) {
+        const auto declared = draft_.outputs[i].second.dims[k].eval(workload.bindings);
+        if (!declared || *declared != shape[k])
+          return wrong(draft_.output_where[i],
+                       fmt::format("the output '{}' is declared {} but dimension {} is {} (workload '{}')", draft_.outputs[i].first,
+                                   draft_.outputs[i].second.to_string(), k, shape[k], workload.name));
+      }
+    }
+    return {};
+  }
+
+  Draft draft_;
+  Task task_;
+};
+
+}  // namespace
+
+std::optional<Domain> domain_from(std::string_view name) { return find_name<Domain>(kDomains, name); }
+std::string_view name_of(Domain domain) { return kDomains[static_cast<size_t>(domain)]; }
+std::optional<Structure> structure_from(std::string_view name) { return find_name<Structure>(kStructures, name); }
+std::string_view name_of(Structure structure) { return kStructures[static_cast<size_t>(structure)]; }
+std::optional<Track> track_from(std::string_view name) { return find_name<Track>(kTracks, name); }
+std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)]; }
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+}
+
+Result<Task> assemble(Draft draft) { return Assembler(std::move(draft)).run(); }
+
+}  // namespace hone::task

@@ -1,0 +1,35 @@
+// A task on its way in: what a task file or a command line said, before the computation is built.
+// Both readers fill a Draft and share assemble(), which builds the graphs and checks everything.
+#pragma once
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hone/task/task.h"
+
+namespace hone::task {
+
+struct Draft {
+  Task task;  ///< inputs, compute, workloads and policies; outputs and graphs are still empty
+  std::vector<std::pair<std::string, TensorType>> outputs;  ///< as declared; empty: what is left unused
+  std::vector<Where> output_where;                          ///< in the file
+  std::vector<Where> input_where;
+  std::vector<Where> workload_where;
+  /// From a position in the computation to one in the file.
+  std::function<Where(Where)> to_file;
+  /// "softmax.toml:3:9"
+  std::function<std::string(Where)> context;
+};
+
+[[nodiscard]] Result<Task> assemble(Draft draft);
+
+[[nodiscard]] std::optional<Domain> domain_from(std::string_view name);
+[[nodiscard]] std::string_view name_of(Domain domain);
+[[nodiscard]] std::optional<Structure> structure_from(std::string_view name);
+[[nodiscard]] std::string_view name_of(Structure structure);
+[[nodiscard]] std::optional<Track> track_from(std::string_view name);
+/// [A-Za-z_][A-Za-z0-9_]*
+[[nodiscard]] bool is_identifier(std::string_view text);
+
+}  // namespace hone::task
