@@ -7,7 +7,7 @@ function(hone_room name)
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   set(links Threads::Threads fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json ${ARG_USES})
   set_property(GLOBAL APPEND PROPERTY HONE_USES ${links})  # for cmake/hone_install.cmake

@@ -8,5 +8,6 @@
 #include "hone/cpu/integer.h"
 #include "hone/cpu/math.h"
 #include "hone/cpu/memory.h"
+#include "hone/cpu/loops.h"
 #include "hone/cpu/reduce.h"
 #include "hone/cpu/vector.h"

@@ -2,9 +2,9 @@
 // with reductions that stay accurate however long the loop is.
 //
 //   hone::Reduce<f32v, UNROLL, hone::Sum> squares;
-//   squares.run(D, [&](int64_t j, auto n) { const f32v a = hone::load_n<f32v>(x + j, n); return a * a; });
+//   squares.run(D, [&](int64_t j, auto n) HONE_BODY { const f32v a = hone::load_n<f32v>(x + j, n); return a * a; });
 //   const double mean = squares.get<0>() / D;
-//   hone::for_each<f32v, UNROLL>(D, [&](int64_t j, auto n) { hone::put<STREAM>(y + j, ..., n); });
+//   hone::for_each<f32v, UNROLL>(D, [&](int64_t j, auto n) HONE_BODY { hone::put<STREAM>(y + j, ..., n); });
 //
 // A body is called with the index of its first element and n: All for a whole vector, or the number of
 // elements left. Loads and stores with n touch those elements only.
@@ -12,6 +12,9 @@
 #include "hone/cpu/arithmetic.h"
 #include "hone/cpu/memory.h"
 #include "hone/cpu/reduce.h"
+
+/// For loop bodies: they are called from several places and must still become part of the loop.
+#define HONE_BODY __attribute__((always_inline))
 
 namespace hone {
 

@@ -1,0 +1,362 @@
+#include "hone/pattern/cpp_writer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace hone::pattern {
+namespace {
+
+using task::DType;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+std::string scalar_type(DType dtype) { return value_type(dtype, Way::kScalar); }
+
+const char* reducer_of(Prim op) {
+  switch (op) {
+    case Prim::kSum: return "hone::Sum";
+    case Prim::kProd: return "hone::Prod";
+    case Prim::kMax: case Prim::kAny: return "hone::Max";
+    case Prim::kMin: case Prim::kAll: return "hone::Min";
+    default: return nullptr;
+  }
+}
+
+std::string parenthesised(const IntExpr& e) {
+  const std::string text = e.to_cpp();
+  return text.find_first_of(" ?") == std::string::npos ? text : "(" + text + ")";
+}
+
+}  // namespace
+
+CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept)
+    : program_(program), way_(way), kept_(std::move(kept)) {
+  const auto& graph = *program_.nest.graph;
+  for (const int input : graph.inputs)
+    if (!program_.is_row_value(input)) element_inputs_.push_back(input);
+}
+
+std::string CppWriter::output_name(int id) const {
+  const auto& graph = *program_.nest.graph;
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    if (graph.outputs[i] == id) return graph.output_names[i];
+  HONE_CHECK(false, "not an output");
+  return {};
+}
+
+std::string CppWriter::tensor_type(int id) const { return storage_type(program_.node(id).type.dtype); }
+
+std::string CppWriter::parameters() const {
+  std::vector<std::string> all;
+  const auto& task = *program_.task;
+  for (const auto& input : task.inputs)
+    all.push_back(fmt::format("[[maybe_unused]] const {}* {}", storage_type(input.type.dtype), input.name));
+  for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("{}* {}", storage_type(type.dtype), name));
+  for (const std::string& symbol : task.symbols()) all.push_back(fmt::format("[[maybe_unused]] int64_t {}", symbol));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string CppWriter::arguments() const {
+  std::vector<std::string> all;
+  const auto& task = *program_.task;
+  for (const auto& input : task.inputs) all.push_back("\"" + input.name + "\"");
+  for (const auto& [name, type] : task.outputs) all.push_back("\"" + name + "\"");
+  for (const std::string& symbol : task.symbols()) all.push_back("\"i64:" + symbol + "\"");
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string CppWriter::requirements() const {
+  std::vector<std::string> all;
+  for (const IntExpr& condition : program_.nest.conditions) all.push_back("\"" + condition.to_string() + "\"");
+  return all.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(all, ", "));
+}
+
+bool CppWriter::stores_elements() const {
+  return std::any_of(program_.passes.begin(), program_.passes.end(), [](const Pass& p) { return !p.stores.empty(); });
+}
+
+bool CppWriter::is_view(int id) const {
+  const Prim op = program_.node(id).prim;
+  return op == Prim::kBroadcast || op == Prim::kReshape || op == Prim::kTranspose;
+}
+
+bool CppWriter::vectorisable() const {
+  const auto& graph = *program_.nest.graph;
+  const auto unit = [&](int id) {
+    const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
+    return !program_.nest.has(id, vector_axis()) || axes.back() == vector_axis();
+  };
+  for (const int input : element_inputs_)
+    if (!unit(input)) return false;
+  for (const int output : graph.outputs)
+    if (!unit(output)) return false;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.prim == Prim::kArgMax || node.prim == Prim::kArgMin) return false;
+    if (program_.is_row_value(static_cast<int>(id))) continue;
+    if (node.prim == Prim::kIota && program_.nest.of_node[id].size() != 1) return false;
+    const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
+    if (way_ == Way::kVector32 && !fits_32(node.type.dtype) && !iota_like) return false;
+  }
+  return true;
+}
+
+/// Offset of `node`'s element at the given axes' loop variables: "at0 * D + at1".
+std::string CppWriter::offset(int node, const std::vector<int>& axes) const {
+  std::vector<std::string> terms;
+  for (const int axis : axes) {
+    if (!program_.nest.has(node, axis)) continue;
+    const IntExpr stride = program_.nest.stride(node, axis);
+    const bool one = stride.is_constant() && stride.constant() == 1;
+    terms.push_back(one ? fmt::format("at{}", axis) : fmt::format("at{} * {}", axis, parenthesised(stride)));
+  }
+  return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+std::string CppWriter::row_prologue(const std::string& from, const std::string& indent) {
+  std::string text;
+  const auto& axes = program_.row_axes;
+  std::string rest = from;
+  for (size_t k = axes.size(); k-- > 0;) {
+    const std::string extent = parenthesised(program_.extent(axes[k]));
+    if (k == 0) {
+      text += fmt::format("{}[[maybe_unused]] const int64_t at{} = {};\n", indent, axes[k], rest);
+    } else {
+      text += fmt::format("{}[[maybe_unused]] const int64_t at{} = {} % {};\n", indent, axes[k], rest, extent);
+      rest = fmt::format("{} / {}", rest, extent);
+    }
+  }
+  const auto pointer = [&](int id, const std::string& name, const char* qualifier) {
+    const std::string at = offset(id, axes);
+    text += fmt::format("{}{}{}* {}_row = {}{};\n", indent, qualifier, tensor_type(id), name, name,
+                        at.empty() ? "" : " + " + at);
+  };
+  for (const int input : element_inputs_) pointer(input, program_.tensor_of_input(input), "const ");
+  for (const Pass& pass : program_.passes)
+    for (const int output : pass.stores) pointer(output, output_name(output), "");
+  return text;
+}
+
+IntExpr CppWriter::keep_bytes() const {
+  const int size = way_ == Way::kVector64 ? 8 : 4;
+  const IntExpr stretch = IntExpr::ceil_div(program_.row_length() * IntExpr(size), 64) * IntExpr(64);
+  return stretch * IntExpr(static_cast<int64_t>(kept_.size()));
+}
+
+std::string CppWriter::keep_prologue(const std::string& indent) const {
+  std::string text;
+  const int size = way_ == Way::kVector64 ? 8 : 4;
+  for (size_t k = 0; k < kept_.size(); ++k) {
+    const bool real = task::is_float(program_.node(kept_[k]).type.dtype);
+    const std::string type = size == 8 ? (real ? "double" : "int64_t") : (real ? "float" : "int32_t");
+    text += fmt::format("{}{}* keep{} = ({}*)shared + {} * hone::align({}, {});\n", indent, type, k, type, k,
+                        program_.row_length().to_cpp(), 64 / size);
+  }
+  return text;
+}
+
+std::string CppWriter::element_pointer(int node, const std::string& tensor) const {
+  std::vector<int> loops(program_.inner_axes.begin(), program_.inner_axes.end() - 1);
+  std::string at = offset(node, loops);
+  if (program_.nest.has(node, vector_axis())) at += at.empty() ? "j" : " + j";
+  return at.empty() ? tensor + "_row" : tensor + "_row + " + at;
+}
+
+std::string CppWriter::element(int id) {
+  if (const auto it = element_names_.find(id); it != element_names_.end()) return it->second;
+  const Node& node = program_.node(id);
+  const std::string type = value_type(node.type.dtype, way_);
+  if (program_.is_row_value(id)) {
+    if (node.prim == Prim::kConstant) return element_names_[id] = constant_text(node, way_);
+    const std::string name = fmt::format("v{}_all", id);
+    if (hoisted_ids_.insert(id).second) {
+      const std::string value = row(id);
+      hoisted_.push_back(node.type.dtype == DType::kBool
+                             ? fmt::format("const {0} {1} = hone::splat<{0}>({2} ? -1 : 0);", type, name, value)
+                             : fmt::format("const {0} {1} = hone::splat<{0}>({2});", type, name, value));
+    }
+    return element_names_[id] = name;
+  }
+  if (is_view(id)) return element_names_[id] = element(node.operands[0]);
+  const std::string name = fmt::format("v{}", id);
+  body_.push_back(fmt::format("const {} {} = {};", type, name, compute_element(id)));
+  const auto kept = std::find(kept_.begin(), kept_.end(), id);
+  if (kept != kept_.end() && program_.depth[static_cast<size_t>(id)] == static_cast<int>(pass_))
+    body_.push_back(fmt::format("hone::store_n(keep{}{} + j, {}, n);", kept - kept_.begin(), "", name));
+  return element_names_[id] = name;
+}
+
+std::string CppWriter::compute_element(int id) {
+  const Node& node = program_.node(id);
+  const std::string type = value_type(node.type.dtype, way_);
+  const auto kept = std::find(kept_.begin(), kept_.end(), id);
+  if (kept != kept_.end() && program_.depth[static_cast<size_t>(id)] < static_cast<int>(pass_))
+    return fmt::format("hone::load_n<{}>(keep{} + j, n)", type, kept - kept_.begin());
+  if (node.prim == Prim::kInput) {
+    const std::string at = element_pointer(id, program_.tensor_of_input(id));
+    const bool vector = program_.nest.has(id, vector_axis());
+    if (node.type.dtype == DType::kBool)
+      return vector ? fmt::format("hone::load_n<{0}>({1}, n) != {0}{{}}", type, at)
+                    : fmt::format("hone::splat<{}>(*({}) ? -1 : 0)", type, at);
+    if (vector) return fmt::format("hone::load_n<{}>({}, n)", type, at);
+    return fmt::format("hone::splat<{}>(hone::load<hone::Lane<{}>>({}))", type, type, at);
+  }
+  if (node.prim == Prim::kIota) {
+    const int axis = program_.nest.of_node[static_cast<size_t>(id)].front();
+    const char* lane = way_ == Way::kVector32 ? "int32_t" : "int64_t";
+    if (axis == vector_axis()) return fmt::format("hone::iota<{0}>() + hone::splat<{0}>(({1})j)", type, lane);
+    return fmt::format("hone::splat<{}>(({})at{})", type, lane, axis);
+  }
+  std::vector<std::string> operands;
+  std::vector<DType> types;
+  for (const int operand : node.operands) {
+    operands.push_back(element(operand));
+    types.push_back(program_.node(operand).type.dtype);
+  }
+  return operation_text(node, operands, types, way_);
+}
+
+std::string CppWriter::row(int id) {
+  if (const auto it = row_names_.find(id); it != row_names_.end()) return it->second;
+  const Node& node = program_.node(id);
+  if (node.prim == Prim::kConstant) return row_names_[id] = constant_text(node, Way::kScalar);
+  if (is_view(id)) return row_names_[id] = row(node.operands[0]);
+  const std::string type = scalar_type(node.type.dtype);
+  std::string value;
+  if (node.prim == Prim::kSymbol) {
+    value = fmt::format("({})({})", type, node.attr<IntExpr>("value").to_cpp());
+  } else if (node.prim == Prim::kInput) {
+    const std::string at = offset(id, program_.row_axes);
+    value = fmt::format("hone::load<{}>({}{})", type, program_.tensor_of_input(id), at.empty() ? "" : " + " + at);
+  } else if (node.prim == Prim::kIota) {
+    const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
+    value = axes.empty() ? "0" : fmt::format("at{}", axes.front());
+  } else {
+    HONE_CHECK(!task::is_reduction(node.prim), "a reduction is named by its pass");
+    std::vector<std::string> operands;
+    std::vector<DType> types;
+    for (const int operand : node.operands) {
+      operands.push_back(row(operand));
+      types.push_back(program_.node(operand).type.dtype);
+    }
+    value = operation_text(node, operands, types, Way::kScalar);
+  }
+  const std::string name = fmt::format("v{}", id);
+  row_lines_.push_back(fmt::format("const {} {} = {};", type, name, value));
+  return row_names_[id] = name;
+}
+
+std::string CppWriter::prefetches(size_t pass) const {
+  std::string text;
+  const bool last = pass + 1 == program_.passes.size();
+  for (const int input : element_inputs_) {
+    if (!program_.nest.has(input, vector_axis())) continue;
+    const std::string tensor = program_.tensor_of_input(input);
+    const std::string at = element_pointer(input, tensor);
+    if (program_.passes.size() > 1 && last && !program_.row_axes.empty()) {
+      const IntExpr stride = program_.nest.stride(input, program_.row_axes.back());
+      if (!(stride.is_constant() && stride.constant() == 0))
+        text += fmt::format("if constexpr (AHEAD == 1) hone::prefetch_l2({} + {});\n", at, parenthesised(stride));
+    }
+    if (pass == 0)
+      text += fmt::format("if constexpr (AHEAD == 2) hone::prefetch({} + {});\n", at,
+                          2048 / task::size_of(program_.node(input).type.dtype));
+  }
+  return text;
+}
+
+std::string CppWriter::pass_text(size_t number, const std::string& indent) {
+  const Pass& pass = program_.passes[number];
+  pass_ = number;
+  element_names_.clear();
+  body_.clear();
+  hoisted_.clear();
+  hoisted_ids_.clear();
+  std::vector<std::string> results, reducers;
+  for (const int id : pass.reductions) {
+    std::string value = element(program_.node(id).operands[0]);
+    const Prim op = program_.node(id).prim;
+    if (op == Prim::kAny || op == Prim::kAll) {
+      const std::string type = value_type(DType::kBool, way_);
+      value = fmt::format("hone::select({0}, hone::splat<{1}>(1), {1}{{}})", value, type);
+    }
+    results.push_back(value);
+    reducers.emplace_back(reducer_of(op));
+  }
+  for (const int id : pass.stores) {
+    const std::string value = element(id);
+    body_.push_back(fmt::format("hone::put<STREAM>({}, {}, n);", element_pointer(id, output_name(id)), value));
+  }
+  std::string vector = way_ == Way::kVector32 ? "f32v" : "f64v";
+  if (!pass.reductions.empty()) {
+    const DType dtype = program_.node(program_.node(pass.reductions.front()).operands[0]).type.dtype;
+    vector = value_type(dtype, way_);
+  }
+  std::string text;
+  for (const std::string& line : row_lines_) text += indent + line + "\n";
+  row_lines_.clear();
+  for (const std::string& line : hoisted_) text += indent + line + "\n";
+  if (!pass.reductions.empty())
+    text += fmt::format("{}hone::Reduce<{}, UNROLL, {}> pass{};\n", indent, vector, fmt::join(reducers, ", "), number);
+  std::string inner = indent;
+  for (size_t k = 0; k + 1 < program_.inner_axes.size(); ++k) {
+    const int axis = program_.inner_axes[k];
+    text += fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", inner, axis, program_.extent(axis).to_cpp());
+    inner += "  ";
+  }
+  const std::string length = program_.extent(vector_axis()).to_cpp();
+  text += pass.reductions.empty()
+              ? fmt::format("{}hone::for_each<{}, UNROLL>({}, [&](int64_t j, auto n) HONE_BODY {{\n", inner, vector, length)
+              : fmt::format("{}pass{}.run({}, [&](int64_t j, auto n) HONE_BODY {{\n", inner, number, length);
+  const std::string ahead = prefetches(number);
+  for (size_t start = 0; start < ahead.size();) {
+    const size_t end = ahead.find('\n', start);
+    text += inner + "  " + ahead.substr(start, end - start + 1);
+    start = end + 1;
+  }
+  for (const std::string& line : body_) text += inner + "  " + line + "\n";
+  if (results.size() == 1) text += fmt::format("{}  return {};\n", inner, results[0]);
+  if (results.size() > 1) text += fmt::format("{}  return hone::pack({});\n", inner, fmt::join(results, ", "));
+  text += inner + "});\n";
+  while (inner.size() > indent.size()) {
+    inner.resize(inner.size() - 2);
+    text += inner + "}\n";
+  }
+  for (size_t i = 0; i < pass.reductions.size(); ++i) {
+    const int id = pass.reductions[i];
+    const std::string type = scalar_type(program_.node(id).type.dtype);
+    text += fmt::format("{}const {} v{} = pass{}.template get<{}>(){};\n", indent, type, id, number, i,
+                        type == "bool" ? " != 0" : "");
+    row_names_[id] = fmt::format("v{}", id);
+  }
+  return text;
+}
+
+std::string CppWriter::row_stores(const std::string& indent) {
+  std::vector<std::string> stores;
+  for (const int id : program_.row_outputs) {
+    const std::string value = row(id);
+    const std::string at = offset(id, program_.row_axes);
+    stores.push_back(fmt::format("hone::store({}{}, {});", output_name(id), at.empty() ? "" : " + " + at, value));
+  }
+  std::string text;
+  for (const std::string& line : row_lines_) text += indent + line + "\n";
+  row_lines_.clear();
+  for (const std::string& line : stores) text += indent + line + "\n";
+  return text;
+}
+
+std::string CppWriter::outline() const {
+  std::vector<std::string> passes;
+  for (const Pass& pass : program_.passes) {
+    std::vector<std::string> parts;
+    for (const int id : pass.reductions) parts.emplace_back(task::name_of(program_.node(id).prim));
+    for (const int id : pass.stores) parts.push_back("write " + output_name(id));
+    passes.push_back(fmt::format("{}", fmt::join(parts, ", ")));
+  }
+  return fmt::format("{}", fmt::join(passes, "; "));
+}
+
+}  // namespace hone::pattern

@@ -1,0 +1,70 @@
+// Writes the parts of a C++ kernel that depend on the graph: parameters, addresses, row values and the
+// bodies of passes. Shared by the row, map and loop patterns. One writer makes one kernel's text.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hone/pattern/expression.h"
+#include "hone/pattern/program.h"
+
+namespace hone::pattern {
+
+class CppWriter {
+ public:
+  /// `kept`: element values to store in scratch when first computed and to load afterwards.
+  CppWriter(const Program& program, Way way, std::vector<int> kept);
+
+  /// Tensors and symbols as the kernel's parameters ("const float* x, float* y, int64_t B") and as plan
+  /// arguments ("\"x\", \"y\", \"i64:B\"").
+  [[nodiscard]] std::string parameters() const;
+  [[nodiscard]] std::string arguments() const;
+  /// "requires = [...]\n" or nothing.
+  [[nodiscard]] std::string requirements() const;
+
+  /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
+  [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
+  /// Pointers to where `keep` arrays lie in `shared`; empty without any.
+  [[nodiscard]] std::string keep_prologue(const std::string& indent) const;
+  /// Bytes of `shared`: an expression for the plan.
+  [[nodiscard]] task::IntExpr keep_bytes() const;
+
+  /// Pass number `pass` over the row, and the row values that its reductions give.
+  [[nodiscard]] std::string pass_text(size_t pass, const std::string& indent);
+  /// Row values that are outputs, stored.
+  [[nodiscard]] std::string row_stores(const std::string& indent);
+  /// One sentence: "max; sum; write y".
+  [[nodiscard]] std::string outline() const;
+
+  /// True when the innermost loop axis is unit-stride or absent in everything it touches.
+  [[nodiscard]] bool vectorisable() const;
+  [[nodiscard]] bool stores_elements() const;
+
+ private:
+  [[nodiscard]] std::string tensor_type(int id) const;
+  [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
+  [[nodiscard]] std::string element_pointer(int node, const std::string& tensor) const;
+  std::string element(int id);
+  std::string compute_element(int id);
+  std::string row(int id);
+  [[nodiscard]] bool is_view(int id) const;
+  [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
+  [[nodiscard]] std::string output_name(int id) const;
+  [[nodiscard]] std::string prefetches(size_t pass) const;
+
+  const Program& program_;
+  Way way_;
+  std::vector<int> kept_;
+  std::vector<int> element_inputs_;          ///< input nodes read element by element
+  // State of the pass being written.
+  size_t pass_ = 0;
+  std::map<int, std::string> element_names_; ///< in the current body
+  std::vector<std::string> body_;            ///< its lines
+  std::vector<std::string> hoisted_;         ///< lines before the loop
+  std::map<int, std::string> row_names_;     ///< for the whole row
+  std::vector<std::string> row_lines_;       ///< not yet written out
+  std::set<int> hoisted_ids_;
+};
+
+}  // namespace hone::pattern
