@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the command-line cases of test/cli/*.toml. A new case is a few lines of TOML, no code.
 
-    cli_test.py list FILE...                  one line a case: name;label;seconds (for CMake)
+    cli_test.py list FILE...                  one line a case, for CMake: file|group|name|label|seconds
     cli_test.py run --hone PROGRAM FILE CASE  runs one case; prints what differs, exits with 1
     cli_test.py --self-test                   every kind of expectation must be able to fail
 
@@ -339,7 +339,7 @@ def main():
             for file in options.files:
                 for case in load(file):
                     seconds = case.get("timeout", DEFAULT_TIMEOUT)
-                    print(f"{file};{file.stem}.{case['name']};{case['name']};{case.get('label', 'unit')};{seconds}")
+                    print(file, file.stem, case["name"], case.get("label", "unit"), seconds, sep="|")
             return 0
         chosen = [case for case in load(options.file) if case["name"] == options.case]
         if not chosen:
