@@ -20,8 +20,8 @@ PREFIX ?= /usr/local
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
 demo:
 	@scripts/install_packages.sh build
-	@echo "hone: building (a few minutes the first time)"
-	@if [ ! -f build/build.ninja ]; then cmake --preset release -DHONE_TESTS=OFF; fi
+	@if [ ! -f build/build.ninja ]; then echo "hone: building, which takes a few minutes the first time"; \
+	  cmake --preset release -DHONE_TESTS=OFF --log-level=WARNING; fi
 	@cmake --build build --target hone --parallel $(JOBS)
 	@echo "hone: making row-wise softmax fast on this machine's CPU: build/hone optimize examples/softmax.toml"
 	@build/hone optimize examples/softmax.toml

@@ -28,8 +28,9 @@ function(hone_install program)
 
   set_target_properties(${program} PROPERTIES EXPORT_NAME program)
   install(TARGETS ${program} hone_library EXPORT hone)
+  # Not installed: helpers of tests, and the headers for kernels (the program carries those itself).
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE PATTERN include EXCLUDE)
 
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
   configure_package_config_file(cmake/hone_config.cmake.in ${CMAKE_BINARY_DIR}/hone-config.cmake

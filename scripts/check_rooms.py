@@ -7,7 +7,8 @@
 Rules
     rooms      src/hone/<room>/ includes "hone/<room'>/..." only of itself or of a room below it. The
                order is that of the hone_room() calls in CMakeLists.txt; the table of rooms in
-               docs/design.md must agree with it.
+               docs/design.md must agree with it. A folder include/ inside a room holds headers for
+               the kernels we write: those include each other only.
     headers    stay under 300 lines and begin with #pragma once or an opening comment
     leftovers  no notes to ourselves about work to do, no `using namespace` except for literals
 """
@@ -51,6 +52,14 @@ def check_includes(path, lines, room, rooms):
             yield f"{path}:{number}: room {room} may not use {used}, which lies above it"
 
 
+def check_kernel_header(root, path, lines):
+    folder = pathlib.Path(*path.parts[:path.parts.index("include") + 1])
+    for number, line in enumerate(lines, 1):
+        include = re.match(r'^\s*#\s*include\s*"([^"]+)"', line)
+        if include and not any((root / base / include.group(1)).exists() for base in (folder, path.parent)):
+            yield f"{path}:{number}: {include.group(1)} is not a header for kernels"
+
+
 def check_text(path, lines):
     for number, line in enumerate(lines, 1):
         leftover = LEFTOVER.search(line)
@@ -84,6 +93,8 @@ def check(root):
                 room = path.parts[2]
                 if room not in rooms:
                     yield f"{path}:1: {room} is not a room"
+                elif "include" in path.parts[:-1]:
+                    yield from check_kernel_header(root, path, lines)
                 else:
                     yield from check_includes(path, lines, room, rooms)
 
@@ -97,11 +108,15 @@ def self_test():
         "src/hone/task/t.cc": '#include "hone/base/a.h"\n#include "hone/task/t.h"\nusing base::a;\n'
                               "using namespace std::chrono_literals;\n",
         "src/hone/main.cc": '#include "hone/task/t.h"\n',
+        "src/hone/task/include/hone/cpu/a.h": '// A.\n#include "hone/cpu/b.h"\n',
+        "src/hone/task/include/hone/cpu/b.h": "// B.\n",
     }
     violations = {
         "a room that uses one above it": {"src/hone/base/a.cc": '#include "hone/task/t.h"\n'},
         "a room nobody declared": {"src/hone/attic/a.cc": "int a;\n"},
         "an include of no room": {"src/hone/task/t.cc": '#include "hone/attic/a.h"\n'},
+        "a header for kernels that uses ours": {
+            "src/hone/task/include/hone/cpu/b.h": '// B.\n#include "hone/base/a.h"\n'},
         "a long header": {"src/hone/base/a.h": "// A.\n" * MAX_HEADER_LINES},
         "a header without opening": {"src/hone/base/a.h": "int a();\n"},
         "a leftover": {"src/hone/base/a.cc": "int a;  // TO" + "DO: more\n"},

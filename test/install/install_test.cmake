@@ -1,7 +1,7 @@
 # Installs a build into a scratch folder, then builds and runs programs that find it there with
 # find_package(hone).
 #   cmake -D BUILD=<build folder> -D SOURCE=<hone> -D SCRATCH=<folder> -D TASK=<task file>
-#         -D NAMES=<embedded_names of the build> -D COMPILER=<c++> -P install_test.cmake
+#         -D NAMES=<embedded_names of the build> -D COMPILER=<c++> -D FLAGS=<its flags> -P install_test.cmake
 file(REMOVE_RECURSE ${SCRATCH})
 set(prefix ${SCRATCH}/prefix)
 
@@ -16,7 +16,7 @@ endfunction()
 
 function(build_against_package source)
   run(${CMAKE_COMMAND} -S ${source} -B ${SCRATCH}/build -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
-      -D CMAKE_CXX_COMPILER=${COMPILER})
+      -D CMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
   run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 endfunction()
 
@@ -32,5 +32,12 @@ endif()
 file(READ ${SCRATCH}/build/program.txt program)
 if(NOT EXISTS ${program})
   message(FATAL_ERROR "hone::program is ${program}, which does not exist")
+endif()
+file(REMOVE_RECURSE ${SCRATCH}/build)
+
+build_against_package(${SOURCE}/examples/embed)
+run(${SCRATCH}/build/embed ${TASK})
+if(NOT output MATCHES "softmax")
+  message(FATAL_ERROR "examples/embed printed\n${output}")
 endif()
 file(REMOVE_RECURSE ${SCRATCH})
