@@ -1,11 +1,9 @@
 // The session: one Python process, driven over a socket, stopped while nobody waits for it.
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +12,7 @@
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
 #include "hone/evaluate/baseline/pytorch_types.h"
+#include "hone/target/device/contention.h"
 
 namespace hone::evaluate {
 namespace {
@@ -24,25 +23,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kControl = 3;       // descriptors as the helper sees them
 constexpr int kFirstRegion = 4;
 constexpr std::chrono::seconds kHousekeeping{60};  // for commands that are not timed
-
-/// Time that the threads of a process were ready to run but did not, so far.
-int64_t run_delay_ns(int pid) {
-  const std::string folder = fmt::format("/proc/{}/task", pid);
-  int64_t total = 0;
-  if (DIR* tasks = opendir(folder.c_str())) {
-    while (const dirent* entry = readdir(tasks)) {
-      if (entry->d_name[0] == '.') continue;
-      const std::string path = fmt::format("{}/{}/schedstat", folder, entry->d_name);
-      if (std::FILE* file = std::fopen(path.c_str(), "r")) {
-        long long running = 0, waiting = 0;
-        if (std::fscanf(file, "%lld %lld", &running, &waiting) == 2) total += waiting;
-        std::fclose(file);
-      }
-    }
-    closedir(tasks);
-  }
-  return total;
-}
 
 std::string_view matmul_precision(task::Track track) {
   switch (track) {
@@ -171,12 +151,14 @@ BatchOutcome PytorchSession::run(std::span<const target::Call> calls,
     s.warmed = calls.size();
   }
 
-  const int64_t delay_before = run_delay_ns(s.child.pid());
+  const int64_t waited = target::run_delay_ns(s.child.pid());
+  const int64_t stolen = target::stolen_ns();
   const auto start = SteadyClock::now();
   const bool done = s.ask("R", 0, start + deadline, ignored, outcome);
   outcome.wall_ns = std::chrono::nanoseconds(SteadyClock::now() - start).count();
   if (!done) return outcome;
-  outcome.contended_ns = run_delay_ns(s.child.pid()) - delay_before;
+  outcome.contended_ns =
+      std::max<int64_t>(0, target::run_delay_ns(s.child.pid()) - waited) + (target::stolen_ns() - stolen);
   static_cast<void>(s.ask("D", outcome));
   return outcome;
 }
