@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
+#include <regex>
 #include <set>
 #include <string>
 #include <toml++/toml.h>
@@ -23,11 +25,25 @@ struct PytorchCase {
   std::string refused;              ///< or a part of the error's message
 
   [[nodiscard]] Result<task::Task> task() const {
-    return task::task_from_expressions(compute, inputs, {bindings});
+    const auto names = [](const std::string& text, const std::string& name) {
+      return std::regex_search(text, std::regex("\\b" + name + "\\b"));
+    };
+    std::vector<std::string> used;
+    std::string types, bound;
+    for (const std::string& input : inputs)
+      if (names(compute, input.substr(0, input.find('=')))) {
+        used.push_back(input);
+        types += input.substr(input.find('[')) + " ";
+      }
+    for (const auto& part : std::views::split(bindings, ',')) {
+      const std::string binding(part.begin(), part.end());
+      if (names(types, binding.substr(0, binding.find('=')))) bound += (bound.empty() ? "" : ",") + binding;
+    }
+    return task::task_from_expressions(compute, used, {bound});
   }
 };
 
-/// A file holds `inputs` and `bindings` for all its cases, and [[case]] tables with compute, and
+/// A file holds `inputs` and `bindings` for all its cases (each takes those it names), and [[case]] tables with compute, and
 /// forward or refused; a case may have its own inputs and bindings.
 inline std::vector<PytorchCase> load_pytorch_cases() {
   namespace fs = std::filesystem;

@@ -33,16 +33,20 @@ TEST(PytorchEmit, CasesGiveTheirText) {
   for (const PytorchCase& c : load_pytorch_cases()) {
     SCOPED_TRACE(c.where);
     const auto task = c.task();
-    ASSERT_TRUE(task.has_value()) << task.error().to_string();
+    EXPECT_TRUE(task.has_value()) << task.error().to_string();
+    if (!task) continue;
     const auto source = emit_pytorch(*task, task->workloads[0].bindings);
     if (!c.refused.empty()) {
-      ASSERT_FALSE(source.has_value()) << *source;
+      EXPECT_FALSE(source.has_value()) << *source;
+      if (source) continue;
       EXPECT_EQ(source.error().code, ErrorCode::kUnavailable);
       EXPECT_THAT(source.error().message, testing::HasSubstr(c.refused));
       continue;
     }
-    ASSERT_TRUE(source.has_value()) << source.error().to_string();
-    EXPECT_EQ(without_indent(body_of(*source)), without_indent(c.forward)) << *source;
+    EXPECT_TRUE(source.has_value()) << source.error().to_string();
+    if (source) {
+      EXPECT_EQ(without_indent(body_of(*source)), without_indent(c.forward)) << *source;
+    }
   }
 }
 

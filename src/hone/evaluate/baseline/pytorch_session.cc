@@ -22,7 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kControl = 3;       // descriptors as the helper sees them
 constexpr int kFirstRegion = 4;
-constexpr std::chrono::seconds kHousekeeping{60};  // for commands that are not timed
+constexpr std::chrono::minutes kHousekeeping{5};  // for commands that are not timed
 
 std::string_view matmul_precision(task::Track track) {
   switch (track) {
