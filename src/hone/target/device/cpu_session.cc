@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -18,6 +17,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
+#include "hone/target/device/contention.h"
 #include "hone/target/worker/protocol.h"
 
 namespace hone::target {
@@ -73,28 +73,6 @@ class ControlBlock {
   base::Fd fd_;
   Control* control_ = nullptr;
 };
-
-/// Nanoseconds that the process's threads waited for a CPU while runnable (schedstat, second field).
-int64_t run_delay_ns(int pid) {
-  int64_t total = 0;
-  std::error_code error;
-  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    std::ifstream file(thread.path() / "schedstat");
-    int64_t ran = 0, waited = 0;
-    if (file >> ran >> waited) total += waited;
-  }
-  return total;
-}
-
-/// Time the hypervisor took from us, all CPUs together (ticks of 10 ms, so only gross theft shows).
-int64_t stolen_ns() {
-  std::ifstream file("/proc/stat");
-  std::string cpu;
-  int64_t field[8] = {};
-  file >> cpu;
-  for (int64_t& value : field) file >> value;
-  return field[7] * (1'000'000'000 / std::max<long>(1, sysconf(_SC_CLK_TCK)));
-}
 
 class CpuSession final : public Session {
  public:

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Creates the virtual environment of hone's Python parts (PyTorch as an opponent) from the pinned
+# python/requirements.txt, in ${HONE_VENV:-.venv}. Does nothing when that is already done; runs again
+# when the pins change. HONE_PYTHON_BASE names the Python to start from (default python3).
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+venv=${HONE_VENV:-$root/.venv}
+pins=$root/python/requirements.txt
+stamp=$venv/hone-requirements.txt
+python=${HONE_PYTHON_BASE:-python3}
+
+if [ -x "$venv/bin/python" ] && cmp -s "$pins" "$stamp"; then
+  echo "setup_python: $venv is up to date"
+else
+  echo "setup_python: creating $venv with $("$python" --version)"
+  "$python" -m venv "$venv"
+  echo "setup_python: installing python/requirements.txt (torch is large: this may take minutes)"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$pins"
+  cp "$pins" "$stamp"
+fi
+"$venv/bin/python" -c 'import torch; print("setup_python: torch", torch.__version__, "works")'
+echo "setup_python: hone finds it with HONE_PYTHON=$venv/bin/python"

@@ -1,0 +1,78 @@
+// PyTorch as an opponent: eager or torch.compile, in a Python process of its own behind the same
+// interface as a kernel. Owns: writing a task as PyTorch, finding a Python that has torch, the
+// session. An opponent that cannot be had (no torch, an operation we cannot write, a compilation that
+// fails) is kUnavailable and the message says why; the comparison then goes without it.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/target/device/session.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// The task as a PyTorch user would write it, for one workload: Python source that defines
+/// forward(inputs…), returning a dense tensor (a tuple where there are several outputs). Fails with
+/// kUnavailable naming the operation that has no PyTorch form.
+[[nodiscard]] Result<std::string> emit_pytorch(const task::Task& task,
+                                               const task::Bindings& bindings);
+
+/// A Python that imports torch.
+struct PythonTorch {
+  std::filesystem::path python;  ///< sys.executable: what a shim or a link resolves to
+  std::string python_version;    ///< "3.11.7"
+  std::string torch_version;     ///< "2.13.0+cpu"
+};
+
+/// Asks one interpreter. kUnavailable: not there, no torch, or no answer before the deadline.
+[[nodiscard]] Result<PythonTorch> probe_pytorch(const std::filesystem::path& python,
+                                                std::chrono::nanoseconds deadline);
+
+/// The first that works of $HONE_PYTHON (alone, when set), venv/bin/python under data_directory(),
+/// python3 in PATH. Asked once per process; thread-safe.
+[[nodiscard]] const Result<PythonTorch>& find_pytorch();
+
+enum class PytorchMode : uint8_t { kEager, kCompiled };
+
+struct PytorchOptions {
+  PytorchMode mode = PytorchMode::kEager;
+  int threads = 1;
+  std::chrono::nanoseconds start_deadline = std::chrono::minutes(5);  ///< import and compilation
+};
+
+/// Runs forward() on our regions. The results of a timed batch stay where PyTorch put them, as they
+/// would for its user; run() copies them to their placements after the clock has stopped. While no
+/// batch runs the process is stopped, so that its idle threads disturb nobody's measurement.
+class PytorchSession final : public target::Session {
+ public:
+  ~PytorchSession() override;
+  [[nodiscard]] target::BatchOutcome run(std::span<const target::Call> calls,
+                                         std::chrono::nanoseconds deadline) override;
+  [[nodiscard]] int64_t empty_batch_ns() override;
+
+  /// A call on one element in the same mode: what PyTorch spends before any work. For reports; it
+  /// is part of the opponent's time. 0 when the session is over.
+  [[nodiscard]] int64_t per_call_overhead_ns();
+  /// "PyTorch 2.13.0+cpu eager, 2 threads"
+  [[nodiscard]] const std::string& description() const;
+
+ private:
+  friend Result<std::unique_ptr<PytorchSession>> start_pytorch(
+      const task::Task&, const task::Bindings&, const std::vector<const target::Region*>&,
+      const PytorchOptions&);
+  struct State;
+  explicit PytorchSession(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Starts the process, compiles where asked to, calls forward() once. `regions` are what the
+/// placements of later calls index; they must outlive the session.
+[[nodiscard]] Result<std::unique_ptr<PytorchSession>> start_pytorch(
+    const task::Task& task, const task::Bindings& bindings,
+    const std::vector<const target::Region*>& regions, const PytorchOptions& options);
+
+}  // namespace hone::evaluate

@@ -1,0 +1,73 @@
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "hone/evaluate/baseline/pytorch_process.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// Waits for `events`; false at the deadline. Spurious wake-ups are the caller's to retry.
+bool wait_for(int fd, short events, Channel::Deadline deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  if (left.count() <= 0) return false;
+  pollfd entry{fd, events, 0};
+  constexpr int64_t kLongest = 1'000'000;
+  return poll(&entry, 1, static_cast<int>(std::min<int64_t>(left.count(), kLongest))) != 0;
+}
+
+}  // namespace
+
+bool Channel::send(std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    } else if (errno == EAGAIN) {
+      if (!wait_for(fd_.get(), POLLOUT, deadline)) return false;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Reply::How Channel::read(std::span<char> into, Deadline deadline) {
+  while (!into.empty()) {
+    const ssize_t got = recv(fd_.get(), into.data(), into.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      into = into.subspan(static_cast<size_t>(got));
+    } else if (got < 0 && errno == EAGAIN) {
+      if (!wait_for(fd_.get(), POLLIN, deadline)) return Reply::How::kDeadline;
+    } else if (got == 0 || errno != EINTR) {
+      return Reply::How::kClosed;
+    }
+  }
+  return Reply::How::kDone;
+}
+
+Reply Channel::receive(size_t payload, Deadline deadline) {
+  Reply reply;
+  char status = 0;
+  reply.how = read({&status, 1}, deadline);
+  if (reply.how != Reply::How::kDone) return reply;
+  if (status != 'K') {
+    uint32_t size = 0;
+    char raw[sizeof size];
+    reply.how = read(raw, deadline);
+    std::memcpy(&size, raw, sizeof size);
+    payload = std::min<size_t>(size, 1 << 16);
+  }
+  if (reply.how == Reply::How::kDone && payload != 0) {
+    reply.text.resize(payload);
+    reply.how = read(reply.text, deadline);
+  }
+  if (reply.how == Reply::How::kDone && status != 'K') reply.how = Reply::How::kError;
+  return reply;
+}
+
+}  // namespace hone::evaluate

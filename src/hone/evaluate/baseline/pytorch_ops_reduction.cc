@@ -1,0 +1,79 @@
+// Reductions.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "hone/evaluate/baseline/pytorch_emit.h"
+#include "hone/evaluate/baseline/pytorch_types.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// "-1" or "(0, 2)".
+std::string dims(const Site& site, const std::vector<int64_t>& axes) {
+  if (axes.size() != 1) return tuple(axes);
+  return std::to_string(axes[0] == site.rank(0) - 1 ? -1 : axes[0]);
+}
+
+/// ", dim=-1, keepdim=True"; over all axes and without keepdims nothing, where `all` is the default.
+std::string where(const Site& site, bool all_is_default = true) {
+  const std::vector<int64_t> axes = site.integers("axis");
+  const bool keep = site.flag("keepdims");
+  if (all_is_default && !keep && static_cast<int>(axes.size()) == site.rank(0)) return "";
+  return fmt::format(", dim={}{}", dims(site, axes), keep ? ", keepdim=True" : "");
+}
+
+/// detail: the function.
+Result<Term> reduce(const Site& site, std::string_view detail) {
+  return call_term(fmt::format("{}({}{})", detail, site.tensor(0), where(site)));
+}
+
+/// detail: the function; it takes floats only and needs its dimensions.
+Result<Term> reduce_real(const Site& site, std::string_view detail) {
+  return call_term(fmt::format("{}({}{})", detail, site.real(0), where(site, false)));
+}
+
+Result<Term> mean(const Site& site, std::string_view) {
+  return call_term(fmt::format("torch.mean({}{})", site.real(0), where(site)));
+}
+
+/// torch.prod takes one dimension or all.
+Result<Term> prod(const Site& site, std::string_view) {
+  const std::vector<int64_t> axes = site.integers("axis");
+  const bool keep = site.flag("keepdims");
+  std::string text = site.tensor(0);
+  if (!keep && static_cast<int>(axes.size()) == site.rank(0))
+    return call_term(fmt::format("torch.prod({})", text));
+  for (size_t i = axes.size(); i-- > 0;)
+    text = fmt::format("torch.prod({}, dim={}{})", text, axes[i], keep ? ", keepdim=True" : "");
+  return call_term(std::move(text));
+}
+
+/// detail: the function. PyTorch's own correction is 1.
+Result<Term> spread(const Site& site, std::string_view detail) {
+  const double correction = site.number("correction");
+  const std::string value = correction == std::floor(correction)
+                                ? std::to_string(static_cast<int64_t>(correction))
+                                : literal(correction);
+  return call_term(fmt::format("{}({}{}{})", detail, site.real(0), where(site),
+                               correction == 1 ? "" : ", correction=" + value));
+}
+
+constexpr WriterRow kRows[] = {
+    {"sum", reduce, "torch.sum"},
+    {"prod", prod},
+    {"mean", mean},
+    {"var", spread, "torch.var"},
+    {"std", spread, "torch.std"},
+    {"max", reduce, "torch.amax"},
+    {"min", reduce, "torch.amin"},
+    {"any", reduce, "torch.any"},
+    {"all", reduce, "torch.all"},
+    {"logsumexp", reduce_real, "torch.logsumexp"},
+};
+
+}  // namespace
+
+std::span<const WriterRow> reduction_writers() { return kRows; }
+
+}  // namespace hone::evaluate

@@ -1,0 +1,44 @@
+// The wire to the helper process and the environment it runs in; private to the PyTorch opponent.
+// One thread drives a Channel. Nothing here throws; a broken or silent peer is a Reply.
+#pragma once
+#include <chrono>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hone/base/file.h"
+
+namespace hone::evaluate {
+
+/// All of a Python opponent's environment.
+[[nodiscard]] std::map<std::string, std::string> pytorch_environment();
+
+/// What came back for a command (the protocol is in pytorch_helper.py).
+struct Reply {
+  enum class How : uint8_t {
+    kDone,      ///< `text` holds the payload, if the command has one
+    kError,     ///< the helper says why in `text`
+    kClosed,    ///< the helper has ended
+    kDeadline,  ///< no answer in time
+  } how = How::kDone;
+  std::string text;
+};
+
+class Channel {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  Channel() = default;
+  explicit Channel(base::Fd fd) : fd_(std::move(fd)) {}
+
+  /// False when the helper has gone or does not read until the deadline.
+  [[nodiscard]] bool send(std::string_view bytes, Deadline deadline);
+  /// Waits for one reply with `payload` bytes.
+  [[nodiscard]] Reply receive(size_t payload, Deadline deadline);
+
+ private:
+  [[nodiscard]] Reply::How read(std::span<char> into, Deadline deadline);
+  base::Fd fd_;
+};
+
+}  // namespace hone::evaluate

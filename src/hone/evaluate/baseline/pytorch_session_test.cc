@@ -1,0 +1,130 @@
+// The eager opponent end to end, on a few tasks whose answers are computed here. Skips where there is
+// no torch.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "hone/evaluate/baseline/pytorch.h"
+
+namespace hone::evaluate {
+namespace {
+
+using target::BatchOutcome;
+using target::Call;
+using target::Region;
+using testing::HasSubstr;
+
+#define SKIP_WITHOUT_TORCH() \
+  if (!find_pytorch()) GTEST_SKIP() << find_pytorch().error().to_string()
+
+constexpr std::chrono::seconds kDeadline{30};
+
+task::Task make_task(const std::string& compute, const std::vector<std::string>& inputs,
+                     const std::string& workload) {
+  auto task = task::task_from_expressions(compute, inputs, {workload});
+  EXPECT_TRUE(task.has_value()) << task.error().to_string();
+  return std::move(*task);
+}
+
+Region make_region(Region::Access access) {
+  auto region = Region::create(1 << 20, access);
+  EXPECT_TRUE(region.has_value()) << region.error().to_string();
+  return std::move(*region);
+}
+
+float* floats(const Region& region, int64_t offset = 0) {
+  return reinterpret_cast<float*>(region.data() + offset);
+}
+
+/// A session with one input region and one output region.
+struct Fixture {
+  explicit Fixture(task::Task t, PytorchOptions options = {}) : task(std::move(t)) {
+    auto started = start_pytorch(task, task.workloads[0].bindings, {&in, &out}, options);
+    if (started)
+      session = std::move(*started);
+    else
+      error = started.error().to_string();
+  }
+  task::Task task;
+  Region in = make_region(Region::Access::kInput), out = make_region(Region::Access::kOutput);
+  std::unique_ptr<PytorchSession> session;
+  std::string error;
+};
+
+TEST(PytorchSession, EveryCallOfABatchUsesItsOwnPlaces) {
+  SKIP_WITHOUT_TORCH();
+  Fixture f(make_task("y = 2 * x.T + w", {"x=f32[A, B]", "w=f32[A]"}, "A=2,B=3"));
+  ASSERT_TRUE(f.session) << f.error;
+  std::vector<Call> calls;
+  for (int64_t i = 0; i < 5; ++i) {
+    for (int k = 0; k < 6; ++k) floats(f.in, 4096 * i)[k] = static_cast<float>(10 * i + k);
+    for (int k = 0; k < 2; ++k) floats(f.in, 4096 * i + 2048)[k] = static_cast<float>(k);
+    calls.push_back({{{0, 4096 * i}, {0, 4096 * i + 2048}, {1, 64 * i}}});
+  }
+  for (int round = 0; round < 2; ++round) {
+    std::memset(f.out.data(), 0xff, 4096);
+    const BatchOutcome outcome = f.session->run(calls, kDeadline);
+    ASSERT_EQ(outcome.how, BatchOutcome::How::kDone) << outcome.why;
+    EXPECT_GT(outcome.wall_ns, 0);
+    for (int64_t i = 0; i < 5; ++i)
+      for (int b = 0; b < 3; ++b)
+        for (int a = 0; a < 2; ++a)
+          EXPECT_EQ(floats(f.out, 64 * i)[b * 2 + a], 2.0f * static_cast<float>(10 * i + a * 3 + b) + static_cast<float>(a));
+    EXPECT_TRUE(std::isnan(floats(f.out, 64 * 5)[0]));  // nothing beyond the last call's place
+  }
+  EXPECT_THAT(f.session->description(), HasSubstr("eager"));
+  EXPECT_GT(f.session->empty_batch_ns(), 0);
+  EXPECT_GT(f.session->per_call_overhead_ns(), 0);
+}
+
+TEST(PytorchSession, SeveralOutputsAndTypes) {
+  SKIP_WITHOUT_TORCH();
+  Fixture f(make_task("m = max(x, axis=-1)\np = x > 0\ns = sum(i)", {"x=f32[A, B]", "i=i32[B]"}, "A=2,B=4"));
+  ASSERT_TRUE(f.session) << f.error;
+  const float x[] = {-1, 5, 2, 0, 3, -7, 1, 2};
+  const int32_t i[] = {1, 2, 3, -10};
+  std::memcpy(f.in.data(), x, sizeof x);
+  std::memcpy(f.in.data() + 64, i, sizeof i);
+  const Call call{{{0, 0}, {0, 64}, {1, 0}, {1, 64}, {1, 128}}};
+  ASSERT_EQ(f.session->run({&call, 1}, kDeadline).how, BatchOutcome::How::kDone);
+  EXPECT_EQ(floats(f.out)[0], 5);
+  EXPECT_EQ(floats(f.out)[1], 3);
+  for (int k = 0; k < 8; ++k) EXPECT_EQ(f.out.data()[64 + k], std::byte{x[k] > 0});
+  int64_t sum = 0;
+  std::memcpy(&sum, f.out.data() + 128, sizeof sum);
+  EXPECT_EQ(sum, -4);
+}
+
+TEST(PytorchSession, ACallThatFailsEndsTheSessionWithAReason) {
+  SKIP_WITHOUT_TORCH();
+  Fixture f(make_task("y = x + 1", {"x=f32[A]"}, "A=4"));
+  ASSERT_TRUE(f.session) << f.error;
+  const Call beyond{{{0, f.in.size()}, {1, 0}}};
+  const BatchOutcome outcome = f.session->run({&beyond, 1}, kDeadline);
+  EXPECT_EQ(outcome.how, BatchOutcome::How::kDied);
+  EXPECT_THAT(outcome.why, HasSubstr("PyTorch failed"));
+  EXPECT_EQ(f.session->run({}, kDeadline).how, BatchOutcome::How::kDied);
+  EXPECT_EQ(f.session->empty_batch_ns(), 0);
+}
+
+TEST(PytorchSession, ADeadlineEndsTheSession) {
+  SKIP_WITHOUT_TORCH();
+  Fixture f(make_task("y = x + 1", {"x=f32[A]"}, "A=4"));
+  ASSERT_TRUE(f.session) << f.error;
+  const Call call{{{0, 0}, {1, 0}}};
+  const std::vector<Call> many(50'000, call);
+  EXPECT_EQ(f.session->run(many, std::chrono::milliseconds(5)).how, BatchOutcome::How::kDeadline);
+  EXPECT_EQ(f.session->run({&call, 1}, kDeadline).how, BatchOutcome::How::kDied);
+}
+
+TEST(PytorchFind, APythonWithoutTorchIsUnavailable) {
+  const auto found = probe_pytorch("/bin/false", std::chrono::seconds(5));
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(found.error().to_string(), HasSubstr("make pytorch"));
+  EXPECT_FALSE(probe_pytorch("/no/such/python", std::chrono::seconds(5)).has_value());
+}
+
+}  // namespace
+}  // namespace hone::evaluate
