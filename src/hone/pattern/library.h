@@ -1,0 +1,27 @@
+// The pattern library: kernels that hone can write by itself. Each pattern says whether it covers a
+// task and gives readable kernels with tunables, most promising first. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/kernel/kernel.h"
+#include "hone/task/task.h"
+
+namespace hone::pattern {
+
+struct Offer {
+  kernel::Kernel kernel;      ///< default configuration
+  std::string pattern;        ///< "rows", "map", "columns", …
+  std::string action;         ///< what sets it apart: "one pass over memory", "keep exp in scratch"
+};
+
+/// All offers for C++ on a CPU. Empty when no pattern covers the task: then `why_not` holds a line for
+/// each pattern.
+[[nodiscard]] std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not);
+
+/// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
+/// kernel that a search starts from. kUnavailable when the task has no loop nest.
+[[nodiscard]] Result<kernel::Kernel> naive_cpp(const task::Task& task);
+
+}  // namespace hone::pattern

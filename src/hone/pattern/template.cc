@@ -1,0 +1,33 @@
+#include "hone/pattern/template.h"
+
+#include <set>
+
+#include "hone/base/embedded.h"
+#include "hone/base/result.h"
+
+namespace hone::pattern {
+
+std::string fill_pattern(std::string_view name, const Slots& slots) {
+  const auto file = base::find_embedded(name);
+  HONE_CHECK(file.has_value(), std::string(name));
+  std::string text;
+  std::set<std::string, std::less<>> used;
+  std::string_view rest = *file;
+  for (;;) {
+    const size_t open = rest.find('@');
+    text += rest.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const size_t close = rest.find('@', open + 1);
+    HONE_CHECK(close != std::string_view::npos, "a slot is not closed");
+    const std::string_view slot = rest.substr(open + 1, close - open - 1);
+    const auto value = slots.find(slot);
+    HONE_CHECK(value != slots.end(), "no filling for slot " + std::string(slot));
+    text += value->second;
+    used.insert(std::string(slot));
+    rest = rest.substr(close + 1);
+  }
+  HONE_CHECK(used.size() == slots.size(), "a filling has no slot");
+  return text;
+}
+
+}  // namespace hone::pattern

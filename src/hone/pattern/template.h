@@ -1,0 +1,15 @@
+// Pattern files with slots. A slot is @name@ in the text; every slot must be filled and every filling
+// used, else it is our bug. Files are embedded from patterns/.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace hone::pattern {
+
+using Slots = std::map<std::string, std::string, std::less<>>;
+
+/// The embedded file `name` ("patterns/cpp/rows.cc") with its slots filled.
+[[nodiscard]] std::string fill_pattern(std::string_view name, const Slots& slots);
+
+}  // namespace hone::pattern

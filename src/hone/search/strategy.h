@@ -1,0 +1,66 @@
+// Strategies decide which kernel to look at next. A strategy is a deterministic function of its seed
+// and of what it has been told, in order: replaying the same outcomes gives the same proposals, which
+// is how a run is resumed. One thread.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/kernel/kernel.h"
+
+namespace hone::search {
+
+/// A kernel that someone proposes: built-in pattern, user, later a model.
+struct Seed {
+  kernel::Kernel kernel;      ///< default configuration
+  std::string pattern;
+  std::string action;
+};
+
+struct Proposal {
+  kernel::Kernel kernel;
+  std::string action;         ///< "start", "pattern rows: keep in scratch", "ROWS 4 -> 16"
+  std::string reason;
+};
+
+/// What became of a proposal.
+struct Outcome {
+  bool accepted = false;
+  double score = 0;           ///< speedup over the first accepted kernel; higher is better
+};
+
+/// Proposals looked at and left aside before any build.
+struct Skipped {
+  int constraint = 0;         ///< the tunables' own constraints exclude it
+  int duplicate = 0;          ///< seen before
+  int predicted_slower = 0;   ///< the model of what was measured so far ranks it behind
+  [[nodiscard]] int total() const { return constraint + duplicate + predicted_slower; }
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  /// Up to `most` kernels to evaluate, best first; empty when there is nothing left to try.
+  [[nodiscard]] virtual std::vector<Proposal> next(int most) = 0;
+  /// Every proposal given out is answered, in order, before next() is called again.
+  virtual void observe(const Proposal& proposal, const Outcome& outcome) = 0;
+  /// Left aside since the last call.
+  [[nodiscard]] virtual Skipped take_skipped() = 0;
+};
+
+enum class StrategyKind : uint8_t {
+  kBeam,    ///< several parents of different make, extended side by side
+  kGreedy,  ///< always extend the best
+  kTune,    ///< the first seed only: its tunables
+};
+[[nodiscard]] std::string_view name_of(StrategyKind kind);
+[[nodiscard]] std::optional<StrategyKind> strategy_from(std::string_view name);
+
+/// `seeds` in order of promise. `limits` for the tunables' constraints.
+[[nodiscard]] std::unique_ptr<Strategy> make_strategy(StrategyKind kind, std::vector<Seed> seeds,
+                                                      const kernel::Limits& limits, uint64_t seed);
+
+}  // namespace hone::search
