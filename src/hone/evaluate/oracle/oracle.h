@@ -29,10 +29,12 @@ struct Box {
 /// Values over one box, row-major. Integers and bools are held exactly where |v| < 2^53.
 struct Answer {
   std::vector<double> value;
-  /// First-order error magnitude: what a relative perturbation of one unit in every operation's
-  /// result and every rounding would move the value by, to first order, at most. For a sum: the sum
-  /// of absolute values. Never below |value| nor the smallest normal of the output's type. Empty when
-  /// not asked for. 0 for integer and bool outputs (compared exactly).
+  /// First-order error magnitude, in units of the output type's roundoff: what perturbations of one
+  /// unit in the operations' results would move the value by (rules: docs/how_we_measure.md). For a
+  /// sum: the sum of absolute values. Never below |value| nor the smallest normal of the output's
+  /// type; infinite where the value hangs on nothing but rounding. Empty when not asked for.
+  /// For integer and bool outputs: by how much the value may differ because it hangs on the rounding
+  /// of a comparison; 0, which means compared exactly, nearly everywhere.
   std::vector<double> scale;
 };
 
@@ -42,13 +44,14 @@ enum class Arithmetic : uint8_t {
   kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise;
              ///< results rounded to the output's type at the end only
   kTf32, kBf16, kF16,  ///< as kF32, with the operands of contractions and convolutions rounded first
+  kAsPytorch,          ///< kTf32 for convolutions, kF32 elsewhere
 };
-[[nodiscard]] Arithmetic arithmetic_of(task::Track track);  ///< kAsPytorch: kTf32 for convolutions, kF32 elsewhere
+[[nodiscard]] Arithmetic arithmetic_of(task::Track track);
 
 class Oracle {
  public:
   /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
-  /// and unchanged during evaluate().
+  /// and unchanged as long as the oracle lives: what every box needs is computed once and kept.
   Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs);
   ~Oracle();
   Oracle(Oracle&&) noexcept;

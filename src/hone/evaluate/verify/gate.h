@@ -20,8 +20,12 @@ struct OutputError {
   double rms = 0;
   int64_t count = 0;         ///< elements compared
   int64_t worst_index = -1;  ///< flat index of the worst element in the output
+  double expected = 0, found = 0;  ///< there
   int64_t non_finite = 0;    ///< NaN or Inf where the oracle is finite (poison included)
   int64_t mismatches = 0;    ///< integer, bool and judged-by-value outputs: elements that differ
+
+  /// Adds the elements of another part of the same output.
+  void merge(const OutputError& other);
 };
 
 /// What a candidate may have, from several anchor draws.

@@ -1,0 +1,253 @@
+#include "hone/evaluate/oracle/evaluator.h"
+
+#include <algorithm>
+
+#include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/region.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Prim;
+using task::Shape;
+
+/// Doubles that the intermediates of a tile may take: about two megabytes, of which a third is alive
+/// at a time.
+constexpr double kTileBudget = 1 << 18;
+/// Doubles that a result shared by all tiles may take to be kept rather than computed again.
+constexpr double kKeepLimit = 1 << 27;
+
+/// Worth computing once and keeping: it condenses much work into its result.
+bool is_heavy(Prim op) {
+  return (op >= Prim::kSum && op <= Prim::kConvTranspose) || op == Prim::kSort ||
+         op == Prim::kArgSort;
+}
+
+bool is_view(Prim op) {
+  return op == Prim::kBroadcast || op == Prim::kTranspose || op == Prim::kSlice || op == Prim::kFlip;
+}
+
+bool can_stream(Prim op) { return op >= Prim::kSum && op <= Prim::kAll; }
+
+}  // namespace
+
+bool Evaluator::is_kept(int id, const Box& need) const {
+  const Tensor& kept = kept_[static_cast<size_t>(id)];
+  return kept.hold && contains(kept.box, need);
+}
+
+Needs Evaluator::pull_back(int root, const Box& box) const {
+  const size_t count = static_cast<size_t>(root) + 1;
+  Needs needs{std::vector<Box>(count), std::vector<uint8_t>(count, 0)};
+  needs.box[count - 1] = box;
+  needs.used[count - 1] = 1;
+  for (int id = root; id >= 0; --id) {
+    const auto at = static_cast<size_t>(id);
+    if (!needs.used[at] || is_kept(id, needs.box[at])) continue;
+    const auto& operands = graph_.graph.node(id).operands;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      Box need = operand_box(graph_, id, k, needs.box[at]);
+      if (is_empty(need)) continue;
+      const auto from = static_cast<size_t>(operands[k]);
+      needs.box[from] = needs.used[from] ? bounding(needs.box[from], need) : std::move(need);
+      needs.used[from] = 1;
+    }
+  }
+  return needs;
+}
+
+Evaluator::Cost Evaluator::cost_of(const Needs& needs) const {
+  Cost cost;
+  for (size_t i = 0; i < needs.used.size(); ++i) {
+    const int id = static_cast<int>(i);
+    if (!needs.used[i] || is_kept(id, needs.box[i])) continue;
+    const auto count = static_cast<double>(needs.box[i].count());
+    if (!is_view(graph_.graph.node(id).prim))
+      cost.held += count * (want_scale_ && !facts_[i].exact ? 2 : 1);
+    cost.work += count * work_per_element(graph_, id);
+  }
+  return cost;
+}
+
+Evaluator::Cost Evaluator::cost_of(int root, const Box& box) const {
+  return cost_of(pull_back(root, box));
+}
+
+Shape Evaluator::choose_tile(int root, const Box& box, double budget) const {
+  Box tile = box;
+  Cost cost = cost_of(root, tile);
+  while (cost.held > budget) {
+    double best_ratio = 1.3;  // more extra work than this is not worth a smaller working set
+    Box best;
+    Cost best_cost;
+    for (size_t d = 0; d < tile.extent.size(); ++d) {
+      const int64_t extent = tile.extent[d];
+      if (extent == 1) continue;
+      // The far half stands for both: scans and the like need most there.
+      Box near = tile, far = tile;
+      near.extent[d] = (extent + 1) / 2;
+      far.start[d] += near.extent[d];
+      far.extent[d] = extent - near.extent[d];
+      const Cost near_cost = cost_of(root, near), far_cost = cost_of(root, far);
+      const double ratio = (near_cost.work + far_cost.work) / cost.work;
+      if (ratio >= best_ratio) continue;
+      best_ratio = ratio;
+      best = near_cost.held >= far_cost.held ? near : far;
+      best.extent[d] = near.extent[d];
+      best.start[d] = std::min(best.start[d], tile.start[d] + extent - near.extent[d]);
+      best_cost = near_cost.held >= far_cost.held ? near_cost : far_cost;
+      if (ratio < 1.02) break;  // leading dimensions first: their tiles are contiguous
+    }
+    if (best.extent.empty()) break;
+    tile = best;
+    cost = best_cost;
+  }
+  return tile.extent;
+}
+
+Step Evaluator::step_of(int id, const Box& box, std::span<const Tensor> operands) {
+  return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_};
+}
+
+Tensor Evaluator::run_tile(int root, const Box& box) {
+  const Needs needs = pull_back(root, box);
+  const size_t count = needs.used.size();
+  std::vector<size_t> last_use(count, 0);
+  for (size_t i = 0; i < count; ++i)
+    if (needs.used[i] && !is_kept(static_cast<int>(i), needs.box[i]))
+      for (const int k : graph_.graph.node(static_cast<int>(i)).operands)
+        last_use[static_cast<size_t>(k)] = i;
+  std::vector<Tensor> results(count);
+  std::vector<Tensor> operands;
+  for (size_t i = 0; i < count; ++i) {
+    if (!needs.used[i]) continue;
+    const int id = static_cast<int>(i);
+    if (is_kept(id, needs.box[i])) {
+      results[i] = restrict_to(kept_[i], needs.box[i]);
+      continue;
+    }
+    operands.clear();
+    for (const int k : graph_.graph.node(id).operands) {
+      Tensor& operand = results[static_cast<size_t>(k)];
+      operands.push_back(operand);
+      if (last_use[static_cast<size_t>(k)] == i) operand.hold.reset();
+    }
+    results[i] = run_step(step_of(id, needs.box[i], operands));
+  }
+  return results.back();
+}
+
+Tensor Evaluator::stream_reduction(int root, const Box& box) {
+  const int operand = graph_.graph.node(root).operands[0];
+  const Box need = operand_box(graph_, root, 0, box);
+  const Shape tile = choose_tile(operand, need, kTileBudget);
+  keep_shared(operand, need, {need.start, tile});
+
+  std::vector<bool> reduced(tile.size(), false);
+  for (const int64_t axis : ints_attr(graph_.graph.node(root), "axes"))
+    reduced[static_cast<size_t>(axis)] = true;
+  Shape result_tile = tile;
+  for (size_t d = 0; d < tile.size(); ++d)
+    if (reduced[d]) result_tile[d] = 1;
+
+  const Step step = step_of(root, box, {});
+  Fresh out = step.fresh();
+  const Tiling results(box, result_tile);
+  for (int64_t i = 0; i < results.count(); ++i) {
+    const Box part = results[i];
+    const Tiling regions(operand_box(graph_, root, 0, part), tile);
+    std::vector<Tensor> partials;
+    for (int64_t r = 0; r < regions.count(); ++r)
+      partials.push_back(reduce_region(step, compute(operand, regions[r])));
+    place(combine_partials(step, partials), out, part.start);
+  }
+  return out.tensor;
+}
+
+template <class Visit>
+void Evaluator::for_each_invariant(int root, const Box& box, Visit visit) {
+  Box unit = box;
+  std::fill(unit.extent.begin(), unit.extent.end(), 1);
+  for (int id = 0; id < root; ++id) {
+    if (!is_heavy(graph_.graph.node(id).prim)) continue;
+    const auto at = static_cast<size_t>(id);
+    const Needs full = pull_back(root, box);
+    if (!full.used[at] || is_kept(id, full.box[at])) continue;
+    const Needs least = pull_back(root, unit);
+    if (least.used[at] && least.box[at] == full.box[at]) kept_[at] = visit(id, full.box[at]);
+  }
+}
+
+void Evaluator::settle_invariants(int root, const Box& box) {
+  for_each_invariant(root, box, [&](int id, const Box& need) { return compute(id, need); });
+}
+
+void Evaluator::assume_invariants(int root, const Box& box) {
+  static const auto kNowhere = std::make_shared<const double>(0.0);
+  for_each_invariant(root, box, [](int, const Box& need) {
+    return Tensor{need, task::Shape(need.extent.size(), 0), nullptr, nullptr, kNowhere};
+  });
+}
+
+void Evaluator::keep_shared(int root, const Box& box, const Box& tile) {
+  if (tile == box) return;
+  // Expensive nodes first: with their results at hand, less of the rest is needed whole.
+  for (const bool heavy : {true, false}) {
+    for (int id = 0; id < root; ++id) {
+      const task::Node& node = graph_.graph.node(id);
+      if (is_heavy(node.prim) != heavy) continue;
+      const auto at = static_cast<size_t>(id);
+      const Needs full = pull_back(root, box), part = pull_back(root, tile);
+      const auto shared = [&](size_t i) { return part.used[i] && part.box[i] == full.box[i]; };
+      if (!shared(at) || is_kept(id, full.box[at])) continue;
+      const double size = static_cast<double>(full.box[at].count());
+      if (size > kKeepLimit) continue;
+      if (!heavy) {
+        // Only what a tile's own work reads; single numbers are not worth the bookkeeping.
+        if (size <= 1 || is_view(node.prim)) continue;
+        bool read = false;
+        for (int user = id + 1; user <= root && !read; ++user) {
+          const auto& operands = graph_.graph.node(user).operands;
+          const auto u = static_cast<size_t>(user);
+          read = part.used[u] && !is_kept(user, part.box[u]) && !shared(u) &&
+                 std::find(operands.begin(), operands.end(), id) != operands.end();
+        }
+        if (!read) continue;
+      }
+      kept_[at] = compute(id, full.box[at]);
+    }
+  }
+}
+
+Tensor Evaluator::compute(int root, const Box& box) {
+  if (is_kept(root, box)) return restrict_to(kept_[static_cast<size_t>(root)], box);
+  if (cost_of(root, box).held <= kTileBudget) return run_tile(root, box);
+
+  const std::vector<Tensor> kept_outside = kept_;
+  settle_invariants(root, box);
+  Tensor result;
+  if (cost_of(root, box).held <= kTileBudget) {
+    result = run_tile(root, box);
+  } else if (can_stream(graph_.graph.node(root).prim)) {
+    result = stream_reduction(root, box);
+  } else {
+    Shape tile = choose_tile(root, box, kTileBudget);
+    keep_shared(root, box, {box.start, tile});
+    tile = choose_tile(root, box, kTileBudget);
+    if (tile == box.extent) {
+      result = run_tile(root, box);
+    } else {
+      Fresh out = step_of(root, box, {}).fresh();
+      const Tiling tiles(box, tile);
+      for (int64_t i = 0; i < tiles.count(); ++i) {
+        const Box part = tiles[i];
+        place(compute(root, part), out, part.start);
+      }
+      result = out.tensor;
+    }
+  }
+  kept_ = kept_outside;
+  return result;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,69 @@
+// Evaluates one node over one box: pulls the box back through the graph, cuts it into tiles whose
+// intermediates fit the second-level cache, computes once what every tile needs whole, and streams
+// reductions over operands too large to hold. One evaluator belongs to one thread and one call.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "hone/evaluate/oracle/step.h"
+
+namespace hone::evaluate {
+
+/// What a box of one node needs of the nodes below it.
+struct Needs {
+  std::vector<Box> box;       ///< by node; meaningful where used
+  std::vector<uint8_t> used;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
+            std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale)
+      : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),
+        want_scale_(want_scale), kept_(graph.graph.nodes.size()) {}
+
+  /// Results computed before, by node (those without memory are unset): used where they cover a need.
+  void keep(const std::vector<Tensor>& kept) { kept_ = kept; }
+  [[nodiscard]] const std::vector<Tensor>& kept() const { return kept_; }
+
+  [[nodiscard]] Tensor compute(int root, const Box& box);
+
+  /// Computes and keeps the expensive nodes that every element of `box` needs in full.
+  void settle_invariants(int root, const Box& box);
+
+  /// The same without computing anything: what follows can only ask for costs and tiles.
+  void assume_invariants(int root, const Box& box);
+
+  /// Extents of tiles that `box` of `root` may be cut into at little extra work, none of whose
+  /// working sets (in doubles) exceeds `budget` if that can be helped.
+  [[nodiscard]] task::Shape choose_tile(int root, const Box& box, double budget) const;
+
+  struct Cost {
+    double held = 0;  ///< doubles of intermediate results
+    double work = 0;  ///< rough operations
+  };
+  [[nodiscard]] Cost cost_of(int root, const Box& box) const;
+
+ private:
+  /// Calls visit(node, its box) for expensive nodes that every element of `box` needs in full; the
+  /// tensor it returns is kept.
+  template <class Visit>
+  void for_each_invariant(int root, const Box& box, Visit visit);
+  [[nodiscard]] Needs pull_back(int root, const Box& box) const;
+  [[nodiscard]] Cost cost_of(const Needs& needs) const;
+  [[nodiscard]] bool is_kept(int id, const Box& need) const;
+  [[nodiscard]] Tensor run_tile(int root, const Box& box);
+  [[nodiscard]] Tensor stream_reduction(int root, const Box& box);
+  void keep_shared(int root, const Box& box, const Box& tile);
+  [[nodiscard]] Step step_of(int id, const Box& box, std::span<const Tensor> operands);
+
+  const task::ConcreteGraph& graph_;
+  std::span<const NodeFacts> facts_;
+  std::span<const TensorView> inputs_;
+  Arithmetic arithmetic_;
+  bool want_scale_;
+  std::vector<Tensor> kept_;
+  Pool pool_;
+};
+
+}  // namespace hone::evaluate

@@ -1,0 +1,57 @@
+// Inner loops of the oracle over short contiguous runs of doubles: values and first-order scales.
+// One table for each instruction set, built from the same source (kernels.inc) and chosen once by
+// what the processor has. Pure; thread-safe. The scale rules are explained in
+// docs/how_we_measure.md.
+#pragma once
+#include <cstdint>
+
+#include "hone/task/graph/graph.h"
+
+namespace hone::evaluate {
+
+/// The unit that scales are counted in: one fp32 rounding.
+inline constexpr double kUnit = 0x1p-24;
+/// A comparison whose operands are within this many times their combined scale may go either way.
+inline constexpr double kAmbiguous = 16 * kUnit;
+
+/// Units that an honest fp32 implementation of `op` may lose: 1 for arithmetic, twice
+/// the units in the last place that CUDA documents for its fp32 library functions.
+[[nodiscard]] double roundings_of(task::Prim op);
+
+/// How an exact operand (no rounding behind it) enters the rule of `op`: as a term of a sum, with its
+/// magnitude, or as a factor, with nothing.
+[[nodiscard]] bool counts_exact_terms(task::Prim op);
+
+struct Kernels {
+  /// y = op(a); a and y may be the same array.
+  void (*unary)(task::Prim op, int64_t n, const double* a, double* y);
+  void (*binary)(task::Prim op, int64_t n, const double* a, const double* b, double* y);
+  /// y = c ? a : b
+  void (*select)(int64_t n, const double* c, const double* a, const double* b, double* y);
+
+  /// s = scale of y = op(a) where sa is the scale of a; at least own * |y|.
+  void (*unary_scale)(task::Prim op, int64_t n, const double* a, const double* sa, const double* y,
+                      double own, double* s);
+  void (*binary_scale)(task::Prim op, int64_t n, const double* a, const double* sa, const double* b,
+                       const double* sb, const double* y, double own, double* s);
+  void (*select_scale)(int64_t n, const double* c, const double* sc, const double* a,
+                       const double* sa, const double* b, const double* sb, double* s);
+  /// s = factor * |y|
+  void (*magnitude)(int64_t n, const double* y, double factor, double* s);
+  /// s = max(s, factor * |y|)
+  void (*at_least)(int64_t n, const double* y, double factor, double* s);
+
+  /// y = (double)(float)y
+  void (*round_f32)(int64_t n, double* y);
+
+  /// Pairwise sum of a run, in fp64 or with every addition rounded to fp32.
+  double (*sum)(int64_t n, const double* x, bool f32);
+  double (*sum_magnitudes)(int64_t n, const double* x);
+  double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN
+  double (*min)(int64_t n, const double* x);
+};
+
+/// The fastest table this processor can run.
+[[nodiscard]] const Kernels& kernels();
+
+}  // namespace hone::evaluate

@@ -1,0 +1,153 @@
+#include "hone/evaluate/oracle/number.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "hone/base/result.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+
+double from_f16(uint16_t bits) {
+  const uint64_t sign = uint64_t{bits & 0x8000u} << 48;
+  const uint64_t magnitude = bits & 0x7FFFu;
+  if (magnitude >= 0x7C00)  // infinity or NaN, payload kept
+    return std::bit_cast<double>(sign | 0x7FF0000000000000u | (magnitude & 0x3FF) << 42);
+  if (magnitude < 0x400)  // subnormal
+    return std::copysign(static_cast<double>(magnitude) * 0x1p-24, sign ? -1.0 : 1.0);
+  return std::bit_cast<double>(sign | ((magnitude << 42) + (uint64_t{1023 - 15} << 52)));
+}
+
+float from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+uint16_t to_f16(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return sign | 0x7E00;
+  const double magnitude = std::fabs(round_to(DType::kF16, value));
+  if (std::isinf(magnitude)) return sign | 0x7C00;
+  if (magnitude < 0x1p-14) return static_cast<uint16_t>(sign | static_cast<uint16_t>(magnitude * 0x1p24));
+  const uint64_t bits = std::bit_cast<uint64_t>(magnitude) - (uint64_t{1023 - 15} << 52);
+  return static_cast<uint16_t>(sign | (bits >> 42));
+}
+
+uint16_t to_bf16(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? 0xFFC0 : 0x7FC0;
+  const auto narrow = static_cast<float>(round_to(DType::kBF16, value));  // exact
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(narrow) >> 16);
+}
+
+template <class Int>
+Int to_int(double value) {
+  if (std::isnan(value)) return 0;
+  constexpr double kLow = static_cast<double>(std::numeric_limits<Int>::min());
+  if (value <= kLow) return std::numeric_limits<Int>::min();
+  if (value >= -kLow) return std::numeric_limits<Int>::max();
+  return static_cast<Int>(value);
+}
+
+template <class T>
+void load(const void* data, int64_t first, int64_t count, double* out) {
+  const T* from = static_cast<const T*>(data) + first;
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<double>(from[i]);
+}
+
+template <class T>
+void store_ints(const double* values, int64_t count, void* data, int64_t first) {
+  T* to = static_cast<T*>(data) + first;
+  for (int64_t i = 0; i < count; ++i) to[i] = to_int<T>(values[i]);
+}
+
+}  // namespace
+
+void load_doubles(DType type, const void* data, int64_t first, int64_t count, double* out) {
+  switch (type) {
+    case DType::kF64: return load<double>(data, first, count, out);
+    case DType::kF32: return load<float>(data, first, count, out);
+    case DType::kI64: return load<int64_t>(data, first, count, out);
+    case DType::kI32: return load<int32_t>(data, first, count, out);
+    case DType::kI16: return load<int16_t>(data, first, count, out);
+    case DType::kI8: return load<int8_t>(data, first, count, out);
+    case DType::kBool: {
+      const auto* from = static_cast<const uint8_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) out[i] = from[i] != 0;
+      return;
+    }
+    case DType::kBF16: {
+      const auto* from = static_cast<const uint16_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) out[i] = from_bf16(from[i]);
+      return;
+    }
+    case DType::kF16: {
+      const auto* from = static_cast<const uint16_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) out[i] = from_f16(from[i]);
+      return;
+    }
+  }
+}
+
+void store_doubles(DType type, const double* values, int64_t count, void* data, int64_t first) {
+  switch (type) {
+    case DType::kF64:
+      std::memcpy(static_cast<double*>(data) + first, values, static_cast<size_t>(count) * 8);
+      return;
+    case DType::kF32: {
+      auto* to = static_cast<float*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(values[i]);
+      return;
+    }
+    case DType::kBF16: {
+      auto* to = static_cast<uint16_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = to_bf16(values[i]);
+      return;
+    }
+    case DType::kF16: {
+      auto* to = static_cast<uint16_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = to_f16(values[i]);
+      return;
+    }
+    case DType::kI64: return store_ints<int64_t>(values, count, data, first);
+    case DType::kI32: return store_ints<int32_t>(values, count, data, first);
+    case DType::kI16: return store_ints<int16_t>(values, count, data, first);
+    case DType::kI8: return store_ints<int8_t>(values, count, data, first);
+    case DType::kBool: {
+      auto* to = static_cast<uint8_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = values[i] != 0;
+      return;
+    }
+  }
+}
+
+double round_bits(double value, int significand_bits, int min_exponent) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int exponent = std::max(std::ilogb(value), min_exponent);
+  const double unit = std::ldexp(1.0, exponent - (significand_bits - 1));
+  return std::nearbyint(value / unit) * unit;
+}
+
+double round_to(DType type, double value) {
+  switch (type) {
+    case DType::kF64: return value;
+    case DType::kF32: return static_cast<float>(value);
+    case DType::kBF16: {
+      const double rounded = round_bits(value, 8, -126);
+      return std::fabs(rounded) >= 0x1p128 ? std::copysign(HUGE_VAL, value) : rounded;
+    }
+    case DType::kF16: {
+      const double rounded = round_bits(value, 11, -14);
+      return std::fabs(rounded) >= 0x1p16 ? std::copysign(HUGE_VAL, value) : rounded;
+    }
+    case DType::kI64: return static_cast<double>(to_int<int64_t>(value));
+    case DType::kI32: return to_int<int32_t>(value);
+    case DType::kI16: return to_int<int16_t>(value);
+    case DType::kI8: return to_int<int8_t>(value);
+    case DType::kBool: return value != 0;
+  }
+  return value;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,97 @@
+#include "hone/evaluate/oracle/oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/number.h"
+
+namespace hone::evaluate {
+
+using task::DType;
+
+Arithmetic arithmetic_of(task::Track track) {
+  switch (track) {
+    case task::Track::kStrict: return Arithmetic::kF32;
+    case task::Track::kAsPytorch: return Arithmetic::kAsPytorch;
+    case task::Track::kTf32: return Arithmetic::kTf32;
+    case task::Track::kBf16: return Arithmetic::kBf16;
+    case task::Track::kF16: return Arithmetic::kF16;
+  }
+  return Arithmetic::kF32;
+}
+
+struct Oracle::State {
+  const task::ConcreteGraph& graph;
+  std::vector<TensorView> inputs;
+  std::vector<NodeFacts> facts;
+
+  /// What every element of an output needs in full, computed on first use.
+  struct Invariants {
+    std::once_flag once;
+    std::vector<Tensor> kept;
+  };
+  std::mutex mutex;
+  std::map<std::tuple<int, Arithmetic, bool>, Invariants> invariants;
+
+  const std::vector<Tensor>& invariants_of(int root, Arithmetic arithmetic, bool want_scale) {
+    Invariants* entry;
+    {
+      const std::lock_guard lock(mutex);
+      entry = &invariants[{root, arithmetic, want_scale}];
+    }
+    std::call_once(entry->once, [&] {
+      Evaluator evaluator(graph, facts, inputs, arithmetic, want_scale);
+      evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
+      entry->kept = evaluator.kept();
+    });
+    return entry->kept;
+  }
+};
+
+Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs)
+    : state_(new State{graph, std::move(inputs), facts_of(graph), {}, {}}) {
+  HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
+  for (size_t i = 0; i < state_->inputs.size(); ++i)
+    HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
+               "an input's shape is not the graph's");
+}
+Oracle::~Oracle() = default;
+Oracle::Oracle(Oracle&&) noexcept = default;
+
+Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool want_scale) const {
+  State& state = *state_;
+  const int root = state.graph.graph.outputs[static_cast<size_t>(output)];
+  Evaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale);
+  evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
+  const Tensor result = evaluator.compute(root, box);
+
+  const DType type = state.graph.graph.node(root).type.dtype;
+  const int64_t count = box.count();
+  const Walk walk(result);
+  Answer answer;
+  answer.value.resize(static_cast<size_t>(count));
+  walk.read(result.value, 0, count, answer.value.data());
+  if (arithmetic != Arithmetic::kExact && type != DType::kF64)
+    for (double& v : answer.value) v = round_to(type, v);
+  if (!want_scale) return answer;
+
+  answer.scale.assign(static_cast<size_t>(count), 0.0);
+  if (result.scale) walk.read(result.scale, 0, count, answer.scale.data());
+  if (!task::is_float(type)) {
+    for (double& s : answer.scale) s *= kUnit;
+    return answer;
+  }
+  const double factor = kUnit / task::unit_roundoff(type), least = task::smallest_normal(type);
+  for (size_t i = 0; i < answer.scale.size(); ++i) {
+    const double s = std::max(answer.scale[i] * factor, least);
+    answer.scale[i] = std::isnan(answer.value[i]) ? s : std::max(s, std::abs(answer.value[i]));
+  }
+  return answer;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,81 @@
+#include "hone/evaluate/oracle/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/number.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+using task::Node;
+using task::Prim;
+
+/// The operation rounds nothing: its results are copies, picks or truth values of its operands.
+bool keeps_exact(Prim op) {
+  switch (op) {
+    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kFloor: case Prim::kCeil:
+    case Prim::kRound: case Prim::kTrunc: case Prim::kNot: case Prim::kIsNan: case Prim::kIsInf:
+    case Prim::kCast: case Prim::kMaximum: case Prim::kMinimum: case Prim::kEq: case Prim::kNe:
+    case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
+    case Prim::kXor: case Prim::kWhere: case Prim::kBroadcast: case Prim::kReshape:
+    case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
+    case Prim::kMin: case Prim::kAny: case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
+    case Prim::kCumMax: case Prim::kCumMin: case Prim::kPoolMax: case Prim::kGather:
+    case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort:
+      return true;
+    default: return false;
+  }
+}
+
+bool representable(const Node& node, std::string_view key) {
+  const double value = number_attr(node, key);
+  return std::isnan(value) || round_to(node.type.dtype, value) == value;
+}
+
+bool is_exact(const Node& node, const std::vector<NodeFacts>& facts) {
+  switch (node.prim) {
+    case Prim::kInput: case Prim::kSymbol: case Prim::kIota: return true;
+    case Prim::kConstant: return representable(node, "value");
+    case Prim::kPad:
+      if (!representable(node, "value")) return false;
+      break;
+    default:
+      if (!keeps_exact(node.prim) && task::is_float(node.type.dtype)) return false;
+  }
+  return std::all_of(node.operands.begin(), node.operands.end(),
+                     [&](int k) { return facts[static_cast<size_t>(k)].exact; });
+}
+
+}  // namespace
+
+std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph) {
+  std::vector<NodeFacts> facts;
+  for (const Node& node : graph.graph.nodes) {
+    const DType type = node.type.dtype;
+    const bool exact = is_exact(node, facts);
+    facts.push_back({.exact = exact,
+                     .narrow = task::is_float(type) && type != DType::kF64,
+                     .unit = task::unit_roundoff(type) / kUnit});
+  }
+  return facts;
+}
+
+Tensor run_step(const Step& step) {
+  switch (step.node().prim) {
+    case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
+      return leaf_step(step);
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice:
+    case Prim::kConcat: case Prim::kPad: case Prim::kFlip:
+      return shape_step(step);
+    case Prim::kSum: case Prim::kProd: case Prim::kMax: case Prim::kMin: case Prim::kAny:
+    case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
+      return reduce_step(step);
+    default: return elementwise_step(step);
+  }
+}
+
+}  // namespace hone::evaluate

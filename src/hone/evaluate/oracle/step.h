@@ -1,0 +1,63 @@
+// One node over one box: the values and scales of the result from those of the operands. Families of
+// operations have a file each (step_*.cc). Pure; thread-safe apart from the pool, which is the
+// caller's own.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "hone/evaluate/oracle/tensor.h"
+
+namespace hone::evaluate {
+
+/// What is known of a node before any value is.
+struct NodeFacts {
+  bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
+  bool narrow = false;  ///< computed in fp32 when the arithmetic is not exact
+  double unit = 0;      ///< its type's unit roundoff over kUnit; 0 for integers and bools
+};
+[[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph);
+
+struct Step {
+  const task::ConcreteGraph& graph;
+  std::span<const NodeFacts> facts;
+  std::span<const TensorView> inputs;
+  int id;
+  const Box& box;                     ///< of the result
+  std::span<const Tensor> operands;   ///< each holds at least operand_box(); empty ones hold nothing
+  Arithmetic arithmetic;
+  bool want_scale;
+  Pool& pool;
+
+  [[nodiscard]] const task::Node& node() const { return graph.graph.node(id); }
+  [[nodiscard]] const task::Shape& shape() const { return graph.shapes[static_cast<size_t>(id)]; }
+  [[nodiscard]] const task::Shape& operand_shape(size_t k) const {
+    return graph.shapes[static_cast<size_t>(node().operands[k])];
+  }
+  [[nodiscard]] const NodeFacts& fact() const { return facts[static_cast<size_t>(id)]; }
+  [[nodiscard]] const NodeFacts& operand_fact(size_t k) const {
+    return facts[static_cast<size_t>(node().operands[k])];
+  }
+  /// The result carries scales.
+  [[nodiscard]] bool scaled() const { return want_scale && !fact().exact; }
+  /// Every operation rounds to fp32.
+  [[nodiscard]] bool rounds() const { return arithmetic != Arithmetic::kExact && fact().narrow; }
+  /// The result's memory.
+  [[nodiscard]] Fresh fresh() const { return make_dense(box, scaled(), pool); }
+};
+
+/// Runs any primitive.
+[[nodiscard]] Tensor run_step(const Step& step);
+
+// The families.
+[[nodiscard]] Tensor leaf_step(const Step& step);        ///< input, constant, symbol, iota
+[[nodiscard]] Tensor elementwise_step(const Step& step);
+[[nodiscard]] Tensor shape_step(const Step& step);       ///< broadcast … flip
+[[nodiscard]] Tensor reduce_step(const Step& step);
+
+/// Reductions in parts, for operands too large to hold: reduce_region() reduces any region of the
+/// operand along the node's axes, combine_partials() the results of regions that differ along those
+/// axes only. Not for kArgMax and kArgMin, whose parts would need their values too.
+[[nodiscard]] Tensor reduce_region(const Step& step, const Tensor& region);
+[[nodiscard]] Tensor combine_partials(const Step& step, const std::vector<Tensor>& parts);
+
+}  // namespace hone::evaluate

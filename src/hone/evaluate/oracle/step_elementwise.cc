@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/oracle/step.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+using task::Prim;
+
+/// Elements handled at a time: every array of a chunk stays in the first-level cache.
+constexpr int64_t kChunk = 512;
+using Chunk = std::array<double, kChunk>;
+
+/// One operand, chunk by chunk: read in place where it lies contiguous, else gathered.
+class Source {
+ public:
+  Source(const Step& step, size_t k)
+      : tensor_(step.operands[k]),
+        walk_(tensor_, step.operand_shape(k), step.box),
+        exact_factor_(counts_exact_terms(step.node().prim) ? step.fact().unit : 0.0) {}
+
+  const double* value(int64_t begin, int64_t count) {
+    return value_ = fetch(tensor_.value, begin, count, value_chunk_);
+  }
+  /// After value() of the same chunk.
+  const double* scale(int64_t begin, int64_t count) {
+    if (tensor_.scale) return fetch(tensor_.scale, begin, count, scale_chunk_);
+    kernels().magnitude(count, value_, exact_factor_, scale_chunk_.data());
+    if (exact_factor_ == 0) std::fill_n(scale_chunk_.begin(), count, 0.0);  // not 0 * inf
+    return scale_chunk_.data();
+  }
+
+ private:
+  const double* fetch(const double* data, int64_t begin, int64_t count, Chunk& chunk) const {
+    if (const double* direct = walk_.direct(data, begin)) return direct;
+    walk_.read(data, begin, count, chunk.data());
+    return chunk.data();
+  }
+
+  const Tensor& tensor_;
+  Walk walk_;
+  double exact_factor_;
+  const double* value_ = nullptr;
+  Chunk value_chunk_, scale_chunk_;
+};
+
+/// Rounds to fp32 and puts the result's own roundings under its scale.
+struct Finish {
+  bool rounds;
+  double own;  ///< roundings of this operation, in units
+
+  explicit Finish(const Step& step)
+      : rounds(step.rounds()), own(roundings_of(step.node().prim) * step.fact().unit) {}
+};
+
+Tensor unary_step(const Step& step) {
+  const Kernels& k = kernels();
+  const Prim op = step.node().prim;
+  const Finish finish(step);
+  Fresh out = step.fresh();
+  Source a(step, 0);
+  const int64_t total = step.box.count();
+  for (int64_t i = 0; i < total; i += kChunk) {
+    const int64_t n = std::min(kChunk, total - i);
+    const double* x = a.value(i, n);
+    k.unary(op, n, x, out.value + i);
+    if (finish.rounds) k.round_f32(n, out.value + i);
+    if (!out.scale) continue;
+    if (step.operands[0].scale)
+      k.unary_scale(op, n, x, a.scale(i, n), out.value + i, finish.own, out.scale + i);
+    else
+      k.magnitude(n, out.value + i, finish.own, out.scale + i);
+  }
+  return out.tensor;
+}
+
+Tensor binary_step(const Step& step) {
+  const Kernels& k = kernels();
+  const Prim op = step.node().prim;
+  const Finish finish(step);
+  Fresh out = step.fresh();
+  Source a(step, 0), b(step, 1);
+  const int64_t total = step.box.count();
+  for (int64_t i = 0; i < total; i += kChunk) {
+    const int64_t n = std::min(kChunk, total - i);
+    const double *x = a.value(i, n), *y = b.value(i, n);
+    k.binary(op, n, x, y, out.value + i);
+    if (finish.rounds) k.round_f32(n, out.value + i);
+    if (out.scale)
+      k.binary_scale(op, n, x, a.scale(i, n), y, b.scale(i, n), out.value + i, finish.own,
+                     out.scale + i);
+  }
+  return out.tensor;
+}
+
+Tensor where_step(const Step& step) {
+  const Kernels& k = kernels();
+  Fresh out = step.fresh();
+  Source c(step, 0), a(step, 1), b(step, 2);
+  const bool sure = !step.operands[0].scale;
+  const Chunk zeros{};
+  const int64_t total = step.box.count();
+  for (int64_t i = 0; i < total; i += kChunk) {
+    const int64_t n = std::min(kChunk, total - i);
+    const double *condition = c.value(i, n), *x = a.value(i, n), *y = b.value(i, n);
+    k.select(n, condition, x, y, out.value + i);
+    if (out.scale)
+      k.select_scale(n, condition, sure ? zeros.data() : c.scale(i, n), x, a.scale(i, n), y,
+                     b.scale(i, n), out.scale + i);
+  }
+  return out.tensor;
+}
+
+/// Casts. The oracle rounds to a narrower float only what is exact: for computed values the ideal
+/// program does not round, and the scale allows for one rounding.
+Tensor cast_step(const Step& step) {
+  const Kernels& k = kernels();
+  const auto& operand = step.graph.graph.node(step.node().operands[0]);
+  const DType from = operand.type.dtype, to = step.node().type.dtype;
+  const bool to_float = task::is_float(to);
+  const bool rounds = to_float ? step.arithmetic != Arithmetic::kExact || step.operand_fact(0).exact
+                               : from != to;
+  Fresh out = step.fresh();
+  Source a(step, 0);
+  const int64_t total = step.box.count();
+  for (int64_t i = 0; i < total; i += kChunk) {
+    const int64_t n = std::min(kChunk, total - i);
+    const double* x = a.value(i, n);
+    double* y = out.value + i;
+    std::copy_n(x, n, y);
+    if (rounds && to == DType::kF32) k.round_f32(n, y);
+    else if (rounds && to != DType::kF64)
+      for (int64_t j = 0; j < n; ++j) y[j] = round_to(to, y[j]);
+    if (!out.scale) continue;
+    std::copy_n(a.scale(i, n), n, out.scale + i);
+    if (to_float) {
+      k.at_least(n, y, step.fact().unit, out.scale + i);
+    } else if (task::is_float(from)) {
+      // Truncation: sure, or one off where an integer is near (to bool: where zero is).
+      for (int64_t j = 0; j < n; ++j) {
+        const double nearest = to == DType::kBool ? 0 : std::nearbyint(x[j]);
+        double& s = out.scale[i + j];
+        s = s > 0 && std::abs(x[j] - nearest) <= kAmbiguous * s
+                ? std::max(1.0, std::ceil(s * kUnit)) / kUnit : 0.0;
+      }
+    }
+  }
+  return out.tensor;
+}
+
+}  // namespace
+
+Tensor elementwise_step(const Step& step) {
+  if (step.node().prim == Prim::kCast) return cast_step(step);
+  switch (step.node().operands.size()) {
+    case 1: return unary_step(step);
+    case 2: return binary_step(step);
+    default: return where_step(step);
+  }
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,210 @@
+#include "hone/evaluate/verify/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hone/evaluate/oracle/box.h"
+#include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/parallel.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+using task::Prim;
+using task::Shape;
+
+DType output_type(const task::ConcreteGraph& graph, int output) {
+  return graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]).type.dtype;
+}
+
+/// Scaled error of one element; `rms` sums squares until finish().
+void judge_element(DType type, double exact, double scale, double found, int64_t index,
+                   OutputError& error) {
+  if (!task::is_float(type)) {
+    ++error.count;
+    if (std::abs(found - exact) <= scale) return;
+    if (error.mismatches++ == 0) {
+      error.worst_index = index;
+      error.expected = exact;
+      error.found = found;
+    }
+    return;
+  }
+  const double expected = round_to(type, exact);
+  if (!std::isfinite(expected)) return;  // what follows from a NaN or an overflow is not judged
+  ++error.count;
+  if (std::isinf(scale)) return;  // hangs on nothing but rounding
+  if (!std::isfinite(found)) {
+    if (error.non_finite++ == 0) {
+      error.worst_index = index;
+      error.expected = expected;
+      error.found = found;
+    }
+    return;
+  }
+  // Hardware that flushes results below the smallest normal to zero is no less accurate for it.
+  if (found == 0 && std::abs(expected) < task::smallest_normal(type)) return;
+  const double scaled = std::abs(found - expected) / scale;
+  error.rms += scaled * scaled;
+  if (scaled > error.max) {
+    error.max = scaled;
+    if (error.non_finite == 0) {
+      error.worst_index = index;
+      error.expected = expected;
+      error.found = found;
+    }
+  }
+}
+
+void finish(OutputError& error) {
+  error.rms = error.count > 0 ? std::sqrt(error.rms / static_cast<double>(error.count)) : 0;
+}
+
+/// Calls run(flat index in the tensor, position in the box, length) for each contiguous run.
+template <class Run>
+void for_each_run(const Shape& shape, const Box& box, Run run) {
+  const Shape stride = dense_strides(shape);
+  const size_t rank = shape.size();
+  const int64_t length = rank == 0 ? 1 : box.extent.back(), count = box.count();
+  Shape at = box.start;
+  for (int64_t position = 0; position < count; position += length) {
+    int64_t flat = 0;
+    for (size_t d = 0; d < rank; ++d) flat += at[d] * stride[d];
+    run(flat, position, length);
+    for (size_t d = rank < 1 ? 0 : rank - 1; d-- > 0;) {
+      if (++at[d] < box.start[d] + box.extent[d]) break;
+      at[d] = box.start[d];
+    }
+  }
+}
+
+bool has_contraction(const task::ConcreteGraph& graph, int node) {
+  std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
+  below.back() = 1;
+  for (int id = node; id >= 0; --id) {
+    if (!below[static_cast<size_t>(id)]) continue;
+    const task::Node& n = graph.graph.node(id);
+    if (n.prim == Prim::kDot || n.prim == Prim::kConv || n.prim == Prim::kConvTranspose) return true;
+    for (const int k : n.operands) below[static_cast<size_t>(k)] = 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+void OutputError::merge(const OutputError& other) {
+  const bool worse = other.non_finite > 0 ? non_finite == 0
+                     : other.mismatches > 0 ? mismatches == 0
+                                            : non_finite == 0 && other.max > max;
+  if (worse || worst_index < 0) {
+    worst_index = other.worst_index;
+    expected = other.expected;
+    found = other.found;
+  }
+  const auto mine = static_cast<double>(count), theirs = static_cast<double>(other.count);
+  if (mine + theirs > 0)
+    rms = std::sqrt((rms * rms * mine + other.rms * other.rms * theirs) / (mine + theirs));
+  max = std::max(max, other.max);
+  count += other.count;
+  non_finite += other.non_finite;
+  mismatches += other.mismatches;
+}
+
+Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle, task::Track track,
+                         int output, std::vector<Box> boxes, int threads) {
+  const DType type = output_type(graph, output);
+  Reference reference;
+  reference.answers.resize(boxes.size());
+  std::vector<OutputError> errors(boxes.size());
+  parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
+    const auto at = static_cast<size_t>(b);
+    Answer& answer = reference.answers[at];
+    answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true);
+    const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false);
+    for (size_t i = 0; i < answer.value.size(); ++i) {
+      // Where the program itself overflows at the declared precision, nobody is asked for more.
+      if (!std::isfinite(anchor.value[i])) answer.scale[i] = HUGE_VAL;
+      judge_element(type, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
+                    errors[at]);
+    }
+    finish(errors[at]);
+  });
+  for (const OutputError& error : errors) reference.anchor.merge(error);
+  reference.boxes = std::move(boxes);
+  return reference;
+}
+
+OutputError compare_output(const task::ConcreteGraph& graph, int output, const Reference& reference,
+                           const void* output_data, int threads) {
+  const DType type = output_type(graph, output);
+  const Shape& shape =
+      graph.shapes[static_cast<size_t>(graph.graph.outputs[static_cast<size_t>(output)])];
+  std::vector<OutputError> errors(reference.boxes.size());
+  parallel_for(static_cast<int64_t>(errors.size()), threads, [&](int64_t b) {
+    const auto at = static_cast<size_t>(b);
+    const Answer& answer = reference.answers[at];
+    std::vector<double> found;
+    for_each_run(shape, reference.boxes[at], [&](int64_t flat, int64_t position, int64_t length) {
+      found.resize(static_cast<size_t>(length));
+      load_doubles(type, output_data, flat, length, found.data());
+      for (int64_t i = 0; i < length; ++i) {
+        const auto k = static_cast<size_t>(position + i);
+        judge_element(type, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
+                      flat + i, errors[at]);
+      }
+    });
+    finish(errors[at]);
+  });
+  OutputError total;
+  for (const OutputError& error : errors) total.merge(error);
+  return total;
+}
+
+Bound bound_of(const task::ConcreteGraph& graph, task::Track /*track*/, int output,
+               const std::vector<OutputError>& anchor_draws, double slack) {
+  Bound bound;
+  for (const OutputError& draw : anchor_draws) {
+    bound.max += slack * draw.max / static_cast<double>(anchor_draws.size());
+    bound.rms += slack * draw.rms / static_cast<double>(anchor_draws.size());
+  }
+  const DType type = output_type(graph, output);
+  const double unit = task::unit_roundoff(type);
+  // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
+  // two roundoffs of the value.
+  double floor_max = 2 * unit, floor_rms = unit;
+  if (type == DType::kF32 &&
+      has_contraction(graph, graph.graph.outputs[static_cast<size_t>(output)]))
+    floor_max = floor_rms = 16 * unit;
+  // For f64 outputs the oracle is no better than an honest kernel.
+  if (type == DType::kF64) floor_max = floor_rms = 1024 * unit;
+  bound.max = std::max(bound.max, floor_max);
+  bound.rms = std::max(bound.rms, floor_rms);
+  return bound;
+}
+
+std::optional<std::string> judge(const OutputError& error, const Bound& bound,
+                                 const std::string& output_name) {
+  const auto at_worst = [&] {
+    return fmt::format("element {}: expected {:.9g}, found {:.9g}", error.worst_index,
+                       error.expected, error.found);
+  };
+  if (error.non_finite > 0)
+    return fmt::format("{}: {} of {} elements are not finite where they should be; {}", output_name,
+                       error.non_finite, error.count, at_worst());
+  if (error.mismatches > 0)
+    return fmt::format("{}: {} of {} elements differ; {}", output_name, error.mismatches,
+                       error.count, at_worst());
+  // Negated, so that a NaN is refused.
+  if (!(error.max <= bound.max))
+    return fmt::format("{}: scaled error {:.3g} is above the bound {:.3g}; {}", output_name,
+                       error.max, bound.max, at_worst());
+  if (!(error.rms <= bound.rms))
+    return fmt::format("{}: root-mean-square scaled error {:.3g} is above the bound {:.3g}; worst {}",
+                       output_name, error.rms, bound.rms, at_worst());
+  return std::nullopt;
+}
+
+}  // namespace hone::evaluate

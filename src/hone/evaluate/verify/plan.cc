@@ -1,0 +1,95 @@
+// Which boxes of an output are compared (plan_boxes in gate.h).
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/verify/gate.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Shape;
+
+/// Rough operations that comparing a whole output may cost, and a sample of one.
+constexpr double kFullWork = 0x1p33, kSampleWork = 0x1p32;
+/// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.
+constexpr double kBoxBudget = 1 << 21;
+/// Sampled boxes hold at least this many elements where the output does: one element a call would
+/// cost more in bookkeeping than in arithmetic.
+constexpr int64_t kLeastBox = 256;
+constexpr int64_t kLeastBoxes = 4;
+
+/// Grows a box from one element in the direction that makes elements cheapest, as long as it does.
+Shape cheap_extent(const Evaluator& evaluator, int root, const Shape& shape,
+                   const GateOptions& options) {
+  Box box{shape, Shape(shape.size(), 1)};
+  for (int64_t& at : box.start) at /= 2;
+  double work = evaluator.cost_of(root, box).work;
+  for (;;) {
+    Box best;
+    double best_work = 0, best_ratio = 0;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (box.extent[d] == shape[d]) continue;
+      Box wider = box;
+      wider.extent[d] = std::min(2 * box.extent[d], shape[d]);
+      wider.start[d] = std::min(wider.start[d], shape[d] - wider.extent[d]);
+      const double wider_work = evaluator.cost_of(root, wider).work;
+      const double ratio = wider_work / work * static_cast<double>(box.count()) /
+                           static_cast<double>(wider.count());
+      if (!best.extent.empty() && ratio > best_ratio - 0.01) continue;
+      best = wider;
+      best_work = wider_work;
+      best_ratio = ratio;
+    }
+    if (best.extent.empty()) break;
+    const bool nearly_free = best_ratio < 0.7 && best.count() <= options.full_limit;
+    const bool cheaper = best_ratio < 0.9 && best.count() * kLeastBoxes <= options.sample_elements;
+    if (box.count() >= kLeastBox && !nearly_free && !cheaper) break;
+    box = best;
+    work = best_work;
+  }
+  return box.extent;
+}
+
+}  // namespace
+
+std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
+                            const GateOptions& options) {
+  const int root = graph.graph.outputs[static_cast<size_t>(output)];
+  const Shape& shape = graph.shapes[static_cast<size_t>(root)];
+  const Box all = whole(shape);
+  const auto facts = facts_of(graph);
+  Evaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
+  evaluator.assume_invariants(root, all);
+
+  std::vector<Box> boxes;
+  const double total_work = evaluator.cost_of(root, all).work;
+  if (all.count() <= options.full_limit && total_work <= kFullWork) {
+    const Tiling tiling(all, evaluator.choose_tile(root, all, kBoxBudget));
+    for (int64_t i = 0; i < tiling.count(); ++i) boxes.push_back(tiling[i]);
+    return boxes;
+  }
+  // Cells of one grid, each as likely as any other: so is every position.
+  const Shape extent = cheap_extent(evaluator, root, shape, options);
+  const Tiling cells(all, extent);
+  const Box first{Shape(shape.size(), 0), extent};
+  const double box_work = evaluator.cost_of(root, first).work;
+  const auto affordable = static_cast<int64_t>(kSampleWork / box_work);
+  const int64_t wanted =
+      std::max(kLeastBoxes, std::min(affordable, (options.sample_elements + first.count() - 1) /
+                                                     first.count()));
+  if (wanted >= cells.count()) {
+    for (int64_t i = 0; i < cells.count(); ++i) boxes.push_back(cells[i]);
+    return boxes;
+  }
+  base::Rng rng(options.sample_seed, 0x626F786573);
+  std::set<uint64_t> chosen;
+  while (static_cast<int64_t>(chosen.size()) < wanted)
+    chosen.insert(rng.below(static_cast<uint64_t>(cells.count())));
+  for (const uint64_t cell : chosen) boxes.push_back(cells[static_cast<int64_t>(cell)]);
+  return boxes;
+}
+
+}  // namespace hone::evaluate

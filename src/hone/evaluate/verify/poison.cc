@@ -1,0 +1,88 @@
+// Poison: what fills outputs before a launch, and its count afterwards (gate.h).
+#include <atomic>
+#include <cstring>
+
+#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/parallel.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+
+constexpr int64_t kPart = 1 << 18;
+
+struct Pattern {
+  uint64_t bits;      ///< the element, repeated
+  uint64_t exponent;  ///< the exponent field of floats: all ones is not finite; 0 for the others
+};
+
+Pattern pattern_of(DType type) {
+  switch (type) {
+    case DType::kF64: return {0x7FF8A5A5A5A5A5A5, 0x7FF0000000000000};
+    case DType::kF32: return {0x7FC5A5A5, 0x7F800000};
+    case DType::kBF16: return {0x7FE5, 0x7F80};
+    case DType::kF16: return {0x7EA5, 0x7C00};
+    case DType::kI64: return {0xA5A5A5A5A5A5A5A5, 0};
+    case DType::kI32: return {0xA5A5A5A5, 0};
+    case DType::kI16: return {0xA5A5, 0};
+    case DType::kI8:
+    case DType::kBool: return {0xA5, 0};
+  }
+  return {0, 0};
+}
+
+template <class Word>
+int64_t count_words(const Word* data, int64_t count, Pattern pattern) {
+  const auto bits = static_cast<Word>(pattern.bits), exponent = static_cast<Word>(pattern.exponent);
+  int64_t found = 0;
+  if (exponent != 0)
+    for (int64_t i = 0; i < count; ++i) found += (data[i] & exponent) == exponent;
+  else
+    for (int64_t i = 0; i < count; ++i) found += data[i] == bits;
+  return found;
+}
+
+template <class Word>
+void fill_words(Word* data, int64_t count, Pattern pattern) {
+  std::fill_n(data, count, static_cast<Word>(pattern.bits));
+}
+
+/// Calls f with `data` as an array of unsigned words of the element's size.
+template <class F>
+auto with_words(DType type, auto* data, F f) {
+  using Void = std::remove_pointer_t<decltype(data)>;
+  const auto as = [&]<class Word>(Word*) {
+    return f(static_cast<std::conditional_t<std::is_const_v<Void>, const Word, Word>*>(data));
+  };
+  switch (task::size_of(type)) {
+    case 8: return as(static_cast<uint64_t*>(nullptr));
+    case 4: return as(static_cast<uint32_t*>(nullptr));
+    case 2: return as(static_cast<uint16_t*>(nullptr));
+    default: return as(static_cast<uint8_t*>(nullptr));
+  }
+}
+
+}  // namespace
+
+int64_t count_poison(DType type, const void* data, int64_t count, int threads) {
+  std::atomic<int64_t> total{0};
+  parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
+    const int64_t begin = part * kPart;
+    total += with_words(type, data, [&](const auto* words) {
+      return count_words(words + begin, std::min(kPart, count - begin), pattern_of(type));
+    });
+  });
+  return total;
+}
+
+void fill_poison(DType type, void* data, int64_t count, int threads) {
+  parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
+    const int64_t begin = part * kPart;
+    with_words(type, data, [&](auto* words) {
+      fill_words(words + begin, std::min(kPart, count - begin), pattern_of(type));
+    });
+  });
+}
+
+}  // namespace hone::evaluate
