@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "hone/base/process/jail_plan.h"
 #include "hone/base/result.h"
 
 namespace hone::base {
@@ -24,11 +25,18 @@ namespace {
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr int kFirstFreeDescriptor = 3;
 
-/// What the cloned child sees of us.
+/// A child needs a stack that its suspended parent does not use.
+struct Stack {
+  alignas(64) char bytes[kStackBytes];
+  char* top() { return bytes + kStackBytes; }
+};
+
+/// What the cloned children see of us.
 struct Launch {
   LaunchPlan* plan;
   LaunchResult* result;
   int parent;
+  Stack* inner;  ///< for the children of the process that builds the jail
 };
 
 [[noreturn]] HONE_AFTER_CLONE void give_up(Launch& launch, const char* step) {
@@ -70,16 +78,48 @@ HONE_AFTER_CLONE int become_program(void* argument) {
   default_signals();
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launch.parent) _exit(127);
-  if (sched_setaffinity(0, sizeof plan.affinity, &plan.affinity) != 0)
+  // From inside a pid namespace we cannot be seen; its init has looked after that.
+  const bool namespaces = plan.jail && plan.jail->namespaces;
+  if (!namespaces && getppid() != launch.parent) _exit(127);
+  if (plan.pinned && sched_setaffinity(0, sizeof plan.affinity, &plan.affinity) != 0)
     give_up(launch, "pin it to its CPU");
   if (!place_descriptors(plan)) give_up(launch, "hand over its descriptors");
   if (plan.directory && chdir(plan.directory) != 0) give_up(launch, "enter its folder");
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (plan.jail)
+    if (const char* step = confine(*plan.jail)) give_up(launch, step);
+  if (!plan.program) _exit(0);
   execve(plan.program, plan.arguments, plan.environment);
   give_up(launch, "execute it");
+}
+
+HONE_AFTER_CLONE int become_init(void* argument) {
+  Launch& launch = *static_cast<Launch*>(argument);
+  give_up(launch, become_init(*launch.plan->jail));
+}
+
+/// Prepares the namespaces, then starts their init and the program, both as our own children, so
+/// that the program's end is reported to us and it is an ordinary process inside (a namespace's
+/// init ignores the signals that it sends itself).
+HONE_AFTER_CLONE int build_jail(void* argument) {
+  Launch& launch = *static_cast<Launch*>(argument);
+  LaunchResult& result = *launch.result;
+  constexpr int kSibling = CLONE_VM | CLONE_VFORK | CLONE_PARENT;
+  if (const char* step = build_root(*launch.plan->jail)) give_up(launch, step);
+  result.init_pid = clone(become_init, launch.inner->top(), kSibling, argument);
+  if (result.init_pid < 0) give_up(launch, "create an init");
+  if (result.error != 0) _exit(127);
+  // From here on the init dies with us; had we died before it asked for that, it would not.
+  if (getppid() != launch.parent) {
+    kill(result.init_pid, SIGKILL);
+    _exit(127);
+  }
+  if (const char* step = move_in(*launch.plan->jail)) give_up(launch, step);
+  result.pid = clone(become_program, launch.inner->top(), kSibling, argument);
+  if (result.pid < 0) give_up(launch, "create a process");
+  _exit(0);
 }
 
 void reap(int pid) {
@@ -106,7 +146,8 @@ class Launcher {
   }
 
  private:
-  Launcher() : stack_(std::make_unique<Stack>()), owner_(getpid()) {
+  Launcher()
+      : outer_(std::make_unique<Stack>()), inner_(std::make_unique<Stack>()), owner_(getpid()) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -127,25 +168,36 @@ class Launcher {
 
   LaunchResult start(LaunchPlan& plan) {
     LaunchResult result;
-    Launch request{&plan, &result, owner_};
-    const int pid = clone(become_program, stack_->top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &request);
-    if (pid < 0) {
-      result.error = errno;
-      result.step = "create a process";
-    } else if (result.error != 0) {
-      reap(pid);
+    Launch request{&plan, &result, owner_, inner_.get()};
+    constexpr int kShared = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    if (plan.jail && plan.jail->namespaces) {
+      const int flags = kShared | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+                        (plan.jail->network ? 0 : CLONE_NEWNET);
+      const int builder = clone(build_jail, outer_->top(), flags, &request);
+      if (builder < 0) {
+        result.error = errno;
+        result.step = "create namespaces";
+      } else {
+        reap(builder);
+      }
     } else {
-      result.pid = pid;
+      result.pid = clone(become_program, outer_->top(), kShared, &request);
+      if (result.pid < 0) {
+        result.error = errno;
+        result.step = "create a process";
+      }
+    }
+    if (result.error != 0) {
+      // An init ends only after everyone in its namespace was reaped.
+      if (result.init_pid > 0) kill(result.init_pid, SIGKILL);
+      if (result.pid > 0) reap(result.pid);
+      if (result.init_pid > 0) reap(result.init_pid);
+      result.pid = result.init_pid = -1;
     }
     return result;
   }
 
-  struct Stack {
-    alignas(64) char bytes[kStackBytes];
-    char* top() { return bytes + kStackBytes; }
-  };
-
-  std::unique_ptr<Stack> stack_;
+  std::unique_ptr<Stack> outer_, inner_;
   const pid_t owner_;
   std::mutex callers_;
   std::mutex mutex_;

@@ -22,14 +22,15 @@ struct DescriptorMove {
 };
 
 struct LaunchPlan {
-  const char* program = nullptr;  ///< absolute
+  const char* program = nullptr;  ///< absolute; null: a rehearsal that ends before it would exec
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
   const char* directory = nullptr;       ///< null: stay
   std::vector<DescriptorMove> descriptors;  ///< standard streams included
   int parking_floor = 0;                 ///< above every `to`
+  bool pinned = false;                   ///< to `affinity`; else as the cloning thread
   cpu_set_t affinity{};
-  const JailPlan* jail = nullptr;        ///< null: none
+  JailPlan* jail = nullptr;              ///< null: none
 };
 
 struct LaunchResult {

@@ -19,16 +19,20 @@ namespace hone::base {
 /// rlimits); probe_jail() says what is missing. An ordinary user needs no helper program.
 struct Jail {
   bool enabled = true;
-  std::vector<std::filesystem::path> readable;   ///< files and folders, read and execute, recursively
-  std::vector<std::filesystem::path> writable;   ///< folders, recursively
+  /// Files and folders, read and execute, recursively. The program itself, /usr, what the dynamic
+  /// loader reads and its own /proc are always readable; everything else is not there.
+  std::vector<std::filesystem::path> readable;
+  std::vector<std::filesystem::path> writable;   ///< folders (or devices), recursively
   bool network = false;
   int64_t memory_bytes = 0;                      ///< address space; 0: no limit
-  int64_t file_bytes = int64_t{1} << 30;         ///< largest file it may write
+  int64_t file_bytes = int64_t{1} << 30;         ///< largest file it may write; 0: not a byte
   int cpu_seconds = 0;                           ///< 0: no limit
   int processes = 64;                            ///< threads and children
   enum class Calls : uint8_t {
     kCompiler,   ///< ordinary file work and children; no sockets, ptrace, mounts, keys, bpf, …
-    kRunner,     ///< as above until lock_down() in the child leaves it compute and a pipe
+    /// As above, but threads only, no children: freeze() stops one process. lock_down() in it
+    /// leaves it compute and pipes.
+    kRunner,
   } calls = Calls::kCompiler;
 };
 
@@ -41,15 +45,15 @@ struct JailSupport {
 };
 [[nodiscard]] const JailSupport& probe_jail();
 
-/// For a runner inside its jail, after loading what it needs: from here on only memory management
-/// that needs no file, futexes, clocks, yielding, reading and writing open descriptors and exit.
-/// Any other system call kills the process.
+/// For a runner inside its jail, after loading what it needs and starting its threads: from here on
+/// all of them have only anonymous memory, futexes, clocks, yielding, reading, writing and closing
+/// open descriptors, abort and exit. Any other system call kills the process (SIGSYS).
 [[nodiscard]] Status lock_down();
 
 struct SpawnOptions {
   std::vector<std::string> argv;                 ///< argv[0]: absolute path, or looked up in PATH
   std::map<std::string, std::string> environment;  ///< the whole environment; nothing is inherited
-  std::filesystem::path directory;               ///< working folder; empty: ours
+  std::filesystem::path directory;               ///< working folder; empty: ours, or / in a jail
   std::optional<Jail> jail;
   std::map<int, int> descriptors;                ///< child's number (>= 3) -> ours
   std::string input;                             ///< written to its standard input, then closed

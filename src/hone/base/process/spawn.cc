@@ -11,6 +11,7 @@
 
 #include "hone/base/clock.h"
 #include "hone/base/process/child_state.h"
+#include "hone/base/process/jail_plan.h"
 #include "hone/base/process/launch.h"
 
 namespace hone::base {
@@ -83,9 +84,14 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
 
 Result<Child> Child::spawn(const SpawnOptions& options) {
   HONE_CHECK(!options.argv.empty());
-  if (options.jail && options.jail->enabled)
-    return fail(ErrorCode::kUnavailable, "the jail is not available in this build");
   HONE_TRY(const fs::path program, find_program(options.argv[0]));
+  std::optional<JailPlan> jail;
+  if (options.jail && options.jail->enabled) {
+    if (!probe_jail().seccomp)
+      return fail(ErrorCode::kUnavailable, "cannot build a jail: this kernel has no seccomp filters",
+                  "use a kernel built with CONFIG_SECCOMP_FILTER");
+    HONE_TRY(jail, plan_jail(*options.jail, program, probe_jail()));
+  }
 
   Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return system_error("open /dev/null", errno);
@@ -103,9 +109,11 @@ Result<Child> Child::spawn(const SpawnOptions& options) {
   for (const auto& [name, value] : options.environment) environment_texts.push_back(name + "=" + value);
   const std::vector<char*> arguments = c_strings(argument_texts);
   const std::vector<char*> environment = c_strings(environment_texts);
-  const std::string directory = options.directory.string();
+  std::string directory = options.directory.string();
+  if (directory.empty() && jail) directory.assign(1, '/');
 
   LaunchPlan plan;
+  plan.jail = jail ? &*jail : nullptr;
   plan.program = program.c_str();
   plan.arguments = arguments.data();
   plan.environment = environment.data();
@@ -119,11 +127,10 @@ Result<Child> Child::spawn(const SpawnOptions& options) {
   }
   for (const DescriptorMove& move : plan.descriptors)
     plan.parking_floor = std::max(plan.parking_floor, move.to + 1);
-  if (options.cpu_affinity) {
-    CPU_SET(*options.cpu_affinity, &plan.affinity);
-  } else {
-    ::sched_getaffinity(0, sizeof plan.affinity, &plan.affinity);
-  }
+  // Otherwise where the calling thread may run, though another one clones.
+  plan.pinned = options.cpu_affinity.has_value() ||
+                ::sched_getaffinity(0, sizeof plan.affinity, &plan.affinity) == 0;
+  if (options.cpu_affinity) CPU_SET(*options.cpu_affinity, &plan.affinity);
 
   auto state = std::make_unique<State>();
   state->start_ns = system_clock().now_ns();
