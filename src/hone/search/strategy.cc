@@ -81,7 +81,7 @@ class PoolSearch final : public Strategy {
       if (t.outcome.accepted) all.push_back(&t);
     std::stable_sort(all.begin(), all.end(), [](const Tried* a, const Tried* b) { return a->outcome.score > b->outcome.score; });
     if (kind_ != StrategyKind::kBeam) {
-      if (all.size() > 1) all.resize(1);
+      if (all.size() > 1) all.erase(all.begin() + 1, all.end());
       return all;
     }
     std::vector<const Tried*> beam;

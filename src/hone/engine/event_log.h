@@ -1,0 +1,45 @@
+// The log of one run as the engine sees it: a step either comes from the recording or is performed and
+// recorded before anybody acts on it. One thread.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "hone/archive/store.h"
+#include "hone/base/clock.h"
+
+namespace hone::engine {
+
+class EventLog {
+ public:
+  /// `recorded`: what the archive holds of the run.
+  EventLog(archive::Store& store, std::string run, std::vector<archive::Event> recorded, base::Clock& clock);
+
+  [[nodiscard]] bool replaying() const { return next_ < recorded_.size(); }
+  /// Kind of the next recorded event; empty when none is left.
+  [[nodiscard]] std::string next_kind() const { return replaying() ? recorded_[next_].kind : std::string(); }
+  /// Active seconds at the last event: what decisions go by, so that a replay decides alike.
+  [[nodiscard]] double elapsed() const { return at_; }
+  /// Active seconds now, for display and for the next event.
+  [[nodiscard]] double now() const;
+
+  /// The next event: the recorded one, or what `perform` gives (with "at" added), appended first.
+  /// kCorrupt when the recording holds another kind here.
+  [[nodiscard]] Result<nlohmann::json> step(const std::string& kind,
+                                            const std::function<Result<nlohmann::json>()>& perform);
+
+ private:
+  archive::Store& store_;
+  std::string run_;
+  std::vector<archive::Event> recorded_;
+  base::Clock& clock_;
+  size_t next_ = 0;
+  int64_t seq_ = 0;
+  double at_ = 0;            ///< of the last event
+  double recorded_at_ = 0;   ///< where the recording ends
+  int64_t started_ns_ = 0;   ///< when this process took over
+};
+
+}  // namespace hone::engine

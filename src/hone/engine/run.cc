@@ -1,0 +1,399 @@
+#include "hone/engine/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+#include "hone/base/random.h"
+#include "hone/engine/event_log.h"
+#include "hone/engine/summary.h"
+
+namespace hone::engine {
+namespace {
+
+using evaluate::Promotion;
+using evaluate::Screening;
+using kernel::Kernel;
+using nlohmann::json;
+
+constexpr const char* kVersion = "0.1.0";
+/// Builds that run side by side before their candidates are measured one by one.
+constexpr int kBatch = 2;
+/// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
+constexpr double kYardstickGain = 1.15;
+/// Share of a time budget kept for the finalists' race and the promotion.
+constexpr double kPromotionShare = 0.35;
+/// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
+constexpr double kAtLight = 0.985;
+constexpr int kPatience = 30;
+constexpr double kGain = 1.005;
+constexpr int kFinalists = 3;
+
+archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
+  archive::KernelRow row;
+  row.hash = kernel.hash();
+  row.language = kernel::name_of(kernel.header.language);
+  row.source = kernel.source;
+  row.config_json = base::canonical_json(json(kernel.config));
+  row.parent = kernel.parent;
+  row.author = kernel.author;
+  row.action = action;
+  row.note = kernel.header.note;
+  row.task_hash = task_hash;
+  return row;
+}
+
+struct Candidate {
+  Kernel kernel;
+  std::string action;
+  double score = 0;
+  double sol = 0;            ///< estimated fraction of the speed of light
+};
+
+class Run {
+ public:
+  Run(std::string id, const task::Task& task, RunOptions options, const Services& services,
+      std::vector<archive::Event> recorded)
+      : id_(std::move(id)), task_(task), options_(std::move(options)), services_(services),
+        log_(*services.store, id_, std::move(recorded), *services.clock),
+        strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)) {}
+
+  Result<RunResult> drive() {
+    HONE_TRY_VOID(start());
+    for (;;) {
+      HONE_TRY(const std::string reason, search());
+      HONE_TRY(RunResult result, conclude(reason));
+      // An interrupted search that is resumed goes on; every other end is the end.
+      if (reason != "interrupted" || !stop_was_recorded_) return result;
+    }
+  }
+
+ private:
+  Status start();
+  Result<std::string> search();
+  Result<RunResult> conclude(const std::string& reason);
+  Result<evaluate::Evaluator*> evaluator();
+  Result<Screening> screen(const Kernel& kernel);
+  Status screen_proposal(const search::Proposal& proposal);
+  Status set_yardstick(const Candidate& candidate);
+  Status race();
+  void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
+  [[nodiscard]] std::string stop_reason(bool batch_empty) const;
+  [[nodiscard]] std::string summary(const Candidate* champion, const std::optional<Promotion>& promotion,
+                                    const std::string& path) const;
+  [[nodiscard]] const Candidate* leader() const { return accepted_.empty() ? nullptr : &accepted_.front(); }
+
+  std::string id_;
+  const task::Task& task_;
+  RunOptions options_;
+  const Services& services_;
+  EventLog log_;
+  std::unique_ptr<search::Strategy> strategy_;
+  std::unique_ptr<evaluate::Evaluator> evaluator_;
+  std::vector<double> bounds_ns_;
+  std::vector<Candidate> accepted_;      ///< best first
+  std::optional<Candidate> yardstick_;
+  double yardstick_score_ = 1;
+  int evaluated_ = 0, considered_ = 0, refused_ = 0, since_gain_ = 0;
+  evaluate::Spent spent_;
+  bool stop_was_recorded_ = false;
+  int64_t batch_build_ns_ = 0;           ///< of builds not yet written into an event
+};
+
+Status Run::start() {
+  HONE_TRY(json ignored, log_.step("started", [&]() -> Result<json> {
+    json workloads = json::array();
+    for (const auto& w : task_.workloads)
+      workloads.push_back({{"name", w.name}, {"bindings", w.bindings}, {"weight", w.weight}});
+    json opponents = json::array();
+    for (const auto& o : services_.opponents) opponents.push_back(o.name);
+    return json{{"task", task_.name}, {"task_hash", task_.hash()}, {"target", services_.target},
+                {"track", task::name_of(task_.track)}, {"toolchain", services_.toolchain},
+                {"machine", json::parse(services_.machine_json)}, {"options", json::parse(options_.to_json())},
+                {"workloads", workloads}, {"opponents", opponents}, {"hone", kVersion}};
+  }));
+  show(Progress::Step::kPreparing, "", "", "");
+  HONE_TRY(json calibrated, log_.step("calibrated", [&]() -> Result<json> {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    return json{{"bounds_ns", evaluator->bounds_ns()}};
+  }));
+  bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
+  return {};
+}
+
+Result<evaluate::Evaluator*> Run::evaluator() {
+  if (!evaluator_) {
+    HONE_TRY(evaluator_, services_.evaluator());
+    if (yardstick_) HONE_TRY_VOID(evaluator_->set_yardstick(yardstick_->kernel));
+  }
+  return evaluator_.get();
+}
+
+void Run::show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const {
+  if (!services_.progress) return;
+  Progress p;
+  p.step = step;
+  p.considered = considered_;
+  p.evaluated = evaluated_;
+  p.accepted = static_cast<int>(accepted_.size());
+  p.best_score = leader() ? leader()->score : 0;
+  p.sol_fraction = leader() ? leader()->sol : 0;
+  p.elapsed_seconds = log_.now();
+  p.budget_seconds = options_.budget_seconds;
+  p.budget_evaluations = options_.budget_evaluations;
+  p.kernel = kernel;
+  p.action = action;
+  p.verdict = verdict;
+  services_.progress(p);
+}
+
+Status Run::set_yardstick(const Candidate& candidate) {
+  HONE_TRY(json ignored, log_.step("yardstick", [&]() -> Result<json> {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    HONE_TRY_VOID(evaluator->set_yardstick(candidate.kernel));
+    return json{{"kernel", candidate.kernel.hash()}, {"score", candidate.score}};
+  }));
+  yardstick_ = candidate;
+  yardstick_score_ = candidate.score;
+  return {};
+}
+
+Status Run::screen_proposal(const search::Proposal& proposal) {
+  const std::string hash = proposal.kernel.hash();
+  HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
+    HONE_TRY(Screening screening, evaluator->screen(proposal.kernel));
+    screening.spent.build += std::exchange(batch_build_ns_, 0);
+    const double score = !screening.verdict.accepted() ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
+    return json{{"n", evaluated_ + 1}, {"kernel", hash}, {"parent", proposal.kernel.parent},
+                {"author", proposal.kernel.author}, {"pattern", proposal.kernel.header.pattern},
+                {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
+                {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
+  }));
+  if (event.value("kernel", "") != hash)
+    return fail(ErrorCode::kCorrupt, fmt::format("run {} evaluated {} where {} follows from its seed", id_,
+                                                 base::short_hash(event.value("kernel", "")), base::short_hash(hash)),
+                "the run was made by another version of hone: start a new run");
+  const Screening screening = evaluate::screening_from(event.at("screening"));
+  const double score = event.at("score");
+  ++evaluated_;
+  spent_ += screening.spent;
+  const bool accepted = screening.verdict.accepted();
+  strategy_->observe(proposal, {accepted, score});
+  if (accepted) {
+    Candidate candidate{proposal.kernel, proposal.action, score, 0};
+    std::vector<double> fractions, weights;
+    for (size_t w = 0; w < screening.median_ns.size() && w < bounds_ns_.size(); ++w) {
+      fractions.push_back(bounds_ns_[w] / screening.median_ns[w]);
+      weights.push_back(task_.workloads[w].weight);
+    }
+    candidate.sol = evaluate::weighted_geometric_mean(fractions, weights);
+    since_gain_ = !leader() || score > leader()->score * kGain ? 0 : since_gain_ + 1;
+    const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.score < score; });
+    accepted_.insert(at, std::move(candidate));
+  } else {
+    ++refused_;
+    ++since_gain_;
+  }
+  show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
+  if (accepted && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
+    const Candidate best = *leader();
+    HONE_TRY_VOID(set_yardstick(best));
+  }
+  return {};
+}
+
+std::string Run::stop_reason(bool batch_empty) const {
+  if (batch_empty) return "exhausted";
+  if (services_.interrupted && services_.interrupted()) return "interrupted";
+  if (options_.budget_seconds > 0 && log_.elapsed() > (1 - kPromotionShare) * options_.budget_seconds) return "budget";
+  if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
+  if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
+  if (since_gain_ >= kPatience) return "stagnation";
+  return {};
+}
+
+Result<std::string> Run::search() {
+  for (;;) {
+    std::vector<search::Proposal> batch;
+    std::string reason;
+    if (log_.next_kind() != "stopped") {
+      reason = log_.replaying() ? "" : stop_reason(false);
+      if (reason.empty()) {
+        batch = strategy_->next(kBatch);
+        if (batch.empty() && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
+      }
+    }
+    const search::Skipped skipped = strategy_->take_skipped();
+    if (batch.empty()) {
+      stop_was_recorded_ = log_.replaying();
+      HONE_TRY(const json stopped, log_.step("stopped", [&]() -> Result<json> { return json{{"reason", reason}}; }));
+      return stopped.value("reason", "budget");
+    }
+    considered_ += static_cast<int>(batch.size()) + skipped.total();
+    if (skipped.total() > 0) {
+      HONE_TRY(json ignored, log_.step("considered", [&]() -> Result<json> {
+        return json{{"constraint", skipped.constraint}, {"duplicate", skipped.duplicate},
+                    {"predicted_slower", skipped.predicted_slower}};
+      }));
+    }
+    if (!log_.replaying()) {
+      // Building and measuring exclude each other on a CPU: all builds first, side by side.
+      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+      const int64_t before = services_.clock->now_ns();
+      std::vector<std::thread> others;
+      for (size_t i = 1; i < batch.size(); ++i)
+        others.emplace_back([&, i] { (void)evaluator->build(batch[i].kernel); });
+      (void)evaluator->build(batch[0].kernel);
+      for (std::thread& t : others) t.join();
+      batch_build_ns_ = services_.clock->now_ns() - before;
+    }
+    for (const search::Proposal& proposal : batch) HONE_TRY_VOID(screen_proposal(proposal));
+  }
+}
+
+Status Run::race() {
+  // Scores were taken against different yardsticks at different times: the best few meet once more.
+  if (accepted_.size() < 2) return {};
+  const Candidate best = accepted_.front();
+  HONE_TRY_VOID(set_yardstick(best));
+  std::vector<Candidate> finalists(accepted_.begin(), accepted_.begin() + std::min<std::ptrdiff_t>(kFinalists, static_cast<std::ptrdiff_t>(accepted_.size())));
+  for (size_t i = 1; i < finalists.size(); ++i) {
+    Candidate& rival = finalists[i];
+    if (rival.score < 0.9 * best.score) continue;
+    HONE_TRY(const json event, log_.step("raced", [&]() -> Result<json> {
+      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+      HONE_TRY(const Screening screening, evaluator->screen(rival.kernel));
+      return json{{"kernel", rival.kernel.hash()}, {"screening", evaluate::to_json(screening)}};
+    }));
+    const Screening screening = evaluate::screening_from(event.at("screening"));
+    spent_ += screening.spent;
+    rival.score = screening.verdict.accepted() ? screening.score * best.score : 0;
+  }
+  std::stable_sort(finalists.begin(), finalists.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  std::copy(finalists.begin(), finalists.end(), accepted_.begin());
+  return {};
+}
+
+Result<RunResult> Run::conclude(const std::string& reason) {
+  RunResult result;
+  result.run = id_;
+  result.reason = reason;
+  HONE_TRY_VOID(race());
+  const Candidate* champion = nullptr;
+  for (size_t i = 0; i < accepted_.size() && i < kFinalists && !champion; ++i) {
+    const Candidate& candidate = accepted_[i];
+    if (candidate.score <= 0) break;
+    show(Progress::Step::kPromoting, candidate.kernel.hash(), candidate.action, "");
+    HONE_TRY(const json event, log_.step("promoted", [&]() -> Result<json> {
+      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+      HONE_TRY(const Promotion promotion, evaluator->promote(candidate.kernel, services_.opponents));
+      return json{{"kernel", candidate.kernel.hash()}, {"promotion", evaluate::to_json(promotion)}};
+    }));
+    result.promotion = evaluate::promotion_from(event.at("promotion"));
+    spent_ += result.promotion->spent;
+    if (result.promotion->verdict.accepted()) champion = &candidate;
+  }
+  std::string path;
+  if (champion) {
+    result.champion = champion->kernel.hash();
+    if (!services_.champions.empty())
+      path = (services_.champions / fmt::format("{}-{}.cc", task_.name, base::short_hash(result.champion))).string();
+    HONE_TRY(json ignored, log_.step("champion", [&]() -> Result<json> {
+      return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}};
+    }));
+    if (!path.empty()) {
+      HONE_TRY_VOID(base::make_directories(services_.champions));
+      HONE_TRY_VOID(base::write_file_atomic(path, kernel::with_config(champion->kernel, champion->kernel.config)));
+    }
+  }
+  HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
+    return json{{"reason", reason}, {"champion", result.champion},
+                {"summary", json::parse(summary(champion, result.promotion, path))}};
+  }));
+  result.summary_json = base::canonical_json(finished.at("summary"));
+  if (!log_.replaying())
+    HONE_TRY_VOID(services_.store->update_run(id_, reason == "interrupted" ? "interrupted" : "finished", result.champion,
+                                              result.summary_json));
+  show(Progress::Step::kDone, result.champion, "", reason);
+  return result;
+}
+
+std::string Run::summary(const Candidate* champion, const std::optional<Promotion>& promotion, const std::string& path) const {
+  json out = {{"run", id_}, {"task", task_.name}, {"target", services_.target}, {"track", task::name_of(task_.track)},
+              {"champion", nullptr}, {"verdict", "none"}, {"comparison", "INCONCLUSIVE"}, {"opponent", nullptr},
+              {"speedup", nullptr}, {"sol_fraction", nullptr}, {"accuracy", nullptr}, {"gain_over_first", nullptr},
+              {"considered", considered_}, {"evaluations", evaluated_}, {"refused", refused_},
+              {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
+                           {"verify", static_cast<double>(spent_.verify) * 1e-9},
+                           {"run", static_cast<double>(spent_.run) * 1e-9}}}};
+  if (!champion || !promotion) return out.dump();
+  const Headline line = headline_of(*promotion, task_);
+  out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
+  out["verdict"] = evaluate::name_of(promotion->verdict.kind);
+  out["gain_over_first"] = champion->score;
+  out["sol_fraction"] = line.sol_fraction;
+  if (!line.opponent.empty()) {
+    out["opponent"] = line.opponent;
+    out["comparison"] = evaluate::name_of(line.comparison);
+    out["speedup"] = {{"median", line.speedup.median}, {"low", line.speedup.low}, {"high", line.speedup.high}};
+  }
+  if (const auto& a = promotion->verdict.accuracy)
+    out["accuracy"] = {{"candidate", a->candidate}, {"anchor", a->anchor}, {"bound", a->bound}};
+  return out.dump();
+}
+
+}  // namespace
+
+std::string RunOptions::to_json() const {
+  const json out = {{"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
+                    {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"start_source", start_source}};
+  return base::canonical_json(out);
+}
+
+Result<RunOptions> RunOptions::from_json(std::string_view text) {
+  const json in = json::parse(text, nullptr, false);
+  RunOptions options;
+  const auto strategy = in.is_object() ? search::strategy_from(in.value("strategy", "")) : std::nullopt;
+  if (!strategy) return fail(ErrorCode::kCorrupt, "the run's options cannot be read");
+  options.strategy = *strategy;
+  options.seed = in.value("seed", uint64_t{1});
+  options.budget_seconds = in.value("budget_seconds", 60.0);
+  options.budget_evaluations = in.value("budget_evaluations", 0);
+  options.threads = in.value("threads", 0);
+  options.start_source = in.value("start_source", "");
+  return options;
+}
+
+Result<RunResult> start_run(const task::Task& task, const RunOptions& options, const Services& services) {
+  archive::RunInfo info;
+  info.id = fmt::format("{:012x}", base::secret_seed() >> 16);
+  info.task_name = task.name;
+  info.task_hash = task.hash();
+  info.target = services.target;
+  info.options_json = options.to_json();
+  info.task_toml = task.to_toml();
+  info.created_unix_ms = info.updated_unix_ms = services.clock->unix_ms();
+  info.status = "running";
+  HONE_TRY_VOID(services.store->create_run(info));
+  HONE_TRY(const auto lock, services.store->lock_run(info.id));
+  return Run(info.id, task, options, services, {}).drive();
+}
+
+Result<RunResult> resume_run(const archive::RunInfo& info, const task::Task& task, const Services& services) {
+  if (info.status == "finished")
+    return fail(ErrorCode::kInput, fmt::format("run {} is finished", info.id), fmt::format("hone show {}", info.id));
+  HONE_TRY(const auto lock, services.store->lock_run(info.id));
+  HONE_TRY(const RunOptions options, RunOptions::from_json(info.options_json));
+  HONE_TRY(auto events, services.store->events(info.id));
+  return Run(info.id, task, options, services, std::move(events)).drive();
+}
+
+}  // namespace hone::engine

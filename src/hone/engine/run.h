@@ -1,0 +1,79 @@
+// A run from start to finish: asks the strategy what to try, has it evaluated, logs every outcome as an
+// event before acting on it, promotes the best, and ends with a champion or without. Resuming replays
+// the log through the same decisions and goes on where it stopped; a run killed at any instant loses
+// what was in flight and nothing else. One thread drives a run.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "hone/archive/store.h"
+#include "hone/base/clock.h"
+#include "hone/base/result.h"
+#include "hone/evaluate/evaluator.h"
+#include "hone/search/strategy.h"
+#include "hone/task/task.h"
+
+namespace hone::engine {
+
+struct RunOptions {
+  search::StrategyKind strategy = search::StrategyKind::kBeam;
+  uint64_t seed = 1;                ///< of the search; inputs are secret whatever it is
+  double budget_seconds = 60;       ///< 0: none
+  int budget_evaluations = 0;       ///< 0: none
+  int threads = 0;                  ///< 0: all
+  std::string start_source;         ///< of a kernel to begin from; empty: none
+  [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);
+};
+
+/// What people watch while it runs.
+struct Progress {
+  enum class Step : uint8_t { kPreparing, kScreened, kChampion, kPromoting, kDone } step = Step::kPreparing;
+  int considered = 0, evaluated = 0, accepted = 0;
+  double best_score = 0;            ///< speedup over the first accepted kernel
+  double sol_fraction = 0;          ///< of the best, an estimate until promotion
+  double elapsed_seconds = 0, budget_seconds = 0;
+  int budget_evaluations = 0;
+  std::string kernel, action;       ///< of the last screened
+  std::string verdict;
+};
+
+/// Everything a run needs from outside, so that tests can fake it.
+struct Services {
+  base::Clock* clock = nullptr;
+  archive::Store* store = nullptr;
+  /// Made when first needed; expensive.
+  std::function<Result<std::unique_ptr<evaluate::Evaluator>>()> evaluator;
+  std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
+  std::vector<evaluate::Opponent> opponents;
+  kernel::Limits limits;
+  std::string target = "cpu", toolchain, machine_json = "{}";
+  std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none
+  std::function<void(const Progress&)> progress;
+  /// The user asked for an end: the search stops, the best so far is promoted.
+  std::function<bool()> interrupted;
+};
+
+struct RunResult {
+  std::string run;
+  std::string champion;                     ///< hash or empty
+  std::optional<evaluate::Promotion> promotion;
+  std::string reason;                       ///< why it ended
+  std::string summary_json;                 ///< one line, as `--json` prints it
+};
+
+/// Starts a new run: creates it in the archive and drives it.
+[[nodiscard]] Result<RunResult> start_run(const task::Task& task, const RunOptions& options, const Services& services);
+
+/// Goes on with a run that was interrupted or killed. kInput when it is finished, kUnavailable when
+/// another process works on it, kCorrupt when its log does not follow from its options.
+[[nodiscard]] Result<RunResult> resume_run(const archive::RunInfo& run, const task::Task& task,
+                                           const Services& services);
+
+}  // namespace hone::engine

@@ -1,0 +1,50 @@
+// One function a command; each returns an exit status or an Error that run_cli() prints.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+
+namespace hone::face {
+
+/// A task given as a file, or on the command line.
+struct TaskArguments {
+  std::string file;
+  std::string expression;                ///< -e
+  std::vector<std::string> inputs;       ///< -i
+  std::vector<std::string> workloads;    ///< -w
+};
+
+struct OptimizeArguments {
+  TaskArguments task;
+  std::string target = "cpu", budget, strategy = "beam", start, save, opponents = "all";
+  uint64_t seed = 1;
+  int threads = 0;
+  bool json = false;
+};
+
+struct KernelArguments {
+  std::vector<std::string> kernels;      ///< files, or hashes of the archive
+  TaskArguments task;
+  std::string opponents = "all", as, output;
+  int threads = 0;
+  bool json = false;
+};
+
+[[nodiscard]] Result<int> optimize(const OptimizeArguments& arguments);
+[[nodiscard]] Result<int> resume(const std::string& run, bool json);
+[[nodiscard]] Result<int> list_runs(bool json);
+[[nodiscard]] Result<int> show(const std::string& what, bool json);
+[[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
+[[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
+[[nodiscard]] Result<int> list_targets(bool json);
+[[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
+[[nodiscard]] Result<int> report(const std::string& run, const std::string& output);
+[[nodiscard]] Result<int> explain(const TaskArguments& task, bool json);
+[[nodiscard]] Result<int> check_archive();
+
+/// Exit status for an error, by its code.
+[[nodiscard]] int exit_status(const Error& error);
+
+}  // namespace hone::face

@@ -1,0 +1,114 @@
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/json.h"
+#include "hone/engine/summary.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/cli/text.h"
+
+namespace hone::face {
+namespace {
+
+using nlohmann::json;
+
+struct Bench {
+  std::shared_ptr<target::Toolchain> toolchain;
+  std::unique_ptr<evaluate::Evaluator> evaluator;
+};
+
+Result<Bench> bench_for(const task::Task& task, int threads) {
+  Bench bench;
+  HONE_TRY(bench.toolchain, target::cpp_toolchain());
+  evaluate::EvaluatorOptions options;
+  options.threads = threads;
+  options.interrupted = interrupted;
+  HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, options));
+  return bench;
+}
+
+json ratio_json(const evaluate::Ratio& ratio) {
+  return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
+}
+
+/// The archive if there is one: judging needs none, but a hash may be looked up in it.
+Result<std::optional<archive::Store>> archive_if_needed(const KernelArguments& arguments) {
+  for (const std::string& kernel : arguments.kernels)
+    if (!std::filesystem::exists(kernel)) {
+      HONE_TRY(archive::Store store, open_archive());
+      return std::optional<archive::Store>(std::move(store));
+    }
+  return std::optional<archive::Store>();
+}
+
+}  // namespace
+
+Result<int> evaluate_kernel(const KernelArguments& arguments) {
+  HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
+  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
+  HONE_TRY(const auto opponents, opponents_for(task, arguments.opponents));
+  watch_interrupts();
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads));
+  HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
+  evaluate::Promotion promotion;
+  promotion.verdict = screening.verdict;
+  if (screening.verdict.accepted()) {
+    HONE_TRY(promotion, bench.evaluator->promote(kernel, opponents));
+  }
+  const evaluate::Verdict& verdict = promotion.verdict;
+  std::FILE* out = arguments.json ? stderr : stdout;
+  fmt::print(out, "{}: {}\n", verdict.accepted() ? "accepted" : std::string(evaluate::name_of(verdict.kind)),
+             verdict.accepted() ? fmt::format("right on every input family, workload and hidden shape ({})", task.name) : verdict.reason);
+  if (!verdict.accepted() && !verdict.detail.empty()) fmt::print(out, "{}\n", verdict.detail);
+  if (verdict.accepted()) fmt::print(out, "\n{}", promotion_text(promotion, task));
+  if (arguments.json) {
+    json line = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"accuracy", nullptr}, {"measurement", nullptr}};
+    const json whole = evaluate::to_json(promotion);
+    line["accuracy"] = whole["verdict"]["accuracy"];
+    if (verdict.accepted()) {
+      line["measurement"] = whole["workloads"];
+      for (json& workload : line["measurement"]) workload.erase("samples_ns");
+    }
+    fmt::print("{}\n", base::canonical_json(line));
+  }
+  return verdict.accepted() ? 0 : 1;
+}
+
+Result<int> compare_kernels(const KernelArguments& arguments) {
+  HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
+  HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
+  HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));
+  watch_interrupts();
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads));
+  for (const auto* kernel : {&a, &b}) {
+    HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(*kernel));
+    if (!screening.verdict.accepted())
+      return fail(ErrorCode::kInput, fmt::format("{} is refused: {}: {}", arguments.kernels[kernel == &a ? 0 : 1],
+                                                 evaluate::name_of(screening.verdict.kind), screening.verdict.reason),
+                  "only accepted kernels are compared: see hone evaluate");
+  }
+  evaluate::Opponent opponent;
+  opponent.name = "B";
+  opponent.kernel = b;
+  HONE_TRY(const evaluate::Promotion promotion, bench.evaluator->promote(a, {opponent}));
+  if (!promotion.verdict.accepted())
+    return fail(ErrorCode::kInput, fmt::format("{} is refused: {}", arguments.kernels[0], promotion.verdict.reason));
+  const engine::Headline line = engine::headline_of(promotion, task);
+  std::FILE* out = arguments.json ? stderr : stdout;
+  fmt::print(out, "A is {} than B: time(B) / time(A) = {}\n\n{}", evaluate::name_of(line.comparison), ratio_text(line.speedup),
+             promotion_text(promotion, task));
+  if (arguments.json)
+    fmt::print("{}\n", base::canonical_json(json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_json(line.speedup)}}));
+  switch (line.comparison) {
+    case evaluate::Comparison::kFaster: return 0;
+    case evaluate::Comparison::kSlower: return 10;
+    case evaluate::Comparison::kInconclusive: return 11;
+  }
+  return 3;
+}
+
+}  // namespace hone::face

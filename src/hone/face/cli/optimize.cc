@@ -1,0 +1,113 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/cli/display.h"
+#include "hone/face/cli/text.h"
+#include "hone/face/report/report.h"
+
+namespace hone::face {
+namespace {
+
+/// "60s", "5m", "200evals", or both with a comma.
+Status parse_budget(const std::string& text, engine::RunOptions& options) {
+  if (text.empty()) return {};
+  const auto wrong = [&](const std::string& part) {
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no budget", part), "for example 60s, 5m, 200evals, or 2m,100evals");
+  };
+  options.budget_seconds = 0;
+  size_t start = 0;
+  while (start <= text.size()) {
+    size_t end = text.find(',', start);
+    if (end == std::string::npos) end = text.size();
+    const std::string part = text.substr(start, end - start);
+    char* unit = nullptr;
+    const double number = std::strtod(part.c_str(), &unit);
+    const std::string suffix = unit;
+    if (unit == part.c_str() || !(number > 0) || number > 1e7) return wrong(part);
+    if (suffix == "s" || suffix.empty()) options.budget_seconds = number;
+    else if (suffix == "m" || suffix == "min") options.budget_seconds = 60 * number;
+    else if (suffix == "h") options.budget_seconds = 3600 * number;
+    else if (suffix == "evals" || suffix == "eval") options.budget_evaluations = static_cast<int>(number);
+    else return wrong(part);
+    start = end + 1;
+  }
+  return {};
+}
+
+/// Everything the terminal gets at the end of a run; its exit status.
+Result<int> finish(const engine::RunResult& result, const task::Task& task, archive::Store& store, bool json) {
+  HONE_TRY(const archive::RunInfo info, store.run(result.run));
+  const std::filesystem::path page = home() / "reports" / (result.run + ".html");
+  std::string written;
+  if (const auto html = run_report(store, info); html && base::make_directories(page.parent_path()) && base::write_file_atomic(page, *html))
+    written = page.string();
+  std::FILE* out = json ? stderr : stdout;
+  if (result.champion.empty()) {
+    fmt::print(out, "\nno champion: {} (hone show {})\n",
+               result.promotion ? result.promotion->verdict.reason : "no candidate was accepted", result.run);
+  } else {
+    const auto summary = nlohmann::json::parse(result.summary_json);
+    fmt::print(out, "\n{}: champion {}, run {} ended by {}\n\n{}", task.name, base::short_hash(result.champion), result.run,
+               result.reason, promotion_text(*result.promotion, task));
+    fmt::print(out, "  {:.2f}x the first correct kernel; {} candidates considered, {} evaluated, {} refused in {:.0f} s\n",
+               summary.value("gain_over_first", 1.0), summary.value("considered", 0), summary.value("evaluations", 0),
+               summary.value("refused", 0), summary["seconds"].value("total", 0.0));
+    fmt::print(out, "\n  kernel: {}\n", summary["champion"].value("path", ""));
+  }
+  if (!written.empty()) fmt::print(out, "  report: {}\n", written);
+  if (json) fmt::print("{}\n", result.summary_json);
+  return result.champion.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+Result<int> optimize(const OptimizeArguments& arguments) {
+  if (arguments.target != "cpu")
+    return fail(ErrorCode::kUnavailable, fmt::format("no target \"{}\" here", arguments.target), "hone targets lists what there is");
+  engine::RunOptions options;
+  const auto strategy = search::strategy_from(arguments.strategy);
+  if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
+  options.strategy = *strategy;
+  options.seed = arguments.seed;
+  options.threads = arguments.threads;
+  HONE_TRY_VOID(parse_budget(arguments.budget, options));
+  HONE_TRY(const task::Task task, task_of(arguments.task));
+  if (!arguments.save.empty()) HONE_TRY_VOID(base::write_file_atomic(arguments.save, task.to_toml()));
+  std::string start = arguments.start;
+  if (start.empty() && task.start)
+    start = (std::filesystem::path(arguments.task.file).parent_path() / *task.start).string();
+  HONE_TRY(archive::Store store, open_archive());
+  if (!start.empty()) {
+    HONE_TRY(const kernel::Kernel kernel, kernel_of(start, &store));
+    options.start_source = kernel::with_config(kernel, kernel.config);
+  }
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, arguments.opponents));
+  Display display;
+  services.progress = [&](const engine::Progress& p) { display.update(p); };
+  watch_interrupts();
+  HONE_TRY(const engine::RunResult result, engine::start_run(task, options, services));
+  return finish(result, task, store, arguments.json);
+}
+
+Result<int> resume(const std::string& run, bool json) {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const archive::RunInfo info, store.run(run));
+  HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
+  HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, "all"));
+  Display display;
+  services.progress = [&](const engine::Progress& p) { display.update(p); };
+  watch_interrupts();
+  HONE_TRY(const engine::RunResult result, engine::resume_run(info, task, services));
+  return finish(result, task, store, json);
+}
+
+}  // namespace hone::face
