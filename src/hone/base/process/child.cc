@@ -1,4 +1,5 @@
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -7,13 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <limits>
 
 #include "hone/base/clock.h"
 #include "hone/base/process/child_state.h"
 
 namespace hone::base {
 namespace {
+
+constexpr int64_t kStopSpinNs = 5'000'000;
+constexpr int64_t kStopPatienceNs = 1'000'000'000;
 
 /// waitid for one child, with its use of resources; false when there is nothing to report.
 bool wait_for(int pid, siginfo_t& info, int options, rusage* usage = nullptr) {
@@ -134,20 +137,34 @@ void Child::kill() {
 
 bool Child::freeze() {
   if (state_->exit || ::kill(state_->pid, SIGSTOP) != 0) return false;
-  // The kernel reports the stop when the last thread has stopped.
+  // The kernel reports the stop when the last thread has stopped. Asked again and again instead of
+  // blocking, because a thread inside an uninterruptible call keeps that from ever happening.
+  const int64_t begin = system_clock().now_ns();
   siginfo_t info{};
-  if (!wait_for(state_->pid, info, WSTOPPED | WEXITED | WNOWAIT)) return false;
-  if (info.si_code != CLD_STOPPED) return false;
-  return wait_for(state_->pid, info, WSTOPPED | WNOHANG);
+  while (!wait_for(state_->pid, info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT)) {
+    const int64_t waited = system_clock().now_ns() - begin;
+    if (waited > kStopPatienceNs) {
+      state_->kill();
+      return false;
+    }
+    if (waited > kStopSpinNs) {
+      ::usleep(100);
+    } else {
+      ::sched_yield();
+    }
+  }
+  return info.si_code == CLD_STOPPED && wait_for(state_->pid, info, WSTOPPED | WNOHANG);
 }
 
 bool Child::thaw() {
   if (state_->exit) return false;
   siginfo_t info{};
-  const bool moved = wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOHANG | WNOWAIT);
-  if (moved) return false;
-  if (::kill(state_->pid, SIGCONT) != 0) return false;
-  return wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOWAIT) && info.si_code == CLD_CONTINUED &&
+  const auto changed = [&] {
+    return wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOHANG | WNOWAIT);
+  };
+  if (changed() || ::kill(state_->pid, SIGCONT) != 0) return false;
+  // What continues is marked so before kill() returns; what was not stopped never is.
+  return changed() && info.si_code == CLD_CONTINUED &&
          wait_for(state_->pid, info, WCONTINUED | WNOHANG);
 }
 
