@@ -7,22 +7,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <limits>
 
 #include "hone/base/clock.h"
 #include "hone/base/process/child_state.h"
+#include "hone/base/process/patience.h"
 
 namespace hone::base {
 namespace {
 
+constexpr int64_t kStopPatienceNs = 1'000'000'000;
+
 /// waitid for one child, with its use of resources; false when there is nothing to report.
 bool wait_for(int pid, siginfo_t& info, int options, rusage* usage = nullptr) {
   info.si_pid = 0;
-  long result;
-  do {
-    result = ::syscall(SYS_waitid, P_PID, pid, &info, options | __WALL, usage);
-  } while (result < 0 && errno == EINTR);
-  return result == 0 && info.si_pid != 0;
+  return ::syscall(SYS_waitid, P_PID, pid, &info, options | __WALL, usage) == 0 && info.si_pid != 0;
+}
+
+/// Reaps it, whatever signals arrive meanwhile.
+bool wait_for_end(int pid, siginfo_t& info, rusage* usage = nullptr) {
+  while (!wait_for(pid, info, WEXITED, usage))
+    if (errno != EINTR) return false;
+  return true;
 }
 
 int64_t nanoseconds(const timeval& time) {
@@ -64,7 +69,7 @@ void Child::State::finish() {
   Exit ended;
   siginfo_t info{};
   rusage usage{};
-  if (wait_for(pid, info, WEXITED, &usage)) {
+  if (wait_for_end(pid, info, &usage)) {
     ended.how = info.si_code == CLD_EXITED ? Exit::How::kExited : Exit::How::kSignalled;
     ended.status = info.si_status;
   } else {
@@ -72,7 +77,7 @@ void Child::State::finish() {
     ended.status = SIGKILL;
   }
   // An init ends only after everyone in its namespace was reaped, so it comes second.
-  if (init_pid > 0) (void)wait_for(init_pid, info, WEXITED);
+  if (init_pid > 0) (void)wait_for_end(init_pid, info);
   ended.wall_ns = system_clock().now_ns() - start_ns;
   ended.cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
   ended.max_rss_bytes = usage.ru_maxrss * 1024;
@@ -134,20 +139,29 @@ void Child::kill() {
 
 bool Child::freeze() {
   if (state_->exit || ::kill(state_->pid, SIGSTOP) != 0) return false;
-  // The kernel reports the stop when the last thread has stopped.
+  // The kernel reports the stop when the last thread has stopped, which never happens while one is
+  // inside an uninterruptible call.
+  const Patience patience(kStopPatienceNs);
   siginfo_t info{};
-  if (!wait_for(state_->pid, info, WSTOPPED | WEXITED | WNOWAIT)) return false;
-  if (info.si_code != CLD_STOPPED) return false;
-  return wait_for(state_->pid, info, WSTOPPED | WNOHANG);
+  while (!wait_for(state_->pid, info, WSTOPPED | WEXITED | WNOWAIT)) {
+    if (errno != EINTR) return false;
+    if (patience.is_over()) {
+      state_->kill();
+      return false;
+    }
+  }
+  return info.si_code == CLD_STOPPED && wait_for(state_->pid, info, WSTOPPED | WNOHANG);
 }
 
 bool Child::thaw() {
   if (state_->exit) return false;
   siginfo_t info{};
-  const bool moved = wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOHANG | WNOWAIT);
-  if (moved) return false;
-  if (::kill(state_->pid, SIGCONT) != 0) return false;
-  return wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOWAIT) && info.si_code == CLD_CONTINUED &&
+  const auto changed = [&] {
+    return wait_for(state_->pid, info, WCONTINUED | WEXITED | WNOHANG | WNOWAIT);
+  };
+  if (changed() || ::kill(state_->pid, SIGCONT) != 0) return false;
+  // What continues is marked so before kill() returns; what was not stopped never is.
+  return changed() && info.si_code == CLD_CONTINUED &&
          wait_for(state_->pid, info, WCONTINUED | WNOHANG);
 }
 

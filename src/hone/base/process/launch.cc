@@ -187,7 +187,7 @@ class Launcher {
         result.step = "create a process";
       }
     }
-    if (result.error != 0) {
+    if (result.error != 0 || result.pid < 0) {
       // An init ends only after everyone in its namespace was reaped.
       if (result.init_pid > 0) kill(result.init_pid, SIGKILL);
       if (result.pid > 0) reap(result.pid);

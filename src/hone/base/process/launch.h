@@ -36,7 +36,7 @@ struct LaunchPlan {
 struct LaunchResult {
   int pid = -1;              ///< of the program, a child of ours; -1: it could not be started
   int init_pid = -1;         ///< of its pid namespace's init, also ours; -1: no such namespace
-  const char* step = "";     ///< what failed
+  const char* step = "prepare it";  ///< what failed
   int error = 0;             ///< errno of that step
 };
 

@@ -92,7 +92,7 @@ class Child {
   [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);
   void kill();
   /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; false when it
-  /// has ended.
+  /// has ended, or is killed for not stopping within a second. Its children go on.
   [[nodiscard]] bool freeze();
   /// Lets them go; false when it has ended or something else let it go while it was frozen.
   bool thaw();

@@ -316,8 +316,38 @@ TEST(Process, ThawNoticesThatItMoved) {
   EXPECT_FALSE(child.thaw());
 }
 
+TEST(Process, ThawWithoutFreezeIsHarmless) {
+  Child child = Child::spawn(shell("sleep 100")).value();
+  EXPECT_FALSE(child.thaw());
+  EXPECT_TRUE(child.freeze());
+  EXPECT_TRUE(child.thaw());
+}
+
+/// A parent waits uninterruptibly for the child that borrowed its memory.
+int wait_for_vfork(const Arguments&) {
+  if (::vfork() == 0) {
+    (void)!::write(5, "x", 1);
+    for (;;) ::pause();
+  }
+  return 0;
+}
+
+TEST(Process, WhatWillNotStopIsKilled) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reading(ends[0]), writing(ends[1]);
+  SpawnOptions options = behave("wait_for_vfork");
+  options.descriptors = {{5, writing.get()}};
+  Child child = Child::spawn(options).value();
+  char byte;
+  ASSERT_EQ(::read(reading.get(), &byte, 1), 1);
+  EXPECT_FALSE(child.freeze());
+  EXPECT_EQ(child.wait(20s).status, SIGKILL);
+}
+
 const testing::Behaviours kBehaviours = {
-    {"own_a_child", own_a_child}, {"count", count}, {"show", show}};
+    {"own_a_child", own_a_child}, {"count", count}, {"show", show},
+    {"wait_for_vfork", wait_for_vfork}};
 
 }  // namespace
 }  // namespace hone::base

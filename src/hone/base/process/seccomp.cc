@@ -118,10 +118,12 @@ bool forbid_waking(const Context& context) {
   return good && rule(context, kRefuse, SCMP_SYS(fcntl), is(1, kInt, kSetSignal));
 }
 
-/// freeze() stops one process, so a runner gets no second one. Threads it may have.
+/// freeze() stops one process, so a runner gets no second one. Threads it may have, but not the
+/// kind that a parent waits for uninterruptibly.
 bool forbid_children(const Context& context) {
   return rule(context, kRefuse, SCMP_SYS(fork)) && rule(context, kRefuse, SCMP_SYS(vfork)) &&
-         rule(context, kRefuse, SCMP_SYS(clone), is(0, CLONE_THREAD, 0));
+         rule(context, kRefuse, SCMP_SYS(clone), is(0, CLONE_THREAD, 0)) &&
+         rule(context, kRefuse, SCMP_SYS(clone), is(0, CLONE_VFORK, CLONE_VFORK));
 }
 
 bool fill(const Context& context, Jail::Calls calls, bool network) {
