@@ -18,6 +18,9 @@ std::string_view canonical_keyword(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kSame[] = {
       {"dim", "axis"}, {"dims", "axes"}, {"axes", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},
       {"other", "y"}, {"ddof", "correction"}, {"gamma", "weight"}, {"beta", "bias"},
+      {"running_mean", "mean"}, {"running_var", "var"}, {"num_groups", "groups"}, {"kernel_size", "kernel"},
+      {"attn_mask", "mask"}, {"is_causal", "causal"}, {"indices", "index"}, {"index", "indices"},
+      {"query", "q"}, {"key", "k"}, {"value", "v"}, {"equation", "spec"}, {"target", "targets"},
       {"a_min", "min"}, {"a_max", "max"}, {"dim0", "axis0"}, {"dim1", "axis1"}, {"size", "shape"}};
   for (const auto& [from, to] : kSame)
     if (from == name) return to;
@@ -104,7 +107,7 @@ class Binding {
   /// reshape(x, B, D) is reshape(x, [B, D]): a list at the end may be spelled out.
   bool gather_rest(const std::vector<Argument>& args, size_t from) {
     const ParamKind kind = op_.params.back().kind;
-    if (kind != ParamKind::kDims && kind != ParamKind::kInts) return false;
+    if (kind != ParamKind::kDims && kind != ParamKind::kInts && kind != ParamKind::kTensors) return false;
     if (given_.back()->value.is(Kind::kList)) return false;
     std::vector<Value> items{given_.back()->value};
     for (size_t i = from; i < args.size(); ++i) {
@@ -149,6 +152,7 @@ class Binding {
     switch (param.kind) {
       case ParamKind::kTensor: return add_operand(param, value, arg.where);
       case ParamKind::kTensors:
+        if (value.is(Kind::kTensor)) return add_operand(param, value, arg.where);
         if (!value.is(Kind::kList) || value.items.empty()) return mismatch(param, arg);
         for (const Value& item : value.items) HONE_TRY_VOID(add_operand(param, item, arg.where));
         return {};
@@ -214,9 +218,10 @@ class Binding {
     const int rank = bound_.operands.empty() ? 0 : binder_.rank_of(bound_.operands[0]);
     const auto it = bound_.attrs.find(param.name);
     if (it == bound_.attrs.end()) {
-      const bool all = param.kind == ParamKind::kAxes && op_.params.front().kind == ParamKind::kTensor &&
-                       op_.params.size() > 1 && op_.params[1].kind == ParamKind::kAxes;
-      if (!all) return {};
+      // Left out, `axes` of a reduction are all; other ops (no keepdims) decide for themselves.
+      const bool reduction = std::any_of(op_.params.begin(), op_.params.end(),
+                                         [](const Param& p) { return p.name == "keepdims"; });
+      if (param.kind != ParamKind::kAxes || !reduction) return {};
       std::vector<int64_t> axes(static_cast<size_t>(rank));
       std::iota(axes.begin(), axes.end(), 0);
       bound_.attrs[param.name] = std::move(axes);

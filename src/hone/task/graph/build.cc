@@ -310,7 +310,16 @@ class Builder {
       return fail_at(where, fmt::format("there is no operation '{}'", name), hint);
     }
     HONE_TRY(Bound bound, bind_arguments(*op, args, where, binder_));
-    return add_node(*op, std::move(bound), where);
+    if (op->results == nullptr) return add_node(*op, std::move(bound), where);
+    // An op with several results becomes as many nodes; `result` tells them apart.
+    std::vector<Value> results;
+    for (int64_t i = 0; i == 0 || i < count_; ++i) {
+      Bound one = bound;
+      one.attrs["result"] = i;
+      HONE_TRY(Value value, add_node(*op, std::move(one), where));
+      results.push_back(std::move(value));
+    }
+    return Value::list(std::move(results));
   }
 
   Evaluated add_node(const Op& op, Bound bound, Where where) {
@@ -322,6 +331,7 @@ class Builder {
       weak = weak && call.operands.back().weak;
     }
     auto type = op.infer(call);
+    if (type && op.results != nullptr) count_ = op.results(call);
     if (!type) return tl::unexpected(SourceError{std::move(type).error(), where});
     Node node;
     node.op = op.name;
@@ -335,16 +345,102 @@ class Builder {
 
   Evaluated subscript(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
-    if (value.is(Kind::kList)) {
-      HONE_TRY(const Value index, evaluate(e.args[1]));
-      const auto size = static_cast<int64_t>(value.items.size());
-      if (e.args.size() != 2 || !index.is(Kind::kInt) || !index.integer.is_constant() ||
-          index.integer.constant() < -size || index.integer.constant() >= size)
-        return fail_at(e.where, fmt::format("a list of {} is indexed by one integer below {}", size, size));
-      const int64_t i = index.integer.constant();
-      return value.items[static_cast<size_t>(i < 0 ? i + size : i)];
+    if (value.is(Kind::kTensor)) return index_tensor(std::move(value), e);
+    if (!value.is(Kind::kList)) return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
+    const auto size = static_cast<int64_t>(value.items.size());
+    HONE_TRY(const Value index, evaluate(e.args[1]));
+    if (e.args.size() != 2 || !index.is(Kind::kInt) || !index.integer.is_constant() ||
+        index.integer.constant() < -size || index.integer.constant() >= size)
+      return fail_at(e.where, fmt::format("a list of {} is indexed by one integer below {}", size, size));
+    const int64_t i = index.integer.constant();
+    return value.items[static_cast<size_t>(i < 0 ? i + size : i)];
+  }
+
+  /// x[a:b, None, ..., 3, indices]: one index after the other, each an op of the table.
+  Evaluated index_tensor(Value x, const Expr& e) {
+    const auto rank_of = [&] { return static_cast<int64_t>(graph_.node(x.node).type.dims.size()); };
+    const auto takes_axis = [&](const Expr& index) {
+      return index.kind != Expr::Kind::kEllipsis && !(index.kind == Expr::Kind::kName && is_new_axis(index.text));
+    };
+    const int64_t used = std::count_if(e.args.begin() + 1, e.args.end(), takes_axis);
+    const int64_t rank = rank_of();
+    if (used > rank) return fail_at(e.where, fmt::format("{} indices for {} dimension{}", used, rank, rank == 1 ? "" : "s"));
+    int64_t axis = 0;
+    bool dots = false;
+    bool gathered = false;
+    for (size_t i = 1; i < e.args.size(); ++i) {
+      const Expr& index = e.args[i];
+      if (index.kind == Expr::Kind::kEllipsis) {
+        if (dots) return fail_at(index.where, "'...' stands in an index once at most");
+        dots = true;
+        axis += rank - used;
+      } else if (!takes_axis(index)) {
+        HONE_TRY(x, apply("unsqueeze", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis++)), index.where}}, index.where));
+      } else if (index.kind == Expr::Kind::kSlice) {
+        HONE_TRY(x, slice_axis(std::move(x), axis++, index));
+      } else {
+        HONE_TRY(Value at, evaluate(index));
+        if (at.is(Kind::kInt)) {
+          HONE_TRY(x, apply("select", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis)), index.where}, {"", std::move(at), index.where}}, index.where));
+        } else if (at.is(Kind::kTensor)) {
+          if (gathered) return fail_at(index.where, "one index is a tensor at most", "take_along_axis combines indices with positions");
+          gathered = true;
+          const auto added = static_cast<int64_t>(graph_.node(at.node).type.dims.size());
+          HONE_TRY(x, apply("take", {{"", std::move(x), e.where}, {"", std::move(at), index.where}, {"", Value::of(IntExpr(axis)), index.where}}, index.where));
+          axis += added;
+        } else {
+          return fail_at(index.where, fmt::format("an index is an integer, a slice or an integer tensor, found {}", describe(at)));
+        }
+      }
     }
-    return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
+    return x;
+  }
+
+  static bool is_new_axis(std::string_view name) { return name == "None" || name == "none" || name == "newaxis"; }
+
+  /// start:stop:step of one axis. Negative constants count from the end; a constant stop beyond a
+  /// constant extent is cut to it.
+  Evaluated slice_axis(Value x, int64_t axis, const Expr& e) {
+    const Dims dims = graph_.node(x.node).type.dims;
+    const IntExpr& extent = dims[static_cast<size_t>(axis)];
+    std::optional<IntExpr> parts[3];
+    for (size_t i = 0; i < 3; ++i) {
+      if (e.args[i].kind == Expr::Kind::kAbsent) continue;
+      HONE_TRY(const Value part, evaluate(e.args[i]));
+      if (part.is(Kind::kNone)) continue;
+      if (!part.is(Kind::kInt)) return fail_at(e.args[i].where, fmt::format("the bounds of a slice are integers, found {}", describe(part)));
+      parts[i] = part.integer;
+    }
+    if (parts[2] && !parts[2]->is_constant()) return fail_at(e.args[2].where, "the step of a slice is a constant");
+    int64_t step = parts[2] ? parts[2]->constant() : 1;
+    if (step == 0) return fail_at(e.args[2].where, "the step of a slice is not 0");
+    const auto bound = [&](const IntExpr& value) {
+      if (!value.is_constant()) return value;
+      if (value.constant() < 0) return extent.is_constant() ? IntExpr(std::max<int64_t>(0, extent.constant() + value.constant())) : extent + value;
+      return extent.is_constant() ? IntExpr(std::min(value.constant(), extent.constant())) : value;
+    };
+    if (step < 0) {
+      if (parts[0] || parts[1])
+        return fail_at(e.where, "a negative step takes the whole axis, as in [::-1]", "slice first, then reverse: x[2:8][::-1]");
+      HONE_TRY(x, apply("flip", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis)), e.where}}, e.where));
+      step = -step;
+    }
+    const IntExpr start = parts[0] ? bound(*parts[0]) : IntExpr(0);
+    const IntExpr stop = parts[1] ? bound(*parts[1]) : extent;
+    const IntExpr size = IntExpr::ceil_div(stop - start, step);
+    if (size.is_constant() && size.constant() < 1)
+      return fail_at(e.where, fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(), stop.to_string(), axis));
+    if (start == IntExpr(0) && size == extent) return x;
+    std::vector<Value> starts(dims.size(), Value::of(IntExpr(0)));
+    std::vector<Value> extents;
+    std::vector<Value> steps(dims.size(), Value::of(IntExpr(1)));
+    for (const IntExpr& dim : dims) extents.push_back(Value::of(dim));
+    const auto at = static_cast<size_t>(axis);
+    starts[at] = Value::of(start);
+    extents[at] = Value::of(size);
+    steps[at] = Value::of(IntExpr(step));
+    return apply("slice", {{"", std::move(x), e.where}, {"", Value::list(std::move(starts)), e.where},
+                           {"", Value::list(std::move(extents)), e.where}, {"", Value::list(std::move(steps)), e.where}}, e.where);
   }
 
   Graph graph_;
@@ -355,6 +451,7 @@ class Builder {
   std::set<std::string, std::less<>> inputs_;
   std::set<std::string, std::less<>> symbols_;
   Binder binder_;
+  int64_t count_ = 1;  ///< results of the op added last
 };
 
 }  // namespace

@@ -13,14 +13,14 @@ namespace hone::task {
 namespace {
 
 /// In the order of Prim.
-constexpr std::array<std::string_view, 82> kPrimNames{
+constexpr std::array<std::string_view, 83> kPrimNames{
     "input", "constant", "symbol", "iota", "neg", "abs", "sign", "exp", "exp2", "expm1", "log",
     "log2", "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan",
     "sinh", "cosh", "tanh", "erf", "floor", "ceil", "round", "trunc", "not", "isnan", "isinf",
     "cast", "add", "sub", "mul", "div", "pow", "atan2", "mod", "floor_div", "maximum", "minimum",
     "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "where", "broadcast", "reshape",
     "transpose", "slice", "concat", "pad", "flip", "sum", "prod", "max", "min", "any", "all",
-    "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin", "dot", "conv", "conv_transpose",
+    "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dot", "conv", "conv_transpose",
     "pool_max", "pool_sum", "gather", "take_along_axis", "sort", "argsort"};
 
 std::string joined(const Dims& dims) {
@@ -53,7 +53,7 @@ std::string_view name_of(Prim op) {
 
 bool is_elementwise(Prim op) { return op >= Prim::kNeg && op <= Prim::kWhere; }
 bool is_reduction(Prim op) { return op >= Prim::kSum && op <= Prim::kArgMin; }
-bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kCumMin; }
+bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kCumLogSumExp; }
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "nan";

@@ -55,14 +55,18 @@ enum class Prim : uint8_t {
   kArgMax, kArgMin,  ///< one axis; i64 index of the first extreme element
   // scans along attribute axis; attributes reverse, exclusive
   kCumSum, kCumProd, kCumMax, kCumMin,
+  kCumLogSumExp,  ///< log of the running sum of exp, without overflow or underflow on the way
   kDot,  ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
          ///< one operand; letters absent from the result are summed). The result's type may be
          ///< wider than the operands': the type to accumulate in
+  // Both convolutions' result type may be wider too. The result's shape says how many windows.
   kConv,           ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups*
   kConvTranspose,  ///< x [N, C, s…], w [C, O/groups, k…]; stride, padding, output_padding, dilation, groups*
   kPoolMax, kPoolSum,  ///< windows over the trailing dimensions; kernel, stride, padding_low,
-                       ///< padding_high, dilation. Padding counts as -inf and 0
-  kGather,           ///< x, integer indices; attribute axis: replaces that dimension by the indices' shape
+                       ///< padding_high, dilation. Padding counts as -inf and 0. The result's shape
+                       ///< says how many windows; none reaches beyond padding_high
+  kGather,           ///< x, integer indices in [0, extent); attribute axis: replaces that dimension by
+                     ///< the indices' shape
   kTakeAlongAxis,    ///< x, indices of the same rank; attribute axis
   kSort, kArgSort,   ///< attributes axis, descending; stable
 };

@@ -122,6 +122,27 @@ Ref reshape(Ref x, Dims dims);
 Ref broadcast_to(Ref x, const Dims& dims);
 Ref transpose(Ref x, std::vector<int64_t> perm);
 
+/// `extent` elements from `start`, every `step`-th; one entry an axis.
+Ref slice(Ref x, Dims start, Dims extent, std::vector<int64_t> step);
+/// The same along one axis, step 1.
+Ref slice_axis(Ref x, int64_t axis, const IntExpr& start, const IntExpr& extent);
+Ref concat(const std::vector<Ref>& parts, int64_t axis);
+Ref flip(Ref x, std::vector<int64_t> axes);
+Ref pad(Ref x, Dims low, Dims high, double value);
+/// The index along `axis`, i64, in a tensor of shape `dims`.
+Ref iota(Lower& lower, const Dims& dims, int64_t axis);
+/// Integer indices replace the axis by their shape.
+Ref gather(Ref x, Ref indices, int64_t axis);
+Ref take_along_axis(Ref x, Ref indices, int64_t axis);
+Ref sort(Prim prim, Ref x, int64_t axis, bool descending);
+Ref scan(Prim prim, Ref x, int64_t axis, bool reverse = false, bool exclusive = false);
+/// x [..., C at axis 1, ...] times or plus one number a channel: its dimensions for broadcasting.
+Ref per_channel(Ref weight, Ref x);
+
+/// An einsum of two tensors, such as "bik,bkj->bij", accumulated in `dtype`. Letters that only one
+/// operand has and the result lacks are summed first; transposes of the operands become letters.
+Ref dot(std::string spec, Ref a, Ref b, DType dtype);
+
 // Reductions keep the reduced dimensions with extent 1.
 Ref reduce(Prim prim, Ref x, std::vector<int64_t> axes);
 Ref sum(Ref x, const std::vector<int64_t>& axes);

@@ -131,6 +131,77 @@ Ref transpose(Ref x, std::vector<int64_t> perm) {
   return x.lower().add(Prim::kTranspose, std::vector{x}, {{"perm", std::move(perm)}}, {dtype, std::move(dims)});
 }
 
+Ref slice(Ref x, Dims start, Dims extent, std::vector<int64_t> step) {
+  if (extent == x.dims()) return x;
+  TensorType type{x.dtype(), std::move(extent)};
+  return x.lower().add(Prim::kSlice, std::vector{x}, {{"start", std::move(start)}, {"step", std::move(step)}},
+                       std::move(type));
+}
+
+Ref slice_axis(Ref x, int64_t axis, const IntExpr& start, const IntExpr& extent) {
+  Dims starts(x.dims().size(), IntExpr(0));
+  Dims extents = x.dims();
+  starts[static_cast<size_t>(axis)] = start;
+  extents[static_cast<size_t>(axis)] = extent;
+  return slice(x, std::move(starts), std::move(extents), std::vector<int64_t>(x.dims().size(), 1));
+}
+
+Ref concat(const std::vector<Ref>& parts, int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  TensorType type = parts[0].type();
+  IntExpr& extent = type.dims[static_cast<size_t>(axis)];
+  for (size_t i = 1; i < parts.size(); ++i) extent = extent + parts[i].dims()[static_cast<size_t>(axis)];
+  return parts[0].lower().add(Prim::kConcat, parts, {{"axis", axis}}, std::move(type));
+}
+
+Ref flip(Ref x, std::vector<int64_t> axes) {
+  return x.lower().add(Prim::kFlip, std::vector{x}, {{"axes", std::move(axes)}}, x.type());
+}
+
+Ref pad(Ref x, Dims low, Dims high, double value) {
+  TensorType type = x.type();
+  for (size_t i = 0; i < type.dims.size(); ++i) type.dims[i] = type.dims[i] + low[i] + high[i];
+  if (type.dims == x.dims()) return x;
+  const Attr fill = constant_of(value, x.dtype());
+  return x.lower().add(Prim::kPad, std::vector{x}, {{"low", std::move(low)}, {"high", std::move(high)}, {"value", fill}},
+                       std::move(type));
+}
+
+Ref iota(Lower& lower, const Dims& dims, int64_t axis) {
+  return lower.add(Prim::kIota, {}, {{"axis", axis}}, {DType::kI64, dims});
+}
+
+Ref gather(Ref x, Ref indices, int64_t axis) {
+  TensorType type{x.dtype(), {}};
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i == axis)
+      type.dims.insert(type.dims.end(), indices.dims().begin(), indices.dims().end());
+    else
+      type.dims.push_back(x.dims()[static_cast<size_t>(i)]);
+  }
+  return x.lower().add(Prim::kGather, std::vector{x, indices}, {{"axis", axis}}, std::move(type));
+}
+
+Ref take_along_axis(Ref x, Ref indices, int64_t axis) {
+  return x.lower().add(Prim::kTakeAlongAxis, std::vector{x, indices}, {{"axis", axis}}, {x.dtype(), indices.dims()});
+}
+
+Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {
+  const DType dtype = prim == Prim::kArgSort ? DType::kI64 : x.dtype();
+  return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"descending", descending}}, {dtype, x.dims()});
+}
+
+Ref scan(Prim prim, Ref x, int64_t axis, bool reverse, bool exclusive) {
+  return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"reverse", reverse}, {"exclusive", exclusive}}, x.type());
+}
+
+Ref per_channel(Ref weight, Ref x) {
+  if (weight.rank() == 0) return weight;
+  Dims dims(x.dims().size(), IntExpr(1));
+  dims[1] = weight.dims()[0];
+  return reshape(weight, std::move(dims));
+}
+
 Ref reduce(Prim prim, Ref x, std::vector<int64_t> axes) {
   const bool arg = prim == Prim::kArgMax || prim == Prim::kArgMin;
   if (axes.empty() && !arg) return x;

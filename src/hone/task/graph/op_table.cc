@@ -103,12 +103,15 @@ Op op_from(const OpRow& row, const char* family) {
   op.infer = row.infer;
   op.lower = row.lower;
   op.prim = row.prim;
+  op.results = row.results;
   return op;
 }
 
 std::vector<Family> families() {
-  return {elementwise_family(), activation_family(), reduction_family(),
-          softmax_family(),     norm_family(),       shape_family()};
+  return {elementwise_family(), activation_family(), reduction_family(), scan_family(),
+          softmax_family(),     norm_family(),       matmul_family(),    conv_family(),
+          pool_family(),        attention_family(),  loss_family(),      shape_family(),
+          index_family(),       create_family()};
 }
 
 /// Edits (insert, delete, replace, swap) between two words.

@@ -18,6 +18,9 @@ class Ref;
 struct LowerCall;
 struct Call;
 
+/// How many results a call has; the call's attribute `result` tells inference and lowering which
+/// one a node is.
+using ResultsFn = int (*)(const Call&);
 using InferFn = Result<TensorType> (*)(Call&);
 using LowerFn = Ref (*)(const LowerCall&);
 
@@ -32,6 +35,7 @@ struct OpRow {
   InferFn infer;
   LowerFn lower;
   Prim prim = Prim::kInput;  ///< of element-wise rows, reductions and scans: the primitive meant
+  ResultsFn results = nullptr;  ///< null: one
 };
 
 struct Family {
@@ -59,6 +63,7 @@ struct Op {
   InferFn infer = nullptr;
   LowerFn lower = nullptr;
   Prim prim = Prim::kInput;
+  ResultsFn results = nullptr;
 };
 
 /// By name or alias; null where there is none.
@@ -106,8 +111,16 @@ struct Call {
 [[nodiscard]] Family elementwise_family();
 [[nodiscard]] Family activation_family();
 [[nodiscard]] Family reduction_family();
+[[nodiscard]] Family scan_family();
 [[nodiscard]] Family softmax_family();
 [[nodiscard]] Family norm_family();
+[[nodiscard]] Family matmul_family();
+[[nodiscard]] Family conv_family();
+[[nodiscard]] Family pool_family();
+[[nodiscard]] Family attention_family();
+[[nodiscard]] Family loss_family();
 [[nodiscard]] Family shape_family();
+[[nodiscard]] Family index_family();
+[[nodiscard]] Family create_family();
 
 }  // namespace hone::task

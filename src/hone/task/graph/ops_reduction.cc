@@ -44,6 +44,24 @@ Ref lower_logsumexp(const LowerCall& c) {
   return m + log(sum(exp(x - m), axes));
 }
 
+/// Without an axis, the index into the flattened tensor.
+Result<TensorType> infer_arg(Call& call) {
+  if (call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x)");
+  const bool keepdims = call.attr<bool>("keepdims");
+  if (call.has("axis")) return TensorType{DType::kI64, reduced_dims(call.dims(0), std::vector{call.attr<int64_t>("axis")}, keepdims)};
+  return TensorType{DType::kI64, keepdims ? Dims(call.dims(0).size(), IntExpr(1)) : Dims{}};
+}
+
+Ref lower_arg(const LowerCall& c) {
+  if (c.has("axis")) return reduce(c.op.prim, c.in[0], {c.attr<int64_t>("axis")});
+  return reduce(c.op.prim, reshape(c.in[0], {product(c.in[0].dims())}), {0});
+}
+
+Ref lower_count_nonzero(const LowerCall& c) {
+  return reduce(Prim::kSum, cast(ne(c.in[0], like(c.in[0], 0)), DType::kI64), c.attr<Axes>("axis"));
+}
+Result<TensorType> infer_count(Call& call) { return reduced(call, DType::kI64); }
+
 const OpRow kRows[] = {
     {"sum(x, axis: axes = none, keepdims: bool = false)", "", "Sum; integers and bools in i64.", infer_sum, lower_sum, Prim::kSum},
     {"prod(x, axis: axes = none, keepdims: bool = false)", "", "Product; integers and bools in i64.", infer_sum, lower_sum, Prim::kProd},
@@ -54,6 +72,9 @@ const OpRow kRows[] = {
     {"min(x, axis: axes = none, keepdims: bool = false)", "amin", "Smallest element; NaN if any is. Of two tensors: minimum.", infer_extreme, lower_extreme, Prim::kMin},
     {"any(x, axis: axes = none, keepdims: bool = false)", "", "True if any element is (non-zero).", infer_truth, lower_truth, Prim::kAny},
     {"all(x, axis: axes = none, keepdims: bool = false)", "", "True if every element is (non-zero).", infer_truth, lower_truth, Prim::kAll},
+    {"argmax(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first largest element, i64.", infer_arg, lower_arg, Prim::kArgMax},
+    {"argmin(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first smallest element, i64.", infer_arg, lower_arg, Prim::kArgMin},
+    {"count_nonzero(x, axis: axes = none, keepdims: bool = false)", "", "How many elements are not 0, i64.", infer_count, lower_count_nonzero},
     {"logsumexp(x, axis: axes = none, keepdims: bool = false)", "", "log(sum(exp(x))) without overflow.", infer_mean, lower_logsumexp},
 };
 

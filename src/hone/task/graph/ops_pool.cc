@@ -1,0 +1,148 @@
+// Pooling over the last 1, 2 or 3 dimensions. Padding is -inf for the maximum and 0 for sums.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "hone/task/graph/infer.h"
+#include "hone/task/graph/lower.h"
+#include "hone/task/graph/windows.h"
+
+namespace hone::task {
+namespace {
+
+Result<TensorType> infer_pool(Call& call) {
+  const int rank = spatial_rank(call);
+  if (call.rank(0) < rank + 1)
+    return wrong(fmt::format("{} takes [..., C, {}], found {}", call.op.name, rank == 1 ? "L" : rank == 2 ? "H, W" : "D, H, W",
+                             call.type(0).to_string()));
+  const bool largest = call.has("dilation");
+  if (!largest && !is_float(call.type(0).dtype)) return wrong(fmt::format("{} needs a float type, found {}", call.op.name, call.type(0).to_string()));
+  if (largest && call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name));
+  HONE_TRY_VOID(settle_window(call, "kernel", rank, 1));
+  if (!call.has("stride")) call.attrs["stride"] = call.attr<Ints>("kernel");
+  HONE_TRY_VOID(settle_window(call, "stride", rank, 1));
+  HONE_TRY_VOID(settle_window(call, "padding", rank, 0));
+  if (largest) HONE_TRY_VOID(settle_window(call, "dilation", rank, 1));
+  TensorType type = call.type(0);
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
+    const int64_t kernel = call.attr<Ints>("kernel")[i];
+    const int64_t stride = call.attr<Ints>("stride")[i];
+    const int64_t padding = call.attr<Ints>("padding")[i];
+    const int64_t dilation = largest ? call.attr<Ints>("dilation")[i] : 1;
+    if (2 * padding > kernel) return wrong(fmt::format("padding {} of {} is more than half the kernel {}", padding, call.op.name, kernel));
+    IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
+    if (call.attr<bool>("ceil_mode")) {
+      // The last window may be cut short, but has to begin inside x or its left padding.
+      const IntExpr begins = IntExpr::ceil_div(extent + padding, stride);
+      const IntExpr windows = IntExpr::ceil_div(extent + 2 * padding - dilation * (kernel - 1) - 1, stride) + 1;
+      extent = windows == begins ? begins : IntExpr::min(windows, begins);
+    } else {
+      extent = window_count(extent, kernel, padding, padding, stride, dilation);
+    }
+    HONE_TRY_VOID(check_count(extent, call.op.name, i));
+  }
+  return type;
+}
+
+Ref pool(Prim prim, const LowerCall& c, Ref x, Dims dims, const Ints& padding, const Ints& dilation) {
+  const Ints& stride = c.attr<Ints>("stride");
+  Ints high = padding;
+  if (c.attr<bool>("ceil_mode"))
+    for (size_t i = 0; i < high.size(); ++i) high[i] += stride[i] - 1;
+  const Attrs attrs{{"kernel", c.attr<Ints>("kernel")}, {"stride", stride}, {"padding_low", padding},
+                    {"padding_high", high}, {"dilation", dilation}};
+  return x.lower().add(prim, std::vector{x}, attrs, {x.dtype(), std::move(dims)});
+}
+
+Ref lower_max_pool(const LowerCall& c) {
+  return pool(Prim::kPoolMax, c, c.in[0], c.node.type.dims, c.attr<Ints>("padding"), c.attr<Ints>("dilation"));
+}
+
+/// The number of elements each window counts, where that varies: the sum over ones.
+Ref window_sizes(const LowerCall& c, Ref x, const Ints& ones) {
+  const size_t rank = ones.size();
+  const Ints& padding = c.attr<Ints>("padding");
+  Dims extents(x.dims().size(), IntExpr(1));
+  Dims result = extents;
+  Dims around(x.dims().size(), IntExpr(0));
+  for (size_t i = extents.size() - rank; i < extents.size(); ++i) {
+    extents[i] = x.dims()[i];
+    result[i] = c.node.type.dims[i];
+    around[i] = padding[i + rank - extents.size()];
+  }
+  const Ref one = broadcast_to(like(x, 1), extents);
+  if (!c.attr<bool>("count_include_pad")) return pool(Prim::kPoolSum, c, one, result, padding, ones);
+  return pool(Prim::kPoolSum, c, pad(one, around, around, 1), result, Ints(rank, 0), ones);
+}
+
+Ref lower_avg_pool(const LowerCall& c) {
+  const Ref x = c.wide();
+  const Ints& kernel = c.attr<Ints>("kernel");
+  const Ints& padding = c.attr<Ints>("padding");
+  const Ints ones(kernel.size(), 1);
+  const Ref total = pool(Prim::kPoolSum, c, x, c.node.type.dims, padding, ones);
+  const bool padded = padding != Ints(padding.size(), 0);
+  if (c.attr<bool>("ceil_mode") || (padded && !c.attr<bool>("count_include_pad")))
+    return total / window_sizes(c, x, ones);
+  double size = 1;
+  for (const int64_t k : kernel) size *= static_cast<double>(k);
+  return total / size;
+}
+
+/// Each result element pools a block of its own: the extents must be multiples of the result's.
+Result<TensorType> infer_adaptive(Call& call) {
+  const int rank = spatial_rank(call);
+  if (call.rank(0) < rank + 1) return wrong(fmt::format("{} takes [..., C, {} more], found {}", call.op.name, rank, call.type(0).to_string()));
+  HONE_TRY_VOID(settle_window(call, "output_size", rank, 1));
+  TensorType type = call.type(0);
+  if (call.op.name.find("avg") != std::string::npos) type.dtype = float_dtype(call.operands[0]);
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
+    IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
+    const int64_t size = call.attr<Ints>("output_size")[i];
+    if (!IntExpr::divide_exactly(extent, size))
+      return wrong(fmt::format("{} of {} elements into {}: not a multiple", call.op.name, extent.to_string(), size),
+                   "only output sizes that divide the extents are supported");
+    extent = size;
+  }
+  return type;
+}
+
+Ref lower_adaptive(const LowerCall& c) {
+  const Ints& sizes = c.attr<Ints>("output_size");
+  const Ref x = c.wide();
+  const size_t plain = x.dims().size() - sizes.size();
+  Dims blocks(x.dims().begin(), x.dims().begin() + static_cast<std::ptrdiff_t>(plain));
+  Ints axes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const IntExpr block = *IntExpr::divide_exactly(x.dims()[plain + i], sizes[i]);
+    if (sizes[i] != 1) blocks.emplace_back(sizes[i]);
+    axes.push_back(static_cast<int64_t>(blocks.size()));
+    blocks.push_back(block);
+  }
+  const Ref y = reshape(x, std::move(blocks));
+  return c.op.name.find("avg") != std::string::npos ? mean(y, axes) : amax(y, axes);
+}
+
+#define HONE_MAX_POOL_PARAMS "(x, kernel: ints, stride: ints = none, padding: ints = 0, dilation: ints = 1, ceil_mode: bool = false)"
+#define HONE_AVG_POOL_PARAMS "(x, kernel: ints, stride: ints = none, padding: ints = 0, ceil_mode: bool = false, count_include_pad: bool = true)"
+
+const OpRow kRows[] = {
+    {"max_pool1d" HONE_MAX_POOL_PARAMS, "", "Largest element of each window over the last dimension; stride is the kernel by default.", infer_pool, lower_max_pool},
+    {"max_pool2d" HONE_MAX_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_max_pool},
+    {"max_pool3d" HONE_MAX_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_max_pool},
+    {"avg_pool1d" HONE_AVG_POOL_PARAMS, "", "Mean of each window over the last dimension.", infer_pool, lower_avg_pool},
+    {"avg_pool2d" HONE_AVG_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_avg_pool},
+    {"avg_pool3d" HONE_AVG_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_avg_pool},
+    {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
+    {"adaptive_avg_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive, lower_adaptive},
+    {"adaptive_avg_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive, lower_adaptive},
+    {"adaptive_max_pool1d(x, output_size: ints)", "", "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
+    {"adaptive_max_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive, lower_adaptive},
+    {"adaptive_max_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive, lower_adaptive},
+};
+
+}  // namespace
+
+Family pool_family() { return {"Pooling", kRows}; }
+
+}  // namespace hone::task
