@@ -53,6 +53,19 @@ struct Oracle::State {
   }
 };
 
+int judged_by_value(const task::ConcreteGraph& graph, int output) {
+  using task::Prim;
+  const task::Node* node = &graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]);
+  // Dropped dimensions and other index types leave the index what it is.
+  while (node->prim == Prim::kReshape ||
+         (node->prim == Prim::kCast && task::is_int(node->type.dtype) &&
+          task::is_int(graph.graph.node(node->operands[0]).type.dtype)))
+    node = &graph.graph.node(node->operands[0]);
+  const bool by_value = node->prim == Prim::kArgMax || node->prim == Prim::kArgMin ||
+                        node->prim == Prim::kArgSort;
+  return by_value ? node->operands[0] : -1;
+}
+
 Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs)
     : state_(new State{graph, std::move(inputs), facts_of(graph), {}, {}}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");

@@ -123,7 +123,8 @@ Tensor cast_step(const Step& step) {
   const auto& operand = step.graph.graph.node(step.node().operands[0]);
   const DType from = operand.type.dtype, to = step.node().type.dtype;
   const bool to_float = task::is_float(to);
-  const bool rounds = to_float ? step.arithmetic != Arithmetic::kExact || step.operand_fact(0).exact
+  const bool meant = step.node().attrs.contains("rounds");
+  const bool rounds = to_float ? step.operand_fact(0).exact || (meant && step.arithmetic != Arithmetic::kExact)
                                : from != to;
   Fresh out = step.fresh();
   Source a(step, 0);

@@ -17,21 +17,23 @@ struct Group {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-/// A running pairwise sum of vectors: partial sums of 2^k vectors wait for their equals, so that the
-/// rounding behaves as a balanced tree's with little memory.
+/// The sum of many vectors: running sums of a thirty-second of them, as a thread block that shares a
+/// column out would keep, then pairwise. Partial sums of equal weight wait for each other, so that
+/// the tree takes little memory.
 class VectorSum {
  public:
-  VectorSum(int64_t width, bool f32) : width_(width), f32_(f32), sum_(static_cast<size_t>(width)) {}
+  VectorSum(int64_t width, int64_t length, bool f32)
+      : width_(width), run_(std::clamp<int64_t>(length / 32, 16, 512)), f32_(f32),
+        sum_(static_cast<size_t>(width)) {}
 
   /// Adds one vector; `magnitudes`: the absolute values of it.
   void add(const double* x, bool magnitudes) {
-    if (in_sum_ == 0)
-      std::fill(sum_.begin(), sum_.end(), 0.0);
+    if (in_sum_ == 0) std::fill(sum_.begin(), sum_.end(), 0.0);
     if (magnitudes)
       for (int64_t i = 0; i < width_; ++i) sum_[static_cast<size_t>(i)] += std::abs(x[i]);
     else
       plus(x, sum_.data());
-    if (++in_sum_ == kRun) carry();
+    if (++in_sum_ == run_) carry();
   }
 
   void finish(double* out) {
@@ -44,7 +46,6 @@ class VectorSum {
   }
 
  private:
-  static constexpr int kRun = 16;
   struct Partial {
     int level;
     std::vector<double> value;
@@ -66,9 +67,9 @@ class VectorSum {
     waiting_.push_back(std::move(done));
   }
 
-  int64_t width_;
+  int64_t width_, run_;
   bool f32_;
-  int in_sum_ = 0;
+  int64_t in_sum_ = 0;
   std::vector<double> sum_;
   std::vector<Partial> waiting_;
 };
@@ -87,7 +88,7 @@ void sum_groups(const Group& g, const double* x, bool magnitudes, bool f32, doub
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; c += kColumns) {
       const int64_t width = std::min(kColumns, g.inner - c);
-      VectorSum sum(width, f32);
+      VectorSum sum(width, g.length, f32);
       for (int64_t i = 0; i < g.length; ++i)
         sum.add(x + (o * g.length + i) * g.inner + c, magnitudes);
       sum.finish(y + o * g.inner + c);

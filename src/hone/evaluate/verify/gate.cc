@@ -1,5 +1,3 @@
-#include "hone/evaluate/verify/gate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 
 #include "hone/evaluate/oracle/box.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/compare_found.h"
+#include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/verify/parallel.h"
 
 namespace hone::evaluate {
@@ -81,13 +81,19 @@ void for_each_run(const Shape& shape, const Box& box, Run run) {
   }
 }
 
-bool has_contraction(const task::ConcreteGraph& graph, int node) {
+/// The output depends on a sum of many terms, of products or otherwise.
+bool has_long_sum(const task::ConcreteGraph& graph, int node) {
   std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
   below.back() = 1;
   for (int id = node; id >= 0; --id) {
     if (!below[static_cast<size_t>(id)]) continue;
     const task::Node& n = graph.graph.node(id);
-    if (n.prim == Prim::kDot || n.prim == Prim::kConv || n.prim == Prim::kConvTranspose) return true;
+    switch (n.prim) {
+      case Prim::kSum: case Prim::kCumSum: case Prim::kDot: case Prim::kConv:
+      case Prim::kConvTranspose: case Prim::kPoolSum:
+        return true;
+      default: break;
+    }
     for (const int k : n.operands) below[static_cast<size_t>(k)] = 1;
   }
   return false;
@@ -137,8 +143,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   return reference;
 }
 
-OutputError compare_output(const task::ConcreteGraph& graph, int output, const Reference& reference,
-                           const void* output_data, int threads) {
+OutputError compare_found(const task::ConcreteGraph& graph, int output, const Reference& reference,
+                          const FoundValues& found_values, int threads) {
   const DType type = output_type(graph, output);
   const Shape& shape =
       graph.shapes[static_cast<size_t>(graph.graph.outputs[static_cast<size_t>(output)])];
@@ -149,7 +155,7 @@ OutputError compare_output(const task::ConcreteGraph& graph, int output, const R
     std::vector<double> found;
     for_each_run(shape, reference.boxes[at], [&](int64_t flat, int64_t position, int64_t length) {
       found.resize(static_cast<size_t>(length));
-      load_doubles(type, output_data, flat, length, found.data());
+      found_values(b, position, flat, found);
       for (int64_t i = 0; i < length; ++i) {
         const auto k = static_cast<size_t>(position + i);
         judge_element(type, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
@@ -161,6 +167,17 @@ OutputError compare_output(const task::ConcreteGraph& graph, int output, const R
   OutputError total;
   for (const OutputError& error : errors) total.merge(error);
   return total;
+}
+
+OutputError compare_output(const task::ConcreteGraph& graph, int output, const Reference& reference,
+                           const void* output_data, int threads) {
+  const DType type = output_type(graph, output);
+  return compare_found(
+      graph, output, reference,
+      [&](int64_t, int64_t, int64_t flat, std::span<double> found) {
+        load_doubles(type, output_data, flat, static_cast<int64_t>(found.size()), found.data());
+      },
+      threads);
 }
 
 Bound bound_of(const task::ConcreteGraph& graph, task::Track /*track*/, int output,
@@ -176,7 +193,7 @@ Bound bound_of(const task::ConcreteGraph& graph, task::Track /*track*/, int outp
   // two roundoffs of the value.
   double floor_max = 2 * unit, floor_rms = unit;
   if (type == DType::kF32 &&
-      has_contraction(graph, graph.graph.outputs[static_cast<size_t>(output)]))
+      has_long_sum(graph, graph.graph.outputs[static_cast<size_t>(output)]))
     floor_max = floor_rms = 16 * unit;
   // For f64 outputs the oracle is no better than an honest kernel.
   if (type == DType::kF64) floor_max = floor_rms = 1024 * unit;

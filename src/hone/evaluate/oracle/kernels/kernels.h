@@ -44,7 +44,8 @@ struct Kernels {
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
 
-  /// Pairwise sum of a run, in fp64 or with every addition rounded to fp32.
+  /// Sum of a run: pairwise in fp64, or with every addition rounded to fp32 and in an order that
+  /// good kernels use: 1024 running sums, as a thread block keeps them, then pairwise.
   double (*sum)(int64_t n, const double* x, bool f32);
   double (*sum_magnitudes)(int64_t n, const double* x);
   double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN

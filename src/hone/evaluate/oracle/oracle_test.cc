@@ -1,0 +1,158 @@
+// The oracle on whole tasks: against formulas written out, box against whole, and its scales.
+#include "hone/evaluate/oracle/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/testing.h"
+
+namespace hone::evaluate {
+namespace {
+
+using testing::Case;
+
+std::vector<double> values_of(const Case& c, size_t input) {
+  std::vector<double> v(static_cast<size_t>(task::element_count(c.shape(input))));
+  load_doubles(c.task.inputs[input].type.dtype, c.data[input].data(), 0,
+               static_cast<int64_t>(v.size()), v.data());
+  return v;
+}
+
+TEST(Oracle, softmax_is_the_formula) {
+  Case c("y = softmax(x, axis=-1)", {"x=f32[7,300]"});
+  c.draw_all(Family::kNormal, 1);
+  const auto x = values_of(c, 0);
+  const Answer y = c.answer();
+  for (size_t r = 0; r < 7; ++r) {
+    double sum = 0;
+    for (size_t i = 0; i < 300; ++i) sum += std::exp(x[r * 300 + i]);
+    for (size_t i = 0; i < 300; ++i) {
+      const double want = std::exp(x[r * 300 + i]) / sum;
+      EXPECT_NEAR(y.value[r * 300 + i], want, 1e-14 * want);
+      EXPECT_GE(y.scale[r * 300 + i], want);
+      EXPECT_LE(y.scale[r * 300 + i], 60 * want);
+    }
+  }
+}
+
+TEST(Oracle, sums_scale_with_the_absolute_values) {
+  Case c("y = sum(x, axis=0)", {"x=f32[3,2]"});
+  c.set(0, {1, -2, 3, 4, -5, 6});
+  const Answer y = c.answer();
+  EXPECT_EQ(y.value, (std::vector<double>{-1, 8}));
+  EXPECT_EQ(y.scale, (std::vector<double>{9, 12}));
+}
+
+TEST(Oracle, copies_and_picks_scale_with_the_value) {
+  Case c("y = max(transpose(x), axis=0)", {"x=f32[2,3]"});
+  c.set(0, {1, -2, 3, -4, -5, -6});
+  const Answer y = c.answer();
+  EXPECT_EQ(y.value, (std::vector<double>{3, -4}));
+  EXPECT_EQ(y.scale, (std::vector<double>{3, 4}));
+}
+
+TEST(Oracle, a_narrow_output_counts_inner_roundings_in_its_own_units) {
+  // The sum cancels: an fp32 rounding of its terms matters less than one bf16 rounding of the result.
+  Case c("y = sum(x, axis=0)", {"x=bf16[3]"});
+  c.set(0, {256, -255, 1});
+  const Answer y = c.answer();
+  EXPECT_EQ(y.value[0], 2);
+  EXPECT_DOUBLE_EQ(y.scale[0], 2);
+}
+
+TEST(Oracle, a_condition_that_hangs_on_rounding_opens_the_jump) {
+  // sum(x) - 1 is zero up to rounding: which branch is taken is open, and the scale says so.
+  Case c("s = sum(x, axis=0, keepdims=true) - 1; y = where(s > 0, 100.0, 3.0)", {"x=f32[2]"});
+  c.set(0, {0.75, 0.25});
+  const Answer open = c.answer();
+  EXPECT_GE(open.scale[0] * 0x1p-24, 97);
+  c.set(0, {0.75, 0.5});
+  const Answer sure = c.answer();
+  EXPECT_EQ(sure.value[0], 100);
+  EXPECT_EQ(sure.scale[0], 100);
+}
+
+TEST(Oracle, integer_results_are_exact_unless_a_comparison_hangs_on_rounding) {
+  Case c("s = sum(x, axis=1); y = cast(s > 1.0, i32)", {"x=f32[3,2]"});
+  c.set(0, {0.75, 0.25, 1, 1, -1, -1});
+  const Answer y = c.answer();
+  EXPECT_EQ(y.value, (std::vector<double>{0, 1, 0}));
+  EXPECT_EQ(y.scale, (std::vector<double>{1, 0, 0}));
+}
+
+TEST(Oracle, fp32_arithmetic_rounds_every_operation) {
+  Case c("y = (x + 1.0) - 1.0", {"x=f32[1]"});
+  c.set(0, {0x1p-30});
+  EXPECT_EQ(c.answer().value[0], 0x1p-30);
+  EXPECT_EQ(c.answer(Arithmetic::kF32).value[0], 0);
+}
+
+/// Programs whose boxes are pulled back in all the ways there are.
+const std::vector<std::pair<std::string, std::vector<std::string>>>& programs() {
+  static const std::vector<std::pair<std::string, std::vector<std::string>>> all{
+      {"y = softmax(x, axis=-1)", {"x=f32[37,129]"}},
+      {"y = softmax(x, axis=0)", {"x=f32[37,129]"}},
+      {"y = x / sqrt(sum(x * x))", {"x=f32[300,513]"}},
+      {"y = layer_norm(x, axis=-1) * w", {"x=f32[5,33,65]", "w=f32[65]"}},
+      {"y = exp(transpose(reshape(x, (6, 35, 11)), (2, 0, 1)))", {"x=f32[42,55]"}},
+      {"y = reshape(x, (15, 14, 2)) + 1.0", {"x=f32[7,6,10]"}},
+      {"y = mean(x, axis=(0, 2), keepdims=true) - x", {"x=f32[9,4,50]"}},
+      {"y = var(x, axis=1)", {"x=f32[50,6,70]"}},
+      {"y = sum(exp(x - max(x)))", {"x=f32[700,900]"}},
+      {"y = log(sum(exp(x), axis=0)) + sum(x, axis=1, keepdims=true)", {"x=f32[64,81]"}},
+  };
+  return all;
+}
+
+Box random_box(const task::Shape& shape, base::Rng& rng) {
+  Box box = whole(shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    box.start[d] = static_cast<int64_t>(rng.below(static_cast<uint64_t>(shape[d])));
+    box.extent[d] = 1 + static_cast<int64_t>(rng.below(static_cast<uint64_t>(shape[d] - box.start[d])));
+  }
+  return box;
+}
+
+TEST(Oracle, a_box_is_the_same_part_of_the_whole) {
+  base::Rng rng(3);
+  for (const auto& [compute, inputs] : programs()) {
+    Case c(compute, inputs);
+    c.draw_all(Family::kNormal, 5);
+    const Oracle oracle = c.oracle();
+    const task::Shape& shape = c.output_shape();
+    const Answer all = oracle.evaluate(0, whole(shape), Arithmetic::kExact, true);
+    for (int trial = 0; trial < 12; ++trial) {
+      const Box box = random_box(shape, rng);
+      const Answer part = oracle.evaluate(0, box, Arithmetic::kExact, true);
+      task::Shape at = box.start;
+      for (int64_t i = 0; i < box.count(); ++i) {
+        int64_t flat = 0;
+        for (size_t d = 0; d < shape.size(); ++d) flat = flat * shape[d] + at[d];
+        const auto f = static_cast<size_t>(flat), k = static_cast<size_t>(i);
+        ASSERT_NEAR(part.value[k], all.value[f], 1e-13 * all.scale[f]) << compute;
+        ASSERT_NEAR(part.scale[k], all.scale[f], 1e-9 * all.scale[f]) << compute;
+        for (size_t d = shape.size(); d-- > 0;) {
+          if (++at[d] < box.start[d] + box.extent[d]) break;
+          at[d] = box.start[d];
+        }
+      }
+    }
+  }
+}
+
+TEST(Oracle, large_reductions_are_streamed_to_the_same_result) {
+  Case c("y = sum(x * x); z = x / sqrt(y)", {"x=f32[1500,1111]"});
+  c.draw_all(Family::kNormal, 2);
+  double sum = 0;
+  for (const double v : values_of(c, 0)) sum += v * v;
+  const Answer z = c.answer();
+  const auto x = values_of(c, 0);
+  for (size_t i = 0; i < x.size(); i += 997)
+    ASSERT_NEAR(z.value[i], x[i] / std::sqrt(sum), 1e-12 * std::abs(x[i]));
+}
+
+}  // namespace
+}  // namespace hone::evaluate

@@ -1,0 +1,203 @@
+// Whether a task can tell an answer from none (self_test in gate.h): degenerate answers go through
+// the gate on every family; one that passes them all condemns the task.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/compare_found.h"
+#include "hone/evaluate/verify/inputs.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Prim;
+
+/// A degenerate answer to one output that no family has refused yet.
+struct Suspect {
+  int output;
+  enum Kind { kZeros, kOnes, kMean, kInput, kSubsampled } kind;
+  int input;  ///< kInput only
+
+  [[nodiscard]] std::string describe(const task::Task& task) const {
+    const std::string& name = task.outputs[static_cast<size_t>(output)].first;
+    switch (kind) {
+      case kZeros: return fmt::format("{}: zeros pass", name);
+      case kOnes: return fmt::format("{}: a constant passes", name);
+      case kMean: return fmt::format("{}: the mean of the answer passes", name);
+      case kSubsampled: return fmt::format("{}: half of the input's elements are enough to pass", name);
+      case kInput:
+        return fmt::format("{}: the input {}, unchanged, passes", name,
+                           task.inputs[static_cast<size_t>(input)].name);
+    }
+    return name;
+  }
+};
+
+/// The smallest workload, by elements of inputs and outputs.
+Result<task::ConcreteGraph> smallest(const task::Task& task) {
+  std::optional<task::ConcreteGraph> best;
+  int64_t least = 0;
+  for (const task::Workload& workload : task.workloads) {
+    HONE_TRY(task::ConcreteGraph graph, task::instantiate(task.primitive, workload.bindings));
+    int64_t size = 0;
+    for (const auto* ids : {&graph.graph.inputs, &graph.graph.outputs})
+      for (const int id : *ids) size += task::element_count(graph.shapes[static_cast<size_t>(id)]);
+    if (best && size >= least) continue;
+    best = std::move(graph);
+    least = size;
+  }
+  if (!best) return fail(ErrorCode::kInput, "the task has no workload");
+  return std::move(*best);
+}
+
+/// The output is an input under another shape: then the input is the answer, not a cheat.
+bool is_copy(const task::ConcreteGraph& graph, int output) {
+  const task::Node* node = &graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]);
+  while (node->prim == Prim::kReshape) node = &graph.graph.node(node->operands[0]);
+  return node->prim == Prim::kInput;
+}
+
+std::vector<Suspect> suspects_of(const task::ConcreteGraph& graph) {
+  std::vector<Suspect> suspects;
+  for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
+    const auto count_of = [&](int id) {
+      return task::element_count(graph.shapes[static_cast<size_t>(id)]);
+    };
+    const int64_t count = count_of(graph.graph.outputs[static_cast<size_t>(output)]);
+    suspects.push_back({output, Suspect::kZeros, -1});
+    suspects.push_back({output, Suspect::kOnes, -1});
+    // One element is its own mean.
+    if (count > 1) suspects.push_back({output, Suspect::kMean, -1});
+    if (is_copy(graph, output)) continue;
+    bool several = false;
+    for (size_t i = 0; i < graph.graph.inputs.size(); ++i) {
+      several |= count_of(graph.graph.inputs[i]) > 1;
+      if (count_of(graph.graph.inputs[i]) == count)
+        suspects.push_back({output, Suspect::kInput, static_cast<int>(i)});
+    }
+    if (several) suspects.push_back({output, Suspect::kSubsampled, -1});
+  }
+  return suspects;
+}
+
+double mean_of(const Reference& reference) {
+  double sum = 0, count = 0;
+  for (const Answer& answer : reference.answers)
+    for (const double v : answer.value)
+      if (std::isfinite(v)) sum += v, ++count;
+  return count > 0 ? sum / count : 0;
+}
+
+/// Every odd element becomes its neighbour.
+void subsample(std::vector<uint8_t>& data, size_t element) {
+  for (size_t at = element; at + element <= data.size(); at += 2 * element)
+    std::memcpy(&data[at], &data[at - element], element);
+}
+
+class Trial {
+ public:
+  Trial(const task::Task& task, const task::ConcreteGraph& graph, Family family, uint64_t seed)
+      : task_(task), graph_(graph) {
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      const task::InputSpec& spec = task.inputs[i];
+      const task::Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.inputs[i])];
+      const auto bound = spec.index_bound.eval(graph.bindings);
+      data_.emplace_back(static_cast<size_t>(task::element_count(shape) *
+                                             task::size_of(spec.type.dtype)));
+      draw(spec, shape, bound ? *bound : 1, family, seed + i, data_.back().data());
+      views_.push_back({spec.type.dtype, shape, data_.back().data()});
+    }
+    GateOptions options;
+    options.full_limit = options.sample_elements;  // enough to refuse an answer that is no answer
+    options.sample_seed = seed;
+    const Oracle oracle(graph, views_);
+    for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
+      references_.push_back(make_reference(graph, oracle, task.track, output,
+                                           plan_boxes(graph, output, options), options.threads));
+      bounds_.push_back(bound_of(graph, task.track, output, {references_.back().anchor}, options.slack));
+    }
+  }
+
+  [[nodiscard]] bool passes(const Suspect& suspect) const {
+    switch (suspect.kind) {
+      case Suspect::kZeros: return passes(suspect, constant(0));
+      case Suspect::kOnes: return passes(suspect, constant(1));
+      case Suspect::kMean:
+        return passes(suspect, constant(mean_of(references_[static_cast<size_t>(suspect.output)])));
+      case Suspect::kInput: {
+        const TensorView& view = views_[static_cast<size_t>(suspect.input)];
+        return passes(suspect, [&](int64_t, int64_t, int64_t flat, std::span<double> found) {
+          load_doubles(view.dtype, view.data, flat, static_cast<int64_t>(found.size()), found.data());
+        });
+      }
+      case Suspect::kSubsampled: {
+        const auto& boxes = references_[static_cast<size_t>(suspect.output)].boxes;
+        const Oracle oracle(graph_, views_);
+        std::vector<Answer> answers;
+        for (const Box& box : boxes)
+          answers.push_back(oracle.evaluate(suspect.output, box, Arithmetic::kF32, false));
+        return passes(suspect, [&](int64_t box, int64_t position, int64_t, std::span<double> found) {
+          std::copy_n(answers[static_cast<size_t>(box)].value.begin() + position, found.size(),
+                      found.begin());
+        });
+      }
+    }
+    return false;
+  }
+
+  /// From here on only kSubsampled may be asked for.
+  void subsample_inputs() {
+    for (size_t i = 0; i < data_.size(); ++i)
+      subsample(data_[i], static_cast<size_t>(task::size_of(views_[i].dtype)));
+  }
+
+ private:
+  static FoundValues constant(double value) {
+    return [value](int64_t, int64_t, int64_t, std::span<double> found) {
+      std::fill(found.begin(), found.end(), value);
+    };
+  }
+
+  [[nodiscard]] bool passes(const Suspect& suspect, const FoundValues& found) const {
+    const auto at = static_cast<size_t>(suspect.output);
+    const OutputError error = compare_found(graph_, suspect.output, references_[at], found, 2);
+    return !judge(error, bounds_[at], task_.outputs[at].first);
+  }
+
+  const task::Task& task_;
+  const task::ConcreteGraph& graph_;
+  std::vector<std::vector<uint8_t>> data_;
+  std::vector<TensorView> views_;
+  std::vector<Reference> references_;
+  std::vector<Bound> bounds_;
+};
+
+}  // namespace
+
+std::vector<std::string> self_test(const task::Task& task, uint64_t seed) {
+  const auto graph = smallest(task);
+  if (!graph) return {graph.error().to_string()};
+  std::vector<Suspect> suspects = suspects_of(*graph);
+  base::Rng rng(seed);
+  for (const Family family : kAllFamilies) {
+    if (suspects.empty()) break;
+    Trial trial(task, *graph, family, rng.next_u64());
+    const auto refuse = [&](bool subsampled) {
+      std::erase_if(suspects, [&](const Suspect& suspect) {
+        return (suspect.kind == Suspect::kSubsampled) == subsampled && !trial.passes(suspect);
+      });
+    };
+    refuse(false);
+    trial.subsample_inputs();
+    refuse(true);
+  }
+  std::vector<std::string> passed;
+  for (const Suspect& suspect : suspects) passed.push_back(suspect.describe(task));
+  return passed;
+}
+
+}  // namespace hone::evaluate

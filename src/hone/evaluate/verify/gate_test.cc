@@ -1,0 +1,232 @@
+#include "hone/evaluate/verify/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/testing.h"
+
+namespace hone::evaluate {
+namespace {
+
+using testing::Case;
+using task::DType;
+
+/// Judges an answer to output 0, given as doubles, on every family; empty when all accept it.
+/// `answer` sees the case with its inputs drawn.
+using Answerer = std::function<std::vector<double>(const Case&)>;
+
+std::optional<std::string> judged(Case& c, const Answerer& answer,
+                                  std::span<const Family> families = kAllFamilies) {
+  uint64_t seed = 100;
+  for (const Family family : families) {
+    c.draw_all(family, ++seed);
+    const Oracle oracle = c.oracle();
+    GateOptions options;
+    const Reference reference = make_reference(c.graph, oracle, c.task.track, 0,
+                                               plan_boxes(c.graph, 0, options), options.threads);
+    const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, options.slack);
+    const std::vector<double> values = answer(c);
+    std::vector<uint8_t> out(values.size() * static_cast<size_t>(task::size_of(c.output_type())));
+    store_doubles(c.output_type(), values.data(), static_cast<int64_t>(values.size()), out.data(), 0);
+    const OutputError error = compare_output(c.graph, 0, reference, out.data(), options.threads);
+    if (auto why = judge(error, bound, "y")) return std::string(name_of(family)) + ": " + *why;
+  }
+  return std::nullopt;
+}
+
+std::vector<float> floats(const Case& c, size_t input) {
+  const auto count = static_cast<size_t>(task::element_count(c.shape(input)));
+  std::vector<double> wide(count);
+  load_doubles(c.task.inputs[input].type.dtype, c.data[input].data(), 0,
+               static_cast<int64_t>(count), wide.data());
+  return {wide.begin(), wide.end()};
+}
+
+std::vector<double> honest_softmax(const Case& c, float (*exponential)(float)) {
+  const auto x = floats(c, 0);
+  std::vector<double> y(x.size());
+  const auto rows = static_cast<size_t>(c.shape(0)[0]), n = x.size() / rows;
+  for (size_t r = 0; r < rows; ++r) {
+    float most = -HUGE_VALF, sum = 0;
+    for (size_t i = 0; i < n; ++i) most = std::max(most, x[r * n + i]);
+    for (size_t i = n; i-- > 0;) sum += exponential(x[r * n + i] - most);
+    for (size_t i = 0; i < n; ++i) y[r * n + i] = exponential(x[r * n + i] - most) * (1.0F / sum);
+  }
+  return y;
+}
+
+TEST(Gate, an_honest_softmax_passes_and_a_sloppy_exponential_does_not) {
+  Case c("y = softmax(x, axis=-1)", {"x=f32[16,200]"});
+  EXPECT_EQ(judged(c, [](const Case& k) {
+              return honest_softmax(k, [](float v) { return std::exp(v); });
+            }),
+            std::nullopt);
+  EXPECT_NE(judged(c, [](const Case& k) {
+              return honest_softmax(k, [](float v) { return std::exp(v) * (1 + 1e-5F * std::sin(v)); });
+            }),
+            std::nullopt);
+}
+
+TEST(Gate, a_one_pass_variance_is_refused_on_shifted_inputs) {
+  Case c("y = var(x, axis=1, correction=0)", {"x=f32[8,512]"});
+  const auto two_pass = [](const Case& k) {
+    const auto x = floats(k, 0);
+    std::vector<double> y(8);
+    for (size_t r = 0; r < 8; ++r) {
+      float mean = 0, sum = 0;
+      for (size_t b = 0; b < 512; b += 32) {
+        float part = 0;
+        for (size_t i = b; i < b + 32; ++i) part += x[r * 512 + i];
+        mean += part;
+      }
+      mean /= 512;
+      for (size_t b = 0; b < 512; b += 32) {
+        float part = 0;
+        for (size_t i = b; i < b + 32; ++i) part += (x[r * 512 + i] - mean) * (x[r * 512 + i] - mean);
+        sum += part;
+      }
+      y[r] = sum / 512;
+    }
+    return y;
+  };
+  const auto one_pass = [](const Case& k) {
+    const auto x = floats(k, 0);
+    std::vector<double> y(8);
+    for (size_t r = 0; r < 8; ++r) {
+      float sum = 0, square = 0;
+      for (size_t i = 0; i < 512; ++i) sum += x[r * 512 + i], square += x[r * 512 + i] * x[r * 512 + i];
+      y[r] = square / 512 - (sum / 512) * (sum / 512);
+    }
+    return y;
+  };
+  EXPECT_EQ(judged(c, two_pass), std::nullopt);
+  const Family shifted[] = {Family::kShifted};
+  EXPECT_NE(judged(c, one_pass, shifted), std::nullopt);
+}
+
+TEST(Gate, half_precision_elementwise_is_refused) {
+  Case c("y = x * w + x", {"x=f32[64,64]", "w=f32[64]"});
+  const auto rounded = [](DType type) {
+    return [type](const Case& k) {
+      const auto x = floats(k, 0), w = floats(k, 1);
+      std::vector<double> y(x.size());
+      for (size_t i = 0; i < x.size(); ++i)
+        y[i] = static_cast<float>(round_to(type, x[i]) * round_to(type, w[i % 64])) + x[i];
+      return y;
+    };
+  };
+  EXPECT_EQ(judged(c, rounded(DType::kF32)), std::nullopt);
+  EXPECT_NE(judged(c, rounded(DType::kBF16)), std::nullopt);
+  EXPECT_NE(judged(c, rounded(DType::kF16)), std::nullopt);
+}
+
+TEST(Gate, nan_and_poison_are_refused_and_counted) {
+  Case c("y = x + 1.0", {"x=f32[1000]"});
+  const Family normal[] = {Family::kNormal};
+  EXPECT_NE(judged(c, [](const Case& k) {
+              auto x = floats(k, 0);
+              std::vector<double> y(x.size());
+              for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] + 1.0F;
+              y[500] = std::nan("");
+              return y;
+            }, normal),
+            std::nullopt);
+  for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16, DType::kI64,
+                           DType::kI32, DType::kI16, DType::kI8, DType::kBool}) {
+    std::vector<uint8_t> data(1001 * static_cast<size_t>(task::size_of(type)));
+    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 0) << task::name_of(type);
+    fill_poison(type, data.data(), 1001, 2);
+    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 1001) << task::name_of(type);
+    const double one = 1;
+    store_doubles(type, &one, 1, data.data(), 7);
+    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 1000) << task::name_of(type);
+  }
+}
+
+TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
+  Case c("y = x * 0.5", {"x=f32[2]"});
+  c.set(0, {0x1p-126, 1});
+  const Oracle oracle = c.oracle();
+  const Reference reference = make_reference(c.graph, oracle, c.task.track, 0,
+                                             {whole(c.output_shape())}, 1);
+  const float flushed[] = {0, 0.5F}, wrong[] = {0x1p-126F, 0.5F};
+  EXPECT_EQ(compare_output(c.graph, 0, reference, flushed, 1).max, 0);
+  EXPECT_GT(compare_output(c.graph, 0, reference, wrong, 1).max, 0.1);
+}
+
+TEST(Gate, the_message_names_the_worst_element) {
+  Case c("y = x * 2.0", {"x=f32[10]"});
+  c.set(0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0,
+                                             {whole(c.output_shape())}, 1);
+  float y[10];
+  for (int i = 0; i < 10; ++i) y[i] = 2.0F * static_cast<float>(i + 1);
+  y[6] = 15;
+  const OutputError error = compare_output(c.graph, 0, reference, y, 1);
+  EXPECT_EQ(error.worst_index, 6);
+  const auto why = judge(error, bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y");
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("element 6: expected 14, found 15"), std::string::npos) << *why;
+}
+
+TEST(Gate, boxes_cover_small_outputs_and_sample_large_ones_evenly) {
+  Case small("y = softmax(x, axis=-1)", {"x=f32[100,1000]"});
+  int64_t covered = 0;
+  for (const Box& box : plan_boxes(small.graph, 0, {})) covered += box.count();
+  EXPECT_EQ(covered, 100000);
+
+  // Rows come whole where a reduction forces them; over many seeds every row is as likely.
+  Case large("y = softmax(x, axis=-1)", {"x=f32[64,4096]"});
+  GateOptions options;
+  options.full_limit = 1000;
+  options.sample_elements = 8 * 4096;
+  std::vector<int> hits(64, 0);
+  for (options.sample_seed = 0; options.sample_seed < 400; ++options.sample_seed)
+    for (const Box& box : plan_boxes(large.graph, 0, options)) {
+      EXPECT_EQ(box.extent.back(), 4096);
+      for (int64_t r = 0; r < box.extent[0]; ++r) ++hits[static_cast<size_t>(box.start[0] + r)];
+    }
+  for (const int h : hits) EXPECT_NEAR(h, 400.0 * 8 / 64, 35);
+}
+
+TEST(Gate, draws_are_averaged_and_never_below_the_floor) {
+  Case c("y = x * 2.0", {"x=f32[10]"});
+  OutputError a, b;
+  a.max = 4e-6, a.rms = 2e-6;
+  b.max = 2e-6, b.rms = 0;
+  const Bound bound = bound_of(c.graph, task::Track::kStrict, 0, {a, b}, 4);
+  EXPECT_DOUBLE_EQ(bound.max, 12e-6);
+  EXPECT_DOUBLE_EQ(bound.rms, 4e-6);
+  const Bound floor = bound_of(c.graph, task::Track::kStrict, 0, {{}}, 4);
+  EXPECT_EQ(floor.max, 0x1p-23);
+  EXPECT_EQ(floor.rms, 0x1p-24);
+}
+
+TEST(SelfTest, sound_tasks_pass) {
+  for (const auto& [compute, inputs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"y = softmax(x, axis=-1)", {"x=f32[64,128]"}},
+           {"y = relu(x)", {"x=f32[64,128]"}},
+           {"y = mean(x)", {"x=f32[64,128]"}},
+           {"y = sqrt(sum(x * x))", {"x=f32[64,128]"}},
+           {"y = layer_norm(x, axis=-1)", {"x=f32[64,128]"}},
+           {"y = reshape(x, (128, 64))", {"x=f32[64,128]"}},
+           {"y = cast(x > 0.0, i32)", {"x=f32[64,128]"}}}) {
+    Case c(compute, inputs);
+    EXPECT_THAT(self_test(c.task, 1), ::testing::IsEmpty()) << compute;
+  }
+}
+
+TEST(SelfTest, tasks_that_cannot_tell_are_named) {
+  Case zero("y = x - x", {"x=f32[100]"});
+  EXPECT_THAT(self_test(zero.task, 1), ::testing::Contains("y: zeros pass"));
+  Case same("y = x * 1.0 + 0.0", {"x=f32[100]"});
+  EXPECT_THAT(self_test(same.task, 1), ::testing::Contains("y: the input x, unchanged, passes"));
+}
+
+}  // namespace
+}  // namespace hone::evaluate

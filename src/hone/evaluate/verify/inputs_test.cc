@@ -1,0 +1,172 @@
+#include "hone/evaluate/verify/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "hone/evaluate/oracle/number.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Domain;
+using task::DType;
+using task::Shape;
+using task::Structure;
+
+task::InputSpec spec_of(DType type, Domain domain = Domain::kReal,
+                        Structure structure = Structure::kNone, std::string name = "x") {
+  task::InputSpec spec;
+  spec.name = std::move(name);
+  spec.type.dtype = type;
+  spec.domain = domain;
+  spec.structure = structure;
+  return spec;
+}
+
+std::vector<double> drawn(const task::InputSpec& spec, const Shape& shape, Family family,
+                          uint64_t seed = 1, int64_t bound = 1, int threads = 2) {
+  const int64_t count = task::element_count(shape);
+  std::vector<uint8_t> data(static_cast<size_t>(count * task::size_of(spec.type.dtype)));
+  draw(spec, shape, bound, family, seed, data.data(), threads);
+  std::vector<double> values(static_cast<size_t>(count));
+  load_doubles(spec.type.dtype, data.data(), 0, count, values.data());
+  return values;
+}
+
+TEST(Inputs, depend_on_spec_family_and_seed_alone) {
+  const Shape shape{37, 1001};
+  for (const Family family : kAllFamilies) {
+    const auto spec = spec_of(DType::kF32);
+    const auto first = drawn(spec, shape, family, 9, 1, 1);
+    EXPECT_EQ(first, drawn(spec, shape, family, 9, 1, 3)) << name_of(family);
+    EXPECT_NE(first, drawn(spec, shape, family, 10)) << name_of(family);
+    const auto other = spec_of(DType::kF32, Domain::kReal, Structure::kNone, "w");
+    EXPECT_NE(first, drawn(other, shape, family, 9)) << name_of(family);
+  }
+}
+
+TEST(Inputs, have_the_moments_of_their_family) {
+  const Shape shape{100000};
+  const auto moments = [&](Family family) {
+    double sum = 0, square = 0;
+    const auto values = drawn(spec_of(DType::kF32), shape, family);
+    for (const double v : values) sum += v, square += v * v;
+    const double mean = sum / 1e5;
+    return std::pair{mean, square / 1e5 - mean * mean};
+  };
+  const auto [normal_mean, normal_variance] = moments(Family::kNormal);
+  EXPECT_NEAR(normal_mean, 0, 0.02);
+  EXPECT_NEAR(normal_variance, 1, 0.03);
+  const auto [uniform_mean, uniform_variance] = moments(Family::kUniform);
+  EXPECT_NEAR(uniform_mean, 0.5, 0.01);
+  EXPECT_NEAR(uniform_variance, 1.0 / 12, 0.01);
+  const auto [shifted_mean, shifted_variance] = moments(Family::kShifted);
+  EXPECT_GE(shifted_mean, 1000);
+  EXPECT_NEAR(shifted_variance, 1, 0.05);
+}
+
+TEST(Inputs, are_finite_in_every_float_type_and_family) {
+  for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    for (const Family family : kAllFamilies)
+      for (const double v : drawn(spec_of(type), {5000}, family))
+        ASSERT_TRUE(std::isfinite(v)) << task::name_of(type) << " " << name_of(family);
+}
+
+TEST(Inputs, stay_inside_their_domain) {
+  for (const Family family : kAllFamilies)
+    for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      for (const double v : drawn(spec_of(type, Domain::kPositive), {3000}, family)) ASSERT_GT(v, 0);
+      for (const double v : drawn(spec_of(type, Domain::kUnit), {3000}, family)) {
+        ASSERT_GE(v, 0);
+        ASSERT_LE(v, 1);
+      }
+      for (const double v : drawn(spec_of(type, Domain::kSign), {3000}, family))
+        ASSERT_EQ(std::abs(v), 1);
+      for (const double v : drawn(spec_of(type, Domain::kNearOne), {3000}, family)) {
+        ASSERT_GE(v, 0.25);
+        ASSERT_LE(v, 4);
+      }
+    }
+  for (const Family family : kAllFamilies) {
+    const auto rows = drawn(spec_of(DType::kF32, Domain::kSimplex), {50, 33}, family);
+    for (size_t r = 0; r < 50; ++r) {
+      double sum = 0;
+      for (size_t i = 0; i < 33; ++i) {
+        ASSERT_GE(rows[r * 33 + i], 0);
+        sum += rows[r * 33 + i];
+      }
+      ASSERT_NEAR(sum, 1, 1e-6) << name_of(family);
+    }
+    for (const double v : drawn(spec_of(DType::kI32, Domain::kIndex), {3000}, family, 1, 17)) {
+      ASSERT_GE(v, 0);
+      ASSERT_LT(v, 17);
+    }
+  }
+}
+
+TEST(Inputs, follow_their_structure) {
+  const int64_t n = 40;
+  for (const Family family : kAllFamilies) {
+    const auto upper = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kTriu), {2, n, n}, family);
+    const auto lower = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kTril), {2, n, n}, family);
+    const auto even = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kSymmetric), {2, n, n}, family);
+    std::set<double> distinct;
+    for (int64_t b = 0; b < 2; ++b)
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          const auto at = static_cast<size_t>((b * n + i) * n + j);
+          const auto mirrored = static_cast<size_t>((b * n + j) * n + i);
+          ASSERT_TRUE(i <= j || upper[at] == 0);
+          ASSERT_TRUE(i >= j || lower[at] == 0);
+          ASSERT_EQ(even[at], even[mirrored]);
+          distinct.insert(even[at]);
+        }
+    EXPECT_TRUE(family != Family::kNormal || distinct.size() > 1500);
+  }
+}
+
+TEST(Inputs, sparse_holds_zeros_of_both_signs_ties_and_denormals) {
+  int zeros = 0, negative_zeros = 0, ones = 0, denormals = 0;
+  for (const double v : drawn(spec_of(DType::kF32), {20000}, Family::kSparse)) {
+    zeros += v == 0;
+    negative_zeros += v == 0 && std::signbit(v);
+    ones += std::abs(v) == 1;
+    denormals += v != 0 && std::abs(v) < 0x1p-126;
+  }
+  EXPECT_GT(zeros, 12000);
+  EXPECT_GT(negative_zeros, 500);
+  EXPECT_GT(ones, 1000);
+  EXPECT_GT(denormals, 200);
+}
+
+TEST(Inputs, the_mantissa_probe_leaves_few_products_to_a_sum) {
+  // Share of a sum of products held by its largest term, at any length.
+  for (const int64_t length : {64, 4096, 1 << 18}) {
+    double share = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      const auto a = drawn(spec_of(DType::kF32), {length}, Family::kMantissa, seed);
+      const auto b = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kNone, "w"), {length},
+                           Family::kMantissa, seed);
+      double most = 0, sum = 0;
+      for (size_t i = 0; i < a.size(); ++i) {
+        const double product = std::abs(a[i] * b[i]);
+        most = std::max(most, product);
+        sum += product;
+      }
+      share += most / sum / 20;
+    }
+    EXPECT_GT(share, 0.3) << length;
+  }
+}
+
+TEST(Inputs, integers_are_exact_in_bf16_products) {
+  for (const double v : drawn(spec_of(DType::kF32), {2000}, Family::kInteger)) {
+    ASSERT_EQ(v, std::round(v));
+    ASSERT_LE(std::abs(v), 3);
+  }
+}
+
+}  // namespace
+}  // namespace hone::evaluate
