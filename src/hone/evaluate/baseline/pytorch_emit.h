@@ -105,6 +105,7 @@ struct WriterRow {
 [[nodiscard]] std::span<const WriterRow> activation_writers();
 [[nodiscard]] std::span<const WriterRow> reduction_writers();
 [[nodiscard]] std::span<const WriterRow> norm_writers();
+[[nodiscard]] std::span<const WriterRow> product_writers();
 [[nodiscard]] std::span<const WriterRow> shape_writers();
 /// Null where the operation has no writer.
 [[nodiscard]] const WriterRow* find_writer(std::string_view op);
