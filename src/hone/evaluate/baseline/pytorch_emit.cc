@@ -171,7 +171,7 @@ const WriterRow* find_writer(std::string_view op) {
     std::map<std::string_view, const WriterRow*> index;
     for (const auto rows :
          {elementwise_writers(), activation_writers(), reduction_writers(), norm_writers(),
-          product_writers(), shape_writers()})
+          product_writers(), window_writers(), loss_writers(), shape_writers()})
       for (const WriterRow& row : rows) HONE_CHECK(index.emplace(row.op, &row).second, row.op);
     return index;
   }();

@@ -1,20 +1,11 @@
-// Matrix products and scans.
+// Matrix products, attention and scans.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
-
-/// Operand i in the result's type: PyTorch's products promote nothing.
-Term same_type(const Site& site, size_t i) {
-  const task::DType type = site.node().type.dtype;
-  if (site.type(i).dtype == type) return site.operand(i);
-  return call_term(fmt::format("{}.to(torch.{})", bracket(site.operand(i), Binding::kPrimary),
-                               torch_name_of(type)));
-}
 
 Term infix_product(const Term& a, const Term& b) {
   Term term;
@@ -24,25 +15,25 @@ Term infix_product(const Term& a, const Term& b) {
 }
 
 Result<Term> matmul(const Site& site, std::string_view) {
-  return infix_product(same_type(site, 0), same_type(site, 1));
+  return infix_product(site.in_result_type(0), site.in_result_type(1));
 }
 
 /// detail: the function, of two operands.
 Result<Term> product(const Site& site, std::string_view detail) {
   return call_term(
-      fmt::format("{}({}, {})", detail, same_type(site, 0).text, same_type(site, 1).text));
+      fmt::format("{}({}, {})", detail, site.in_result_type(0).text, site.in_result_type(1).text));
 }
 
 Result<Term> linear(const Site& site, std::string_view) {
   const auto bias = site.find("bias");
-  return call_term(fmt::format("F.linear({}, {}{})", same_type(site, 0).text,
-                               same_type(site, 1).text,
-                               bias ? ", " + same_type(site, *bias).text : ""));
+  return call_term(fmt::format("F.linear({}, {}{})", site.in_result_type(0).text,
+                               site.in_result_type(1).text,
+                               bias ? ", " + site.in_result_type(*bias).text : ""));
 }
 
 /// x + a @ b in one call for matrices and batches of them.
 Result<Term> addmm(const Site& site, std::string_view) {
-  const Term x = same_type(site, 0), a = same_type(site, 1), b = same_type(site, 2);
+  const Term x = site.in_result_type(0), a = site.in_result_type(1), b = site.in_result_type(2);
   const int rank = site.rank(1);
   const bool whole = rank == site.rank(2) && static_cast<int>(site.node().type.dims.size()) == rank;
   if (whole && (rank == 2 || rank == 3))
@@ -59,7 +50,7 @@ Result<Term> addmm(const Site& site, std::string_view) {
 Result<Term> vecdot(const Site& site, std::string_view) {
   const auto rank = static_cast<int64_t>(site.node().type.dims.size()) + 1;
   const int64_t axis = site.integer("axis") - rank;
-  const Term a = same_type(site, 0), b = same_type(site, 1);
+  const Term a = site.in_result_type(0), b = site.in_result_type(1);
   if (task::is_float(site.node().type.dtype))
     return call_term(fmt::format("torch.linalg.vecdot({}, {}, dim={})", a.text, b.text, axis));
   return call_term(fmt::format("torch.sum({} * {}, dim={})", bracket(a, Binding::kProduct),
@@ -68,9 +59,41 @@ Result<Term> vecdot(const Site& site, std::string_view) {
 
 Result<Term> einsum(const Site& site, std::string_view) {
   std::vector<std::string> operands;
-  for (size_t i = 0; i < site.size(); ++i) operands.push_back(same_type(site, i).text);
+  for (size_t i = 0; i < site.size(); ++i) operands.push_back(site.in_result_type(i).text);
   return call_term(
       fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
+}
+
+/// PyTorch takes a mask or causality, not both: the two become one mask. Its scale is a number.
+Result<Term> attention(const Site& site, std::string_view) {
+  const std::vector<int64_t> q = site.shape(0), k = site.shape(1);
+  const auto mask = site.find("mask"), scale = site.find("scale");
+  std::string options;
+  if (mask && site.flag("causal")) {
+    const std::string visible = fmt::format("torch.ones({}, {}, dtype=torch.bool).tril()",
+                                            q[q.size() - 2], k[k.size() - 2]);
+    options += site.type(*mask).dtype == task::DType::kBool
+                   ? fmt::format(", attn_mask={} & {}", bracket(site.operand(*mask), Binding::kAnd), visible)
+                   : fmt::format(", attn_mask=torch.where({}, {}, float('-inf'))", visible,
+                                 site.in_result_type(*mask).text);
+  } else if (mask) {
+    options += fmt::format(", attn_mask={}", site.type(*mask).dtype == task::DType::kBool
+                                                 ? site.argument(*mask)
+                                                 : site.in_result_type(*mask).text);
+  } else if (site.flag("causal")) {
+    options += ", is_causal=True";
+  }
+  std::string query = site.in_result_type(0).text;
+  if (scale && site.operand(*scale).number) {
+    options += fmt::format(", scale={}", site.argument(*scale));
+  } else if (scale) {
+    query = fmt::format("{} * {}", bracket(site.in_result_type(0), Binding::kProduct),
+                        bracket(site.in_result_type(*scale), Binding::kUnary));
+    options += ", scale=1.0";
+  }
+  if (q.size() > 2 && q[q.size() - 3] != k[k.size() - 3]) options += ", enable_gqa=True";
+  return call_term(fmt::format("F.scaled_dot_product_attention({}, {}, {}{})", query,
+                               site.in_result_type(1).text, site.in_result_type(2).text, options));
 }
 
 /// detail: the function. PyTorch scans forward and includes the element itself: backward is flipped,
@@ -105,6 +128,7 @@ constexpr WriterRow kRows[] = {
     {"outer", product, "torch.outer"},
     {"vecdot", vecdot},
     {"einsum", einsum},
+    {"attention", attention},
     {"cumsum", scan, "torch.cumsum"},
     {"cumprod", scan, "torch.cumprod"},
     {"cummax", scan, "torch.cummax"},
