@@ -104,11 +104,13 @@ class Site {
 /// kUnavailable, for a form of the operation that PyTorch does not have.
 [[nodiscard]] tl::unexpected<Error> no_form(const Site& site, std::string_view reason);
 
-/// One surface operation. `detail` is the writer's own: a function's name, an operator.
+/// One surface operation. `detail` is the writer's own: a function's name, an operator. Where a call
+/// has several results, each a node, `parts` names them as members of what the text gives.
 struct WriterRow {
   std::string_view op;
   Result<Term> (*write)(const Site&, std::string_view detail);
   std::string_view detail{};
+  std::span<const std::string_view> parts{};
 };
 
 [[nodiscard]] std::span<const WriterRow> elementwise_writers();
@@ -119,6 +121,7 @@ struct WriterRow {
 [[nodiscard]] std::span<const WriterRow> window_writers();
 [[nodiscard]] std::span<const WriterRow> loss_writers();
 [[nodiscard]] std::span<const WriterRow> shape_writers();
+[[nodiscard]] std::span<const WriterRow> index_writers();
 /// Null where the operation has no writer.
 [[nodiscard]] const WriterRow* find_writer(std::string_view op);
 

@@ -29,7 +29,7 @@ Result<Term> trailing_norm(const Site& site, std::string_view detail) {
   Term term = call_term(fmt::format("{}({}, {}{}{}{})", detail, input, tuple(extents),
                                     site.optional_tensor("weight", "weight"),
                                     detail == "F.layer_norm" ? site.optional_tensor("bias", "bias") : "",
-                                    site.keyword("eps", detail == "F.layer_norm" ? 1e-5 : 0)));
+                                    site.keyword("eps", detail == "F.layer_norm" ? 1e-5 : -1)));
   if (!trailing) {
     term.text += ".permute" + tuple(back);
     term.strided = true;
