@@ -5,6 +5,7 @@
 #   make check-long  the long tests
 #   make build       build everything; installs nothing
 #   make fast        the unit tests only
+#   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
 #   make install     PREFIX=/usr/local
 #   make format      clang-format over our sources
 #   make clean       remove what was built
@@ -14,7 +15,7 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: demo check check-long build fast tests install format clean
+.PHONY: demo check check-long build fast tests pytorch install format clean
 .DEFAULT_GOAL := build
 
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
@@ -42,6 +43,9 @@ check-long: build
 
 fast: build
 	@python3 scripts/run_tests.py --jobs $(JOBS) --only unit
+
+pytorch:
+	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/venv" scripts/setup_python.sh
 
 install:
 	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }

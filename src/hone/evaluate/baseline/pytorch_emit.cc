@@ -41,7 +41,7 @@ class Emitter {
     count_uses();
     std::vector<std::string> parameters;
     for (const int id : graph_.inputs) {
-      terms_[index(id)] = variable(free_name(graph_.node(id).attr<std::string>("name"), {}), id, true);
+      terms_[index(id)] = variable(free_name(graph_.node(id).attr<std::string>("name"), {}), uses_[index(id)], true);
       terms_[index(id)]->alias = true;
       parameters.push_back(terms_[index(id)]->text);
     }
@@ -79,6 +79,14 @@ class Emitter {
       term.strided |= operand.strided && !term.number;
       for (const auto& [variable, count] : operand.reads) term.reads[variable] += count;
     }
+    if (!row->parts.empty()) {
+      const std::vector<int> group = results_of(id);
+      if (group.size() > 1) {
+        share(std::move(term), group, row->parts);
+        return {};
+      }
+      term.text += "." + std::string(row->parts[part_of(id)]);
+    }
     const bool only_returned = std::count(graph_.outputs.begin(), graph_.outputs.end(), id) == 1;
     const bool inlined = uses_[index(id)] == 1 && term.text.size() < kLongLine &&
                          (node.name.empty() || only_returned);
@@ -86,21 +94,52 @@ class Emitter {
       // A number is repeated wherever it is used; it reads no variables.
       terms_[index(id)] = std::move(term);
     } else {
-      terms_[index(id)] = assign(std::move(term), id);
+      terms_[index(id)] = assign(std::move(term), uses_[index(id)], node.name);
     }
     return {};
   }
 
-  Term variable(std::string name, int id, bool input) {
+  size_t part_of(int id) const { return index(static_cast<int>(graph_.node(id).attr<int64_t>("result"))); }
+
+  /// The live nodes that are results of one call: equal but for the attribute `result`.
+  std::vector<int> results_of(int id) const {
+    const auto call = [this](int i) {
+      task::Attrs attrs = graph_.node(i).attrs;
+      attrs.erase("result");
+      return attrs;
+    };
+    std::vector<int> group;
+    for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i)
+      if (uses_[index(i)] > 0 && graph_.node(i).op == graph_.node(id).op &&
+          graph_.node(i).operands == graph_.node(id).operands && call(i) == call(id))
+        group.push_back(i);
+    return group;
+  }
+
+  /// Computes a call once for all its results.
+  void share(Term call, const std::vector<int>& group, std::span<const std::string_view> parts) {
+    int uses = 0;
+    for (const int id : group) uses += uses_[index(id)];
+    // Each node of the group counted its own use of the operands; they are read once.
+    for (auto& [variable, count] : call.reads) count *= static_cast<int>(group.size());
+    const Term shared = assign(std::move(call), uses, {});
+    for (const int id : group) {
+      Term part = shared;
+      part.text += "." + std::string(parts[part_of(id)]);
+      terms_[index(id)] = std::move(part);
+    }
+  }
+
+  Term variable(std::string name, int uses, bool input) {
     Term term;
     term.text = name;
     term.reads[static_cast<int>(variables_.size())] = 1;
-    variables_.push_back({std::move(name), uses_[index(id)], input});
+    variables_.push_back({std::move(name), uses, input});
     return term;
   }
 
   /// Writes `name = term`, and frees what is no longer needed.
-  Term assign(Term term, int id) {
+  Term assign(Term term, int uses, const std::string& wanted) {
     std::vector<int> dying;
     for (const auto& [number, count] : term.reads) {
       Variable& read = variables_[index(number)];
@@ -108,7 +147,7 @@ class Emitter {
       HONE_CHECK(read.uses >= 0 && read.bound, read.name);
       if (read.uses == 0) dying.push_back(number);
     }
-    const std::string name = choose_name(graph_.node(id).name, dying);
+    const std::string name = choose_name(wanted, dying);
     body_ += fmt::format("    {} = {}\n", name, term.text);
     std::vector<std::string> deleted;
     for (const int number : dying) {
@@ -117,7 +156,7 @@ class Emitter {
       if (!dead.input && dead.name != name) deleted.push_back(dead.name);
     }
     if (!deleted.empty()) body_ += fmt::format("    del {}\n", fmt::join(deleted, ", "));
-    Term result = variable(name, id, false);
+    Term result = variable(name, uses, false);
     result.strided = term.strided;
     result.alias = term.alias;
     return result;
@@ -171,7 +210,8 @@ const WriterRow* find_writer(std::string_view op) {
     std::map<std::string_view, const WriterRow*> index;
     for (const auto rows :
          {elementwise_writers(), activation_writers(), reduction_writers(), norm_writers(),
-          shape_writers()})
+          product_writers(), window_writers(), loss_writers(), shape_writers(),
+          index_writers()})
       for (const WriterRow& row : rows) HONE_CHECK(index.emplace(row.op, &row).second, row.op);
     return index;
   }();

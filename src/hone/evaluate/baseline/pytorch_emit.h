@@ -39,6 +39,8 @@ struct Term {
 [[nodiscard]] std::string literal(double value);
 /// "(0, 2)", "(1,)"
 [[nodiscard]] std::string tuple(std::span<const int64_t> values);
+/// "3" where all are equal, else as tuple().
+[[nodiscard]] std::string one_or_tuple(std::span<const int64_t> values);
 
 /// A node to be written, for one workload.
 class Site {
@@ -56,6 +58,8 @@ class Site {
   [[nodiscard]] std::string tensor(size_t i) const;
   /// The same in floating point: PyTorch takes integers in few functions that give floats.
   [[nodiscard]] std::string real(size_t i) const;
+  /// Operand i in the result's type, for functions that promote nothing.
+  [[nodiscard]] Term in_result_type(size_t i) const;
   /// Operand i in the result's type where PyTorch would not promote `operands` to it by itself.
   [[nodiscard]] Term promoted(size_t i, std::span<const size_t> operands) const;
   [[nodiscard]] const task::TensorType& type(size_t i) const {
@@ -82,6 +86,8 @@ class Site {
   [[nodiscard]] int64_t axis(std::string_view key, size_t of = 0) const;
   /// ", key=value", empty where the value is PyTorch's own default.
   [[nodiscard]] std::string keyword(std::string_view key, double fallback) const;
+  /// The same for integers: one number where all are equal, else a tuple.
+  [[nodiscard]] std::string keyword_ints(std::string_view key, int64_t fallback) const;
 
  private:
   [[nodiscard]] std::vector<int64_t> evaluate(const task::Dims& dims) const;
@@ -91,21 +97,31 @@ class Site {
   const task::Bindings& bindings_;
 };
 
+/// ", dim=-1, keepdim=True" from attributes axis and keepdims; nothing for all axes where that is the
+/// function's default.
+[[nodiscard]] std::string reduced(const Site& site, bool all_is_default = true);
+
 /// kUnavailable, for a form of the operation that PyTorch does not have.
 [[nodiscard]] tl::unexpected<Error> no_form(const Site& site, std::string_view reason);
 
-/// One surface operation. `detail` is the writer's own: a function's name, an operator.
+/// One surface operation. `detail` is the writer's own: a function's name, an operator. Where a call
+/// has several results, each a node, `parts` names them as members of what the text gives.
 struct WriterRow {
   std::string_view op;
   Result<Term> (*write)(const Site&, std::string_view detail);
   std::string_view detail{};
+  std::span<const std::string_view> parts{};
 };
 
 [[nodiscard]] std::span<const WriterRow> elementwise_writers();
 [[nodiscard]] std::span<const WriterRow> activation_writers();
 [[nodiscard]] std::span<const WriterRow> reduction_writers();
 [[nodiscard]] std::span<const WriterRow> norm_writers();
+[[nodiscard]] std::span<const WriterRow> product_writers();
+[[nodiscard]] std::span<const WriterRow> window_writers();
+[[nodiscard]] std::span<const WriterRow> loss_writers();
 [[nodiscard]] std::span<const WriterRow> shape_writers();
+[[nodiscard]] std::span<const WriterRow> index_writers();
 /// Null where the operation has no writer.
 [[nodiscard]] const WriterRow* find_writer(std::string_view op);
 

@@ -77,7 +77,7 @@ class Opponent:
         return result if isinstance(result, tuple) else (result,)
 
     def try_out(self):
-        """Compiles, and holds the results' types against the task's."""
+        """Compiles, and checks that results are of the task's types and are written, not views."""
         torch = self.torch
         zeros = [torch.zeros(shape, dtype=dtype) for dtype, shape in self.types[:self.inputs]]
         results = self.results(self.forward(*zeros))
@@ -85,6 +85,10 @@ class Opponent:
         found = [(r.dtype, list(r.shape)) for r in results]
         if found != wanted:
             raise TypeError(f"forward() gives {found} where the task says {wanted}")
+        memory = {z.untyped_storage().data_ptr() for z in zeros}
+        for r in results:
+            if not r.is_contiguous() or r.untyped_storage().data_ptr() in memory:
+                raise TypeError("forward() returns a view of its input, which costs nothing")
 
     def tensor(self, number, region, offset):
         dtype, shape = self.types[number]

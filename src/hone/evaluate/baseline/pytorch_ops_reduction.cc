@@ -9,32 +9,18 @@
 namespace hone::evaluate {
 namespace {
 
-/// "-1" or "(0, 2)".
-std::string dims(const Site& site, const std::vector<int64_t>& axes) {
-  if (axes.size() != 1) return tuple(axes);
-  return std::to_string(axes[0] == site.rank(0) - 1 ? -1 : axes[0]);
-}
-
-/// ", dim=-1, keepdim=True"; over all axes and without keepdims nothing, where `all` is the default.
-std::string where(const Site& site, bool all_is_default = true) {
-  const std::vector<int64_t> axes = site.integers("axis");
-  const bool keep = site.flag("keepdims");
-  if (all_is_default && !keep && static_cast<int>(axes.size()) == site.rank(0)) return "";
-  return fmt::format(", dim={}{}", dims(site, axes), keep ? ", keepdim=True" : "");
-}
-
 /// detail: the function.
 Result<Term> reduce(const Site& site, std::string_view detail) {
-  return call_term(fmt::format("{}({}{})", detail, site.tensor(0), where(site)));
+  return call_term(fmt::format("{}({}{})", detail, site.tensor(0), reduced(site)));
 }
 
 /// detail: the function; it takes floats only and needs its dimensions.
 Result<Term> reduce_real(const Site& site, std::string_view detail) {
-  return call_term(fmt::format("{}({}{})", detail, site.real(0), where(site, false)));
+  return call_term(fmt::format("{}({}{})", detail, site.real(0), reduced(site, /*all_is_default=*/false)));
 }
 
 Result<Term> mean(const Site& site, std::string_view) {
-  return call_term(fmt::format("torch.mean({}{})", site.real(0), where(site)));
+  return call_term(fmt::format("torch.mean({}{})", site.real(0), reduced(site)));
 }
 
 /// torch.prod takes one dimension or all.
@@ -55,7 +41,7 @@ Result<Term> spread(const Site& site, std::string_view detail) {
   const std::string value = correction == std::floor(correction)
                                 ? std::to_string(static_cast<int64_t>(correction))
                                 : literal(correction);
-  return call_term(fmt::format("{}({}{}{})", detail, site.real(0), where(site),
+  return call_term(fmt::format("{}({}{}{})", detail, site.real(0), reduced(site),
                                correction == 1 ? "" : ", correction=" + value));
 }
 

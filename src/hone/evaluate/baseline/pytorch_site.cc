@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
@@ -38,6 +39,11 @@ std::string literal(double value) {
 
 std::string tuple(std::span<const int64_t> values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
+}
+
+std::string one_or_tuple(std::span<const int64_t> values) {
+  const bool equal = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
+  return equal ? std::to_string(values[0]) : tuple(values);
 }
 
 namespace {
@@ -81,6 +87,12 @@ std::string Site::real(size_t i) const {
   return converted(operands_[i], node_.type.dtype);
 }
 
+Term Site::in_result_type(size_t i) const {
+  if (operands_[i].number) return call_term(tensor(i));
+  if (type(i).dtype == node_.type.dtype) return operands_[i];
+  return call_term(converted(operands_[i], node_.type.dtype));
+}
+
 Term Site::promoted(size_t i, std::span<const size_t> operands) const {
   std::optional<DType> by_rank[3];  // with dimensions, without, numbers
   for (const size_t k : operands) {
@@ -93,9 +105,7 @@ Term Site::promoted(size_t i, std::span<const size_t> operands) const {
   if (found && !task::is_float(*found) && task::is_float(node_.type.dtype)) found = DType::kF32;
   const Term& term = operands_[i];
   if (found == node_.type.dtype || term.number || type(i).dtype == node_.type.dtype) return term;
-  Term result = call_term(converted(term, node_.type.dtype));
-  result.strided = term.strided;
-  return result;
+  return call_term(converted(term, node_.type.dtype));
 }
 
 std::optional<size_t> Site::find(std::string_view parameter) const {
@@ -126,6 +136,12 @@ std::string Site::keyword(std::string_view key, double fallback) const {
   return value == fallback ? std::string() : fmt::format(", {}={}", key, literal(value));
 }
 
+std::string Site::keyword_ints(std::string_view key, int64_t fallback) const {
+  const std::vector<int64_t> values = integers(key);
+  if (std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == fallback; })) return "";
+  return fmt::format(", {}={}", key, one_or_tuple(values));
+}
+
 std::vector<int64_t> Site::integers(std::string_view key) const {
   const auto it = node_.attrs.find(key);
   HONE_CHECK(it != node_.attrs.end(), key);
@@ -153,6 +169,14 @@ std::vector<int64_t> Site::result_shape() const { return evaluate(node_.type.dim
 int64_t Site::axis(std::string_view key, size_t of) const {
   const int64_t value = integer(key);
   return value == rank(of) - 1 ? -1 : value;
+}
+
+std::string reduced(const Site& site, bool all_is_default) {
+  const std::vector<int64_t> axes = site.integers("axis");
+  const bool keep = site.flag("keepdims");
+  if (all_is_default && !keep && static_cast<int>(axes.size()) == site.rank(0)) return "";
+  return fmt::format(", dim={}{}", axes.size() == 1 ? std::to_string(site.axis("axis")) : tuple(axes),
+                     keep ? ", keepdim=True" : "");
 }
 
 tl::unexpected<Error> no_form(const Site& site, std::string_view reason) {

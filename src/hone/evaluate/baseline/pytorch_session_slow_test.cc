@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "hone/evaluate/baseline/pytorch.h"
+#include "hone/evaluate/baseline/pytorch_testing.h"
 
 namespace hone::evaluate {
 namespace {
@@ -15,8 +15,6 @@ using target::Call;
 using target::Region;
 using testing::HasSubstr;
 
-#define SKIP_WITHOUT_TORCH() \
-  if (!find_pytorch()) GTEST_SKIP() << find_pytorch().error().to_string()
 
 constexpr std::chrono::seconds kDeadline{30};
 

@@ -1,0 +1,143 @@
+// Matrix products, attention and scans.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/evaluate/baseline/pytorch_emit.h"
+
+namespace hone::evaluate {
+namespace {
+
+Term infix_product(const Term& a, const Term& b) {
+  Term term;
+  term.text = fmt::format("{} @ {}", bracket(a, Binding::kProduct), bracket(b, Binding::kUnary));
+  term.binding = Binding::kProduct;
+  return term;
+}
+
+Result<Term> matmul(const Site& site, std::string_view) {
+  return infix_product(site.in_result_type(0), site.in_result_type(1));
+}
+
+/// detail: the function, of two operands.
+Result<Term> product(const Site& site, std::string_view detail) {
+  return call_term(
+      fmt::format("{}({}, {})", detail, site.in_result_type(0).text, site.in_result_type(1).text));
+}
+
+Result<Term> linear(const Site& site, std::string_view) {
+  const auto bias = site.find("bias");
+  return call_term(fmt::format("F.linear({}, {}{})", site.in_result_type(0).text,
+                               site.in_result_type(1).text,
+                               bias ? ", " + site.in_result_type(*bias).text : ""));
+}
+
+/// x + a @ b in one call for matrices and batches of them.
+Result<Term> addmm(const Site& site, std::string_view) {
+  const Term x = site.in_result_type(0), a = site.in_result_type(1), b = site.in_result_type(2);
+  const int rank = site.rank(1);
+  const bool whole = rank == site.rank(2) && static_cast<int>(site.node().type.dims.size()) == rank;
+  if (whole && (rank == 2 || rank == 3))
+    return call_term(fmt::format("torch.{}({}, {}, {}{}{})", rank == 2 ? "addmm" : "baddbmm", x.text,
+                                 a.text, b.text, site.keyword("beta", 1), site.keyword("alpha", 1)));
+  Term term;
+  term.text = fmt::format("{} * {} + {} * ({})", literal(site.number("beta")),
+                          bracket(x, Binding::kUnary), literal(site.number("alpha")),
+                          infix_product(a, b).text);
+  term.binding = Binding::kSum;
+  return term;
+}
+
+Result<Term> vecdot(const Site& site, std::string_view) {
+  const auto rank = static_cast<int64_t>(site.node().type.dims.size()) + 1;
+  const int64_t axis = site.integer("axis") - rank;
+  const Term a = site.in_result_type(0), b = site.in_result_type(1);
+  if (task::is_float(site.node().type.dtype))
+    return call_term(fmt::format("torch.linalg.vecdot({}, {}, dim={})", a.text, b.text, axis));
+  return call_term(fmt::format("torch.sum({} * {}, dim={})", bracket(a, Binding::kProduct),
+                               bracket(b, Binding::kUnary), axis));
+}
+
+Result<Term> einsum(const Site& site, std::string_view) {
+  std::vector<std::string> operands;
+  for (size_t i = 0; i < site.size(); ++i) operands.push_back(site.in_result_type(i).text);
+  return call_term(
+      fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
+}
+
+/// PyTorch takes a mask or causality, not both: the two become one mask. Its scale is a number.
+Result<Term> attention(const Site& site, std::string_view) {
+  const std::vector<int64_t> q = site.shape(0), k = site.shape(1);
+  const auto mask = site.find("mask"), scale = site.find("scale");
+  std::string options;
+  if (mask && site.flag("causal")) {
+    const std::string visible = fmt::format("torch.ones({}, {}, dtype=torch.bool).tril()",
+                                            q[q.size() - 2], k[k.size() - 2]);
+    options += site.type(*mask).dtype == task::DType::kBool
+                   ? fmt::format(", attn_mask={} & {}", bracket(site.operand(*mask), Binding::kAnd), visible)
+                   : fmt::format(", attn_mask=torch.where({}, {}, float('-inf'))", visible,
+                                 site.in_result_type(*mask).text);
+  } else if (mask) {
+    options += fmt::format(", attn_mask={}", site.type(*mask).dtype == task::DType::kBool
+                                                 ? site.argument(*mask)
+                                                 : site.in_result_type(*mask).text);
+  } else if (site.flag("causal")) {
+    options += ", is_causal=True";
+  }
+  std::string query = site.in_result_type(0).text;
+  if (scale && site.operand(*scale).number) {
+    options += fmt::format(", scale={}", site.argument(*scale));
+  } else if (scale) {
+    query = fmt::format("{} * {}", bracket(site.in_result_type(0), Binding::kProduct),
+                        bracket(site.in_result_type(*scale), Binding::kUnary));
+    options += ", scale=1.0";
+  }
+  if (q.size() > 2 && q[q.size() - 3] != k[k.size() - 3]) options += ", enable_gqa=True";
+  return call_term(fmt::format("F.scaled_dot_product_attention({}, {}, {}{})", query,
+                               site.in_result_type(1).text, site.in_result_type(2).text, options));
+}
+
+/// detail: the function. PyTorch scans forward and includes the element itself: backward is flipped,
+/// exclusive is shifted by one neutral element.
+Result<Term> scan(const Site& site, std::string_view detail) {
+  const int64_t axis = site.axis("axis");
+  std::string x = detail == "torch.logcumsumexp" ? site.real(0) : site.tensor(0);
+  const std::string flip = fmt::format("torch.flip({{}}, dims=({},))", axis);
+  if (site.flag("reverse")) x = fmt::format(fmt::runtime(flip), x);
+  Term shifted = call_term(x);
+  if (!site.flag("reverse")) shifted.binding = site.operand(0).binding;
+  if (site.flag("exclusive")) {
+    const int64_t extent = site.shape(0).at(static_cast<size_t>(site.integer("axis")));
+    x = fmt::format("{}.narrow({}, 0, {})", bracket(shifted, Binding::kPrimary), axis, extent - 1);
+  }
+  std::string text = fmt::format("{}({}, dim={})", detail, x, axis);
+  if (detail == "torch.cummax" || detail == "torch.cummin") text += ".values";
+  if (site.flag("exclusive")) {
+    std::vector<int64_t> pad(2 * static_cast<size_t>(site.rank(0) - site.integer("axis")), 0);
+    pad[pad.size() - 2] = 1;
+    text = fmt::format("F.pad({}, {}{})", text, tuple(pad), detail == "torch.cumprod" ? ", value=1" : "");
+  }
+  if (site.flag("reverse")) text = fmt::format(fmt::runtime(flip), text);
+  return call_term(std::move(text));
+}
+
+constexpr WriterRow kRows[] = {
+    {"matmul", matmul},
+    {"bmm", product, "torch.bmm"},
+    {"linear", linear},
+    {"addmm", addmm},
+    {"outer", product, "torch.outer"},
+    {"vecdot", vecdot},
+    {"einsum", einsum},
+    {"attention", attention},
+    {"cumsum", scan, "torch.cumsum"},
+    {"cumprod", scan, "torch.cumprod"},
+    {"cummax", scan, "torch.cummax"},
+    {"cummin", scan, "torch.cummin"},
+    {"logcumsumexp", scan, "torch.logcumsumexp"},
+};
+
+}  // namespace
+
+std::span<const WriterRow> product_writers() { return kRows; }
+
+}  // namespace hone::evaluate
