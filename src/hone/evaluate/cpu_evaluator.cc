@@ -26,7 +26,7 @@ constexpr double kShortestBatchNs = 2.5e6;
 constexpr int kMostCalls = 400;
 /// Share of a sample that its threads may have waited for a CPU before the sample is thrown away.
 constexpr double kContended = 0.05;
-constexpr int kRetries = 4;
+constexpr int kRetries = 2;
 constexpr int kHiddenShapesTried = 3;
 
 /// Families of the pool at full size. Denormals cost time on some CPUs and have no place in a timing.
@@ -225,7 +225,7 @@ CpuEvaluator::Timed CpuEvaluator::time_batch(Session& session, int64_t empty_ns,
 Status CpuEvaluator::prepare_twin(Playing& play) {
   const Kernel twin = stream_twin(task_);
   std::vector<Kernel> variants;
-  for (const int64_t block : {16, 64, 256})
+  for (const int64_t block : {16, 64})
     for (const int64_t non_temporal : {1, 0}) {
       Kernel variant = twin;
       variant.config = {{"BLOCK_KIB", block}, {"NON_TEMPORAL", non_temporal}};
@@ -245,7 +245,7 @@ Status CpuEvaluator::prepare_twin(Playing& play) {
                   loaded.verdict.detail);
     const int64_t empty = loaded.session->empty_batch_ns();
     std::vector<double> times;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 3; ++i) {
       const Timed timed = time_batch(*loaded.session, empty, play, false, spent);
       if (!timed.verdict.accepted() && timed.verdict.kind != VerdictKind::kWrong)
         return fail(ErrorCode::kInternal, "the stream kernel does not run: " + timed.verdict.reason);

@@ -1,3 +1,5 @@
+// toml++ has a different ABI with and without exceptions: one setting in the whole program.
+#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -238,13 +240,11 @@ Status parse_tunables(const Reader& read, const toml::table& table, Kernel& kern
 Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   HONE_TRY(const Block block, find_block(source, path));
   Reader read(path, block.line);
-  toml::table table;
-  try {
-    table = toml::parse(source.substr(block.begin, block.end - block.begin));
-  } catch (const toml::parse_error& problem) {
-    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", problem.description()),
-                "the header is TOML", read.at(problem.source().begin));
-  }
+  toml::parse_result parsed = toml::parse(source.substr(block.begin, block.end - block.begin));
+  if (!parsed)
+    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", parsed.error().description()),
+                "the header is TOML", read.at(parsed.error().source().begin));
+  const toml::table& table = parsed.table();
   HONE_TRY_VOID(read.only(table, {"language", "requires", "tunables", "constraints", "config",
                                   "specialise", "workspaces", "launch", "pattern", "action", "note"}));
   Kernel kernel;

@@ -98,7 +98,7 @@ class CpuSession final : public Session {
     }
     const int64_t waited = run_delay_ns(child_.pid());
     const int64_t stolen = stolen_ns();
-    child_.thaw();
+    if (!child_.thaw()) return died();
     const uint32_t before = control.finished.load(std::memory_order_acquire);
     const int64_t start = base::system_clock().now_ns();
     control.released.store(++batch_, std::memory_order_release);

@@ -73,7 +73,9 @@ class Pool {
     pin_to(0);
   }
 
+  /// True once every thread is pinned (the closed jail allows no pinning) and has its scratch.
   [[nodiscard]] bool ready() const {
+    while (pinned_.load(std::memory_order_acquire) != size_ - 1) pause_cpu();
     return std::none_of(scratch_.begin(), scratch_.end(), [](void* p) { return !p; });
   }
   [[nodiscard]] int size() const { return size_; }
@@ -111,6 +113,7 @@ class Pool {
 
   void serve(int index) {
     pin_to(index);
+    pinned_.fetch_add(1, std::memory_order_release);
     uint32_t seen = 0;
     for (;;) {
       while (epoch_.load(std::memory_order_acquire) == seen) {
@@ -126,6 +129,7 @@ class Pool {
   int size_;
   std::vector<void*> scratch_;
   Job job_{};
+  std::atomic<int> pinned_{0};
   alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) std::atomic<int> pending_{0};
   alignas(64) std::atomic<uint32_t> epoch_{0};

@@ -1,0 +1,262 @@
+// Commands that look and do not measure: runs, show, targets, export, report, explain, check.
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+#include "hone/base/process/process.h"
+#include "hone/evaluate/baseline/pytorch.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/cli/text.h"
+#include "hone/face/export/export.h"
+#include "hone/face/report/report.h"
+#include "hone/pattern/library.h"
+#include "hone/target/cpu.h"
+
+namespace hone::face {
+namespace {
+
+using nlohmann::json;
+
+std::string date_text(int64_t unix_ms, const char* format = "%Y-%m-%d %H:%M") {
+  const std::time_t seconds = unix_ms / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, format, &parts);
+  return text;
+}
+
+/// A running run that nobody holds was killed.
+std::string status_of(archive::Store& store, const archive::RunInfo& run) {
+  if (run.status != "running") return run.status;
+  return store.lock_run(run.id) ? "killed" : "running";
+}
+
+json json_of(const archive::RunInfo& run, const std::string& status) {
+  const json summary = json::parse(run.summary_json, nullptr, false);
+  return {{"run", run.id}, {"task", run.task_name}, {"target", run.target}, {"status", status},
+          {"created_unix_ms", run.created_unix_ms}, {"champion", run.champion.empty() ? json() : json(run.champion)},
+          {"summary", summary.is_discarded() ? json() : summary}};
+}
+
+Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as_json) {
+  const std::string status = status_of(store, run);
+  if (as_json) {
+    fmt::print("{}\n", base::canonical_json(json_of(run, status)));
+    return 0;
+  }
+  fmt::print("run {}  {}  {}  {}\n\n", run.id, run.task_name, date_text(run.created_unix_ms), status);
+  HONE_TRY(const auto events, store.events(run.id));
+  Table table({"n", "kernel", "verdict", "score", "author", "action", "configuration"});
+  for (const archive::Event& event : events) {
+    if (event.kind != "screened") continue;
+    const json body = json::parse(event.json, nullptr, false);
+    if (!body.is_object()) continue;
+    const json verdict = body.value("screening", json::object()).value("verdict", json::object());
+    std::vector<std::string> config;
+    for (const auto& [name, value] : body.value("config", json::object()).items()) config.push_back(fmt::format("{}={}", name, value.dump()));
+    const double score = body.value("score", 0.0);
+    table.add({fmt::format("{}", body.value("n", 0)), base::short_hash(body.value("kernel", "")), verdict.value("verdict", ""),
+               score > 0 ? fmt::format("{:.2f}x", score) : "-", body.value("author", ""), body.value("action", ""),
+               fmt::format("{}", fmt::join(config, " "))});
+  }
+  fmt::print("{}", table.to_string());
+  if (!run.champion.empty()) fmt::print("\nchampion: {}   (hone show {})\n", base::short_hash(run.champion), base::short_hash(run.champion));
+  if (status == "killed" || status == "interrupted") fmt::print("\nhone resume {} goes on with it\n", run.id);
+  return 0;
+}
+
+/// The newest run whose champion a kernel is, with the promotion's result line.
+Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {
+  HONE_TRY(const auto runs, store.runs(1000));
+  for (const archive::RunInfo& run : runs)
+    if (run.champion == hash) return std::optional(run);
+  return std::optional<archive::RunInfo>();
+}
+
+Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bool as_json) {
+  if (as_json) {
+    const json config = json::parse(row.config_json, nullptr, false);
+    fmt::print("{}\n", base::canonical_json(json{{"kernel", row.hash}, {"language", row.language}, {"author", row.author},
+                                                 {"parent", row.parent}, {"action", row.action}, {"config", config},
+                                                 {"source", row.source}}));
+    return 0;
+  }
+  HONE_TRY(const kernel::Kernel kernel, kernel_of(row.hash, &store));
+  fmt::print("// kernel {}  by {}  {}\n", row.hash, row.author, row.action);
+  if (!row.parent.empty()) fmt::print("// from {}\n", base::short_hash(row.parent));
+  HONE_TRY(const auto run, run_of_champion(store, row.hash));
+  if (run) {
+    const json summary = json::parse(run->summary_json, nullptr, false);
+    fmt::print("// champion of run {} ({}, {})", run->id, run->task_name, date_text(run->created_unix_ms));
+    if (summary.is_object() && summary["speedup"].is_object())
+      fmt::print(": {:.2f}x {}", summary["speedup"].value("median", 1.0), summary.value("opponent", ""));
+    fmt::print("\n");
+  }
+  fmt::print("{}\n", kernel::with_config(kernel, kernel.config));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> list_runs(bool as_json) {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const auto runs, store.runs());
+  if (as_json) {
+    json all = json::array();
+    for (const auto& run : runs) all.push_back(json_of(run, status_of(store, run)));
+    fmt::print("{}\n", base::canonical_json(json{{"runs", all}}));
+    return 0;
+  }
+  if (runs.empty()) {
+    fmt::print("no runs yet: hone optimize examples/softmax.toml\n");
+    return 0;
+  }
+  Table table({"run", "task", "target", "began", "status", "champion", "speedup", "against"});
+  for (const auto& run : runs) {
+    const json summary = json::parse(run.summary_json, nullptr, false);
+    const bool measured = summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object();
+    table.add({run.id, run.task_name, run.target, date_text(run.created_unix_ms), status_of(store, run),
+               run.champion.empty() ? "-" : base::short_hash(run.champion),
+               measured ? fmt::format("{:.2f}x", summary["speedup"].value("median", 1.0)) : "-",
+               measured ? summary.value("opponent", "") : "-"});
+  }
+  fmt::print("{}", table.to_string(""));
+  return 0;
+}
+
+Result<int> show(const std::string& what, bool as_json) {
+  HONE_TRY(archive::Store store, open_archive());
+  const auto run = store.run(what);
+  if (run) return show_run(store, *run, as_json);
+  const auto row = store.kernel(what);
+  if (row) return show_kernel(store, *row, as_json);
+  if (run.error().code != ErrorCode::kNotFound) return tl::unexpected(run.error());
+  if (row.error().code != ErrorCode::kNotFound) return tl::unexpected(row.error());
+  return fail(ErrorCode::kNotFound, fmt::format("no run and no kernel begins with \"{}\"", what), "hone runs lists the runs");
+}
+
+Result<int> list_targets(bool as_json) {
+  const target::CpuInfo& cpu = target::cpu_info();
+  const auto toolchain = target::cpp_toolchain();
+  const auto& torch = evaluate::find_pytorch();
+  const std::string jail = base::probe_jail().to_string();
+  if (as_json) {
+    json line = {{"targets", json::array({{{"name", "cpu"}, {"machine", json::parse(machine_json())},
+                                           {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
+                                           {"pytorch", torch ? json(torch->torch_version) : json()}}})}};
+    fmt::print("{}\n", base::canonical_json(line));
+    return 0;
+  }
+  fmt::print("cpu\n  {}, {} threads, {}\n", cpu.model, cpu.threads, cpu.isa);
+  fmt::print("  L1 {}, L2 {}, last level {}, memory {}\n", bytes_text(static_cast<double>(cpu.l1_bytes)),
+             bytes_text(static_cast<double>(cpu.l2_bytes)), bytes_text(static_cast<double>(cpu.l3_bytes)),
+             bytes_text(static_cast<double>(cpu.memory_bytes)));
+  fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
+  fmt::print("  jail: {}\n", jail);
+  fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
+  return 0;
+}
+
+Result<int> export_kernel(const KernelArguments& arguments) {
+  if (arguments.as != "header")
+    return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", arguments.as), "--as header");
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), &store));
+  ExportOptions options;
+  task::Task task;
+  HONE_TRY(const auto run, run_of_champion(store, kernel.hash()));
+  if (!arguments.task.file.empty() || !arguments.task.expression.empty()) {
+    HONE_TRY(task, task_of(arguments.task));
+  } else if (run) {
+    HONE_TRY(task, task::parse_task(run->task_toml, "run " + run->id));
+  } else {
+    return fail(ErrorCode::kUsage, "which task is the kernel for?", "hone export KERNEL TASK.toml --as header");
+  }
+  const target::CpuInfo& cpu = target::cpu_info();
+  options.limits = target::cpu_limits(cpu);
+  options.isa = cpu.isa;
+  options.specialised = task.workloads.front().bindings;
+  options.provenance.machine = fmt::format("{}, {} threads", cpu.model, cpu.threads);
+  for (const auto& workload : task.workloads) options.provenance.shapes.push_back(bindings_text(workload.bindings));
+  if (run) {
+    options.provenance.date = date_text(run->created_unix_ms, "%Y-%m-%d");
+    const json summary = json::parse(run->summary_json, nullptr, false);
+    if (summary.is_object() && summary["speedup"].is_object())
+      options.provenance.measured = fmt::format("{:.2f} times as fast as {} (95 % interval {:.2f} to {:.2f})",
+                                                summary["speedup"].value("median", 1.0), summary.value("opponent", ""),
+                                                summary["speedup"].value("low", 0.0), summary["speedup"].value("high", 0.0));
+  } else {
+    fmt::print(stderr, "note: this kernel is no champion of the archive; hone evaluate says whether it is right\n");
+  }
+  std::optional<kernel::Kernel> fallback;
+  if (auto naive = pattern::naive_cpp(task)) fallback = std::move(*naive);
+  HONE_TRY(const auto files, export_header(kernel, task, fallback, options));
+  const std::filesystem::path folder = arguments.output.empty() ? "." : arguments.output;
+  HONE_TRY_VOID(base::make_directories(folder));
+  for (const ExportedFile& file : files) {
+    HONE_TRY_VOID(base::write_file_atomic(folder / file.name, file.content));
+    fmt::print("{}\n", (folder / file.name).string());
+  }
+  return 0;
+}
+
+Result<int> report(const std::string& what, const std::string& output) {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const archive::RunInfo run, store.run(what));
+  HONE_TRY(const std::string page, run_report(store, run));
+  std::filesystem::path path = output;
+  if (path.empty()) path = home() / "reports" / (run.id + ".html");
+  if (path.has_parent_path()) HONE_TRY_VOID(base::make_directories(path.parent_path()));
+  HONE_TRY_VOID(base::write_file_atomic(path, page));
+  fmt::print("{}\n", path.string());
+  return 0;
+}
+
+Result<int> explain(const TaskArguments& arguments, bool as_json) {
+  HONE_TRY(const task::Task task, task_of(arguments));
+  json workloads = json::array();
+  std::string text = fmt::format("task {} ({}), track {}\n\n{}\n\ngraph\n{}\nprimitives\n{}\n", task.name, base::short_hash(task.hash()),
+                                 task::name_of(task.track), task.compute, task.surface.to_string(), task.primitive.to_string());
+  Table table({"workload", "read at least", "written at least", "operations", "transcendental"});
+  for (const auto& workload : task.workloads) {
+    HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
+    const task::Cost cost = task::minimal_cost(graph);
+    table.add({bindings_text(workload.bindings), bytes_text(cost.bytes_read), bytes_text(cost.bytes_written),
+               fmt::format("{:.3g}", cost.flops), fmt::format("{:.3g}", cost.transcendental)});
+    workloads.push_back({{"name", workload.name}, {"bindings", workload.bindings}, {"bytes_read", cost.bytes_read},
+                         {"bytes_written", cost.bytes_written}, {"flops", cost.flops}, {"transcendental", cost.transcendental}});
+  }
+  text += table.to_string("");
+  std::vector<std::string> why_not;
+  text += "\npatterns\n";
+  json patterns = json::array();
+  for (const auto& offer : pattern::offers_cpp(task, why_not)) {
+    text += fmt::format("  {}: {} ({})\n", offer.pattern, offer.action, offer.kernel.header.note);
+    patterns.push_back({{"pattern", offer.pattern}, {"action", offer.action}});
+  }
+  for (const std::string& why : why_not) text += "  not " + why + "\n";
+  if (as_json) {
+    fmt::print("{}\n", base::canonical_json(json{{"task", task.name}, {"hash", task.hash()}, {"track", task::name_of(task.track)},
+                                                 {"workloads", workloads}, {"patterns", patterns}}));
+  } else {
+    fmt::print("{}", text);
+  }
+  return 0;
+}
+
+Result<int> check_archive() {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const auto problems, store.check());
+  for (const std::string& problem : problems) fmt::print("{}\n", problem);
+  if (problems.empty()) fmt::print("the archive is sound\n");
+  return problems.empty() ? 0 : 1;
+}
+
+}  // namespace hone::face
