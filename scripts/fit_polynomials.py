@@ -1,65 +1,44 @@
 #!/usr/bin/env python3
 """Fits the polynomials of src/hone/target/toolchain/include/hone/cpu/*.h.
 
-Remez exchange in double precision, which is ample for single precision results; then the
-coefficients are rounded to float one after another, lowest power first, the others fitted anew
-around the rounded ones. Prints each polynomial as C++ hexadecimal literals with its largest
-weighted error in units of 2^-24. Needs numpy. Run: python3 scripts/fit_polynomials.py [NAME ...]
+For float: least squares in double precision on points that crowd towards the ends, which is close to
+minimax; the coefficients are rounded one after another, lowest power first, the others fitted anew
+around the rounded ones. For double: interpolation at Chebyshev nodes in 60 digits, which is within a small factor of the best.
+Prints each polynomial as C++ hexadecimal literals, lowest power first, with its largest weighted
+error in units of 2^-24 (float) or 2^-53 (double).
+Needs numpy and mpmath. Run: python3 scripts/fit_polynomials.py [NAME ...]
 """
 import math
 import sys
 
+import mpmath as mp
 import numpy as np
 
-
-def remez(f, weight, powers, lo, hi, rounds=40):
-    """Coefficients c (one a power) that minimise max |weight(x) (f(x) - sum c x^p)| on [lo, hi]."""
-    grid = lo + (hi - lo) * (1 - np.cos(np.linspace(0, math.pi, 40001))) / 2
-    grid = grid[weight(grid) > 0]
-    target, w = f(grid), weight(grid)
-    n = len(powers) + 1
-    basis = np.stack([grid**p for p in powers], axis=1)
-    nodes = np.round((1 - np.cos(np.linspace(0, math.pi, n))) / 2 * (len(grid) - 1)).astype(int)
-    for _ in range(rounds):
-        signs = (-1.0) ** np.arange(n) / w[nodes]
-        solution = np.linalg.solve(np.column_stack([basis[nodes], signs]), target[nodes])
-        c = solution[:-1]
-        error = w * (target - basis @ c)
-        # One extremum in each run of equal sign; keep the n adjacent ones that are largest.
-        edges = np.flatnonzero(np.diff(np.sign(error))) + 1
-        runs = np.split(np.arange(len(grid)), edges)
-        extrema = np.array([run[np.argmax(np.abs(error[run]))] for run in runs])
-        while len(extrema) > n:
-            ends = np.abs(error[extrema[[0, -1]]])
-            extrema = extrema[1:] if ends[0] < ends[1] else extrema[:-1]
-        if len(extrema) < n or np.array_equal(extrema, nodes):
-            break
-        nodes = extrema
-    return c, np.max(np.abs(error))
+mp.mp.dps = 60
 
 
 def fit(f, weight, powers, lo, hi):
-    """As remez(), with the coefficients rounded to float."""
-    fixed = {}
-    remaining = list(powers)
-    while remaining:
-        rest = lambda x: f(x) - sum(c * x**p for p, c in fixed.items())
-        c, _ = remez(rest, weight, remaining, lo, hi)
-        fixed[remaining[0]] = float(np.float32(c[0]))
-        remaining = remaining[1:]
-    grid = np.linspace(lo, hi, 100001)
-    value = sum(c * grid**p for p, c in fixed.items())
-    return [fixed[p] for p in powers], np.max(np.abs(weight(grid) * (f(grid) - value)))
+    """Float coefficients c (one a power) that make weight(x) (f(x) - sum c x^p) small on [lo, hi]."""
+    grid = lo + (hi - lo) * (1 - np.cos(np.linspace(0, math.pi, 4001))) / 2
+    w, rest = weight(grid), f(grid)
+    powers = list(powers)
+    coefficients = []
+    while powers:
+        basis = np.stack([grid**p for p in powers], axis=1)
+        c = np.linalg.lstsq(basis * w[:, None], rest * w, rcond=None)[0]
+        coefficients.append(float(np.float32(c[0])))
+        rest = rest - coefficients[-1] * grid ** powers.pop(0)
+    return coefficients, np.max(np.abs(w * rest))
 
 
 def literal(c):
-    """A hexadecimal float literal without trailing zeros."""
+    """A hexadecimal literal without trailing zeros."""
     mantissa, exponent = float(c).hex().split("p")
-    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}f"
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}"
 
 
 def ratio(numerator, denominator, series):
-    """numerator/denominator, by a power series where both vanish."""
+    """numerator/denominator, by a power series near zero, where both vanish."""
     def f(x):
         x = np.asarray(x, dtype=np.longdouble)
         near = np.abs(x) < 0.05
@@ -67,6 +46,16 @@ def ratio(numerator, denominator, series):
         poly = sum(c * np.where(near, x, 0) ** k for k, c in enumerate(series))
         return np.where(near, poly, numerator(safe) / denominator(safe)).astype(float)
     return f
+
+
+def fit_double(f, weight, terms, lo, hi):
+    """f by a polynomial of `terms` coefficients, rounded to double; the largest weighted error."""
+    nodes = [(lo + hi) / 2 + (hi - lo) / 2 * mp.cos(mp.pi * (2 * k + 1) / (2 * terms)) for k in range(terms)]
+    exact = mp.lu_solve(mp.matrix([[x**p for p in range(terms)] for x in nodes]), mp.matrix([f(x) for x in nodes]))
+    c = [float(v) for v in exact]
+    points = [lo + (hi - lo) * (k + mp.mpf(0.5)) / 1000 for k in range(1000)]
+    error = max(abs(weight(x) * (f(x) - mp.polyval([mp.mpf(v) for v in reversed(c)], x))) for x in points)
+    return c, float(error)
 
 
 LN2 = math.log(2)
@@ -84,6 +73,28 @@ FITS = {
         ratio(lambda x: np.log1p(x) - x + x * x / 2, lambda x: x**3,
               [(-1.0) ** k / (k + 3) for k in range(14)]),
         lambda x: np.abs(x**3 / near0(np.log1p(x))), range(8), -0.25, 0.5),
+    # 2^r = 1 + r P(r); relative to 2^r.
+    "exp2": lambda: fit(
+        ratio(lambda x: np.expm1(x * np.log(np.longdouble(2))), lambda x: x,
+              [LN2 ** (k + 1) / math.factorial(k + 1) for k in range(14)]),
+        lambda x: np.abs(x) / np.exp2(x), range(6), -0.5, 0.5),
+    # log2(1 + r) = r + r P(r); relative to log2(1 + r).
+    "log2": lambda: fit(
+        ratio(lambda x: np.log1p(x) / np.log(np.longdouble(2)) - x, lambda x: x,
+              [1 / LN2 - 1] + [(-1.0) ** k / (k + 1) / LN2 for k in range(1, 16)]),
+        lambda x: np.abs(x / near0(np.log1p(x))) * LN2, range(10), -0.25, 0.5),
+    # sin(r) = r + r^3 P(r^2) for |r| <= pi / 4; in s = r^2, relative to sin.
+    "sin": lambda: fit(
+        lambda s: (np.sin(np.sqrt(s)) / np.sqrt(s) - 1) / s, lambda s: s * np.sqrt(s) / np.sin(np.sqrt(s)),
+        range(3), 1e-3, (math.pi / 4) ** 2),
+    # cos(r) = 1 - r^2 / 2 + r^4 P(r^2) for |r| <= pi / 4; in s = r^2, relative to cos.
+    "cos": lambda: fit(
+        lambda s: (np.cos(np.sqrt(s)) - 1 + s / 2) / s**2, lambda s: s**2 / np.cos(np.sqrt(s)),
+        range(3), 1e-2, (math.pi / 4) ** 2),
+    # tan(r) = r + r^3 P(r^2) for |r| <= pi / 4; in s = r^2, relative to tan.
+    "tan": lambda: fit(
+        lambda s: (np.tan(np.sqrt(s)) / np.sqrt(s) - 1) / s, lambda s: s * np.sqrt(s) / np.tan(np.sqrt(s)),
+        range(7), 1e-3, (math.pi / 4) ** 2),
     # tanh(x) = x + x^3 P(x^2) for |x| < 0.625; in s = x^2, relative to tanh.
     "tanh_near": lambda: fit(
         lambda s: (np.tanh(np.sqrt(s)) / np.sqrt(s) - 1) / s, lambda s: s * np.sqrt(s) / np.tanh(np.sqrt(s)),
@@ -99,8 +110,19 @@ FITS = {
         range(8), 0.9375, 3.9375),
 }
 
+DOUBLE_FITS = {
+    # exp(r) = 1 + r + r^2 P(r); relative to exp(r).
+    "exp_double": lambda: fit_double(
+        lambda x: (mp.expm1(x) - x) / x**2, lambda x: x**2 / mp.exp(x), 10, -mp.log(2) / 2, mp.log(2) / 2),
+    # log((1 + s) / (1 - s)) = 2 s + s^3 P(s^2) for |s| <= 0.2; in z = s^2, relative to the logarithm.
+    "log_double": lambda: fit_double(
+        lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z / 2, 8, mp.mpf(0), mp.mpf("0.04")),
+}
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or FITS:
-        coefficients, error = FITS[name]()
-        print(f"{name}: largest error {error * 2**24:.3f} x 2^-24")
-        print("    " + ", ".join(literal(c) for c in coefficients))
+    for name in sys.argv[1:] or [*FITS, *DOUBLE_FITS]:
+        single = name in FITS
+        coefficients, error = FITS[name]() if single else DOUBLE_FITS[name]()
+        bits = 24 if single else 53
+        print(f"{name}: largest error {error * 2.0**bits:.3f} x 2^-{bits}")
+        print("    " + ", ".join(literal(c) + ("f" if single else "") for c in coefficients))

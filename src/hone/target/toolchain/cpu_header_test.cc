@@ -32,15 +32,19 @@ class CpuHeader : public testing::Test {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Distance of `got` from `expected` in units of float's last place there. Infinity counts as 2^128.
-double ulps(float got, double expected) {
+/// Distance of `got` from `expected` in units of T's last place there. Infinity counts as the power of
+/// two behind the largest number.
+template <class T, class Wide>
+double ulps(T got, Wide expected) {
+  using Limits = std::numeric_limits<T>;
   if (std::isnan(got) || std::isnan(expected)) return std::isnan(got) && std::isnan(expected) ? 0 : 1e30;
-  const double limit = 0x1p128;
-  const double g = std::isinf(got) ? std::copysign(limit, got) : got;
-  const double e = std::fabs(expected) > limit ? std::copysign(limit, expected) : expected;
+  const Wide limit = std::ldexp(Wide{1}, Limits::max_exponent);
+  const Wide g = std::isinf(got) ? std::copysign(limit, static_cast<Wide>(got)) : static_cast<Wide>(got);
+  const Wide e = std::fabs(expected) > limit ? std::copysign(limit, expected) : expected;
   if (g == e) return 0;
-  const int exponent = e == 0 ? -149 : std::max(std::ilogb(e) - 23, -149);
-  return std::fabs(g - e) / std::ldexp(1.0, std::min(exponent, 104));
+  const int smallest = Limits::min_exponent - Limits::digits, largest = Limits::max_exponent - Limits::digits;
+  const int exponent = e == 0 ? smallest : std::clamp(std::ilogb(e) + 1 - Limits::digits, smallest, largest);
+  return static_cast<double>(std::fabs(g - e) / std::ldexp(Wide{1}, exponent));
 }
 
 /// 2^20 random bit patterns, 2^20 numbers where functions bend, and the special ones.
@@ -65,11 +69,14 @@ const std::vector<float>& samples() {
   return kSamples;
 }
 
+/// Without fused multiply-add, polynomials round more often.
+constexpr double kUnfused = detail::kHasFma ? 0 : 0.25;
+
 struct Function {
   const char* name;
   f32v (*f)(f32v);
   double (*reference)(double);
-  double limit;  ///< ulp
+  double limit;  ///< ulp, with FMA
 };
 
 double sigmoid_reference(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
@@ -80,9 +87,21 @@ double sigmoid_reference(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(
 const Function kFunctions[] = {
     UNARY(exp, std::exp(x), 1.5),
     UNARY(log, std::log(x), 1.5),
-    UNARY(tanh, std::tanh(x), 2),
-    UNARY(erf, std::erf(x), 2),
-    UNARY(sigmoid, sigmoid_reference(x), 2.5),
+    UNARY(exp2, std::exp2(x), 1.5),
+    UNARY(expm1, std::expm1(x), 1.5),
+    UNARY(log2, std::log2(x), 1.5),
+    UNARY(log1p, std::log1p(x), 1.5),
+    UNARY(tanh, std::tanh(x), 1.5),
+    UNARY(erf, std::erf(x), 1.5),
+    UNARY(sigmoid, sigmoid_reference(x), 1.5),
+    UNARY(sin, std::sin(x), 1.5),
+    UNARY(cos, std::cos(x), 1.5),
+    UNARY(tan, std::tan(x), 1.5),
+    UNARY(asin, std::asin(x), 1.5),
+    UNARY(acos, std::acos(x), 1.5),
+    UNARY(atan, std::atan(x), 1.5),
+    UNARY(sinh, std::sinh(x), 2.5),
+    UNARY(cosh, std::cosh(x), 2.5),
     UNARY(sqrt, std::sqrt(x), 0.5),
     UNARY(rsqrt, 1 / std::sqrt(x), 1.5),
     UNARY(reciprocal, 1 / x, 0.5),
@@ -103,13 +122,88 @@ TEST_F(CpuHeader, FunctionsAreAccurateOverAllFloats) {
     for (size_t i = 0; i < x.size(); i += lanes<float>) {
       const f32v y = function.f(load<f32v>(&x[i]));
       for (int k = 0; k < lanes<float>; ++k) {
-        const double error = ulps(y[k], function.reference(x[i + k]));
+        const double error = ulps<float, double>(y[k], function.reference(x[i + k]));
         if (error > worst) worst = error, where = x[i + k], got = y[k];
       }
     }
     std::printf("  %-10s %.3f ulp at most, at %a\n", function.name, worst, static_cast<double>(where));
-    EXPECT_LE(worst, function.limit) << function.name << "(" << where << ") = " << got << ", not "
+    EXPECT_LE(worst, function.limit + kUnfused) << function.name << "(" << where << ") = " << got << ", not "
                                      << function.reference(where);
+  }
+}
+
+TEST_F(CpuHeader, PowerIsAccurate) {
+  const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, 0.5f, -0.5f, -3.0f, kInf, -kInf, kNan, 16777217.0f,
+                           0x1p24f, -0x1p-149f, 1e30f, -1e30f, 2.5f, -2.5f};
+  std::vector<float> x, y;
+  for (const float a : special)
+    for (const float b : special) x.push_back(a), y.push_back(b);
+  std::mt19937 random(2);
+  std::uniform_real_distribution<float> base(0, 4), exponent(-30, 30);
+  for (int i = 0; i < 1 << 18; ++i) {
+    x.push_back(base(random)), y.push_back(exponent(random));
+    x.push_back(bit_cast<float>(static_cast<uint32_t>(random()))), y.push_back(exponent(random) / 8);
+    x.push_back(-base(random)), y.push_back(std::trunc(exponent(random)));
+  }
+  while (x.size() % lanes<float> != 0) x.push_back(1), y.push_back(1);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); i += lanes<float>) {
+    const f32v z = hone::pow(load<f32v>(&x[i]), load<f32v>(&y[i]));
+    for (int k = 0; k < lanes<float>; ++k) {
+      const double expected = std::pow(static_cast<double>(x[i + k]), static_cast<double>(y[i + k]));
+      const double error = ulps<float, double>(z[k], expected);
+      EXPECT_LE(error, 0.6) << x[i + k] << " to the power of " << y[i + k] << " gave " << z[k];
+      if (expected == 0) { EXPECT_EQ(std::signbit(z[k]), std::signbit(expected)) << x[i + k] << " " << y[i + k]; }
+      worst = std::max(worst, error);
+    }
+  }
+  std::printf("  %-10s %.3f ulp at most\n", "pow", worst);
+  EXPECT_EQ(hone::pow(splat<f32v>(2), 3.0f)[0], 8.0f);
+  EXPECT_EQ(hone::pow(2.0f, splat<f32v>(3))[0], 8.0f);
+  EXPECT_EQ(hone::pow(splat<f64v>(2), 3.0)[0], 8.0);
+  EXPECT_EQ(hone::atan2(splat<f32v>(1), -0.0f)[0], std::atan2(1.0f, -0.0f));
+}
+
+struct DoubleFunction {
+  const char* name;
+  f64v (*f)(f64v);
+  long double (*reference)(long double);
+  double limit;  ///< ulp, with FMA
+};
+#define UNARY(name, reference, limit) \
+  DoubleFunction { #name, [](f64v x) { return hone::name(x); }, [](long double x) -> long double { return reference; }, limit }
+const DoubleFunction kDoubleFunctions[] = {
+    UNARY(exp, std::exp(x), 1.5),
+    UNARY(log, std::log(x), 1.5),
+    UNARY(tanh, std::tanh(x), 3),
+    UNARY(sigmoid, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)), 3),
+    UNARY(sqrt, std::sqrt(x), 0.501),
+    UNARY(sin, std::sin(x), 1),
+    UNARY(floor, std::floor(x), 0),
+    UNARY(round, std::nearbyint(x), 0),
+};
+#undef UNARY
+
+TEST_F(CpuHeader, DoubleFunctionsAreAccurate) {
+  std::vector<double> x = {0.0, -0.0, 1.0, -1.0, kInf, -kInf, kNan, 0x1p-1022, 0x1p-1074, 0x1.fffffffffffffp1023,
+                           709.782712893384, 709.782712893385, -745.1332191019411, -745.1332191019412, 0.75, 1.5};
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> wide(-750, 750), unit(0, 2), middle(-20, 20);
+  for (int i = 0; i < 1 << 16; ++i) {
+    x.push_back(bit_cast<double>(static_cast<uint64_t>(random())));
+    x.push_back(wide(random)), x.push_back(middle(random)), x.push_back(unit(random));
+  }
+  for (const DoubleFunction& function : kDoubleFunctions) {
+    double worst = 0, where = 0, got = 0;
+    for (size_t i = 0; i < x.size(); i += lanes<double>) {
+      const f64v y = function.f(load<f64v>(&x[i]));
+      for (int k = 0; k < lanes<double>; ++k) {
+        const double error = ulps<double, long double>(y[k], function.reference(x[i + k]));
+        if (error > worst) worst = error, where = x[i + k], got = y[k];
+      }
+    }
+    std::printf("  %-10s %.3f ulp at most (double), at %a\n", function.name, worst, where);
+    EXPECT_LE(worst, function.limit) << function.name << "(" << where << ") = " << got;
   }
 }
 

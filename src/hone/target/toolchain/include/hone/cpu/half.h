@@ -1,7 +1,7 @@
 // The 16-bit floating types: storage only. Values become float when read and round to nearest even
 // when written; NaN stays NaN, too large becomes infinity, denormals are kept.
 #pragma once
-#include "hone/cpu/vector.h"
+#include "hone/cpu/resize.h"
 
 namespace hone {
 
@@ -66,26 +66,10 @@ struct f16 {
 /// As many 16-bit values as f32v has lanes.
 typedef uint16_t u16h __attribute__((vector_size(HONE_VECTOR_BYTES / 2)));
 
-/// Between 16 and 32 bits a lane. On AVX-512 both are one instruction, which g++ 12 does not find.
-HONE_INLINE u32v widen_u16(u16h x) {
-#if defined(HONE_AVX512) && !defined(__clang__)
-  return bit_cast<u32v>(
-      __builtin_ia32_pmovzxwd512_mask(bit_cast<detail::Of<short, 32>>(x), i32v{}, 0xffff));
-#else
-  return __builtin_convertvector(x, u32v);
-#endif
-}
-HONE_INLINE u16h narrow_u32(u32v x) {
-#if defined(HONE_AVX512) && !defined(__clang__)
-  return bit_cast<u16h>(
-      __builtin_ia32_pmovdw512_mask(bit_cast<i32v>(x), detail::Of<short, 32>{}, 0xffff));
-#else
-  return __builtin_convertvector(x, u16h);
-#endif
-}
+HONE_INLINE u32v widen_u16(u16h x) { return bit_cast<u32v>(detail::widen_to_32<uint16_t>(x)); }
 
 HONE_INLINE f32v from_bf16(u16h x) { return bit_cast<f32v>(widen_u16(x) << 16); }
-HONE_INLINE u16h to_bf16(f32v x) { return narrow_u32(detail::bf16_bits<f32v, u32v>(x)); }
+HONE_INLINE u16h to_bf16(f32v x) { return detail::narrow_to<uint16_t>(detail::bf16_bits<f32v, u32v>(x)); }
 
 HONE_INLINE f32v from_f16(u16h x) {
 #if defined(HONE_AVX512)
@@ -105,7 +89,7 @@ HONE_INLINE u16h to_f16(f32v x) {
 #elif defined(__AVX2__) && defined(__F16C__)
   return bit_cast<u16h>(__builtin_ia32_vcvtps2ph256(x, 0));
 #else
-  return narrow_u32(detail::f16_bits<f32v, u32v>(x));
+  return detail::narrow_to<uint16_t>(detail::f16_bits<f32v, u32v>(x));
 #endif
 }
 

@@ -1,152 +1,138 @@
-// Mathematics on f32v within two units in the last place over all floats: infinities, NaN and
-// denormals included (cpu_header_test.cc measures it). Scalars and f64v use the C library.
-// Coefficients: scripts/fit_polynomials.py, which also says what each one minimises.
+// Mathematics for f32v, f64v, float and double. On f32v all of it is right to 1.5 units in the last
+// place or better over all floats, infinities, NaN and denormals included; cpu_header_test.cc
+// measures it. Scalars, and what kernels need rarely, go through the C library.
 #pragma once
-#include "hone/cpu/arithmetic.h"
+#include "hone/cpu/double_math.h"
+#include "hone/cpu/exp_log.h"
+#include "hone/cpu/trigonometry.h"
 
 namespace hone {
 
 namespace detail {
 
-inline constexpr float kInf = __builtin_inff();
-inline constexpr float kNan = __builtin_nanf("");
-inline constexpr float kLog2E = 0x1.715476p+0f;
-/// ln 2 in two parts: an exponent times the first one is exact even without fused multiply-add.
-inline constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-
-/// c[0] + c[1] x + c[2] x^2 + ...
-template <class V, class... C>
-HONE_INLINE V polynomial(V x, Lane<V> c0, C... rest) {
-  if constexpr (sizeof...(rest) == 0) return splat<V>(c0);
-  else return polynomial(x, rest...) * x + c0;
+/// 1 / x to 14 bits or better, for x in [1, 2^126].
+HONE_INLINE f32v rough_reciprocal(f32v x) {
+#if defined(HONE_AVX512)
+  return __builtin_ia32_rcp14ps512_mask(x, x, 0xffff);
+#else
+  return 1 / x;
+#endif
 }
 
-/// x = n ln 2 + r with n a whole number and |r| <= ln 2 / 2; for |x| < 2^21.
-struct Reduced {
-  f32v n, r;
+typedef float HalfF32 __attribute__((vector_size(HONE_VECTOR_BYTES / 2)));
+struct TwoHalves {
+  HalfF32 low, high;
 };
-HONE_INLINE Reduced reduce_by_ln2(f32v x) {
-#if defined(HONE_AVX512)
-  const f32v n = round(x * kLog2E);
-#else
-  const f32v n = (x * kLog2E + 0x1.8p23f) - 0x1.8p23f;  // adding 1.5 * 2^23 rounds to whole numbers
-#endif
-  return {n, (x - n * kLn2High) - n * kLn2Low};
-}
-
-/// (exp(r) - 1 - r) / r^2 on |r| <= ln 2 / 2; exp(r) is within 0.06 x 2^-24.
-HONE_INLINE f32v exp_tail(f32v r) {
-  return polynomial(r, 0x1.fffffcp-2f, 0x1.55548cp-3f, 0x1.555858p-5f, 0x1.123dep-7f, 0x1.6ac74ep-10f);
-}
-
-/// 2^n for a whole number n in [-126, 127].
-HONE_INLINE f32v power_of_two(f32v n) { return bit_cast<f32v>((convert<i32v>(n) + 127) << 23); }
-
-/// x 2^n for a whole number n in [-252, 254], rounded once.
-HONE_INLINE f32v scale(f32v x, f32v n) {
-#if defined(HONE_AVX512)
-  return __builtin_ia32_scalefps512_mask(x, n, x, 0xffff, 4);
-#else
-  const i32v whole = convert<i32v>(n), half = whole >> 1;
-  return x * bit_cast<f32v>((half + 127) << 23) * bit_cast<f32v>((whole - half + 127) << 23);
-#endif
-}
-
-/// exp(x) for x in [-87, 88]: no overflow, no denormals, no NaN guarantee.
-HONE_INLINE f32v exp_in_range(f32v x) {
-  const Reduced a = reduce_by_ln2(x);
-  return ((exp_tail(a.r) * a.r + 1) * a.r + 1) * power_of_two(a.n);
-}
-
-/// x = 2^e (1 + r) with -0.25 <= r < 0.5. Zero gives e = -inf, r = 0; infinity e = inf, r = 0;
-/// NaN and negative numbers r = NaN.
-struct Split {
-  f32v e, r;
-};
-HONE_INLINE Split split_float(f32v x) {
-#if defined(HONE_AVX512)
-  const f32v e = __builtin_ia32_getexpps512_mask(x, x, 0xffff, 4);
-  const f32v m = __builtin_ia32_getmantps512_mask(x, 2 << 2 | 3, x, 0xffff, 4);
-  return {m < 1 ? e + 1 : e, m - 1};
-#else
-  const Mask<f32v> tiny = x < 0x1p-126f;
-  const f32v normal = tiny ? x * 0x1p23f : x;
-  const i32v bits = bit_cast<i32v>(normal);
-  const i32v e = (bits - 0x3f400000) >> 23;  // 0x3f400000 is 0.75
-  const f32v m = bit_cast<f32v>(bits - (e << 23));
-  const Split split{convert<f32v>(e) - (tiny ? splat<f32v>(23) : f32v{}), m - 1};
-  const Mask<f32v> special = (x == 0) | (x == kInf);
-  return {special ? (x == 0 ? splat<f32v>(-kInf) : x) : split.e,
-          special ? f32v{} : (x >= 0 ? split.r : splat<f32v>(kNan))};
-#endif
-}
-
-/// log(1 + r) - r for r in [-0.25, 0.5); log(1 + r) is within 0.12 x 2^-24.
-HONE_INLINE f32v log1p_tail(f32v r) {
-  const f32v p = polynomial(r, 0x1.5555a4p-2f, -0x1.00002cp-2f, 0x1.9968c6p-3f, -0x1.54f5bp-3f,
-                            0x1.28a19ap-3f, -0x1.0d6758p-3f, 0x1.aa831ap-4f, -0x1.6d25c8p-5f);
-  return (p * r - 0.5f) * (r * r);
-}
 
 }  // namespace detail
-
-HONE_INLINE f32v exp(f32v x) {
-  // Beyond these bounds the result is infinite or zero anyhow.
-  const detail::Reduced a = detail::reduce_by_ln2(clamp(x, -104.0f, 89.0f));
-  return detail::scale((detail::exp_tail(a.r) * a.r + 1) * a.r + 1, a.n);
-}
-
-HONE_INLINE f32v log(f32v x) {
-  const detail::Split a = detail::split_float(x);
-  return a.e * detail::kLn2High + (a.r + (a.e * detail::kLn2Low + detail::log1p_tail(a.r)));
-}
 
 /// 1 / (1 + exp(-x)), accurate in both tails.
 HONE_INLINE f32v sigmoid(f32v x) {
   const f32v z = exp(-abs(x));
-  return (x < 0 ? z : splat<f32v>(1)) / (1 + z);
+  const f32v numerator = x < 0 ? z : splat<f32v>(1);
+  // numerator / (1 + z) by one step of Newton: the residual takes in what rounding 1 + z lost.
+  const f32v r = detail::rough_reciprocal(1 + z);
+  const f32v y = numerator * r;
+  return ((numerator - y) - z * y) * r + y;
 }
 
 HONE_INLINE f32v tanh(f32v x) {
   const f32v t = abs(x), s = x * x;
-  const f32v near = detail::polynomial(s, -0x1.555532p-2f, 0x1.1106f6p-3f, -0x1.b835a4p-5f, 0x1.51f8cep-6f, -0x1.750ce4p-8f) * (s * t) + t;
-  const f32v far = 1 - 2 / (detail::exp_in_range(2 * min_num(splat<f32v>(9.25f), t)) + 1);
+  const f32v near = detail::polynomial(s, -0x1.555532p-2f, 0x1.1106fep-3f, -0x1.b8378p-5f, 0x1.52095cp-6f,
+                                       -0x1.7567d6p-8f) * (s * t) + t;
+  // The rest is 1 - 2 / (exp(2t) + 1), which has rounded to 1 by 9.25.
+  const f32v d = detail::exp_in_range(2 * min_num(splat<f32v>(9.25f), t)) + 1;
+  const f32v r = detail::rough_reciprocal(d);
+  const f32v far = 1 - 2 * ((1 - d * r) * r + r);
   return copysign(t < 0.625f ? near : far, x);
 }
 
 HONE_INLINE f32v erf(f32v x) {
   const f32v t = abs(x), s = x * x;
-  const f32v near = detail::polynomial(s, 0x1.06eba6p-3f, -0x1.8126dcp-2f, 0x1.ce1856p-4f,
-                                       -0x1.b6698ep-6f, 0x1.466a9p-8f, -0x1.36aa94p-11f) * x + x;
-  // The rest is 1 - exp(-P(t)), which has rounded to 1 by 3.9375.
-  const f32v p = detail::polynomial(min_num(splat<f32v>(3.9375f), t), -0x1.5c7cdcp-13f, 0x1.21253p+0f,
-                                    0x1.44510ep-1f, 0x1.bb2246p-4f, -0x1.9a904ep-6f, 0x1.0fd6a8p-8f,
-                                    -0x1.c28ba8p-12f, 0x1.5af834p-16f);
+  const f32v near = detail::polynomial(s, 0x1.06eba6p-3f, -0x1.8126dcp-2f, 0x1.ce1856p-4f, -0x1.b669aap-6f,
+                                       0x1.466b7ep-8f, -0x1.36ae82p-11f) * x + x;
+  // The rest is 1 - exp(-p), which has rounded to 1 by 3.9375.
+  const f32v p = detail::polynomial(min_num(splat<f32v>(3.9375f), t), -0x1.657022p-13f, 0x1.212674p+0f,
+                                    0x1.444c48p-1f, 0x1.bb4912p-4f, -0x1.9aebaap-6f, 0x1.105284p-8f,
+                                    -0x1.c3ee2p-12f, 0x1.5c8e6cp-16f);
   return t < 0.9375f ? near : copysign(1 - detail::exp_in_range(-p), x);
 }
 
-#define HONE_FROM_LIBRARY(name)                                          \
-  HONE_INLINE float name(float x) { return __builtin_##name##f(x); }     \
-  HONE_INLINE double name(double x) { return __builtin_##name(x); }      \
-  HONE_INLINE f64v name(f64v x) {                                        \
-    return map([](double lane) { return __builtin_##name(lane); }, x);   \
-  }
-HONE_FROM_LIBRARY(exp)
-HONE_FROM_LIBRARY(log)
-HONE_FROM_LIBRARY(tanh)
-HONE_FROM_LIBRARY(erf)
-#undef HONE_FROM_LIBRARY
+/// x to the power of y, with C's rules for zero, infinity, NaN and negative x.
+HONE_INLINE f64v pow(f64v x, f64v y) {
+  return map([](double a, double b) { return __builtin_pow(a, b); }, x, y);
+}
+HONE_INLINE f32v pow(f32v x, f32v y) {
+  // |x|^y = exp(y log|x|) in double: the product needs the digits.
+  const auto half = [](detail::HalfF32 base, detail::HalfF32 exponent) {
+    const f64v power = __builtin_convertvector(exponent, f64v) * log(__builtin_convertvector(base, f64v));
+    return __builtin_convertvector(exp(power), detail::HalfF32);
+  };
+  const f32v t = abs(x);
+  const auto base = bit_cast<detail::TwoHalves>(t), exponent = bit_cast<detail::TwoHalves>(y);
+  const f32v magnitude =
+      bit_cast<f32v>(detail::TwoHalves{half(base.low, exponent.low), half(base.high, exponent.high)});
+  const Mask<f32v> whole = trunc(y) == y;
+  const Mask<f32v> odd = whole & (trunc(y * 0.5f) != y * 0.5f);
+  const Mask<f32v> negative = bit_cast<i32v>(x) < 0;
+  f32v result = (negative & odd) != 0 ? -magnitude : magnitude;
+  result = ((x < 0) & ~whole & (t != detail::kInf)) != 0 ? splat<f32v>(detail::kNan) : result;
+  const Mask<f32v> one = (y == 0) | (x == 1) | ((t == 1) & (abs(y) == detail::kInf));
+  return one != 0 ? splat<f32v>(1) : result;
+}
+template <class A, class B>
+  requires(Vector<A> != Vector<B>)
+HONE_INLINE Wider<A, B> pow(A x, B y) {
+  return pow(widen<Wider<A, B>>(x), widen<Wider<A, B>>(y));
+}
 
-HONE_INLINE float sigmoid(float x) {
-  const float z = __builtin_expf(-abs(x));
-  return (x < 0 ? z : 1.0f) / (1 + z);
+// The C library, for scalars and lane by lane.
+#define HONE_SCALAR(name)                                                 \
+  HONE_INLINE float name(float x) { return __builtin_##name##f(x); }      \
+  HONE_INLINE double name(double x) { return __builtin_##name(x); }
+#define HONE_LANEWISE(V, T, name) \
+  HONE_INLINE V name(V x) { return map([](T lane) { return hone::name(lane); }, x); }
+#define HONE_SCALAR_AND_F64V(name) HONE_SCALAR(name) HONE_LANEWISE(f64v, double, name)
+#define HONE_ALL(name) HONE_SCALAR_AND_F64V(name) HONE_LANEWISE(f32v, float, name)
+#define HONE_SCALAR2(name)                                                             \
+  HONE_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); }       \
+  HONE_INLINE double name(double x, double y) { return __builtin_##name(x, y); }
+HONE_SCALAR(exp)
+HONE_SCALAR(log)
+HONE_SCALAR(tanh)
+HONE_SCALAR_AND_F64V(exp2)
+HONE_SCALAR_AND_F64V(expm1)
+HONE_SCALAR_AND_F64V(log2)
+HONE_SCALAR_AND_F64V(log1p)
+HONE_SCALAR_AND_F64V(erf)
+HONE_SCALAR_AND_F64V(sin)
+HONE_SCALAR_AND_F64V(cos)
+HONE_SCALAR_AND_F64V(tan)
+HONE_ALL(asin)
+HONE_ALL(acos)
+HONE_ALL(atan)
+HONE_ALL(sinh)
+HONE_ALL(cosh)
+HONE_SCALAR2(pow)
+HONE_SCALAR2(atan2)
+#undef HONE_SCALAR
+#undef HONE_LANEWISE
+#undef HONE_SCALAR_AND_F64V
+#undef HONE_ALL
+#undef HONE_SCALAR2
+
+/// The angle of the point (x, y), in [-pi, pi].
+template <class A, class B>
+  requires(Vector<A> || Vector<B>)
+HONE_INLINE Wider<A, B> atan2(A y, B x) {
+  using V = Wider<A, B>;
+  return map([](Lane<V> a, Lane<V> b) { return hone::atan2(a, b); }, widen<V>(y), widen<V>(x));
 }
-HONE_INLINE double sigmoid(double x) {
-  const double z = __builtin_exp(-abs(x));
-  return (x < 0 ? z : 1.0) / (1 + z);
-}
-HONE_INLINE f64v sigmoid(f64v x) {
-  return map([](double lane) { return sigmoid(lane); }, x);
+
+template <FloatScalar T>
+HONE_INLINE T sigmoid(T x) {
+  const T z = hone::exp(-abs(x));
+  return (x < 0 ? z : T{1}) / (1 + z);
 }
 
 }  // namespace hone

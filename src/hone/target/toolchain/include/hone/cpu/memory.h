@@ -10,43 +10,36 @@ namespace hone {
 
 namespace detail {
 
+/// What T is made of.
+template <class T>
+struct StorageOf { using Type = T; };
+template <>
+struct StorageOf<bool> { using Type = uint8_t; };
+template <>
+struct StorageOf<bf16> { using Type = uint16_t; };
+template <>
+struct StorageOf<f16> { using Type = uint16_t; };
 /// width<V> elements of T, as they lie in memory.
 template <class V, class T>
-struct Storage {
-  typedef T Raw __attribute__((vector_size(sizeof(T) * width<V>)));
-};
-template <class V>
-struct Storage<V, bool> {
-  typedef uint8_t Raw __attribute__((vector_size(width<V>)));
-};
-template <class V, class T>
-  requires Same<T, bf16> || Same<T, f16>
-struct Storage<V, T> {
-  typedef uint16_t Raw __attribute__((vector_size(2 * width<V>)));
-};
-template <class V, class T>
-using Raw = typename Storage<V, T>::Raw;
-
-/// Integer vector with V's lanes: conversions of small integers pass through it, because that is
-/// what instructions exist for.
-template <class V>
-struct Bridge {
-  using Type = i64v;
-};
-template <class V>
-  requires(sizeof(Lane<V>) == 4)
-struct Bridge<V> {
-  using Type = i32v;
-};
+using Raw = Of<typename StorageOf<T>::Type, sizeof(T) * width<V>>;
 
 template <class V, class T, class R>
 HONE_INLINE V from_raw(R raw) {
-  if constexpr (Same<V, R>) return raw;
-  else if constexpr (Same<T, bf16>) return from_bf16(raw);
-  else if constexpr (Same<T, f16>) return from_f16(raw);
-  else if constexpr (FloatVector<V> && sizeof(T) < 4)
-    return __builtin_convertvector(__builtin_convertvector(raw, typename Bridge<V>::Type), V);
-  else return __builtin_convertvector(raw, V);
+  if constexpr (Same<V, R>) {
+    return raw;
+  } else if constexpr (Same<T, bf16>) {
+    return from_bf16(raw);
+  } else if constexpr (Same<T, f16>) {
+    return from_f16(raw);
+  } else if constexpr (sizeof(T) < 4) {
+    const auto x = widen_to_32<typename StorageOf<T>::Type>(raw);
+    if constexpr (sizeof(Lane<V>) == 8 && !FloatVector<V>) return bit_cast<V>(widen_to_64(x));
+    else return __builtin_convertvector(x, V);
+  } else if constexpr (Same<T, int32_t> && Same<V, i64v>) {
+    return widen_to_64(raw);
+  } else {
+    return __builtin_convertvector(raw, V);
+  }
 }
 
 template <class V, class T>
@@ -55,10 +48,8 @@ HONE_INLINE Raw<V, T> to_raw(V v) {
   if constexpr (Same<V, R>) return v;
   else if constexpr (Same<T, bf16>) return to_bf16(v);
   else if constexpr (Same<T, f16>) return to_f16(v);
-  else if constexpr (Same<T, bool>)
-    return __builtin_convertvector((v != V{}) & 1, R);
-  else if constexpr (FloatVector<V> && sizeof(T) < 4)
-    return __builtin_convertvector(__builtin_convertvector(v, typename Bridge<V>::Type), R);
+  else if constexpr (Same<T, bool>) return narrow_to<uint8_t>((v != V{}) & 1);
+  else if constexpr (sizeof(T) < 4) return narrow_to<T>(v);
   else return __builtin_convertvector(v, R);
 }
 
