@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fits the polynomials of src/hone/target/toolchain/include/hone/cpu/*.h.
 
-For float: least squares in double precision on points that crowd towards the ends, which is close to
-minimax; the coefficients are rounded one after another, lowest power first, the others fitted anew
+For float: least squares in double precision on points that crowd towards the ends, which is close
+to minimax; the coefficients are rounded one after another, lowest power first, the others fitted anew
 around the rounded ones. For double: interpolation at Chebyshev nodes in 60 digits, which is within a small factor of the best.
 Prints each polynomial as C++ hexadecimal literals, lowest power first, with its largest weighted
 error in units of 2^-24 (float) or 2^-53 (double).
@@ -50,8 +50,10 @@ def ratio(numerator, denominator, series):
 
 def fit_double(f, weight, terms, lo, hi):
     """f by a polynomial of `terms` coefficients, rounded to double; the largest weighted error."""
-    nodes = [(lo + hi) / 2 + (hi - lo) / 2 * mp.cos(mp.pi * (2 * k + 1) / (2 * terms)) for k in range(terms)]
-    exact = mp.lu_solve(mp.matrix([[x**p for p in range(terms)] for x in nodes]), mp.matrix([f(x) for x in nodes]))
+    angles = [mp.pi * (2 * k + 1) / (2 * terms) for k in range(terms)]
+    nodes = [(lo + hi) / 2 + (hi - lo) / 2 * mp.cos(a) for a in angles]
+    powers = mp.matrix([[x**p for p in range(terms)] for x in nodes])
+    exact = mp.lu_solve(powers, mp.matrix([f(x) for x in nodes]))
     c = [float(v) for v in exact]
     points = [lo + (hi - lo) * (k + mp.mpf(0.5)) / 1000 for k in range(1000)]
     error = max(abs(weight(x) * (f(x) - mp.polyval([mp.mpf(v) for v in reversed(c)], x))) for x in points)
@@ -116,7 +118,8 @@ DOUBLE_FITS = {
         lambda x: (mp.expm1(x) - x) / x**2, lambda x: x**2 / mp.exp(x), 10, -mp.log(2) / 2, mp.log(2) / 2),
     # log((1 + s) / (1 - s)) = 2 s + s^3 P(s^2) for |s| <= 0.2; in z = s^2, relative to the logarithm.
     "log_double": lambda: fit_double(
-        lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z / 2, 8, mp.mpf(0), mp.mpf("0.04")),
+        lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z / 2,
+        8, mp.mpf(0), mp.mpf("0.04")),
 }
 
 if __name__ == "__main__":

@@ -136,11 +136,38 @@ HONE_INLINE Mask<V> is_finite(V x) {
   return abs(x) < static_cast<Lane<V>>(__builtin_inf());
 }
 
+namespace detail {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+inline constexpr bool kHasFma = true;
+#else
+inline constexpr bool kHasFma = false;
+#endif
+
+template <class V>
+HONE_INLINE V fused(V a, V b, V c) {
+#if defined(__clang__)  // which does not fuse a product that it needs elsewhere too
+  if constexpr (kHasFma && FloatVector<V>) {
+#if __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    V result{};
+    for (int i = 0; i < width<V>; ++i) {
+      if constexpr (Same<V, f32v>) result[i] = __builtin_fmaf(a[i], b[i], c[i]);
+      else result[i] = __builtin_fma(a[i], b[i], c[i]);
+    }
+    return result;
+#endif
+  }
+#endif
+  return a * b + c;
+}
+}  // namespace detail
+
 /// a * b + c, rounded once where the machine has the instruction.
 template <class A, class B, class C>
-HONE_INLINE auto fma(A a, B b, C c) {
+HONE_INLINE Wider<Wider<A, B>, C> fma(A a, B b, C c) {
   using V = Wider<Wider<A, B>, C>;
-  return widen<V>(a) * widen<V>(b) + widen<V>(c);
+  return detail::fused<V>(widen<V>(a), widen<V>(b), widen<V>(c));
 }
 
 #define HONE_LANEWISE(name, builtin)                                             \

@@ -59,7 +59,12 @@ HONE_INLINE f32v scale(f32v x, f32v n) {
 /// exp(x) for x in [-87, 88], where neither overflow nor denormals occur.
 HONE_INLINE f32v exp_in_range(f32v x) {
   const Reduced a = reduce_by_ln2(x);
-  return ((exp_tail(a.r) * a.r + 1) * a.r + 1) * power_of_two(a.n);
+  const f32v y = (exp_tail(a.r) * a.r + 1) * a.r + 1;
+#if defined(HONE_AVX512)
+  return scale(y, a.n);
+#else
+  return y * power_of_two(a.n);
+#endif
 }
 
 /// x = 2^e (1 + r) with -0.25 <= r < 0.5. Zero gives e = -inf, r = 0; infinity e = inf, r = 0;

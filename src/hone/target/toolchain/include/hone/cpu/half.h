@@ -72,22 +72,27 @@ HONE_INLINE f32v from_bf16(u16h x) { return bit_cast<f32v>(widen_u16(x) << 16); 
 HONE_INLINE u16h to_bf16(f32v x) { return detail::narrow_to<uint16_t>(detail::bf16_bits<f32v, u32v>(x)); }
 
 HONE_INLINE f32v from_f16(u16h x) {
-#if defined(HONE_AVX512)
-  typedef short S __attribute__((vector_size(32)));
-  return __builtin_ia32_vcvtph2ps512_mask(bit_cast<S>(x), f32v{}, 0xffff, 4);
-#elif defined(__AVX2__) && defined(__F16C__)
-  typedef short S __attribute__((vector_size(16)));
-  return __builtin_ia32_vcvtph2ps256(bit_cast<S>(x));
+#if defined(__F16C__) && defined(__AVX2__)
+#if defined(__clang__)
+  return __builtin_convertvector(bit_cast<detail::Of<_Float16, HONE_VECTOR_BYTES / 2>>(x), f32v);
+#elif defined(HONE_AVX512)
+  return __builtin_ia32_vcvtph2ps512_mask(bit_cast<detail::Of<short, 32>>(x), f32v{}, 0xffff, 4);
+#else
+  return __builtin_ia32_vcvtph2ps256(bit_cast<detail::Of<short, 16>>(x));
+#endif
 #else
   return detail::f16_value<f32v, u32v>(widen_u16(x));
 #endif
 }
 HONE_INLINE u16h to_f16(f32v x) {
-#if defined(HONE_AVX512)
-  typedef short S __attribute__((vector_size(32)));
-  return bit_cast<u16h>(__builtin_ia32_vcvtps2ph512_mask(x, 0, S{}, 0xffff));
-#elif defined(__AVX2__) && defined(__F16C__)
+#if defined(__F16C__) && defined(__AVX2__)
+#if defined(__clang__)
+  return bit_cast<u16h>(__builtin_convertvector(x, detail::Of<_Float16, HONE_VECTOR_BYTES / 2>));
+#elif defined(HONE_AVX512)
+  return bit_cast<u16h>(__builtin_ia32_vcvtps2ph512_mask(x, 0, detail::Of<short, 32>{}, 0xffff));
+#else
   return bit_cast<u16h>(__builtin_ia32_vcvtps2ph256(x, 0));
+#endif
 #else
   return detail::narrow_to<uint16_t>(detail::f16_bits<f32v, u32v>(x));
 #endif

@@ -84,10 +84,11 @@ HONE_INLINE R load_raw(const void* p, int n) {
   else if constexpr (sizeof(R) == 16 && kElement == 1)
     return bit_cast<R>(__builtin_ia32_loaddquqi128_mask(at, Of<char, 16>{}, mask));
 #elif defined(__AVX2__)
+  using Q = Of<long long, 32>;
   if constexpr (sizeof(R) == 32 && kElement == 4)
-    return bit_cast<R>(__builtin_ia32_maskloadd256(at, bit_cast<Of<int, 32>>(iota<i32v>() < n)));
+    return bit_cast<R>(__builtin_ia32_maskloadd256(at, iota<i32v>() < n));
   else if constexpr (sizeof(R) == 32 && kElement == 8)
-    return bit_cast<R>(__builtin_ia32_maskloadq256(at, bit_cast<Of<long long, 32>>(iota<i64v>() < int64_t{n})));
+    return bit_cast<R>(__builtin_ia32_maskloadq256(at, bit_cast<Q>(iota<i64v>() < int64_t{n})));
 #endif
   R raw{};
   __builtin_memcpy(&raw, p, static_cast<unsigned>(n * kElement));
@@ -113,10 +114,11 @@ HONE_INLINE void store_raw(void* p, R raw, int n) {
   else if constexpr (sizeof(R) == 16 && kElement == 1)
     return __builtin_ia32_storedquqi128_mask(at, bit_cast<Of<char, 16>>(raw), mask);
 #elif defined(__AVX2__)
+  using Q = Of<long long, 32>;
   if constexpr (sizeof(R) == 32 && kElement == 4)
-    return __builtin_ia32_maskstored256(at, bit_cast<Of<int, 32>>(iota<i32v>() < n), bit_cast<Of<int, 32>>(raw));
+    return __builtin_ia32_maskstored256(at, iota<i32v>() < n, bit_cast<Of<int, 32>>(raw));
   else if constexpr (sizeof(R) == 32 && kElement == 8)
-    return __builtin_ia32_maskstoreq256(at, bit_cast<Of<long long, 32>>(iota<i64v>() < int64_t{n}), bit_cast<Of<long long, 32>>(raw));
+    return __builtin_ia32_maskstoreq256(at, bit_cast<Q>(iota<i64v>() < int64_t{n}), bit_cast<Q>(raw));
 #endif
   __builtin_memcpy(p, &raw, static_cast<unsigned>(n * kElement));
 }
@@ -188,21 +190,22 @@ HONE_INLINE void stream(T* p, V v) {
     store(p, v);
   } else {
     const auto raw = detail::to_raw<V, T>(v);
-    [[maybe_unused]] constexpr int kBytes = sizeof(raw);
     [[maybe_unused]] const detail::AnyPointer at{p};
 #if defined(__clang__)
     __builtin_nontemporal_store(raw, static_cast<detail::Raw<V, T>*>(at));
-#else
+#elif defined(__SSE2__)
+    constexpr int kBytes = sizeof(raw);
+    using Q = detail::Of<long long, (kBytes < 16 ? 16 : kBytes)>;
 #if defined(HONE_AVX512)
-    if constexpr (kBytes == 64) return __builtin_ia32_movntdq512(at, bit_cast<detail::Of<long long, 64>>(raw));
+    if constexpr (kBytes == 64) __builtin_ia32_movntdq512(at, bit_cast<Q>(raw));
 #endif
 #if defined(__AVX2__)
-    if constexpr (kBytes == 32) return __builtin_ia32_movntdq256(at, bit_cast<detail::Of<long long, 32>>(raw));
+    if constexpr (kBytes == 32) __builtin_ia32_movntdq256(at, bit_cast<Q>(raw));
 #endif
-#if defined(__SSE2__)
-    if constexpr (kBytes == 16) return __builtin_ia32_movntdq(at, bit_cast<detail::Of<long long, 16>>(raw));
-#endif
+    if constexpr (kBytes == 16) __builtin_ia32_movntdq(at, bit_cast<Q>(raw));
     if constexpr (kBytes < 16) store(p, v);
+#else
+    store(p, v);
 #endif
   }
 }

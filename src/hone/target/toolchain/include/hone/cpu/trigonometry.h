@@ -8,14 +8,7 @@ namespace hone {
 
 namespace detail {
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-inline constexpr bool kHasFma = true;
-#else
-inline constexpr bool kHasFma = false;
-#endif
-
-/// x = n pi/2 + r + low with |r| <= pi/4, for |x| <= 65536. low is what rounding r lost, or 0 where r
-/// is too small for that to be known: there it does not matter.
+/// x = n pi/2 + r + low with |r| <= pi/4, for |x| <= 65536.
 struct Quadrant {
   i32v n;
   f32v r, low;
@@ -24,10 +17,12 @@ HONE_INLINE Quadrant reduce_by_half_pi(f32v x) {
   // Three parts of pi/2 hold 75 bits. The first difference is exact, thanks to FMA.
   constexpr float kFirst = 0x1.921fb6p+0f, kSecond = -0x1.777a5cp-25f, kThird = -0x1.ee59dap-50f;
   const f32v n = nearest(x * 0x1.45f306p-1f);
-  const f32v first = x - n * kFirst;
-  const f32v r = (first - n * kSecond) - n * kThird;
-  const f32v low = ((first - r) - n * kSecond) - n * kThird;
-  return {convert<i32v>(n), r, abs(r) > 0x1p-6f ? low : f32v{}};
+  const f32v first = fma(n, -kFirst, x);
+  const f32v second = fma(n, -kSecond, first);
+  const f32v r = fma(n, -kThird, second);
+  // What the roundings of `second` and r lost; where r is small, the former's cannot be known so.
+  const f32v lost = abs(r) > 0x1p-6f ? fma(n, -kSecond, first - r) : second - r;
+  return {convert<i32v>(n), r, fma(n, -kThird, lost)};
 }
 
 HONE_INLINE f32v sin_near_zero(f32v r, f32v low) {
@@ -41,6 +36,7 @@ HONE_INLINE f32v cos_near_zero(f32v r, f32v low) {
   const f32v y = 1 - s * 0.5f;
   return y + (p * (s * s) + (((1 - y) - s * 0.5f) - r * low));
 }
+
 /// sin(r + n pi/2): sine or cosine by n's last bit, negated by the one before.
 HONE_INLINE f32v sin_in_quadrant(Quadrant a) {
   const f32v y = (a.n & 1) != 0 ? cos_near_zero(a.r, a.low) : sin_near_zero(a.r, a.low);
