@@ -57,11 +57,11 @@ const std::vector<float>& samples() {
                                  0x1.7ffffep0f, 0x1.8p0f, 0.9375f, 3.9375f, 0.75f, 0x1.7ffffep-1f};
     std::mt19937 random(1);
     for (int i = 0; i < 1 << 20; ++i) result.push_back(bit_cast<float>(static_cast<uint32_t>(random())));
-    std::uniform_real_distribution<float> wide(-110, 110), middle(-5, 5), unit(0, 2);
+    std::uniform_real_distribution<float> wide(-110, 110), middle(-5, 5), unit(0, 2), far(-7e4f, 7e4f);
     for (int i = 0; i < 1 << 18; ++i) {
       result.push_back(wide(random));
       result.push_back(middle(random));
-      result.push_back(middle(random));
+      result.push_back(far(random));
       result.push_back(unit(random));
     }
     while (result.size() % lanes<float> != 0) result.push_back(0);

@@ -143,23 +143,32 @@ inline constexpr bool kHasFma = true;
 inline constexpr bool kHasFma = false;
 #endif
 
+/// The instruction by name: compilers fuse `a * b + c` only from -O2 on, and clang not where it needs
+/// the product elsewhere too. sin() and its kin depend on the single rounding.
 template <class V>
 HONE_INLINE V fused(V a, V b, V c) {
-#if defined(__clang__)  // which does not fuse a product that it needs elsewhere too
   if constexpr (kHasFma && FloatVector<V>) {
-#if __has_builtin(__builtin_elementwise_fma)
+    [[maybe_unused]] constexpr bool k32 = Same<V, f32v>;
+#if defined(__clang__) && __has_builtin(__builtin_elementwise_fma)
     return __builtin_elementwise_fma(a, b, c);
-#else
+#elif defined(__clang__) || !defined(__FMA__)
     V result{};
-    for (int i = 0; i < width<V>; ++i) {
-      if constexpr (Same<V, f32v>) result[i] = __builtin_fmaf(a[i], b[i], c[i]);
-      else result[i] = __builtin_fma(a[i], b[i], c[i]);
-    }
+    for (int i = 0; i < width<V>; ++i)
+      result[i] = k32 ? __builtin_fmaf(a[i], b[i], c[i]) : __builtin_fma(a[i], b[i], c[i]);
     return result;
+#elif defined(HONE_AVX512)
+    if constexpr (k32) return __builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4);
+    else return __builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4);
+#elif defined(__AVX2__)
+    if constexpr (k32) return __builtin_ia32_vfmaddps256(a, b, c);
+    else return __builtin_ia32_vfmaddpd256(a, b, c);
+#else
+    if constexpr (k32) return __builtin_ia32_vfmaddps(a, b, c);
+    else return __builtin_ia32_vfmaddpd(a, b, c);
 #endif
+  } else {
+    return a * b + c;
   }
-#endif
-  return a * b + c;
 }
 }  // namespace detail
 

@@ -33,7 +33,7 @@ struct Reduced64 {
 };
 HONE_INLINE Reduced64 reduce_by_ln2(f64v x) {
   const f64v n = (x * 0x1.71547652b82fep+0 + 0x1.8p52) - 0x1.8p52;
-  return {n, (x - n * kLn2High64) - n * kLn2Low64};
+  return {n, fma(n, -kLn2Low64, fma(n, -kLn2High64, x))};
 }
 
 /// (exp(r) - 1 - r) / r^2 on |r| <= ln 2 / 2; exp(r) is within 0.15 x 2^-53.
@@ -71,7 +71,7 @@ HONE_INLINE Split64 split_double(f64v x) {
 
 HONE_INLINE f64v exp(f64v x) {
   const detail::Reduced64 a = detail::reduce_by_ln2(clamp(x, -746.0, 710.0));
-  return detail::scale((detail::exp_tail(a.r) * a.r + 1) * a.r + 1, a.n);
+  return detail::scale(fma(fma(detail::exp_tail(a.r), a.r, 1), a.r, 1), a.n);
 }
 
 HONE_INLINE f64v log(f64v x) {

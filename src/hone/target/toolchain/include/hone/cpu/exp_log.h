@@ -17,7 +17,7 @@ inline constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
 template <class V, class... C>
 HONE_INLINE V polynomial(V x, Lane<V> c0, C... rest) {
   if constexpr (sizeof...(rest) == 0) return splat<V>(c0);
-  else return polynomial(x, rest...) * x + c0;
+  else return fma(polynomial(x, rest...), x, c0);
 }
 
 /// The whole number nearest to x, for |x| < 2^21.
@@ -35,7 +35,7 @@ struct Reduced {
 };
 HONE_INLINE Reduced reduce_by_ln2(f32v x) {
   const f32v n = nearest(x * kLog2E);
-  return {n, (x - n * kLn2High) - n * kLn2Low};
+  return {n, fma(n, -kLn2Low, fma(n, -kLn2High, x))};
 }
 
 /// (exp(r) - 1 - r) / r^2 on |r| <= ln 2 / 2; exp(r) is within 0.06 x 2^-24.
@@ -56,15 +56,23 @@ HONE_INLINE f32v scale(f32v x, f32v n) {
 #endif
 }
 
+/// exp(r) on |r| <= ln 2 / 2.
+HONE_INLINE f32v exp_near_zero(f32v r) { return fma(fma(exp_tail(r), r, 1), r, 1); }
+
 /// exp(x) for x in [-87, 88], where neither overflow nor denormals occur.
 HONE_INLINE f32v exp_in_range(f32v x) {
   const Reduced a = reduce_by_ln2(x);
-  const f32v y = (exp_tail(a.r) * a.r + 1) * a.r + 1;
 #if defined(HONE_AVX512)
-  return scale(y, a.n);
+  return scale(exp_near_zero(a.r), a.n);
 #else
-  return y * power_of_two(a.n);
+  return exp_near_zero(a.r) * power_of_two(a.n);
 #endif
+}
+
+/// exp(x) for x <= 89; beyond -104 it is zero.
+HONE_INLINE f32v exp_below_89(f32v x) {
+  const Reduced a = reduce_by_ln2(max_num(splat<f32v>(-104), x));
+  return scale(exp_near_zero(a.r), a.n);
 }
 
 /// x = 2^e (1 + r) with -0.25 <= r < 0.5. Zero gives e = -inf, r = 0; infinity e = inf, r = 0;
@@ -80,9 +88,9 @@ HONE_INLINE Split split_float(f32v x) {
   return {m < 1 ? e + 1 : e, m - 1};
 #else
   const Mask<f32v> tiny = x < 0x1p-126f;
-  const i32v bits = bit_cast<i32v>(tiny ? x * 0x1p23f : x);
-  const i32v e = (bits - 0x3f400000) >> 23;  // 0x3f400000 is 0.75
-  const f32v m = bit_cast<f32v>(bits - (e << 23));
+  const u32v bits = bit_cast<u32v>(tiny ? x * 0x1p23f : x);
+  const i32v e = bit_cast<i32v>(bits - 0x3f400000u) >> 23;  // 0x3f400000 is 0.75
+  const f32v m = bit_cast<f32v>(bits - bit_cast<u32v>(e << 23));
   const f32v exponent = convert<f32v>(e) - (tiny ? splat<f32v>(23) : f32v{});
   const Mask<f32v> special = (x == 0) | (x == kInf);
   return {special ? (x == 0 ? splat<f32v>(-kInf) : x) : exponent,
@@ -102,9 +110,7 @@ HONE_INLINE f32v log_of(Split x) {
 }  // namespace detail
 
 HONE_INLINE f32v exp(f32v x) {
-  // Beyond these bounds the result is zero or infinite anyhow.
-  const detail::Reduced a = detail::reduce_by_ln2(clamp(x, -104.0f, 89.0f));
-  return detail::scale((detail::exp_tail(a.r) * a.r + 1) * a.r + 1, a.n);
+  return detail::exp_below_89(min_num(splat<f32v>(89), x));  // exp(89) is infinite
 }
 
 HONE_INLINE f32v exp2(f32v x) {

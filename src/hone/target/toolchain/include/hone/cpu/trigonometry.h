@@ -79,7 +79,7 @@ HONE_INLINE f32v tan(f32v x) {
   const f32v tail = p * (s * a.r) + a.low, t = a.r + tail;  // tan(r)
   const f32v lost = (a.r - t) + tail;
   const f32v q = -1 / t;  // tan(r + pi/2), then with t's lost digits
-  const f32v cotangent = ((t * q + 1) + lost * q) * q + q;
+  const f32v cotangent = fma(fma(lost, q, fma(t, q, 1)), q, q);
   return x == 0 ? x : ((a.n & 1) != 0 ? cotangent : t);
 }
 
