@@ -1,9 +1,11 @@
-// The least work a computation takes: each input element read once, each output written once, and the
-// arithmetic of the primitive graph.
+// The least work a computation takes: each input element that matters read once, each output written
+// once, and the arithmetic of the primitive graph on the elements that matter. Only float arithmetic
+// counts; casts and choices are free.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "hone/task/graph/need.h"
+#include "hone/task/graph/triangle.h"
 #include "hone/task/task.h"
 
 namespace hone::task {
@@ -16,7 +18,7 @@ bool is_transcendental(Prim op) {
     case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2:
     case Prim::kLog1p: case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kAsin:
     case Prim::kAcos: case Prim::kAtan: case Prim::kSinh: case Prim::kCosh: case Prim::kTanh:
-    case Prim::kErf: case Prim::kPow: case Prim::kAtan2: return true;
+    case Prim::kErf: case Prim::kPow: case Prim::kAtan2: case Prim::kCumLogSumExp: return true;
     default: return false;
   }
 }
@@ -27,66 +29,126 @@ double count(const Shape& shape) {
   return n;
 }
 
-double dot_flops(const ConcreteGraph& graph, const Node& node) {
-  std::map<char, int64_t> extents;
-  const std::string& spec = node.attr<std::string>("spec");
-  size_t operand = 0;
-  size_t axis = 0;
-  for (const char c : spec.substr(0, spec.find('-'))) {
-    if (c == ',') {
-      ++operand;
-      axis = 0;
-    } else {
-      extents[c] = graph.shapes[static_cast<size_t>(node.operands[operand])][axis++];
-    }
+/// Pairs (window, tap) of one axis that fall inside an extent: padding is not multiplied.
+double inner_taps(int64_t windows, int64_t kernel, int64_t stride, int64_t low, int64_t dilation, int64_t extent) {
+  double taps = 0;
+  for (int64_t k = 0; k < kernel; ++k) {
+    // 0 <= w * stride - low + k * dilation < extent
+    const int64_t shift = low - k * dilation;
+    const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+    const int64_t room = extent - 1 + shift;
+    const int64_t last = room < 0 ? -1 : std::min(windows - 1, room / stride);
+    taps += static_cast<double>(std::max<int64_t>(0, last - first + 1));
   }
-  double n = 2;
-  for (const auto& [letter, extent] : extents) n *= static_cast<double>(extent);
-  return n;
+  return taps;
 }
 
-double flops_of(const ConcreteGraph& graph, const Node& node, const Shape& result) {
-  const auto in = [&](size_t i) -> const Shape& { return graph.shapes[static_cast<size_t>(node.operands[i])]; };
-  const bool real = is_float(node.type.dtype) ||
-                    (!node.operands.empty() && is_float(graph.graph.node(node.operands[0]).type.dtype));
-  if (!real) return 0;
-  if (node.prim == Prim::kCast || node.prim == Prim::kWhere) return 0;
-  if (is_elementwise(node.prim)) return count(result);
-  if (is_reduction(node.prim)) return count(in(0)) - count(result);
-  if (is_scan(node.prim)) return count(result);
-  switch (node.prim) {
-    case Prim::kDot: return dot_flops(graph, node);
-    case Prim::kConv: return 2 * count(result) * count(in(1)) / static_cast<double>(in(1)[0]);
-    case Prim::kConvTranspose: return 2 * count(in(0)) * count(in(1)) / static_cast<double>(in(1)[0]);
-    case Prim::kPoolMax: case Prim::kPoolSum: return count(result) * count(node.attr<Ints>("kernel"));
-    case Prim::kSort: case Prim::kArgSort: {
-      const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
-      return count(result) * std::max(1.0, std::log2(static_cast<double>(result[axis])));
+class Accountant {
+ public:
+  explicit Accountant(const ConcreteGraph& graph)
+      : graph_(graph), needs_(needed_elements(graph)), triangles_(find_triangles(graph)) {}
+
+  Cost run() const {
+    Cost cost;
+    for (int id = 0; id < static_cast<int>(needs_.size()); ++id) {
+      if (needs_[static_cast<size_t>(id)].empty()) continue;
+      const Node& node = graph_.graph.node(id);
+      if (node.prim == Prim::kInput) cost.bytes_read += input_elements(id) * size_of(node.type.dtype);
+      cost.flops += flops(id);
+      if (is_transcendental(node.prim)) cost.transcendental += elements(id);
     }
-    default: return 0;
+    for (const int id : graph_.graph.outputs) cost.bytes_written += count(shape(id)) * size_of(graph_.graph.node(id).type.dtype);
+    return cost;
   }
-}
+
+ private:
+  [[nodiscard]] const Shape& shape(int id) const { return graph_.shapes[static_cast<size_t>(id)]; }
+
+  /// Share of the last two axes inside the node's triangle.
+  [[nodiscard]] double triangle_share(int id, const std::optional<Triangle>& t) const {
+    const Shape& s = shape(id);
+    if (!t || s.size() < 2) return 1;
+    const int64_t rows = s[s.size() - 2];
+    const int64_t columns = s[s.size() - 1];
+    return triangle_count(*t, rows, columns) / (static_cast<double>(rows) * static_cast<double>(columns));
+  }
+
+  /// Elements of a node that have to be computed.
+  [[nodiscard]] double elements(int id) const {
+    const auto at = static_cast<size_t>(id);
+    return needs_[at].count() * triangle_share(id, triangles_[at]);
+  }
+
+  [[nodiscard]] double input_elements(int id) const {
+    const Node& node = graph_.graph.node(id);
+    const auto structure = node.attrs.find("structure");
+    if (structure != node.attrs.end() && std::get<std::string>(structure->second) == "symmetric")
+      return needs_[static_cast<size_t>(id)].count() * triangle_share(id, Triangle{true, 0});
+    return elements(id);
+  }
+
+  [[nodiscard]] bool is_real(const Node& node) const {
+    return is_float(node.type.dtype) || (!node.operands.empty() && is_float(graph_.graph.node(node.operands[0]).type.dtype));
+  }
+
+  [[nodiscard]] double flops(int id) const {
+    const Node& node = graph_.graph.node(id);
+    if (!is_real(node) || node.prim == Prim::kCast || node.prim == Prim::kWhere) return 0;
+    if (is_elementwise(node.prim) || is_scan(node.prim)) return elements(id);
+    const double share = needs_[static_cast<size_t>(id)].count() / count(shape(id));
+    const auto in = [&](size_t i) -> const Shape& { return shape(node.operands[i]); };
+    if (is_reduction(node.prim)) {
+      const auto& t = triangles_[static_cast<size_t>(node.operands[0])];
+      return std::max(0.0, share * (count(in(0)) * triangle_share(node.operands[0], t) - count(shape(id))));
+    }
+    switch (node.prim) {
+      case Prim::kDot: return share * 2 * dot_products(graph_, id, triangles_);
+      case Prim::kConv: return share * 2 * conv_products(node, shape(id), in(0), in(1));
+      case Prim::kConvTranspose: return share * 2 * conv_transpose_products(node, shape(id), in(0), in(1));
+      case Prim::kPoolMax: case Prim::kPoolSum: return share * pool_operations(node, shape(id), in(0));
+      case Prim::kSort: case Prim::kArgSort: {
+        const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+        return elements(id) * std::max(1.0, std::log2(static_cast<double>(in(0)[axis])));
+      }
+      default: return 0;
+    }
+  }
+
+  static double conv_products(const Node& node, const Shape& result, const Shape& x, const Shape& w) {
+    double n = static_cast<double>(result[0]) * static_cast<double>(result[1]) * static_cast<double>(w[1]);
+    for (size_t i = 2; i < x.size(); ++i)
+      n *= inner_taps(result[i], w[i], node.attr<Ints>("stride")[i - 2], node.attr<Ints>("padding_low")[i - 2],
+                      node.attr<Ints>("dilation")[i - 2], x[i]);
+    return n;
+  }
+
+  /// The same with the roles of x and the result exchanged.
+  static double conv_transpose_products(const Node& node, const Shape& result, const Shape& x, const Shape& w) {
+    double n = static_cast<double>(x[0]) * static_cast<double>(x[1]) * static_cast<double>(w[1]);
+    for (size_t i = 2; i < x.size(); ++i)
+      n *= inner_taps(x[i], w[i], node.attr<Ints>("stride")[i - 2], node.attr<Ints>("padding")[i - 2],
+                      node.attr<Ints>("dilation")[i - 2], result[i]);
+    return n;
+  }
+
+  static double pool_operations(const Node& node, const Shape& result, const Shape& x) {
+    const Ints& kernel = node.attr<Ints>("kernel");
+    const size_t plain = x.size() - kernel.size();
+    double n = 1;
+    for (size_t i = 0; i < plain; ++i) n *= static_cast<double>(result[i]);
+    for (size_t i = 0; i < kernel.size(); ++i)
+      n *= inner_taps(result[plain + i], kernel[i], node.attr<Ints>("stride")[i], node.attr<Ints>("padding_low")[i],
+                      node.attr<Ints>("dilation")[i], x[plain + i]);
+    return std::max(0.0, n - count(result));
+  }
+
+  const ConcreteGraph& graph_;
+  std::vector<Need> needs_;
+  std::vector<std::optional<Triangle>> triangles_;
+};
 
 }  // namespace
 
-Cost minimal_cost(const ConcreteGraph& graph) {
-  Cost cost;
-  std::vector<bool> live(graph.graph.nodes.size());
-  for (const int id : graph.graph.outputs) live[static_cast<size_t>(id)] = true;
-  for (size_t id = live.size(); id-- > 0;)
-    if (live[id])
-      for (const int operand : graph.graph.nodes[id].operands) live[static_cast<size_t>(operand)] = true;
-  for (size_t id = 0; id < live.size(); ++id) {
-    const Node& node = graph.graph.nodes[id];
-    if (!live[id]) continue;
-    const double n = count(graph.shapes[id]);
-    if (node.prim == Prim::kInput) cost.bytes_read += n * size_of(node.type.dtype);
-    cost.flops += flops_of(graph, node, graph.shapes[id]);
-    if (is_transcendental(node.prim)) cost.transcendental += n;
-  }
-  for (const int id : graph.graph.outputs)
-    cost.bytes_written += count(graph.shapes[static_cast<size_t>(id)]) * size_of(graph.graph.node(id).type.dtype);
-  return cost;
-}
+Cost minimal_cost(const ConcreteGraph& graph) { return Accountant(graph).run(); }
 
 }  // namespace hone::task
