@@ -60,7 +60,8 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
     if (!body.is_object()) continue;
     const json verdict = body.value("screening", json::object()).value("verdict", json::object());
     std::vector<std::string> config;
-    for (const auto& [name, value] : body.value("config", json::object()).items()) config.push_back(fmt::format("{}={}", name, value.dump()));
+    const json values = body.value("config", json::object());
+    for (const auto& [name, value] : values.items()) config.push_back(fmt::format("{}={}", name, value.dump()));
     const double score = body.value("score", 0.0);
     table.add({fmt::format("{}", body.value("n", 0)), base::short_hash(body.value("kernel", "")), verdict.value("verdict", ""),
                score > 0 ? fmt::format("{:.2f}x", score) : "-", body.value("author", ""), body.value("action", ""),

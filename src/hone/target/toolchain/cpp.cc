@@ -84,7 +84,8 @@ Result<std::string> entry_for(const kernel::Kernel& kernel, const task::Task& ta
 /// The whole translation unit.
 Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::Task& task,
                                      const task::Bindings& bindings) {
-  std::string text;
+  // The headers come first: a tunable may have a name that they use.
+  std::string text = "#include \"hone/cpu.h\"\n";
   for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
   for (const std::string& symbol : kernel.header.specialise) {
     const auto it = bindings.find(symbol);
@@ -92,7 +93,7 @@ Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::T
       return fail(ErrorCode::kInput, fmt::format("the header specialises {}, which is no shape symbol", symbol));
     text += fmt::format("#define {} INT64_C({})\n", symbol, it->second);
   }
-  text += "#include \"hone/cpu.h\"\n#line 1 \"kernel.cc\"\n" + kernel.source + "\n#line 1 \"entries.cc\"\n";
+  text += "#line 1 \"kernel.cc\"\n" + kernel.source + "\n#line 1 \"entries.cc\"\n";
   std::string table;
   for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
     HONE_TRY(const std::string entry, entry_for(kernel, task, i));
@@ -150,7 +151,7 @@ class CppToolchain final : public Toolchain {
     const fs::path source = scratch.path() / "unit.cc";
     const fs::path object = scratch.path() / "kernel.so";
     HONE_TRY_VOID(base::write_file_atomic(source, unit));
-    argv.insert(argv.end(), {"-o", object.string(), source.string(), "-lm"});
+    argv.insert(argv.end(), {"-o", "kernel.so", "unit.cc", "-lm"});
     base::SpawnOptions spawn;
     spawn.argv = argv;
     const char* path = std::getenv("PATH");
