@@ -1,0 +1,172 @@
+#include "hone/face/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "hone/base/file.h"
+#include "hone/face/report/testing/html_check.h"
+#include "hone/face/report/testing/synthetic_run.h"
+
+namespace hone::face {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::HtmlCheck;
+using testing::Synthetic;
+using testing::SyntheticRun;
+
+class ReportTest : public ::testing::Test {
+ protected:
+  std::string page_of(const archive::RunInfo& run) {
+    auto page = run_report(store_, run);
+    EXPECT_TRUE(page.has_value()) << page.error().to_string();
+    keep(*page);
+    return page ? *page : std::string();
+  }
+  std::string page_of(Synthetic options) { return page_of(SyntheticRun(store_, std::move(options)).write()); }
+
+  /// HONE_REPORT_PAGES=folder keeps the tests' pages there, to be looked at.
+  static void keep(const std::string& page) {
+    if (const char* folder = std::getenv("HONE_REPORT_PAGES"))
+      ASSERT_TRUE(base::write_file_atomic(std::filesystem::path(folder) /
+                                              (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".html"),
+                                          page));
+  }
+
+  archive::RunInfo run_of(const std::vector<std::pair<std::string, std::string>>& events) {
+    archive::RunInfo run;
+    run.id = "0123456789ab";
+    run.task_name = "odd";
+    run.task_hash = std::string(64, 'a');
+    run.target = "cpu";
+    run.options_json = "{}";
+    run.status = "running";
+    EXPECT_TRUE(store_.create_run(run));
+    int64_t seq = 0;
+    for (const auto& [kind, json] : events) EXPECT_TRUE(store_.append_event(run.id, seq++, kind, json));
+    return *store_.run(run.id);
+  }
+
+  base::ScratchDirectory scratch_ = *base::ScratchDirectory::create("report-test");
+  archive::Store store_ = *archive::Store::open(scratch_.path() / "archive.db");
+};
+
+TEST_F(ReportTest, FinishedRunHasEverySection) {
+  const std::string page = page_of(Synthetic{});
+  const HtmlCheck check(page);
+  ASSERT_EQ(check.problem(), "");
+  for (const char* id : {"results", "progress", "roofline", "candidates", "source", "refused", "conditions"})
+    EXPECT_TRUE(check.has_id(id)) << id;
+  EXPECT_THAT(check.text(), HasSubstr("pytorch eager [")) << "the strongest opponent makes the headline";
+  EXPECT_THAT(check.text(), HasSubstr("FASTER on 2, SLOWER on 0, INCONCLUSIVE on 1 of 3 workloads"));
+  EXPECT_THAT(check.text(), HasSubstr("pytorch compiled: torch.compile needs"));
+  EXPECT_THAT(check.text(), HasSubstr("No compute peak is recorded"));
+  EXPECT_THAT(check.text(), HasSubstr("config = {"));
+  EXPECT_THAT(check.text(), Not(HasSubstr("has not finished")));
+  for (const std::string& link : check.links()) EXPECT_TRUE(check.has_id(link.substr(1))) << link;
+}
+
+TEST_F(ReportTest, EveryEvaluationIsAMarkAndARow) {
+  const std::string page = page_of(Synthetic{});
+  const auto marks = [&](const std::string& what) {
+    int count = 0;
+    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(marks("data-p=\""), 60);
+  EXPECT_EQ(marks("<span class=\"row") + marks("<li id=\"k-"), 60);
+}
+
+TEST_F(ReportTest, HostileTextStaysText) {
+  const std::string hostile =
+      "</script></style></title></pre><script>alert(1)</script><img src=x onerror=alert(2)>\"'><!-- & &lt; "
+      "\xFF\xC3\x28 \x1B[31m \xE2\x80\xAE gnp.exe";
+  const std::string page = page_of(Synthetic{.hostile = hostile});
+  const HtmlCheck check(page);
+  ASSERT_EQ(check.problem(), "");
+  EXPECT_EQ(check.count("script"), 1);
+  EXPECT_EQ(check.count("img"), 0);
+  EXPECT_THAT(check.text(), HasSubstr("<script>alert(1)</script>"));
+  EXPECT_THAT(check.text(), HasSubstr("\u27E8U+202E\u27E9 gnp.exe"));
+  EXPECT_THAT(page, Not(HasSubstr("\xE2\x80\xAE")));
+}
+
+TEST_F(ReportTest, UnfinishedRunSaysSo) {
+  const HtmlCheck check(page_of(Synthetic{.finished = false}));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("This run has not finished"));
+  EXPECT_THAT(check.text(), HasSubstr("hone resume 5ca1ab1e0001"));
+}
+
+TEST_F(ReportTest, RunKilledBeforeAnyPromotion) {
+  const HtmlCheck check(page_of(Synthetic{.evaluations = 9, .finished = false, .champion = false}));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("No champion."));
+  EXPECT_FALSE(check.has_id("source"));
+  EXPECT_FALSE(check.has_id("roofline"));
+}
+
+TEST_F(ReportTest, RefusedPromotionMakesNoChampion) {
+  const HtmlCheck check(page_of(Synthetic{.champion = false}));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("No champion. Nothing is confirmed by a promotion."));
+  EXPECT_THAT(check.text(), HasSubstr("y differs on fresh inputs"));
+}
+
+TEST_F(ReportTest, RunWithNothingAccepted) {
+  const HtmlCheck check(page_of(Synthetic{.champion = false, .accepting = false}));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("None of the 60 evaluated kernels was accepted"));
+  EXPECT_FALSE(check.has_id("candidates"));
+}
+
+TEST_F(ReportTest, TaskThatOnlyMovesDataShowsBandwidth) {
+  const HtmlCheck check(page_of(Synthetic{.operations = false}));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("least megabytes moved"));
+  EXPECT_THAT(check.text(), Not(HasSubstr("GFLOP/s")));
+}
+
+TEST_F(ReportTest, EmptyLog) {
+  const HtmlCheck check(page_of(run_of({})));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("Nothing has been evaluated"));
+}
+
+TEST_F(ReportTest, EventsOfAnotherShapeDoNotStopIt) {
+  const HtmlCheck check(page_of(run_of({
+      {"started", R"({"machine":"a string","workloads":[1,{"name":7,"weight":"x"}],"opponents":{},"task":{}})"},
+      {"calibrated", R"({"bounds_ns":[null,"x",-1]})"},
+      {"screened", R"({})"},
+      {"screened", R"({"n":-4,"kernel":5,"parent":"5","score":-2,"at":"late","screening":{"verdict":{"verdict":"accepted"}}})"},
+      {"screened", R"({"n":1e300,"kernel":"k","parent":"k","score":1e308,"at":-1e300,"screening":{"verdict":{"verdict":"accepted"},"median_ns":[0]}})"},
+      {"screened", R"({"kernel":"odd one","screening":{"verdict":{"verdict":"too clever","reason":"new"}}})"},
+      {"considered", R"({"why":["list"]})"},
+      {"promoted", R"({"kernel":"k","promotion":{"verdict":{"verdict":"accepted"},"workloads":[{},{"bytes":1,"flops":1,"bound_ns":1,"candidate_ns":1,"opponents":[{"opponent":"o","ratio":{"median":-1,"high":null}},{}]}]}})"},
+      {"champion", R"({"kernel":"k","score":null})"},
+      {"imagined", R"({"of":"a later version"})"},
+      {"finished", R"({"champion":3})"},
+  })));
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_THAT(check.text(), HasSubstr("1 events of kind imagined are left out"));
+  EXPECT_THAT(check.text(), HasSubstr("too clever"));
+}
+
+TEST_F(ReportTest, LongRunStaysSmallAndQuick) {
+  const archive::RunInfo run = SyntheticRun(store_, Synthetic{.evaluations = 2000}).write();
+  const auto start = std::chrono::steady_clock::now();
+  const std::string page = page_of(run);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(page.size(), 3'000'000U);
+  EXPECT_LT(took.count(), 2.0);
+  const HtmlCheck check(page);
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_LT(check.depth(), 200) << "browsers flatten what is nested 512 deep";
+}
+
+}  // namespace
+}  // namespace hone::face

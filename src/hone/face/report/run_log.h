@@ -1,0 +1,99 @@
+// A run as its log tells it: the events (docs/events.md) gathered into plain values. Reading forgives:
+// members that are missing or of another type take a neutral value, kinds of event that we do not know
+// are counted and passed over, because runs end early and later versions write more than we know of.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "hone/archive/store.h"
+#include "hone/evaluate/verdict.h"
+
+namespace hone::face::report {
+
+inline constexpr std::string_view kAccepted = "accepted";
+
+using Config = std::map<std::string, std::string, std::less<>>;  ///< tunable -> value
+using Facts = std::vector<std::pair<std::string, std::string>>;  ///< name -> value, for people
+
+/// evaluate::Verdict with the name that the log has: a later version may know more of them.
+struct LoggedVerdict {
+  std::string name, reason, detail;
+  std::optional<evaluate::Accuracy> accuracy;
+  [[nodiscard]] bool accepted() const { return name == kAccepted; }
+};
+
+/// A `screened` event.
+struct Evaluation {
+  int number = 0;              ///< of the evaluation, from 1
+  double at = 0;               ///< seconds of active time
+  std::string kernel, parent, author, pattern, action, note;
+  Config config;
+  LoggedVerdict verdict;
+  std::vector<double> median_ns;  ///< per workload, raw
+  double score = 0;            ///< speedup over the run's first accepted kernel; 0 when refused
+  evaluate::Spent spent;
+  [[nodiscard]] bool accepted() const { return verdict.accepted(); }
+};
+
+/// A `promoted` event. Of `promotion`, verdict and determinism stay as they are: what the log says of
+/// them is beside it.
+struct PromotionEvent {
+  std::string kernel;
+  double at = 0;
+  LoggedVerdict verdict;
+  std::optional<bool> deterministic;
+  evaluate::Promotion promotion;
+};
+
+/// A `yardstick` or `champion` event.
+struct Mark {
+  std::string kernel;
+  double score = 0, at = 0;
+};
+
+struct LoggedWorkload {
+  std::string name, bindings;  ///< "large", "B=4096 D=8192"
+  double weight = 1;
+};
+
+struct RunLog {
+  archive::RunInfo info;
+  std::string track, toolchain, version, machine_model;
+  Facts machine, options;      ///< as `started` has them
+  std::vector<LoggedWorkload> workloads;
+  std::vector<std::string> opponents;       ///< asked for
+  std::vector<double> bounds_ns;            ///< calibrated before the search, per workload: a prior
+  std::vector<Evaluation> evaluations;      ///< in the order of the log
+  std::vector<Mark> yardsticks, champions;
+  std::vector<PromotionEvent> promotions;
+  std::map<std::string, int> considered;    ///< why a proposal was not worth a build -> how many
+  std::string finished;                     ///< why the run ended; empty: it has not
+  double seconds = 0;                       ///< active time up to the last event
+  std::string champion;                     ///< kernel hash, or empty
+  int unread = 0;                           ///< events that are no JSON object
+  std::map<std::string, int> unknown;       ///< kinds of event that we do not know -> how many
+
+  /// Index in `evaluations` of the kernel's first accepted evaluation, else of its first.
+  std::unordered_map<std::string, size_t> by_kernel;
+
+  [[nodiscard]] const Evaluation* find(const std::string& kernel) const;
+  /// The champion's last accepted promotion, or null.
+  [[nodiscard]] const PromotionEvent* champion_promotion() const;
+  /// The accepted evaluation with the highest score, or null.
+  [[nodiscard]] const Evaluation* best() const;
+  [[nodiscard]] int accepted() const;
+  /// Of a workload by name; 1 where the log does not say.
+  [[nodiscard]] double weight_of(std::string_view workload) const;
+};
+
+[[nodiscard]] RunLog read_log(const archive::RunInfo& run, const std::vector<archive::Event>& events);
+
+/// "ROWS=4 STREAM=1"
+[[nodiscard]] std::string config_text(const Config& config);
+
+}  // namespace hone::face::report
