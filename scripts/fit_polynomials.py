@@ -4,8 +4,8 @@
 For float: least squares in double precision on points that crowd towards the ends, which is close
 to minimax; the coefficients are rounded one after another, lowest power first, the others fitted
 anew around the rounded ones. For double: interpolation at Chebyshev nodes in 60 digits, which is
-within a small factor of the best. Prints each polynomial as C++ hexadecimal literals, lowest power first, with its largest weighted
-error in units of 2^-24 (float) or 2^-53 (double).
+within a small factor of the best. Prints each polynomial as C++ hexadecimal literals, lowest power
+first, with its largest weighted error in units of 2^-24 (float) or 2^-53 (double).
 Needs numpy and mpmath. Run: python3 scripts/fit_polynomials.py [NAME ...]
 """
 import math
