@@ -3,13 +3,13 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <filesystem>
 #include <ranges>
 #include <regex>
 #include <set>
 #include <string>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "hone/task/task.h"
@@ -17,7 +17,7 @@
 namespace hone::evaluate {
 
 struct PytorchCase {
-  std::string where;                ///< "reduction.toml:12"
+  std::string where;  ///< "reduction.toml:12"
   std::string compute;
   std::vector<std::string> inputs;  ///< "x=f32[B, D]"
   std::string bindings;             ///< "B=2,D=8"
@@ -37,8 +37,7 @@ struct PytorchCase {
     for (const std::string& input : used_inputs()) shapes += input.substr(input.find('[')) + " ";
     for (const auto& part : std::views::split(bindings, ',')) {
       const std::string binding(part.begin(), part.end());
-      if (names(shapes, binding.substr(0, binding.find('='))))
-        bound += (bound.empty() ? "" : ",") + binding;
+      if (names(shapes, binding.substr(0, binding.find('=')))) bound += (bound.empty() ? "" : ",") + binding;
     }
     return task::task_from_expressions(compute, used_inputs(), {bound});
   }
@@ -49,8 +48,8 @@ struct PytorchCase {
   }
 };
 
-/// A file holds `inputs` and `bindings` for all its cases (each takes those it names), and [[case]] tables with compute, and
-/// forward or refused; a case may have its own inputs and bindings.
+/// A file holds `inputs` and `bindings` for all its cases (each takes those it names), and [[case]] tables
+/// with compute, and forward or refused; a case may have its own inputs and bindings.
 inline std::vector<PytorchCase> load_pytorch_cases() {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;

@@ -35,7 +35,8 @@ struct Group {
       for (const auto& [from, to] : renamed)
         value = std::regex_replace(value, std::regex("\\b" + from + "\\b(?! *=)"), to);
       static const std::regex kName(R"(\w+)");
-      for (auto it = std::sregex_iterator(targets.begin(), targets.end(), kName); it != std::sregex_iterator(); ++it) {
+      for (auto it = std::sregex_iterator(targets.begin(), targets.end(), kName);
+           it != std::sregex_iterator(); ++it) {
         const std::string fresh = it->str() + "_" + std::to_string(number);
         renamed[it->str()] = fresh;
         origin[fresh] = c.where;
@@ -112,8 +113,8 @@ void check(const Group& group) {
     const std::string& name = task.outputs[k].first;
     const auto origin = group.origin.find(name);
     SCOPED_TRACE(origin == group.origin.end() ? name : origin->second);
-    const Reference reference =
-        make_reference(*graph, oracle, task.track, output, plan_boxes(*graph, output, {}), 1);
+    const Reference reference = make_reference(*graph, oracle, task.track, output,
+                                               plan_boxes(*graph, output, {}), 1);
     const target::Placement& where = call.tensors[task.inputs.size() + k];
     const OutputError error = compare_output(*graph, output, reference, out->data() + where.offset, 1);
     const auto why = judge(error, bound_of(*graph, task.track, output, {reference.anchor}, 4), name);
@@ -135,9 +136,8 @@ std::vector<std::string> files() {
   return {names.begin(), names.end()};
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PytorchOracle, testing::ValuesIn(files()), [](const auto& file) {
-  return file.param.substr(0, file.param.find('.'));
-});
+INSTANTIATE_TEST_SUITE_P(Cases, PytorchOracle, testing::ValuesIn(files()),
+                         [](const auto& file) { return file.param.substr(0, file.param.find('.')); });
 
 }  // namespace
 }  // namespace hone::evaluate
