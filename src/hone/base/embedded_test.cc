@@ -41,7 +41,9 @@ TEST(Embedded, ProgramsAreEmbeddedWhole) {
   // A program of this build, as a runner would be.
   const auto program = find_embedded("programs/tiny");
   ASSERT_TRUE(program.has_value());
-  EXPECT_EQ(program->substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(program->substr(0, 4),
+            "\x7f"
+            "ELF");
 }
 
 }  // namespace

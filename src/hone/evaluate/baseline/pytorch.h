@@ -18,8 +18,7 @@ namespace hone::evaluate {
 /// The task as a PyTorch user would write it, for one workload: Python source that defines
 /// forward(inputs…), returning a dense tensor (a tuple where there are several outputs). Fails with
 /// kUnavailable naming the operation that has no PyTorch form.
-[[nodiscard]] Result<std::string> emit_pytorch(const task::Task& task,
-                                               const task::Bindings& bindings);
+[[nodiscard]] Result<std::string> emit_pytorch(const task::Task& task, const task::Bindings& bindings);
 
 /// A Python that imports torch.
 struct PythonTorch {
@@ -40,7 +39,7 @@ enum class PytorchMode : uint8_t { kEager, kCompiled };
 
 struct PytorchOptions {
   PytorchMode mode = PytorchMode::kEager;
-  int threads = 1;
+  int threads = 0;                                                    ///< 0: all that we may run on
   std::chrono::nanoseconds start_deadline = std::chrono::minutes(5);  ///< import and compilation
 };
 
@@ -61,9 +60,9 @@ class PytorchSession final : public target::Session {
   [[nodiscard]] const std::string& description() const;
 
  private:
-  friend Result<std::unique_ptr<PytorchSession>> start_pytorch(
-      const task::Task&, const task::Bindings&, const std::vector<const target::Region*>&,
-      const PytorchOptions&);
+  friend Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task&, const task::Bindings&,
+                                                               const std::vector<const target::Region*>&,
+                                                               const PytorchOptions&);
   struct State;
   explicit PytorchSession(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -72,7 +71,7 @@ class PytorchSession final : public target::Session {
 /// Starts the process, compiles where asked to, calls forward() once. `regions` are what the
 /// placements of later calls index; they must outlive the session.
 [[nodiscard]] Result<std::unique_ptr<PytorchSession>> start_pytorch(
-    const task::Task& task, const task::Bindings& bindings,
-    const std::vector<const target::Region*>& regions, const PytorchOptions& options);
+    const task::Task& task, const task::Bindings& bindings, const std::vector<const target::Region*>& regions,
+    const PytorchOptions& options);
 
 }  // namespace hone::evaluate

@@ -3,13 +3,13 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <filesystem>
 #include <ranges>
 #include <regex>
 #include <set>
 #include <string>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "hone/task/task.h"
@@ -17,34 +17,39 @@
 namespace hone::evaluate {
 
 struct PytorchCase {
-  std::string where;                ///< "reduction.toml:12"
+  std::string where;  ///< "reduction.toml:12"
   std::string compute;
   std::vector<std::string> inputs;  ///< "x=f32[B, D]"
   std::string bindings;             ///< "B=2,D=8"
   std::string forward;              ///< expected body
   std::string refused;              ///< or a part of the error's message
 
-  [[nodiscard]] Result<task::Task> task() const {
-    const auto names = [](const std::string& text, const std::string& name) {
-      return std::regex_search(text, std::regex("\\b" + name + "\\b"));
-    };
+  /// Those that the computation names.
+  [[nodiscard]] std::vector<std::string> used_inputs() const {
     std::vector<std::string> used;
-    std::string types, bound;
     for (const std::string& input : inputs)
-      if (names(compute, input.substr(0, input.find('=')))) {
-        used.push_back(input);
-        types += input.substr(input.find('[')) + " ";
-      }
+      if (names(compute, input.substr(0, input.find('=')))) used.push_back(input);
+    return used;
+  }
+
+  [[nodiscard]] Result<task::Task> task() const {
+    std::string shapes, bound;
+    for (const std::string& input : used_inputs()) shapes += input.substr(input.find('[')) + " ";
     for (const auto& part : std::views::split(bindings, ',')) {
       const std::string binding(part.begin(), part.end());
-      if (names(types, binding.substr(0, binding.find('=')))) bound += (bound.empty() ? "" : ",") + binding;
+      if (names(shapes, binding.substr(0, binding.find('=')))) bound += (bound.empty() ? "" : ",") + binding;
     }
-    return task::task_from_expressions(compute, used, {bound});
+    return task::task_from_expressions(compute, used_inputs(), {bound});
+  }
+
+ private:
+  static bool names(const std::string& text, const std::string& name) {
+    return std::regex_search(text, std::regex("\\b" + name + "\\b"));
   }
 };
 
-/// A file holds `inputs` and `bindings` for all its cases (each takes those it names), and [[case]] tables with compute, and
-/// forward or refused; a case may have its own inputs and bindings.
+/// A file holds `inputs` and `bindings` for all its cases (each takes those it names), and [[case]] tables
+/// with compute, and forward or refused; a case may have its own inputs and bindings.
 inline std::vector<PytorchCase> load_pytorch_cases() {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
@@ -63,11 +68,13 @@ inline std::vector<PytorchCase> load_pytorch_cases() {
     };
     for (const auto& item : *table["case"].as_array()) {
       const toml::table& one = *item.as_table();
-      cases.push_back({file.filename().string() + ":" + std::to_string(one.source().begin.line),
-                       one["compute"].value_or(std::string()), strings(one),
-                       one["bindings"].value_or(table["bindings"].value_or(std::string())),
-                       one["forward"].value_or(std::string()),
-                       one["refused"].value_or(std::string())});
+      PytorchCase& c = cases.emplace_back();
+      c.where = file.filename().string() + ":" + std::to_string(one.source().begin.line);
+      c.compute = one["compute"].value_or(std::string());
+      c.inputs = strings(one);
+      c.bindings = one["bindings"].value_or(table["bindings"].value_or(std::string()));
+      c.forward = one["forward"].value_or(std::string());
+      c.refused = one["refused"].value_or(std::string());
     }
   }
   EXPECT_FALSE(cases.empty());

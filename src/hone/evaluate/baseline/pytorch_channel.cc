@@ -12,8 +12,7 @@ namespace {
 
 /// Waits for `events`; false at the deadline. Spurious wake-ups are the caller's to retry.
 bool wait_for(int fd, short events, Channel::Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      deadline - std::chrono::steady_clock::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   if (left.count() <= 0) return false;
   pollfd entry{fd, events, 0};
   constexpr int64_t kLongest = 1'000'000;

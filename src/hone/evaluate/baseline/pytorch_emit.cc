@@ -19,17 +19,16 @@ constexpr size_t kLongLine = 76;
 
 /// Names that the source itself uses, and Python's words.
 const std::set<std::string, std::less<>> kTaken = {
-    "torch", "F",    "math",  "forward", "float",  "False",  "None",     "True",  "and",
-    "as",    "assert", "async", "await", "break",  "class",  "continue", "def",   "del",
-    "elif",  "else", "except", "finally", "for",   "from",   "global",   "if",    "import",
-    "in",    "is",   "lambda", "nonlocal", "not",  "or",     "pass",     "raise", "return",
-    "try",   "while", "with", "yield"};
+    "torch",    "F",       "math",  "forward", "float",  "False",    "None",   "True",  "and",  "as",
+    "assert",   "async",   "await", "break",   "class",  "continue", "def",    "del",   "elif", "else",
+    "except",   "finally", "for",   "from",    "global", "if",       "import", "in",    "is",   "lambda",
+    "nonlocal", "not",     "or",    "pass",    "raise",  "return",   "try",    "while", "with", "yield"};
 
 struct Variable {
   std::string name;
-  int uses = 0;          // by nodes and outputs not yet written
+  int uses = 0;  // by nodes and outputs not yet written
   bool input = false;
-  bool bound = true;     // the name still means this value
+  bool bound = true;  // the name still means this value
 };
 
 class Emitter {
@@ -41,7 +40,8 @@ class Emitter {
     count_uses();
     std::vector<std::string> parameters;
     for (const int id : graph_.inputs) {
-      terms_[index(id)] = variable(free_name(graph_.node(id).attr<std::string>("name"), {}), uses_[index(id)], true);
+      terms_[index(id)] = variable(free_name(graph_.node(id).attr<std::string>("name"), {}), uses_[index(id)],
+                                   true);
       terms_[index(id)]->alias = true;
       parameters.push_back(terms_[index(id)]->text);
     }
@@ -209,9 +209,8 @@ const WriterRow* find_writer(std::string_view op) {
   static const auto writers = [] {
     std::map<std::string_view, const WriterRow*> index;
     for (const auto rows :
-         {elementwise_writers(), activation_writers(), reduction_writers(), norm_writers(),
-          product_writers(), window_writers(), loss_writers(), shape_writers(),
-          index_writers()})
+         {elementwise_writers(), activation_writers(), reduction_writers(), norm_writers(), product_writers(),
+          window_writers(), loss_writers(), shape_writers(), index_writers()})
       for (const WriterRow& row : rows) HONE_CHECK(index.emplace(row.op, &row).second, row.op);
     return index;
   }();

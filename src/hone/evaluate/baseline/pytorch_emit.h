@@ -18,17 +18,25 @@ namespace hone::evaluate {
 
 /// How tightly Python's operators bind, loosest first.
 enum class Binding : uint8_t {
-  kComparison, kOr, kXor, kAnd, kSum, kProduct, kUnary, kPower, kPrimary,
+  kComparison,
+  kOr,
+  kXor,
+  kAnd,
+  kSum,
+  kProduct,
+  kUnary,
+  kPower,
+  kPrimary,
 };
 
 /// A Python expression.
 struct Term {
   std::string text;
   Binding binding = Binding::kPrimary;
-  bool number = false;        ///< a Python number, not a tensor
-  bool strided = false;       ///< may not be dense row-major
-  bool alias = false;         ///< may share memory with an argument of forward()
-  std::map<int, int> reads;   ///< variables in the text, and how often: filled in by the emitter
+  bool number = false;       ///< a Python number, not a tensor
+  bool strided = false;      ///< may not be dense row-major
+  bool alias = false;        ///< may share memory with an argument of forward()
+  std::map<int, int> reads;  ///< variables in the text, and how often: filled in by the emitter
 };
 
 /// A call or a name: `text` binds tightest and is a new dense tensor.
@@ -62,9 +70,7 @@ class Site {
   [[nodiscard]] Term in_result_type(size_t i) const;
   /// Operand i in the result's type where PyTorch would not promote `operands` to it by itself.
   [[nodiscard]] Term promoted(size_t i, std::span<const size_t> operands) const;
-  [[nodiscard]] const task::TensorType& type(size_t i) const {
-    return graph_.node(node_.operands[i]).type;
-  }
+  [[nodiscard]] const task::TensorType& type(size_t i) const { return graph_.node(node_.operands[i]).type; }
   [[nodiscard]] int rank(size_t i) const { return static_cast<int>(type(i).dims.size()); }
   /// The operand bound to a parameter, if it was given.
   [[nodiscard]] std::optional<size_t> find(std::string_view parameter) const;

@@ -1,9 +1,9 @@
 // Golden tests: test/cases/pytorch/*.toml say a computation and the body of forward() it becomes.
 #include <gmock/gmock.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <filesystem>
-#include <toml++/toml.h>
 
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_cases.h"

@@ -37,8 +37,7 @@ Result<PythonTorch> search() {
     if (auto found = probe_pytorch(own, kDeadline)) return found;
   if (auto found = probe_pytorch("python3", kDeadline)) return found;
   return fail(ErrorCode::kUnavailable,
-              fmt::format("no Python with torch: neither {} nor python3 in PATH", own.string()),
-              kHint);
+              fmt::format("no Python with torch: neither {} nor python3 in PATH", own.string()), kHint);
 }
 
 }  // namespace
@@ -63,8 +62,7 @@ std::map<std::string, std::string> pytorch_environment() {
   return environment;
 }
 
-Result<PythonTorch> probe_pytorch(const std::filesystem::path& python,
-                                  std::chrono::nanoseconds deadline) {
+Result<PythonTorch> probe_pytorch(const std::filesystem::path& python, std::chrono::nanoseconds deadline) {
   base::SpawnOptions options;
   options.argv = {python.string(), "-c", kProbe};
   options.environment = pytorch_environment();
@@ -76,8 +74,8 @@ Result<PythonTorch> probe_pytorch(const std::filesystem::path& python,
                 kHint);
   const auto answer = nlohmann::json::parse(last_line(exit.out), nullptr, false);
   if (!answer.is_array() || answer.size() != 3 || !answer[0].is_string())
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("{} does not answer as a Python would", python.string()), kHint);
+    return fail(ErrorCode::kUnavailable, fmt::format("{} does not answer as a Python would", python.string()),
+                kHint);
   return PythonTorch{answer[0].get<std::string>(), answer[1].get<std::string>(),
                      answer[2].get<std::string>()};
 }

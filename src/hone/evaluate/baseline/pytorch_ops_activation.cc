@@ -17,8 +17,7 @@ Result<Term> plain_any(const Site& site, std::string_view detail) {
 }
 
 Result<Term> leaky_relu(const Site& site, std::string_view) {
-  return call_term(
-      fmt::format("F.leaky_relu({}{})", site.real(0), site.keyword("negative_slope", 0.01)));
+  return call_term(fmt::format("F.leaky_relu({}{})", site.real(0), site.keyword("negative_slope", 0.01)));
 }
 
 Result<Term> prelu(const Site& site, std::string_view) {
@@ -32,8 +31,8 @@ Result<Term> with_alpha(const Site& site, std::string_view detail) {
 
 Result<Term> gelu(const Site& site, std::string_view) {
   const std::string how = site.word("approximate");
-  return call_term(fmt::format("F.gelu({}{})", site.real(0),
-                               how.empty() ? "" : ", approximate='" + how + "'"));
+  return call_term(
+      fmt::format("F.gelu({}{})", site.real(0), how.empty() ? "" : ", approximate='" + how + "'"));
 }
 
 Result<Term> softplus(const Site& site, std::string_view) {
@@ -52,8 +51,8 @@ Result<Term> with_lambda(const Site& site, std::string_view detail) {
 }
 
 Result<Term> threshold(const Site& site, std::string_view) {
-  return call_term(fmt::format("F.threshold({}, {}, {})", site.real(0),
-                               literal(site.number("threshold")), literal(site.number("value"))));
+  return call_term(fmt::format("F.threshold({}, {}, {})", site.real(0), literal(site.number("threshold")),
+                               literal(site.number("value"))));
 }
 
 /// detail: the function, along one axis.

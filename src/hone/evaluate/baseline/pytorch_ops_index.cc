@@ -83,9 +83,8 @@ Result<Term> take(const Site& site, std::string_view) {
     return call_term(fmt::format("torch.index_select({}, {}, {})", site.argument(0), axis, index.text));
   if (site.rank(1) > 1 && site.rank(0) == 2 && axis == 0)
     return call_term(fmt::format("F.embedding({}, {})", index.text, site.argument(0)));
-  return call_term(fmt::format("torch.index_select({}, {}, {}.flatten()).reshape({})", site.argument(0),
-                               axis, bracket(index, Binding::kPrimary),
-                               fmt::join(site.result_shape(), ", ")));
+  return call_term(fmt::format("torch.index_select({}, {}, {}.flatten()).reshape({})", site.argument(0), axis,
+                               bracket(index, Binding::kPrimary), fmt::join(site.result_shape(), ", ")));
 }
 
 Result<Term> embedding(const Site& site, std::string_view) {
@@ -98,8 +97,8 @@ Result<Term> gather(const Site& site, std::string_view) {
 }
 
 Result<Term> one_hot(const Site& site, std::string_view) {
-  Term term = call_term(fmt::format("F.one_hot({}, num_classes={})", indices(site, 0, false).text,
-                                    site.integer("classes")));
+  Term term = call_term(
+      fmt::format("F.one_hot({}, num_classes={})", indices(site, 0, false).text, site.integer("classes")));
   if (site.node().type.dtype != task::DType::kI64)
     term.text += fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype));
   return term;
@@ -108,8 +107,8 @@ Result<Term> one_hot(const Site& site, std::string_view) {
 /// detail: the function.
 Result<Term> triangle(const Site& site, std::string_view detail) {
   const int64_t k = site.integer("k");
-  return call_term(fmt::format("{}({}{})", detail, site.tensor(0),
-                               k == 0 ? "" : fmt::format(", diagonal={}", k)));
+  return call_term(
+      fmt::format("{}({}{})", detail, site.tensor(0), k == 0 ? "" : fmt::format(", diagonal={}", k)));
 }
 
 Result<Term> diag(const Site& site, std::string_view) {
@@ -129,8 +128,8 @@ Result<Term> sort(const Site& site, std::string_view) {
 }
 
 Result<Term> argsort(const Site& site, std::string_view) {
-  return call_term(fmt::format("torch.argsort({}, dim={}{}, stable=True)", site.tensor(0),
-                               site.axis("axis"), site.flag("descending") ? ", descending=True" : ""));
+  return call_term(fmt::format("torch.argsort({}, dim={}{}, stable=True)", site.tensor(0), site.axis("axis"),
+                               site.flag("descending") ? ", descending=True" : ""));
 }
 
 Result<Term> topk(const Site& site, std::string_view) {

@@ -12,8 +12,7 @@ namespace {
 std::vector<int64_t> joint_shape(const Site& site) {
   std::vector<int64_t> a = site.shape(0), b = site.shape(1);
   if (a.size() < b.size()) std::swap(a, b);
-  for (size_t i = 1; i <= b.size(); ++i)
-    a[a.size() - i] = std::max(a[a.size() - i], b[b.size() - i]);
+  for (size_t i = 1; i <= b.size(); ++i) a[a.size() - i] = std::max(a[a.size() - i], b[b.size() - i]);
   return a;
 }
 
@@ -37,14 +36,14 @@ Result<Term> pair_loss(const Site& site, std::string_view detail) {
   if (site.has("beta")) options += site.keyword("beta", 1);
   if (site.has("delta")) options += site.keyword("delta", 1);
   if (site.flag("log_target")) options += ", log_target=True";
-  return call_term(fmt::format("{}({}, {}{}{})", detail, paired(site, 0), paired(site, 1), options,
-                               reduction(site)));
+  return call_term(
+      fmt::format("{}({}, {}{}{})", detail, paired(site, 0), paired(site, 1), options, reduction(site)));
 }
 
 Result<Term> hinge(const Site& site, std::string_view) {
-  const std::string loss =
-      fmt::format("torch.clamp(1 - {} * {}, min=0)", bracket(site.in_result_type(0), Binding::kProduct),
-                  bracket(site.in_result_type(1), Binding::kUnary));
+  const std::string loss = fmt::format("torch.clamp(1 - {} * {}, min=0)",
+                                       bracket(site.in_result_type(0), Binding::kProduct),
+                                       bracket(site.in_result_type(1), Binding::kUnary));
   const std::string how = site.word("reduction");
   return call_term(how == "none" ? loss : fmt::format("torch.{}({})", how, loss));
 }
@@ -71,20 +70,19 @@ Result<Term> pairwise_distance(const Site& site, std::string_view) {
   const std::string keep = site.flag("keepdims") ? ", keepdim=True" : "";
   if (site.integer("axis") == rank - 1)
     return call_term(fmt::format("F.pairwise_distance({}, {}{}{}{})", site.in_result_type(0).text,
-                                 site.in_result_type(1).text, site.keyword("p", 2),
-                                 site.keyword("eps", 1e-6), keep));
-  return call_term(fmt::format("torch.linalg.vector_norm({} - {} + {}, ord={}, dim={}{})",
-                               bracket(site.in_result_type(0), Binding::kSum),
-                               bracket(site.in_result_type(1), Binding::kProduct),
-                               literal(site.number("eps")), literal(site.number("p")),
-                               site.integer("axis"), keep));
+                                 site.in_result_type(1).text, site.keyword("p", 2), site.keyword("eps", 1e-6),
+                                 keep));
+  return call_term(fmt::format(
+      "torch.linalg.vector_norm({} - {} + {}, ord={}, dim={}{})",
+      bracket(site.in_result_type(0), Binding::kSum), bracket(site.in_result_type(1), Binding::kProduct),
+      literal(site.number("eps")), literal(site.number("p")), site.integer("axis"), keep));
 }
 
 Result<Term> triplet(const Site& site, std::string_view) {
   return call_term(fmt::format("F.triplet_margin_loss({}, {}, {}{}{}{}{})", site.in_result_type(0).text,
                                site.in_result_type(1).text, site.in_result_type(2).text,
-                               site.keyword("margin", 1), site.keyword("p", 2),
-                               site.keyword("eps", 1e-6), reduction(site)));
+                               site.keyword("margin", 1), site.keyword("p", 2), site.keyword("eps", 1e-6),
+                               reduction(site)));
 }
 
 constexpr WriterRow kRows[] = {

@@ -25,7 +25,9 @@ Result<Term> trailing_norm(const Site& site, std::string_view detail) {
 
   Term x = call_term(site.real(0));
   x.binding = site.operand(0).binding;
-  const std::string input = trailing ? x.text : fmt::format("{}.permute{}", bracket(x, Binding::kPrimary), tuple(order));
+  const std::string input = trailing
+                                ? x.text
+                                : fmt::format("{}.permute{}", bracket(x, Binding::kPrimary), tuple(order));
   Term term = call_term(fmt::format("{}({}, {}{}{}{})", detail, input, tuple(extents),
                                     site.optional_tensor("weight", "weight"),
                                     detail == "F.layer_norm" ? site.optional_tensor("bias", "bias") : "",
@@ -51,8 +53,8 @@ Result<Term> batch_norm(const Site& site, std::string_view) {
 }
 
 Result<Term> instance_norm(const Site& site, std::string_view) {
-  return call_term(fmt::format("F.instance_norm({}{}{})", site.real(0), weight_and_bias(site),
-                               site.keyword("eps", 1e-5)));
+  return call_term(
+      fmt::format("F.instance_norm({}{}{})", site.real(0), weight_and_bias(site), site.keyword("eps", 1e-5)));
 }
 
 Result<Term> group_norm(const Site& site, std::string_view) {

@@ -26,8 +26,7 @@ Result<Term> product(const Site& site, std::string_view detail) {
 
 Result<Term> linear(const Site& site, std::string_view) {
   const auto bias = site.find("bias");
-  return call_term(fmt::format("F.linear({}, {}{})", site.in_result_type(0).text,
-                               site.in_result_type(1).text,
+  return call_term(fmt::format("F.linear({}, {}{})", site.in_result_type(0).text, site.in_result_type(1).text,
                                bias ? ", " + site.in_result_type(*bias).text : ""));
 }
 
@@ -37,12 +36,11 @@ Result<Term> addmm(const Site& site, std::string_view) {
   const int rank = site.rank(1);
   const bool whole = rank == site.rank(2) && static_cast<int>(site.node().type.dims.size()) == rank;
   if (whole && (rank == 2 || rank == 3))
-    return call_term(fmt::format("torch.{}({}, {}, {}{}{})", rank == 2 ? "addmm" : "baddbmm", x.text,
-                                 a.text, b.text, site.keyword("beta", 1), site.keyword("alpha", 1)));
+    return call_term(fmt::format("torch.{}({}, {}, {}{}{})", rank == 2 ? "addmm" : "baddbmm", x.text, a.text,
+                                 b.text, site.keyword("beta", 1), site.keyword("alpha", 1)));
   Term term;
-  term.text = fmt::format("{} * {} + {} * ({})", literal(site.number("beta")),
-                          bracket(x, Binding::kUnary), literal(site.number("alpha")),
-                          infix_product(a, b).text);
+  term.text = fmt::format("{} * {} + {} * ({})", literal(site.number("beta")), bracket(x, Binding::kUnary),
+                          literal(site.number("alpha")), infix_product(a, b).text);
   term.binding = Binding::kSum;
   return term;
 }
@@ -60,8 +58,7 @@ Result<Term> vecdot(const Site& site, std::string_view) {
 Result<Term> einsum(const Site& site, std::string_view) {
   std::vector<std::string> operands;
   for (size_t i = 0; i < site.size(); ++i) operands.push_back(site.in_result_type(i).text);
-  return call_term(
-      fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
+  return call_term(fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
 }
 
 /// PyTorch takes a mask or causality, not both: the two become one mask. Its scale is a number.
@@ -70,8 +67,8 @@ Result<Term> attention(const Site& site, std::string_view) {
   const auto mask = site.find("mask"), scale = site.find("scale");
   std::string options;
   if (mask && site.flag("causal")) {
-    const std::string visible = fmt::format("torch.ones({}, {}, dtype=torch.bool).tril()",
-                                            q[q.size() - 2], k[k.size() - 2]);
+    const std::string visible = fmt::format("torch.ones({}, {}, dtype=torch.bool).tril()", q[q.size() - 2],
+                                            k[k.size() - 2]);
     options += site.type(*mask).dtype == task::DType::kBool
                    ? fmt::format(", attn_mask={} & {}", bracket(site.operand(*mask), Binding::kAnd), visible)
                    : fmt::format(", attn_mask=torch.where({}, {}, float('-inf'))", visible,

@@ -45,6 +45,21 @@ Result<Term> spread(const Site& site, std::string_view detail) {
                                correction == 1 ? "" : ", correction=" + value));
 }
 
+/// detail: the function. One axis, or none for all elements.
+Result<Term> arg(const Site& site, std::string_view detail) {
+  return call_term(fmt::format("{}({}{}{})", detail, site.tensor(0),
+                               site.has("axis") ? fmt::format(", dim={}", site.axis("axis")) : "",
+                               site.flag("keepdims") ? ", keepdim=True" : ""));
+}
+
+/// torch.count_nonzero drops the dimensions it counts along.
+Result<Term> count_nonzero(const Site& site, std::string_view) {
+  if (site.flag("keepdims"))
+    return call_term(
+        fmt::format("torch.sum({} != 0{})", bracket(site.operand(0), Binding::kOr), reduced(site)));
+  return call_term(fmt::format("torch.count_nonzero({}{})", site.tensor(0), reduced(site)));
+}
+
 constexpr WriterRow kRows[] = {
     {"sum", reduce, "torch.sum"},
     {"prod", prod},
@@ -55,6 +70,9 @@ constexpr WriterRow kRows[] = {
     {"min", reduce, "torch.amin"},
     {"any", reduce, "torch.any"},
     {"all", reduce, "torch.all"},
+    {"argmax", arg, "torch.argmax"},
+    {"argmin", arg, "torch.argmin"},
+    {"count_nonzero", count_nonzero},
     {"logsumexp", reduce_real, "torch.logsumexp"},
 };
 

@@ -103,8 +103,7 @@ Result<Term> pad(const Site& site, std::string_view) {
   }
   while (pairs.size() > 2 && pairs[pairs.size() - 1] == 0 && pairs[pairs.size() - 2] == 0)
     pairs.resize(pairs.size() - 2);
-  return call_term(
-      fmt::format("F.pad({}, {}{})", site.tensor(0), tuple(pairs), site.keyword("value", 0)));
+  return call_term(fmt::format("F.pad({}, {}{})", site.tensor(0), tuple(pairs), site.keyword("value", 0)));
 }
 
 Result<Term> flip(const Site& site, std::string_view) {
@@ -127,8 +126,8 @@ Result<Term> full(const Site& site, std::string_view detail) {
   }
   const std::vector<int64_t> shape = site.result_shape();
   if (value == "0" || value == "1")
-    return call_term(fmt::format("torch.{}({}{})", value == "0" ? "zeros" : "ones", tuple(shape),
-                                 dtype_keyword(site)));
+    return call_term(
+        fmt::format("torch.{}({}{})", value == "0" ? "zeros" : "ones", tuple(shape), dtype_keyword(site)));
   return call_term(fmt::format("torch.full({}, {}{})", tuple(shape), value, dtype_keyword(site)));
 }
 

@@ -10,13 +10,12 @@ namespace {
 /// detail: the function.
 Result<Term> conv(const Site& site, std::string_view detail) {
   const auto bias = site.find("bias");
-  const std::string output_padding =
-      site.has("output_padding") ? site.keyword_ints("output_padding", 0) : "";
-  return call_term(fmt::format(
-      "{}({}, {}{}{}{}{}{}{})", detail, site.in_result_type(0).text, site.in_result_type(1).text,
-      bias ? ", bias=" + site.in_result_type(*bias).text : "", site.keyword_ints("stride", 1),
-      site.keyword_ints("padding", 0), output_padding, site.keyword_ints("dilation", 1),
-      site.keyword_ints("groups", 1)));
+  const std::string output_padding = site.has("output_padding") ? site.keyword_ints("output_padding", 0) : "";
+  return call_term(
+      fmt::format("{}({}, {}{}{}{}{}{}{})", detail, site.in_result_type(0).text, site.in_result_type(1).text,
+                  bias ? ", bias=" + site.in_result_type(*bias).text : "", site.keyword_ints("stride", 1),
+                  site.keyword_ints("padding", 0), output_padding, site.keyword_ints("dilation", 1),
+                  site.keyword_ints("groups", 1)));
 }
 
 /// PyTorch pools [N, C, s…] and [C, s…]: more leading dimensions are folded into N. `spatial` is the
@@ -26,8 +25,8 @@ Result<Term> pool(const Site& site, std::string x, size_t spatial, std::string_v
   const auto rank = static_cast<size_t>(site.rank(0));
   if (rank <= spatial + 2) return call_term(fmt::format("{}({}{})", function, x, options));
   return call_term(fmt::format("{}({}.flatten(0, {}){}).reshape({})", function,
-                               bracket(site.operand(0), Binding::kPrimary), rank - spatial - 2,
-                               options, fmt::join(site.result_shape(), ", ")));
+                               bracket(site.operand(0), Binding::kPrimary), rank - spatial - 2, options,
+                               fmt::join(site.result_shape(), ", ")));
 }
 
 /// detail: the function.

@@ -12,6 +12,7 @@
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
 #include "hone/evaluate/baseline/pytorch_types.h"
+#include "hone/target/cpu.h"
 #include "hone/target/device/contention.h"
 
 namespace hone::evaluate {
@@ -20,17 +21,20 @@ namespace {
 using target::BatchOutcome;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kControl = 3;       // descriptors as the helper sees them
+constexpr int kControl = 3;  // descriptors as the helper sees them
 constexpr int kFirstRegion = 4;
 constexpr std::chrono::minutes kHousekeeping{5};  // for commands that are not timed
 
 std::string_view matmul_precision(task::Track track) {
   switch (track) {
-    case task::Track::kTf32: return "high";
-    case task::Track::kBf16: return "medium";
+    case task::Track::kTf32:
+      return "high";
+    case task::Track::kBf16:
+      return "medium";
     case task::Track::kStrict:
     case task::Track::kAsPytorch:
-    case task::Track::kF16: break;
+    case task::Track::kF16:
+      break;
   }
   return "highest";
 }
@@ -52,13 +56,13 @@ struct PytorchSession::State {
   std::string description;
   std::vector<target::Region::Access> access;  // of each region
   size_t inputs = 0, tensors = 0;
-  size_t warmed = 0;      // calls in the largest batch so far
-  std::string over;       // why the session is over; empty while it is not
+  size_t warmed = 0;  // calls in the largest batch so far
+  std::string over;   // why the session is over; empty while it is not
   int64_t overhead = -1;
 
   /// One command and its reply. False when the session is over; `outcome` then says how.
-  bool ask(std::string_view command, size_t payload, SteadyClock::time_point deadline,
-           std::string& text, BatchOutcome& outcome);
+  bool ask(std::string_view command, size_t payload, SteadyClock::time_point deadline, std::string& text,
+           BatchOutcome& outcome);
   bool ask(std::string_view command, BatchOutcome& outcome) {
     std::string ignored;
     return ask(command, 0, SteadyClock::now() + kHousekeeping, ignored, outcome);
@@ -82,9 +86,8 @@ class Awake {
 
 }  // namespace
 
-bool PytorchSession::State::ask(std::string_view command, size_t payload,
-                                SteadyClock::time_point deadline, std::string& text,
-                                BatchOutcome& outcome) {
+bool PytorchSession::State::ask(std::string_view command, size_t payload, SteadyClock::time_point deadline,
+                                std::string& text, BatchOutcome& outcome) {
   Reply reply{Reply::How::kClosed, {}};
   if (channel.send(command, deadline)) reply = channel.receive(payload, deadline);
   switch (reply.how) {
@@ -102,8 +105,7 @@ bool PytorchSession::State::ask(std::string_view command, size_t payload,
       break;
   }
   child.kill();
-  outcome.how = reply.how == Reply::How::kDeadline ? BatchOutcome::How::kDeadline
-                                                   : BatchOutcome::How::kDied;
+  outcome.how = reply.how == Reply::How::kDeadline ? BatchOutcome::How::kDeadline : BatchOutcome::How::kDied;
   outcome.why = over;
   return false;
 }
@@ -119,8 +121,7 @@ bool PytorchSession::State::prepare(std::span<const target::Call> calls, BatchOu
     for (size_t i = 0; i < tensors; ++i) {
       const target::Placement& place = call.tensors[i];
       HONE_CHECK(place.region >= 0 && static_cast<size_t>(place.region) < access.size());
-      HONE_CHECK(i < inputs || access[static_cast<size_t>(place.region)] ==
-                                   target::Region::Access::kOutput,
+      HONE_CHECK(i < inputs || access[static_cast<size_t>(place.region)] == target::Region::Access::kOutput,
                  "outputs lie in output regions");
       append(place.region);
       append(place.offset);
@@ -134,8 +135,7 @@ PytorchSession::~PytorchSession() = default;
 
 const std::string& PytorchSession::description() const { return state_->description; }
 
-BatchOutcome PytorchSession::run(std::span<const target::Call> calls,
-                                 std::chrono::nanoseconds deadline) {
+BatchOutcome PytorchSession::run(std::span<const target::Call> calls, std::chrono::nanoseconds deadline) {
   State& s = *state_;
   BatchOutcome outcome;
   if (!s.over.empty()) {
@@ -157,8 +157,8 @@ BatchOutcome PytorchSession::run(std::span<const target::Call> calls,
   const bool done = s.ask("R", 0, start + deadline, ignored, outcome);
   outcome.wall_ns = std::chrono::nanoseconds(SteadyClock::now() - start).count();
   if (!done) return outcome;
-  outcome.contended_ns =
-      std::max<int64_t>(0, target::run_delay_ns(s.child.pid()) - waited) + (target::stolen_ns() - stolen);
+  outcome.contended_ns = std::max<int64_t>(0, target::run_delay_ns(s.child.pid()) - waited) +
+                         (target::stolen_ns() - stolen);
   static_cast<void>(s.ask("D", outcome));
   return outcome;
 }
@@ -193,9 +193,9 @@ int64_t PytorchSession::per_call_overhead_ns() {
   return s.overhead = time;
 }
 
-Result<std::unique_ptr<PytorchSession>> start_pytorch(
-    const task::Task& task, const task::Bindings& bindings,
-    const std::vector<const target::Region*>& regions, const PytorchOptions& options) {
+Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task& task, const task::Bindings& bindings,
+                                                      const std::vector<const target::Region*>& regions,
+                                                      const PytorchOptions& options) {
   const Result<PythonTorch>& python = find_pytorch();
   if (!python) return tl::unexpected(python.error());
   HONE_TRY(std::string source, emit_pytorch(task, bindings));
@@ -205,10 +205,11 @@ Result<std::unique_ptr<PytorchSession>> start_pytorch(
     return fail(ErrorCode::kInternal, fmt::format("socketpair: {}", std::strerror(errno)));
   base::Fd ours(pair[0]), theirs(pair[1]);
 
+  const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
   const bool compile = options.mode == PytorchMode::kCompiled;
   nlohmann::json job = {{"source", std::move(source)},
                         {"compile", compile},
-                        {"threads", options.threads},
+                        {"threads", threads},
                         {"matmul_precision", matmul_precision(task.track)},
                         {"inputs", task.inputs.size()},
                         {"tensors", nlohmann::json::array()},
@@ -227,7 +228,7 @@ Result<std::unique_ptr<PytorchSession>> start_pytorch(
   base::SpawnOptions spawn;
   spawn.argv = {python->python.string(), "-c", std::string(*helper)};
   spawn.environment = pytorch_environment();
-  spawn.environment["OMP_NUM_THREADS"] = std::to_string(options.threads);
+  spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   spawn.descriptors[kControl] = theirs.get();
   spawn.capture_output = false;
   std::vector<target::Region::Access> access;
@@ -248,20 +249,20 @@ Result<std::unique_ptr<PytorchSession>> start_pytorch(
   Channel channel(std::move(ours));
   const Reply ready = channel.receive(0, deadline);
   if (ready.how != Reply::How::kDone) {
-    const std::string why =
-        ready.how == Reply::How::kError      ? ready.text
-        : ready.how == Reply::How::kDeadline ? "no answer before the deadline"
-                                             : child.wait(std::chrono::seconds(2)).describe();
+    const std::string why = ready.how == Reply::How::kError ? ready.text
+                            : ready.how == Reply::How::kDeadline
+                                ? "no answer before the deadline"
+                                : child.wait(std::chrono::seconds(2)).describe();
     return fail(ErrorCode::kUnavailable,
                 fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why));
   }
   static_cast<void>(child.freeze());
-  auto description = fmt::format("PyTorch {} {}, {} thread{}", python->torch_version, mode,
-                                 options.threads, options.threads == 1 ? "" : "s");
-  return std::unique_ptr<PytorchSession>(new PytorchSession(std::unique_ptr<PytorchSession::State>(
-      new PytorchSession::State{std::move(child), std::move(channel), std::move(description),
-                                std::move(access), task.inputs.size(),
-                                task.inputs.size() + task.outputs.size()})));
+  auto description = fmt::format("PyTorch {} {}, {} thread{}", python->torch_version, mode, threads,
+                                 threads == 1 ? "" : "s");
+  return std::unique_ptr<PytorchSession>(
+      new PytorchSession(std::unique_ptr<PytorchSession::State>(new PytorchSession::State{
+          std::move(child), std::move(channel), std::move(description), std::move(access), task.inputs.size(),
+          task.inputs.size() + task.outputs.size()})));
 }
 
 }  // namespace hone::evaluate

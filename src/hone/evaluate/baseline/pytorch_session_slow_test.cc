@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "hone/evaluate/baseline/pytorch_testing.h"
@@ -14,7 +15,6 @@ using target::BatchOutcome;
 using target::Call;
 using target::Region;
 using testing::HasSubstr;
-
 
 constexpr std::chrono::seconds kDeadline{30};
 
@@ -68,7 +68,8 @@ TEST(PytorchSession, EveryCallOfABatchUsesItsOwnPlaces) {
     for (int64_t i = 0; i < 5; ++i)
       for (int b = 0; b < 3; ++b)
         for (int a = 0; a < 2; ++a)
-          EXPECT_EQ(floats(f.out, 64 * i)[b * 2 + a], 2.0f * static_cast<float>(10 * i + a * 3 + b) + static_cast<float>(a));
+          EXPECT_EQ(floats(f.out, 64 * i)[b * 2 + a],
+                    2.0f * static_cast<float>(10 * i + a * 3 + b) + static_cast<float>(a));
     EXPECT_TRUE(std::isnan(floats(f.out, 64 * 5)[0]));  // nothing beyond the last call's place
   }
   EXPECT_THAT(f.session->description(), HasSubstr("eager"));
@@ -114,6 +115,46 @@ TEST(PytorchSession, ADeadlineEndsTheSession) {
   const std::vector<Call> many(50'000, call);
   EXPECT_EQ(f.session->run(many, std::chrono::milliseconds(5)).how, BatchOutcome::How::kDeadline);
   EXPECT_EQ(f.session->run({&call, 1}, kDeadline).how, BatchOutcome::How::kDied);
+}
+
+/// Compiled code in a folder of its own: nothing is found from earlier runs.
+struct FreshCache {
+  FreshCache() { setenv("XDG_CACHE_HOME", folder.path().c_str(), 1); }
+  ~FreshCache() { unsetenv("XDG_CACHE_HOME"); }
+  base::ScratchDirectory folder = std::move(base::ScratchDirectory::create("torch-test").value());
+};
+
+PytorchOptions compiled() {
+  PytorchOptions options;
+  options.mode = PytorchMode::kCompiled;
+  return options;
+}
+
+TEST(PytorchSession, CompiledAgreesWithEager) {
+  SKIP_WITHOUT_TORCH();
+  const FreshCache cache;
+  const task::Task task = make_task("y = softmax(x * 2 + 1)", {"x=f32[A, B]"}, "A=16,B=64");
+  Fixture eager(task), fused(task, compiled());
+  ASSERT_TRUE(eager.session) << eager.error;
+  ASSERT_TRUE(fused.session) << fused.error;
+  EXPECT_THAT(fused.session->description(), HasSubstr("compiled"));
+  std::vector<Call> calls{{{{0, 0}, {1, 0}}}, {{{0, 4096}, {1, 4096}}}};
+  for (const Fixture* f : {&eager, &fused}) {
+    for (int i = 0; i < 2048; ++i) floats(f->in)[i] = std::sin(static_cast<float>(i));
+    ASSERT_EQ(f->session->run(calls, kDeadline).how, BatchOutcome::How::kDone);
+  }
+  for (int i = 0; i < 2048; ++i) EXPECT_NEAR(floats(fused.out)[i], floats(eager.out)[i], 1e-6) << i;
+}
+
+TEST(PytorchSession, ACompilationThatFailsIsUnavailableAndSaysWhy) {
+  SKIP_WITHOUT_TORCH();
+  const FreshCache cache;
+  setenv("CXX", "/bin/false", 1);
+  const Fixture f(make_task("y = exp(x) * 2 + 1", {"x=f32[A]"}, "A=1000"), compiled());
+  unsetenv("CXX");
+  EXPECT_FALSE(f.session);
+  EXPECT_THAT(f.error, HasSubstr("PyTorch (compiled) cannot run"));
+  EXPECT_THAT(f.error, HasSubstr("/bin/false"));
 }
 
 TEST(PytorchFind, APythonWithoutTorchIsUnavailable) {

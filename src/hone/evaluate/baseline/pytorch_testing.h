@@ -18,6 +18,6 @@ inline const Result<PythonTorch>& pytorch_for_tests() {
 
 }  // namespace hone::evaluate
 
-#define SKIP_WITHOUT_TORCH()                                                         \
-  if (const auto& torch = ::hone::evaluate::pytorch_for_tests(); !torch)             \
+#define SKIP_WITHOUT_TORCH()                                             \
+  if (const auto& torch = ::hone::evaluate::pytorch_for_tests(); !torch) \
   GTEST_SKIP() << torch.error().to_string()

@@ -1,0 +1,13 @@
+// PyTorch as the evaluator's opponents.
+#pragma once
+#include <vector>
+
+#include "hone/evaluate/evaluator.h"
+
+namespace hone::evaluate {
+
+/// "pytorch eager" and "pytorch compiled". They look for PyTorch, and are absent with a reason, when
+/// the evaluator starts them. `threads` 0: all that we may run on.
+[[nodiscard]] std::vector<Opponent> pytorch_opponents(const task::Task& task, int threads);
+
+}  // namespace hone::evaluate
