@@ -10,6 +10,7 @@ namespace hone::pattern {
 namespace {
 
 using task::IntExpr;
+using task::Node;
 
 kernel::Kernel finished(std::string source, const std::string& pattern) {
   auto kernel = kernel::parse_kernel(source, pattern + ".cc");
@@ -59,16 +60,7 @@ Result<kernel::Kernel> map(const Program& program, Way way) {
   const bool outer = !program.row_axes.empty();
   const IntExpr length = program.row_length();
   std::string body = writer.row_prologue("row", "  ");
-  std::string pass = writer.pass_text(0, "  ");
-  // The pass runs over the whole row; a block of this kernel takes a chunk of it.
-  const std::string whole = fmt::format("UNROLL>({}, ", length.to_cpp());
-  const size_t at = pass.find(whole);
-  HONE_CHECK(at != std::string::npos);
-  pass.replace(at, whole.size(), "UNROLL>(count, ");
-  const std::string index = "[&](int64_t j, auto n) HONE_BODY {\n";
-  const size_t lambda = pass.find(index);
-  HONE_CHECK(lambda != std::string::npos);
-  pass.replace(lambda, index.size(), "[&](int64_t i, auto n) HONE_BODY {\n    const int64_t j = start + i;\n");
+  const std::string pass = writer.pass_text(0, "  ", Span::kSlice);
   Slots slots;
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
@@ -82,6 +74,80 @@ Result<kernel::Kernel> map(const Program& program, Way way) {
   slots["body"] = body + pass + writer.row_stores("  ");
   slots["fence"] = fence(writer);
   return finished(fill_pattern("patterns/cpp/map.cc", slots), "map");
+}
+
+/// A reduction split between blocks: launch p runs pass p on a chunk of each row and leaves partial
+/// results, which every block of the next launch combines for itself.
+Result<kernel::Kernel> split(const Program& program, Way way) {
+  if (program.inner_axes.size() != 1)
+    return fail(ErrorCode::kUnavailable, "the reduced axes are not one stretch of memory");
+  std::string partials, partial_args, functions, launches;
+  std::vector<int> reductions;
+  for (const Pass& pass : program.passes)
+    for (const int id : pass.reductions) {
+      const Node& node = program.node(id);
+      if (node.prim == task::Prim::kArgMax || node.prim == task::Prim::kArgMin)
+        return fail(ErrorCode::kUnavailable, "an index cannot be combined without its value");
+      reductions.push_back(id);
+      const bool real = task::is_float(node.type.dtype);
+      partials += fmt::format("{}part{} = \"{}[{}, CHUNKS]\"", partials.empty() ? "" : ", ", id, real ? "f64" : "i64", program.rows().to_string());
+      partial_args += fmt::format(", \"part{}\"", id);
+    }
+  const auto partial_parameters = [&] {
+    std::string text;
+    for (const int id : reductions)
+      text += fmt::format(", [[maybe_unused]] {}* part{}", task::is_float(program.node(id).type.dtype) ? "double" : "int64_t", id);
+    return text;
+  };
+  const auto reducer = [&](int id) {
+    switch (program.node(id).prim) {
+      case task::Prim::kSum: return "hone::Sum";
+      case task::Prim::kProd: return "hone::Prod";
+      case task::Prim::kMax: case task::Prim::kAny: return "hone::Max";
+      default: return "hone::Min";
+    }
+  };
+  const std::string length = program.row_length().to_cpp();
+  // Row values of the passes before `pass`, combined from their partial results.
+  const auto combined = [&](CppWriter& writer, size_t pass) {
+    std::string text;
+    for (size_t p = 0; p < pass; ++p)
+      for (const int id : program.passes[p].reductions) {
+        const bool boolean = program.node(id).type.dtype == task::DType::kBool;
+        text += fmt::format("  [[maybe_unused]] const auto v{0} = hone::combine<{1}>(part{0} + row * CHUNKS, CHUNKS){2};\n", id, reducer(id), boolean ? " != 0" : "");
+        writer.adopt(id, fmt::format("v{}", id));
+      }
+    return text;
+  };
+  std::string signature;
+  bool stores = false;
+  for (size_t p = 0; p < program.passes.size(); ++p) {
+    CppWriter writer(program, way, {});
+    if (p == 0) signature = writer.parameters() + partial_parameters();
+    std::string body = writer.row_prologue("row", "  ") + combined(writer, p) + writer.pass_text(p, "  ", Span::kSlice);
+    for (const int id : program.passes[p].reductions) body += fmt::format("  part{0}[row * CHUNKS + chunk] = v{0};\n", id);
+    if (!program.passes[p].stores.empty()) body += "  if constexpr (STREAM) hone::stream_fence();\n", stores = true;
+    functions += fmt::format(
+        "\nvoid pass{}({}, int64_t chunk, int64_t row) {{\n  const int64_t start = chunk_start({}, chunk);\n"
+        "  const int64_t count = chunk_start({}, chunk + 1) - start;\n{}}}\n",
+        p, signature, length, length, body);
+    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"CHUNKS\", \"{}\"]\nargs   = [{}{}]\n", p,
+                            program.rows().to_string(), writer.arguments(), partial_args);
+  }
+  CppWriter writer(program, way, {});
+  if (!program.row_outputs.empty()) {
+    const std::string body = writer.row_prologue("row", "  ") + combined(writer, program.passes.size());
+    functions += fmt::format("\nvoid finish({}, int64_t row) {{\n{}{}}}\n", signature, body, writer.row_stores("  "));
+    launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nargs   = [{}{}]\n", program.rows().to_string(), writer.arguments(), partial_args);
+  }
+  Slots slots;
+  slots["note"] = "rows in chunks: " + writer.outline();
+  slots["requires"] = writer.requirements();
+  slots["tunables"] = std::string("CHUNKS = [32, 8, 128, 2], UNROLL = [4, 2, 1, 8], AHEAD = [0, 2]") + (stores ? ", STREAM = [1, 0]" : "");
+  slots["workspaces"] = partials;
+  slots["launches"] = launches;
+  slots["functions"] = functions;
+  return finished(fill_pattern("patterns/cpp/split.cc", slots), "split");
 }
 
 bool innermost_is_reduced(const Program& program) {
@@ -120,6 +186,7 @@ std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& 
   } else if (innermost_is_reduced(*program)) {
     if (!program->worth_keeping().empty()) add("rows", "keep in scratch", rows(*program, *way, true));
     add("rows", "recompute", rows(*program, *way, false));
+    add("split", "split rows between blocks", split(*program, *way));
   } else {
     why_not.push_back("rows: the innermost axis is not reduced");
   }

@@ -20,6 +20,8 @@ const char* reducer_of(Prim op) {
     case Prim::kProd: return "hone::Prod";
     case Prim::kMax: case Prim::kAny: return "hone::Max";
     case Prim::kMin: case Prim::kAll: return "hone::Min";
+    case Prim::kArgMax: return "hone::ArgMax";
+    case Prim::kArgMin: return "hone::ArgMin";
     default: return nullptr;
   }
 }
@@ -94,7 +96,9 @@ bool CppWriter::vectorisable() const {
     if (!unit(output)) return false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    if (node.prim == Prim::kArgMax || node.prim == Prim::kArgMin) return false;
+    // The index that an arg-reduction keeps is that of one loop.
+    const bool arg = node.prim == Prim::kArgMax || node.prim == Prim::kArgMin;
+    if (arg && program_.inner_axes.size() != 1) return false;
     if (program_.is_row_value(static_cast<int>(id))) continue;
     if (node.prim == Prim::kIota && program_.nest.of_node[id].size() != 1) return false;
     const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
@@ -267,13 +271,12 @@ std::string CppWriter::prefetches(size_t pass) const {
   return text;
 }
 
-std::string CppWriter::pass_text(size_t number, const std::string& indent) {
+std::string CppWriter::pass_text(size_t number, const std::string& indent, Span span) {
   const Pass& pass = program_.passes[number];
   pass_ = number;
   element_names_.clear();
   body_.clear();
   hoisted_.clear();
-  hoisted_ids_.clear();
   std::vector<std::string> results, reducers;
   for (const int id : pass.reductions) {
     std::string value = element(program_.node(id).operands[0]);
@@ -306,10 +309,12 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent) {
     text += fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", inner, axis, program_.extent(axis).to_cpp());
     inner += "  ";
   }
-  const std::string length = program_.extent(vector_axis()).to_cpp();
+  const std::string length = span == Span::kSlice ? "count" : program_.extent(vector_axis()).to_cpp();
+  const char* index = span == Span::kSlice ? "i" : "j";
   text += pass.reductions.empty()
-              ? fmt::format("{}hone::for_each<{}, UNROLL>({}, [&](int64_t j, auto n) HONE_BODY {{\n", inner, vector, length)
-              : fmt::format("{}pass{}.run({}, [&](int64_t j, auto n) HONE_BODY {{\n", inner, number, length);
+              ? fmt::format("{}hone::for_each<{}, UNROLL>({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, vector, length, index)
+              : fmt::format("{}pass{}.run({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, number, length, index);
+  if (span == Span::kSlice) text += inner + "  const int64_t j = start + i;\n";
   const std::string ahead = prefetches(number);
   for (size_t start = 0; start < ahead.size();) {
     const size_t end = ahead.find('\n', start);
@@ -327,12 +332,14 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent) {
   for (size_t i = 0; i < pass.reductions.size(); ++i) {
     const int id = pass.reductions[i];
     const std::string type = scalar_type(program_.node(id).type.dtype);
-    text += fmt::format("{}const {} v{} = pass{}.template get<{}>(){};\n", indent, type, id, number, i,
+    text += fmt::format("{}const {} v{} = pass{}.get<{}>(){};\n", indent, type, id, number, i,
                         type == "bool" ? " != 0" : "");
     row_names_[id] = fmt::format("v{}", id);
   }
   return text;
 }
+
+void CppWriter::adopt(int id, const std::string& name) { row_names_[id] = name; }
 
 std::string CppWriter::row_stores(const std::string& indent) {
   std::vector<std::string> stores;

@@ -11,6 +11,9 @@
 
 namespace hone::pattern {
 
+/// What part of the innermost axis a pass runs over: all of it, or `count` elements from `start`.
+enum class Span : uint8_t { kWhole, kSlice };
+
 class CppWriter {
  public:
   /// `kept`: element values to store in scratch when first computed and to load afterwards.
@@ -31,7 +34,9 @@ class CppWriter {
   [[nodiscard]] task::IntExpr keep_bytes() const;
 
   /// Pass number `pass` over the row, and the row values that its reductions give.
-  [[nodiscard]] std::string pass_text(size_t pass, const std::string& indent);
+  [[nodiscard]] std::string pass_text(size_t pass, const std::string& indent, Span span = Span::kWhole);
+  /// Reduction `id` is known under `name` from here on.
+  void adopt(int id, const std::string& name);
   /// Row values that are outputs, stored.
   [[nodiscard]] std::string row_stores(const std::string& indent);
   /// One sentence: "max; sum; write y".

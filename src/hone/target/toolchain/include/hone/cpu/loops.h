@@ -63,7 +63,7 @@ struct Sum {
     V part[UNROLL]{};
     Total total{};
     static HONE_INLINE V neutral() { return V{}; }
-    HONE_INLINE void add(int u, V v) { part[u] += v; }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] += v; }
     HONE_INLINE void flush() {
       V all = part[0];
       for (int u = 1; u < UNROLL; ++u) all += part[u];
@@ -79,7 +79,7 @@ struct Prod {
     V part[UNROLL];
     HONE_INLINE State() { for (V& p : part) p = neutral(); }
     static HONE_INLINE V neutral() { return splat<V>(1); }
-    HONE_INLINE void add(int u, V v) { part[u] *= v; }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] *= v; }
     HONE_INLINE void flush() {}
     HONE_INLINE auto get() const {
       V all = part[0];
@@ -108,7 +108,7 @@ struct Max {
     V part[UNROLL];
     HONE_INLINE State() { for (V& p : part) p = neutral(); }
     static HONE_INLINE V neutral() { return splat<V>(detail::lowest<Lane<V>>()); }
-    HONE_INLINE void add(int u, V v) { part[u] = max(part[u], v); }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] = max(part[u], v); }
     HONE_INLINE void flush() {}
     HONE_INLINE Lane<V> get() const {
       V all = part[0];
@@ -123,7 +123,7 @@ struct Min {
     V part[UNROLL];
     HONE_INLINE State() { for (V& p : part) p = neutral(); }
     static HONE_INLINE V neutral() { return splat<V>(detail::highest<Lane<V>>()); }
-    HONE_INLINE void add(int u, V v) { part[u] = min(part[u], v); }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] = min(part[u], v); }
     HONE_INLINE void flush() {}
     HONE_INLINE Lane<V> get() const {
       V all = part[0];
@@ -132,6 +132,45 @@ struct Min {
     }
   };
 };
+
+/// Index of the first largest (smallest) element; a NaN counts as the most extreme, as in PyTorch.
+/// Indices are kept in lanes as wide as the values: fewer than 2^31 elements for 32-bit ones.
+template <bool LARGEST>
+struct ArgExtreme {
+  template <class V, int UNROLL>
+  struct State {
+    using Index = Mask<V>;
+    V part[UNROLL];
+    Index where[UNROLL]{};
+    HONE_INLINE State() { for (V& p : part) p = neutral(); }
+    static HONE_INLINE V neutral() {
+      return splat<V>(LARGEST ? detail::lowest<Lane<V>>() : detail::highest<Lane<V>>());
+    }
+    HONE_INLINE void add(int u, V v, int64_t j) {
+      Index better = LARGEST ? v > part[u] : v < part[u];
+      if constexpr (FloatVector<V>) better |= (v != v) & (part[u] == part[u]);
+      part[u] = select(better, v, part[u]);
+      where[u] = select(better, iota<Index>() + static_cast<Lane<Index>>(j), where[u]);
+    }
+    HONE_INLINE void flush() {}
+    HONE_INLINE int64_t get() const {
+      Lane<V> best = part[0][0];
+      int64_t at = where[0][0];
+      for (int u = 0; u < UNROLL; ++u)
+        for (int lane = 0; lane < width<V>; ++lane) {
+          const Lane<V> v = part[u][lane];
+          const int64_t index = where[u][lane];
+          const bool nan = v != v, best_nan = best != best;
+          const bool better = nan ? !best_nan : !best_nan && (LARGEST ? v > best : v < best);
+          const bool equal = v == best || (nan && best_nan);
+          if (better || (equal && index < at)) best = v, at = index;
+        }
+      return at;
+    }
+  };
+};
+using ArgMax = ArgExtreme<true>;
+using ArgMin = ArgExtreme<false>;
 
 /// What a body returns when a loop feeds several reductions.
 template <class... V>
@@ -156,15 +195,15 @@ struct States<V, UNROLL, First, Rest...> {
   States<V, UNROLL, Rest...> rest;
 
   template <class... P>
-  HONE_INLINE void add(int u, const Pack<P...>& p, All) {
-    state.add(u, p.head);
-    if constexpr (sizeof...(Rest) > 0) rest.add(u, p.tail, All{});
+  HONE_INLINE void add(int u, int64_t j, const Pack<P...>& p, All) {
+    state.add(u, p.head, j);
+    if constexpr (sizeof...(Rest) > 0) rest.add(u, j, p.tail, All{});
   }
   template <class... P>
-  HONE_INLINE void add(int u, const Pack<P...>& p, int64_t n) {
+  HONE_INLINE void add(int u, int64_t j, const Pack<P...>& p, int64_t n) {
     const auto present = iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(n);
-    state.add(u, select(present, p.head, state.neutral()));
-    if constexpr (sizeof...(Rest) > 0) rest.add(u, p.tail, n);
+    state.add(u, select(present, p.head, state.neutral()), j);
+    if constexpr (sizeof...(Rest) > 0) rest.add(u, j, p.tail, n);
   }
   HONE_INLINE void flush() {
     state.flush();
@@ -197,10 +236,10 @@ class Reduce {
       int64_t j = start;
       for (; j + UNROLL * kWidth <= end; j += UNROLL * kWidth) {
         HONE_UNROLL(8)
-        for (int u = 0; u < UNROLL; ++u) states_.add(u, detail::as_pack(body(j + u * kWidth, All{})), All{});
+        for (int u = 0; u < UNROLL; ++u) states_.add(u, j + u * kWidth, detail::as_pack(body(j + u * kWidth, All{})), All{});
       }
-      for (; j + kWidth <= end; j += kWidth) states_.add(0, detail::as_pack(body(j, All{})), All{});
-      if (j < end) states_.add(0, detail::as_pack(body(j, end - j)), end - j);
+      for (; j + kWidth <= end; j += kWidth) states_.add(0, j, detail::as_pack(body(j, All{})), All{});
+      if (j < end) states_.add(0, j, detail::as_pack(body(j, end - j)), end - j);
       states_.flush();
     }
   }
@@ -211,5 +250,19 @@ class Reduce {
  private:
   detail::States<V, UNROLL, Reducers...> states_;
 };
+
+/// Reducer R over n partial results, one after another: the second half of a reduction that was split
+/// between blocks.
+template <class R, class T>
+HONE_INLINE T combine(const T* partial, int64_t n) {
+  T all = partial[0];
+  for (int64_t i = 1; i < n; ++i) {
+    if constexpr (Same<R, Sum>) all += partial[i];
+    else if constexpr (Same<R, Prod>) all *= partial[i];
+    else if constexpr (Same<R, Max>) all = max(all, partial[i]);
+    else all = min(all, partial[i]);
+  }
+  return all;
+}
 
 }  // namespace hone
