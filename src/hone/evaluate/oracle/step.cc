@@ -75,6 +75,7 @@ Tensor run_step(const Step& step) {
     case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
       return reduce_step(step);
     case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin:
+    case Prim::kCumLogSumExp:
       return scan_step(step);
     case Prim::kDot: return dot_step(step);
     case Prim::kConv: case Prim::kConvTranspose: return conv_step(step);

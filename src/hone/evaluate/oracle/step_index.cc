@@ -15,6 +15,11 @@ namespace {
 using task::Prim;
 using task::Shape;
 
+/// The scale of an exact value; an infinity is moved by nothing.
+double magnitude_scale(double value, double unit) {
+  return std::isinf(value) ? 0 : unit * std::abs(value);
+}
+
 /// Random access to the tensor that is indexed: a held region, or an input in its own memory (an
 /// embedding table of which a few rows are wanted).
 class Indexed {
@@ -36,12 +41,12 @@ class Indexed {
       int64_t offset = 0;
       for (size_t d = 0; d < at.size(); ++d) offset += at[d] * stride_[d];
       load_doubles(view_->dtype, view_->data, offset, 1, value);
-      if (scale) *scale = unit * std::abs(*value);
+      if (scale) *scale = magnitude_scale(*value, unit);
       return;
     }
     const int64_t offset = tensor_->offset_of(at);
     *value = tensor_->value[offset];
-    if (scale) *scale = tensor_->scale ? tensor_->scale[offset] : unit * std::abs(*value);
+    if (scale) *scale = tensor_->scale ? tensor_->scale[offset] : magnitude_scale(*value, unit);
   }
 
  private:

@@ -12,18 +12,39 @@ namespace {
 using task::Prim;
 
 struct Scan {
-  Prim op;
+  Prim op;           ///< element-wise; kCumLogSumExp has none and stays itself
   double identity;
+  double exact_term; ///< what an exact operand adds to the scale, as a share of its magnitude
 
-  explicit Scan(Prim scan) {
-    switch (scan) {
-      case Prim::kCumSum: op = Prim::kAdd, identity = 0; break;
+  explicit Scan(const Step& step) : op(step.node().prim), exact_term(0) {
+    switch (op) {
+      case Prim::kCumSum: op = Prim::kAdd, identity = 0, exact_term = std::min(step.fact().unit, 1.0); break;
       case Prim::kCumProd: op = Prim::kMul, identity = 1; break;
       case Prim::kCumMax: op = Prim::kMaximum, identity = -HUGE_VAL; break;
-      default: op = Prim::kMinimum, identity = HUGE_VAL; break;
+      case Prim::kCumMin: op = Prim::kMinimum, identity = HUGE_VAL; break;
+      default: identity = -HUGE_VAL, exact_term = step.fact().unit; break;
     }
   }
 };
+
+void log_add_exp(int64_t n, const double* a, const double* b, double* y) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double most = a[i] > b[i] || std::isnan(a[i]) ? a[i] : b[i];
+    if (std::isfinite(most)) y[i] = most + std::log1p(std::exp(-std::abs(a[i] - b[i])));
+    else y[i] = std::isnan(b[i]) ? b[i] : most;
+  }
+}
+
+/// Both operands' scales in the share each has in the sum; four units for the smaller's exponential
+/// and logarithm.
+void log_add_exp_scale(int64_t n, const double* a, const double* sa, const double* b, const double* sb,
+                       const double* y, double own, double* s) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double in_a = std::exp(a[i] - y[i]), in_b = std::exp(b[i] - y[i]);
+    const double moved = (in_a > 0 ? in_a * sa[i] : 0) + (in_b > 0 ? in_b * sb[i] : 0);
+    s[i] = std::isnan(moved) ? HUGE_VAL : std::max(moved, own * (std::abs(y[i]) + 4 * std::min(in_a, in_b)));
+  }
+}
 
 /// Rows of the slowest kind, scans along the last axis, are turned so that this many advance at once.
 constexpr int64_t kWidth = 64;
@@ -32,9 +53,8 @@ constexpr int64_t kWidth = 64;
 class Runner {
  public:
   Runner(const Step& step, int64_t width, bool exact_operand)
-      : scan_(step.node().prim), width_(width), rounds_(step.rounds()), scaled_(step.scaled()),
+      : scan_(step), width_(width), rounds_(step.rounds()), scaled_(step.scaled()),
         exact_(exact_operand), own_(step.fact().unit),
-        term_(scan_.op == Prim::kAdd ? std::min(step.fact().unit, 1.0) : 0),
         value_(static_cast<size_t>(width), scan_.identity), scale_(static_cast<size_t>(width), 0.0),
         next_(value_), term_scale_(scale_) {}
 
@@ -43,18 +63,21 @@ class Runner {
     if (first_) {
       std::copy_n(x, width_, next_.data());
     } else {
-      k.binary(scan_.op, width_, value_.data(), x, next_.data());
+      if (scan_.op == Prim::kCumLogSumExp) log_add_exp(width_, value_.data(), x, next_.data());
+      else k.binary(scan_.op, width_, value_.data(), x, next_.data());
       if (rounds_) k.round_f32(width_, next_.data());
     }
     if (scaled_) {
       if (exact_) {
-        if (term_ == 0) std::fill(term_scale_.begin(), term_scale_.end(), 0.0);
-        else k.magnitude(width_, x, term_, term_scale_.data());
+        if (scan_.exact_term == 0) std::fill(term_scale_.begin(), term_scale_.end(), 0.0);
+        else k.magnitude(width_, x, scan_.exact_term, term_scale_.data());
         sx = term_scale_.data();
       }
       if (first_) {
         std::copy_n(sx, width_, scale_.data());
         k.at_least(width_, next_.data(), own_, scale_.data());
+      } else if (scan_.op == Prim::kCumLogSumExp) {
+        log_add_exp_scale(width_, value_.data(), scale_.data(), x, sx, next_.data(), own_, scale_.data());
       } else {
         k.binary_scale(scan_.op, width_, value_.data(), scale_.data(), x, sx, next_.data(), own_,
                        scale_.data());
@@ -73,7 +96,7 @@ class Runner {
   Scan scan_;
   int64_t width_;
   bool rounds_, scaled_, exact_;
-  double own_, term_;
+  double own_;
   bool first_ = true;
   std::vector<double> value_, scale_, next_, term_scale_;
 };
