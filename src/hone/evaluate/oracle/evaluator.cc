@@ -1,8 +1,10 @@
 #include "hone/evaluate/oracle/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/contraction.h"
 #include "hone/evaluate/oracle/region.h"
 
 namespace hone::evaluate {
@@ -12,8 +14,13 @@ using task::Prim;
 using task::Shape;
 
 /// Doubles that the intermediates of a tile may take: about two megabytes, of which a third is alive
-/// at a time.
-constexpr double kTileBudget = 1 << 18;
+/// at a time. With contractions inside, larger: reading operands again for many small tiles costs
+/// more than leaving the second-level cache.
+constexpr double kTileBudget = 1 << 18, kContractionBudget = 1 << 21;
+/// A contraction whose operands are larger is streamed along the contracted index, in tiles of at
+/// most this many results and operand parts of this many elements.
+constexpr int64_t kStreamedResults = 1 << 15;
+constexpr double kStreamedPart = 1 << 19;
 /// Doubles that a result shared by all tiles may take to be kept rather than computed again.
 constexpr double kKeepLimit = 1 << 27;
 
@@ -27,7 +34,28 @@ bool is_view(Prim op) {
   return op == Prim::kBroadcast || op == Prim::kTranspose || op == Prim::kSlice || op == Prim::kFlip;
 }
 
+bool is_contraction(Prim op) {
+  return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose;
+}
+
 bool can_stream(Prim op) { return op >= Prim::kSum && op <= Prim::kAll; }
+
+struct Contracted {
+  char letter;
+  int64_t length;
+};
+
+Contracted longest_contracted(const EinsumSpec& spec, const Box& a, const Box& b) {
+  Contracted longest{'\0', 1};
+  const auto consider = [&](const std::string& letters, const Box& box) {
+    for (size_t d = 0; d < letters.size(); ++d)
+      if (spec.result.find(letters[d]) == std::string::npos && box.extent[d] > longest.length)
+        longest = {letters[d], box.extent[d]};
+  };
+  consider(spec.a, a);
+  consider(spec.b, b);
+  return longest;
+}
 
 }  // namespace
 
@@ -46,6 +74,7 @@ Needs Evaluator::pull_back(int root, const Box& box) const {
     if (!needs.used[at] || is_kept(id, needs.box[at])) continue;
     const auto& operands = graph_.graph.node(id).operands;
     for (size_t k = 0; k < operands.size(); ++k) {
+      if (reads_input_directly(graph_.graph, id, k)) continue;
       Box need = operand_box(graph_, id, k, needs.box[at]);
       if (is_empty(need)) continue;
       const auto from = static_cast<size_t>(operands[k]);
@@ -140,7 +169,7 @@ Tensor Evaluator::run_tile(int root, const Box& box) {
 Tensor Evaluator::stream_reduction(int root, const Box& box) {
   const int operand = graph_.graph.node(root).operands[0];
   const Box need = operand_box(graph_, root, 0, box);
-  const Shape tile = choose_tile(operand, need, kTileBudget);
+  const Shape tile = choose_tile(operand, need, budget_of(operand, need));
   keep_shared(operand, need, {need.start, tile});
 
   std::vector<bool> reduced(tile.size(), false);
@@ -219,33 +248,105 @@ void Evaluator::keep_shared(int root, const Box& box, const Box& tile) {
   }
 }
 
+double Evaluator::budget_of(int root, const Box& box) const {
+  const Needs needs = pull_back(root, box);
+  for (size_t i = 0; i < needs.used.size(); ++i)
+    if (needs.used[i] && !is_kept(static_cast<int>(i), needs.box[i]) &&
+        is_contraction(graph_.graph.node(static_cast<int>(i)).prim))
+      return kContractionBudget;
+  return kTileBudget;
+}
+
+Tensor Evaluator::stream_dot(int root, const Box& box) {
+  const EinsumSpec spec = einsum_spec(graph_.graph.node(root));
+  // The longest contracted index is cut; results are cut from the front until few enough at a time.
+  Shape tile = box.extent;
+  for (size_t d = 0; d < tile.size();) {
+    int64_t count = 1;
+    for (const int64_t extent : tile) count *= extent;
+    if (count <= kStreamedResults) break;
+    // Matrix letters keep a square of results, so that operands are read few times.
+    const bool batch = spec.a.find(spec.result[d]) != std::string::npos &&
+                       spec.b.find(spec.result[d]) != std::string::npos;
+    const int64_t least = batch ? 1 : 128;
+    if (tile[d] > least) tile[d] = std::max(least, (tile[d] + 1) / 2);
+    else ++d;
+  }
+  const Tiling results(box, tile);
+  Fresh out = step_of(root, box, {}).fresh();
+  for (int64_t i = 0; i < results.count(); ++i) {
+    const Box part = results[i];
+    const Step step = step_of(root, part, {});
+    const Box a = operand_box(graph_, root, 0, part), b = operand_box(graph_, root, 1, part);
+    const auto [letter, length] = longest_contracted(spec, a, b);
+    const double together = static_cast<double>(a.count() + b.count());
+    const auto pieces = static_cast<int64_t>(std::ceil(together / kStreamedPart));
+    const int64_t depth = std::max<int64_t>(1, length / std::max<int64_t>(1, pieces));
+    const Fresh products = zero_products(step);
+    for (int64_t k = 0; k < length; k += depth) {
+      const auto cut = [&, letter = letter, length = length](Box whole_box, const std::string& letters) {
+        const size_t d = letters.find(letter);
+        if (d == std::string::npos) return whole_box;
+        whole_box.start[d] += k;
+        whole_box.extent[d] = std::min(depth, length - k);
+        return whole_box;
+      };
+      const auto& operands = graph_.graph.node(root).operands;
+      accumulate_dot(step, compute(operands[0], cut(a, spec.a)), compute(operands[1], cut(b, spec.b)),
+                     products);
+    }
+    finish_products(step, products);
+    place(products.tensor, out, part.start);
+  }
+  return out.tensor;
+}
+
+bool Evaluator::keep_heavy(int root, const Box& box) {
+  bool any = false;
+  for (int id = 0; id < root; ++id) {
+    if (!is_heavy(graph_.graph.node(id).prim)) continue;
+    const auto at = static_cast<size_t>(id);
+    const Needs needs = pull_back(root, box);
+    if (!needs.used[at] || is_kept(id, needs.box[at])) continue;
+    if (static_cast<double>(needs.box[at].count()) > kKeepLimit) continue;
+    kept_[at] = compute(id, needs.box[at]);
+    any = true;
+  }
+  return any;
+}
+
+Tensor Evaluator::compute_in_tiles(int root, const Box& box, const Shape& tile) {
+  Fresh out = step_of(root, box, {}).fresh();
+  const Tiling tiles(box, tile);
+  for (int64_t i = 0; i < tiles.count(); ++i) {
+    const Box part = tiles[i];
+    place(compute(root, part), out, part.start);
+  }
+  return out.tensor;
+}
+
+Tensor Evaluator::compute_large(int root, const Box& box) {
+  const Prim op = graph_.graph.node(root).prim;
+  settle_invariants(root, box);
+  const double budget = budget_of(root, box);
+  if (cost_of(root, box).held <= budget) return run_tile(root, box);
+  if (can_stream(op)) return stream_reduction(root, box);
+  const Shape tile = choose_tile(root, box, budget);
+  if (cost_of(root, {box.start, tile}).held > 2 * budget) {
+    // No tile is small enough. Expensive nodes one by one, each in its own way; then there may be.
+    if (op == Prim::kDot) return stream_dot(root, box);
+    if (keep_heavy(root, box)) return compute_large(root, box);
+  }
+  keep_shared(root, box, {box.start, tile});
+  const Shape final_tile = choose_tile(root, box, budget_of(root, box));
+  return final_tile == box.extent ? run_tile(root, box) : compute_in_tiles(root, box, final_tile);
+}
+
 Tensor Evaluator::compute(int root, const Box& box) {
   if (is_kept(root, box)) return restrict_to(kept_[static_cast<size_t>(root)], box);
-  if (cost_of(root, box).held <= kTileBudget) return run_tile(root, box);
-
+  if (cost_of(root, box).held <= budget_of(root, box)) return run_tile(root, box);
   const std::vector<Tensor> kept_outside = kept_;
-  settle_invariants(root, box);
-  Tensor result;
-  if (cost_of(root, box).held <= kTileBudget) {
-    result = run_tile(root, box);
-  } else if (can_stream(graph_.graph.node(root).prim)) {
-    result = stream_reduction(root, box);
-  } else {
-    Shape tile = choose_tile(root, box, kTileBudget);
-    keep_shared(root, box, {box.start, tile});
-    tile = choose_tile(root, box, kTileBudget);
-    if (tile == box.extent) {
-      result = run_tile(root, box);
-    } else {
-      Fresh out = step_of(root, box, {}).fresh();
-      const Tiling tiles(box, tile);
-      for (int64_t i = 0; i < tiles.count(); ++i) {
-        const Box part = tiles[i];
-        place(compute(root, part), out, part.start);
-      }
-      result = out.tensor;
-    }
-  }
+  Tensor result = compute_large(root, box);
   kept_ = kept_outside;
   return result;
 }

@@ -54,6 +54,14 @@ class Evaluator {
   [[nodiscard]] bool is_kept(int id, const Box& need) const;
   [[nodiscard]] Tensor run_tile(int root, const Box& box);
   [[nodiscard]] Tensor stream_reduction(int root, const Box& box);
+  [[nodiscard]] Tensor stream_dot(int root, const Box& box);
+  [[nodiscard]] double budget_of(int root, const Box& box) const;
+  /// What compute() does when the working set of the whole box is too large.
+  [[nodiscard]] Tensor compute_large(int root, const Box& box);
+  [[nodiscard]] Tensor compute_in_tiles(int root, const Box& box, const task::Shape& tile);
+  /// Computes and keeps the expensive nodes that `box` needs, one after another; whether any was not
+  /// kept before.
+  bool keep_heavy(int root, const Box& box);
   void keep_shared(int root, const Box& box, const Box& tile);
   [[nodiscard]] Step step_of(int id, const Box& box, std::span<const Tensor> operands);
 

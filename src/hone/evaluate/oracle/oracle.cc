@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/oracle/index_output.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
 
@@ -54,16 +55,8 @@ struct Oracle::State {
 };
 
 int judged_by_value(const task::ConcreteGraph& graph, int output) {
-  using task::Prim;
-  const task::Node* node = &graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]);
-  // Dropped dimensions and other index types leave the index what it is.
-  while (node->prim == Prim::kReshape ||
-         (node->prim == Prim::kCast && task::is_int(node->type.dtype) &&
-          task::is_int(graph.graph.node(node->operands[0]).type.dtype)))
-    node = &graph.graph.node(node->operands[0]);
-  const bool by_value = node->prim == Prim::kArgMax || node->prim == Prim::kArgMin ||
-                        node->prim == Prim::kArgSort;
-  return by_value ? node->operands[0] : -1;
+  const int node = index_node(graph, output);
+  return node < 0 ? -1 : graph.graph.node(node).operands[0];
 }
 
 Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs)
@@ -77,8 +70,12 @@ Oracle::~Oracle() = default;
 Oracle::Oracle(Oracle&&) noexcept = default;
 
 Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool want_scale) const {
+  return evaluate_node(state_->graph.graph.outputs[static_cast<size_t>(output)], box, arithmetic,
+                       want_scale);
+}
+
+Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale) const {
   State& state = *state_;
-  const int root = state.graph.graph.outputs[static_cast<size_t>(output)];
   Evaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale);
   evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   const Tensor result = evaluator.compute(root, box);

@@ -60,6 +60,9 @@ class Oracle {
   /// second-level cache; row-wise programs cost little more than one pass over the rows asked for.
   [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
                                 bool want_scale) const;
+  /// The same of any node of the graph.
+  [[nodiscard]] Answer evaluate_node(int node, const Box& box, Arithmetic arithmetic,
+                                     bool want_scale) const;
 
  private:
   struct State;

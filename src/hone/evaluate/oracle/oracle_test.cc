@@ -103,6 +103,31 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& programs() 
       {"y = var(x, axis=1)", {"x=f32[50,6,70]"}},
       {"y = sum(exp(x - max(x)))", {"x=f32[700,900]"}},
       {"y = log(sum(exp(x), axis=0)) + sum(x, axis=1, keepdims=true)", {"x=f32[64,81]"}},
+      {"y = relu(x @ w + b)", {"x=f32[70,130]", "w=f32[130,90]", "b=f32[90]"}},
+      {"y = softmax(x @ w, axis=-1)", {"x=f32[33,20]", "w=f32[20,150]"}},
+      {"y = x @ w", {"x=f32[3,40000]", "w=f32[40000,30]"}},
+      {"y = einsum(\"bij,bjk->kbi\", x, w)", {"x=f32[3,17,40]", "w=f32[3,40,21]"}},
+      {"y = attention(q, k, v)", {"q=f32[2,3,20,16]", "k=f32[2,3,25,16]", "v=f32[2,3,25,12]"}},
+      {"y = attention(q, k, v, causal=true)", {"q=f32[1,2,20,16]", "k=f32[1,2,20,16]", "v=f32[1,2,20,12]"}},
+      {"y = gelu(conv2d(x, w, b, stride=2, padding=1, groups=2))",
+       {"x=f32[2,4,15,18]", "w=f32[6,2,3,3]", "b=f32[6]"}},
+      {"y = conv2d(conv2d(x, w, padding=1), w, dilation=2)", {"x=f32[1,3,20,20]", "w=f32[3,3,3,3]"}},
+      {"y = conv_transpose2d(x, w, stride=2, padding=1, groups=2)", {"x=f32[2,4,7,8]", "w=f32[4,3,3,3]"}},
+      {"y = max_pool2d(x, 3, stride=2, padding=1)", {"x=f32[2,3,17,19]"}},
+      {"y = avg_pool2d(x * 2.0, 3, stride=2, padding=1)", {"x=f32[2,3,17,19]"}},
+      {"y = cumsum(x * 2.0, axis=1)", {"x=f32[9,200,3]"}},
+      {"y = cumsum(x * 2.0, axis=1, reverse=true, exclusive=true)", {"x=f32[80,200]"}},
+      {"y = cumprod(exp(x * 0.1), axis=0)", {"x=f32[30,40]"}},
+      {"y = cummax(x + 1.0, axis=1)", {"x=f32[30,40]"}},
+      {"y = logcumsumexp(x, axis=1)", {"x=f32[30,40]"}},
+      {"y = sort(x * 3.0, axis=1)", {"x=f32[30,40]"}},
+      {"y = concat([x, x * 2.0], axis=1)[:, 5:70:3]", {"x=f32[30,40]"}},
+      {"y = pad(x * 2.0, low=[2, 3], high=[1, 0], value=1.5)", {"x=f32[30,40]"}},
+      {"y = flip(x * 2.0, axis=(0, 1))", {"x=f32[30,40]"}},
+      {"y = roll(x + 1.0, 3, 0) * tril(x)", {"x=f32[30,40]"}},
+      {"y = group_norm(x, 2)", {"x=f32[3,4,50]"}},
+      {"y = batch_norm(x)", {"x=f32[6,4,11,5]"}},
+      {"y = cross_entropy(x, argmax(x * w, axis=1), reduction=\"none\")", {"x=f32[60,50]", "w=f32[60,50]"}},
   };
   return all;
 }
@@ -141,6 +166,24 @@ TEST(Oracle, a_box_is_the_same_part_of_the_whole) {
       }
     }
   }
+}
+
+TEST(Oracle, a_long_dot_product_is_streamed_to_the_same_result) {
+  Case c("y = (x * 2.0) @ w + 1.0", {"x=f32[40,90000]", "w=f32[90000,36]"});
+  c.draw_all(Family::kNormal, 4);
+  const auto x = values_of(c, 0), w = values_of(c, 1);
+  const Answer y = c.answer();
+  for (const size_t i : {0, 21, 39})
+    for (const size_t j : {0, 17, 35}) {
+      double sum = 1, magnitude = 1;
+      for (size_t k = 0; k < 90000; ++k) {
+        const double product = 2 * x[i * 90000 + k] * w[k * 36 + j];
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      ASSERT_NEAR(y.value[i * 36 + j], sum, 1e-12 * magnitude);
+      ASSERT_NEAR(y.scale[i * 36 + j], magnitude, 1e-9 * magnitude);
+    }
 }
 
 TEST(Oracle, large_reductions_are_streamed_to_the_same_result) {

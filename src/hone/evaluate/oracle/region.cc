@@ -200,7 +200,8 @@ Box operand_box(const task::ConcreteGraph& graph, int id, size_t operand, const 
         box.extent[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)];
       }
       return box;
-    case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin: {
+    case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin:
+    case Prim::kCumLogSumExp: {
       const auto d = static_cast<size_t>(int_attr(node, "axis"));
       const int64_t end = result.start[d] + result.extent[d];
       const bool reverse = bool_attr(node, "reverse");

@@ -74,6 +74,14 @@ Tensor run_step(const Step& step) {
     case Prim::kSum: case Prim::kProd: case Prim::kMax: case Prim::kMin: case Prim::kAny:
     case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
       return reduce_step(step);
+    case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin:
+    case Prim::kCumLogSumExp:
+      return scan_step(step);
+    case Prim::kDot: return dot_step(step);
+    case Prim::kConv: case Prim::kConvTranspose: return conv_step(step);
+    case Prim::kPoolMax: case Prim::kPoolSum: return pool_step(step);
+    case Prim::kGather: case Prim::kTakeAlongAxis: return gather_step(step);
+    case Prim::kSort: case Prim::kArgSort: return sort_step(step);
     default: return elementwise_step(step);
   }
 }

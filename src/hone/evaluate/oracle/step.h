@@ -53,6 +53,15 @@ struct Step {
 [[nodiscard]] Tensor elementwise_step(const Step& step);
 [[nodiscard]] Tensor shape_step(const Step& step);       ///< broadcast … flip
 [[nodiscard]] Tensor reduce_step(const Step& step);
+[[nodiscard]] Tensor scan_step(const Step& step);
+[[nodiscard]] Tensor dot_step(const Step& step);
+[[nodiscard]] Tensor conv_step(const Step& step);        ///< both directions
+[[nodiscard]] Tensor pool_step(const Step& step);
+[[nodiscard]] Tensor gather_step(const Step& step);      ///< gather, take along axis
+[[nodiscard]] Tensor sort_step(const Step& step);        ///< sort, arg-sort
+
+/// The operand is read from the input's own memory, element by element: it needs no box.
+[[nodiscard]] bool reads_input_directly(const task::Graph& graph, int id, size_t operand);
 
 /// Reductions in parts, for operands too large to hold: reduce_region() reduces any region of the
 /// operand along the node's axes, combine_partials() the results of regions that differ along those

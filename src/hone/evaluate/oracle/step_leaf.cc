@@ -3,6 +3,7 @@
 #include "hone/evaluate/oracle/step.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hone::evaluate {
 namespace {
@@ -51,7 +52,7 @@ Tensor leaf_step(const Step& step) {
     case Prim::kConstant: {
       const double value = number_attr(node, "value");
       *out.value = step.rounds() ? static_cast<float>(value) : value;
-      if (out.scale) *out.scale = step.fact().unit * std::abs(value);
+      if (out.scale) *out.scale = std::isinf(value) ? 0 : step.fact().unit * std::abs(value);
       break;
     }
     case Prim::kSymbol: {

@@ -77,7 +77,8 @@ Tensor pad(const Step& step) {
   const double value = number_attr(step.node(), "value");
   const int64_t count = step.box.count();
   std::fill_n(out.value, count, value);
-  if (out.scale) std::fill_n(out.scale, count, step.fact().unit * std::abs(value));
+  if (out.scale)
+    std::fill_n(out.scale, count, std::isinf(value) ? 0 : step.fact().unit * std::abs(value));
   const Box need = operand_box(step.graph, step.id, 0, step.box);
   if (is_empty(need)) return out.tensor;
   Shape at = need.start;

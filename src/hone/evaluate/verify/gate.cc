@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "hone/evaluate/oracle/box.h"
+#include "hone/evaluate/oracle/index_output.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/verify/parallel.h"
@@ -81,6 +84,50 @@ void for_each_run(const Shape& shape, const Box& box, Run run) {
   }
 }
 
+/// Judges a box of indices by the values at them: any index of an equal value is right. A sort must
+/// also name each element once.
+class IndexJudge {
+ public:
+  IndexJudge(const task::ConcreteGraph& graph, int output, const Box& box, const Answer& answer,
+             const Answer& keys)
+      : map_(key_map(graph, output, box)), answer_(answer), keys_(keys) {
+    const int node = judged_by_value(graph, output);
+    const auto facts = facts_of(graph);
+    // Values that were computed may be told apart only beyond their own rounding.
+    if (!facts[static_cast<size_t>(node)].exact)
+      tolerance_ = kAmbiguous / kUnit * task::unit_roundoff(graph.graph.node(node).type.dtype);
+    if (map_.sorted) named_.resize(keys.value.size());
+  }
+
+  void judge(int64_t element, double found, int64_t index, OutputError& error) {
+    ++error.count;
+    const double expected = answer_.value[static_cast<size_t>(element)];
+    if (is_right(element, expected, found)) return;
+    if (error.mismatches++ > 0) return;
+    error.worst_index = index;
+    error.expected = expected;
+    error.found = found;
+  }
+
+ private:
+  bool is_right(int64_t element, double expected, double found) {
+    if (!(found >= 0 && found < static_cast<double>(map_.length)) || found != std::floor(found))
+      return false;
+    const auto mine = static_cast<size_t>(map_.key_of(element, static_cast<int64_t>(found)));
+    const auto best = static_cast<size_t>(map_.key_of(element, static_cast<int64_t>(expected)));
+    if (map_.sorted && std::exchange(named_[mine], 1)) return false;
+    const double a = keys_.value[mine], b = keys_.value[best];
+    if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+    return tolerance_ > 0 && std::abs(a - b) <= tolerance_ * (keys_.scale[mine] + keys_.scale[best]);
+  }
+
+  KeyMap map_;
+  const Answer& answer_;
+  const Answer& keys_;
+  double tolerance_ = 0;
+  std::vector<uint8_t> named_;
+};
+
 /// The output depends on a sum of many terms, of products or otherwise.
 bool has_long_sum(const task::ConcreteGraph& graph, int node) {
   std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
@@ -89,7 +136,7 @@ bool has_long_sum(const task::ConcreteGraph& graph, int node) {
     if (!below[static_cast<size_t>(id)]) continue;
     const task::Node& n = graph.graph.node(id);
     switch (n.prim) {
-      case Prim::kSum: case Prim::kCumSum: case Prim::kDot: case Prim::kConv:
+      case Prim::kSum: case Prim::kCumSum: case Prim::kCumLogSumExp: case Prim::kDot: case Prim::kConv:
       case Prim::kConvTranspose: case Prim::kPoolSum:
         return true;
       default: break;
@@ -124,11 +171,18 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   const DType type = output_type(graph, output);
   Reference reference;
   reference.answers.resize(boxes.size());
+  const int judged = judged_by_value(graph, output);
+  if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());
   parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
     const auto at = static_cast<size_t>(b);
     Answer& answer = reference.answers[at];
     answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true);
+    if (judged >= 0) {
+      const Box keys = key_map(graph, output, boxes[at]).keys;
+      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, true);
+      return;  // an anchor's indices would be right by definition
+    }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false);
     for (size_t i = 0; i < answer.value.size(); ++i) {
       // Where the program itself overflows at the declared precision, nobody is asked for more.
@@ -153,12 +207,17 @@ OutputError compare_found(const task::ConcreteGraph& graph, int output, const Re
     const auto at = static_cast<size_t>(b);
     const Answer& answer = reference.answers[at];
     std::vector<double> found;
+    std::optional<IndexJudge> by_value;
+    if (!reference.keys.empty())
+      by_value.emplace(graph, output, reference.boxes[at], answer, reference.keys[at]);
     for_each_run(shape, reference.boxes[at], [&](int64_t flat, int64_t position, int64_t length) {
       found.resize(static_cast<size_t>(length));
       found_values(b, position, flat, found);
       for (int64_t i = 0; i < length; ++i) {
         const auto k = static_cast<size_t>(position + i);
-        judge_element(type, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
+        if (by_value)
+          by_value->judge(position + i, found[static_cast<size_t>(i)], flat + i, errors[at]);
+        else judge_element(type, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
                       flat + i, errors[at]);
       }
     });

@@ -36,7 +36,8 @@ struct Bound {
 struct GateOptions {
   double slack = 4;
   int64_t full_limit = 1 << 22;   ///< outputs up to this many elements are compared whole, larger
-                                  ///< ones on a secret sample of boxes
+                                  ///< ones, and ones that cost the oracle minutes, on a secret
+                                  ///< sample of boxes. INT64_MAX: whole, whatever it costs
   int64_t sample_elements = 1 << 16;
   uint64_t sample_seed = 0;       ///< drawn after the launch by the caller
   int threads = 2;
@@ -51,6 +52,7 @@ struct GateOptions {
 struct Reference {
   std::vector<Box> boxes;
   std::vector<Answer> answers;
+  std::vector<Answer> keys;       ///< outputs judged by value: what was compared (key_map()), by box
   OutputError anchor;             ///< the anchor's own error over the same boxes and inputs
 };
 [[nodiscard]] Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,

@@ -14,6 +14,8 @@ using task::Shape;
 
 /// Rough operations that comparing a whole output may cost, and a sample of one.
 constexpr double kFullWork = 0x1p33, kSampleWork = 0x1p32;
+/// For outputs judged by value, whose keys are kept: doubles of them.
+constexpr double kFullKeys = 0x1p26, kSampleKeys = 0x1p25;
 /// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.
 constexpr double kBoxBudget = 1 << 21;
 /// Sampled boxes hold at least this many elements where the output does: one element a call would
@@ -65,8 +67,10 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
   evaluator.assume_invariants(root, all);
 
   std::vector<Box> boxes;
+  const bool by_value = judged_by_value(graph, output) >= 0;
   const double total_work = evaluator.cost_of(root, all).work;
-  if (all.count() <= options.full_limit && total_work <= kFullWork) {
+  if (options.full_limit == INT64_MAX ||
+      (all.count() <= options.full_limit && total_work <= (by_value ? kFullKeys : kFullWork))) {
     const Tiling tiling(all, evaluator.choose_tile(root, all, kBoxBudget));
     for (int64_t i = 0; i < tiling.count(); ++i) boxes.push_back(tiling[i]);
     return boxes;
@@ -76,7 +80,7 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
   const Tiling cells(all, extent);
   const Box first{Shape(shape.size(), 0), extent};
   const double box_work = evaluator.cost_of(root, first).work;
-  const auto affordable = static_cast<int64_t>(kSampleWork / box_work);
+  const auto affordable = static_cast<int64_t>((by_value ? kSampleKeys : kSampleWork) / box_work);
   const int64_t wanted =
       std::max(kLeastBoxes, std::min(affordable, (options.sample_elements + first.count() - 1) /
                                                      first.count()));

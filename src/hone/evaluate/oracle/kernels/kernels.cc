@@ -1,5 +1,7 @@
 #include "hone/evaluate/oracle/kernels/kernels.h"
 
+#include "hone/base/result.h"
+
 namespace hone::evaluate {
 
 extern const Kernels kKernels_base;
@@ -26,6 +28,11 @@ const Kernels& choose() {
 const Kernels& kernels() {
   static const Kernels& chosen = choose();
   return chosen;
+}
+
+void no_such_kernel(task::Prim op) {
+  HONE_CHECK(false, task::name_of(op));
+  __builtin_unreachable();
 }
 
 double roundings_of(task::Prim op) {

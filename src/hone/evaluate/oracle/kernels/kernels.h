@@ -22,6 +22,16 @@ inline constexpr double kAmbiguous = 16 * kUnit;
 /// magnitude, or as a factor, with nothing.
 [[nodiscard]] bool counts_exact_terms(task::Prim op);
 
+/// A matrix operand: element (o, k) at data[o * outer + k * contracted].
+struct GemmOperand {
+  enum As : uint8_t { kPlain, kMagnitude, kTf32, kBf16 };
+  const double* data;
+  int64_t outer, contracted;
+  As as = kPlain;  ///< what is made of an element before it is multiplied
+};
+
+inline constexpr int64_t kGemmScratch = int64_t{1} << 18;
+
 struct Kernels {
   /// y = op(a); a and y may be the same array.
   void (*unary)(task::Prim op, int64_t n, const double* a, double* y);
@@ -50,7 +60,15 @@ struct Kernels {
   double (*sum_magnitudes)(int64_t n, const double* x);
   double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN
   double (*min)(int64_t n, const double* x);
+
+  /// c[i * c_row + j * c_column] += sum over k of a(i, k) b(j, k), in fp64 or in fp32. `scratch` holds
+  /// max(kGemmScratch, depth) doubles.
+  void (*gemm)(int64_t m, int64_t n, int64_t depth, const GemmOperand& a, const GemmOperand& b,
+               bool f32, double* c, int64_t c_row, int64_t c_column, double* scratch);
 };
+
+/// For kernels asked for an operation they do not have: our own bug.
+[[noreturn]] void no_such_kernel(task::Prim op);
 
 /// The fastest table this processor can run.
 [[nodiscard]] const Kernels& kernels();

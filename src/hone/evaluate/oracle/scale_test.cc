@@ -1,0 +1,102 @@
+// Scales bound what perturbations do: each program works on a = x * p with p = 1, whose scale is |x|;
+// then p is moved by a relative step of random sign, and no output may move by more than its scale
+// times that step. A scale much larger than any movement found would make the gate blind, so some
+// output has to come near its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/testing.h"
+
+namespace hone::evaluate {
+namespace {
+
+using testing::Case;
+
+struct Program {
+  std::string compute;                ///< of a = x * p (and w)
+  std::string shape = "5,6";
+  double least = 0.1;                 ///< of its scale that some output is to move by
+  Family family = Family::kNormal;
+  std::string w;                      ///< shape of a second input, if any
+};
+
+const std::vector<Program>& programs() {
+  static const std::vector<Program> all{
+      {"y = -a"}, {"y = abs(a)"}, {"y = exp(a * 4.0)"}, {"y = exp2(a * 6.0)"}, {"y = expm1(a * 4.0)"},
+      {"y = log(abs(a))"}, {"y = log2(abs(a))"}, {"y = log1p(abs(a))"}, {"y = sqrt(abs(a))"},
+      {"y = rsqrt(abs(a))"}, {"y = 1.0 / a"}, {"y = sin(a * 9.0)"}, {"y = cos(a * 9.0)"},
+      {"y = tan(a / 3.0)"}, {"y = asin(a / 5.0)"}, {"y = acos(a / 5.0)"}, {"y = atan(a)"},
+      {"y = sinh(a * 6.0)"}, {"y = cosh(a * 6.0)"}, {"y = tanh(a)"}, {"y = erf(a)"},
+      {"y = a + a * a"}, {"y = a - exp(a)"}, {"y = a * sin(a)"}, {"y = a / (1.0 + a * a)"},
+      {"y = abs(a) ** 2.5"}, {"y = 2.5 ** (a * 3.0)"}, {"y = atan2(a, a * a - 0.5)"},
+      {"y = maximum(a, sin(a))"}, {"y = minimum(a, 0.25)"}, {"y = where(a > 0.5, a, a * a)"},
+      {"y = floor(a * 3.0)", "5,6", 0}, {"y = sign(a) * a"}, {"y = a % 0.75"},
+      {"y = sum(a, axis=1)"}, {"y = mean(a * a)"}, {"y = prod(a, axis=0)"}, {"y = max(a, axis=1)"},
+      {"y = min(a)"}, {"y = logsumexp(a * 3.0, axis=1)"}, {"y = softmax(a * 3.0, axis=-1)"},
+      {"y = log_softmax(a * 3.0, axis=-1)"}, {"y = cumsum(a, axis=1)"}, {"y = cumprod(a, axis=1)"},
+      {"y = cummax(a, axis=0)"}, {"y = logcumsumexp(a, axis=1)"}, {"y = sort(a, axis=1)"},
+      {"y = layer_norm(a)"}, {"y = var(a, axis=1, correction=1)"}, {"y = std(a, axis=1)"},
+      {"y = sqrt(sum(a * a))"}, {"y = normalize(a)"},
+      {"y = a @ w", "5,6", 0.1, Family::kNormal, "6,4"},
+      {"y = relu(a @ w) @ a", "5,6", 0.02, Family::kNormal, "6,5"},
+      {"y = conv1d(a, w, padding=1)", "2,3,8", 0.1, Family::kNormal, "4,3,3"},
+      {"y = conv_transpose1d(a, w, stride=2)", "2,3,5", 0.1, Family::kNormal, "3,4,3"},
+      {"y = max_pool1d(a, 3)", "2,3,9"}, {"y = avg_pool1d(a, 3)", "2,3,9"},
+      {"y = gelu(a)"}, {"y = silu(a)"}, {"y = mish(a)"}, {"y = softplus(a)"}, {"y = selu(a)"},
+      {"y = attention(a, a, w)", "1,2,4,6", 0.02, Family::kNormal, "1,2,4,3"},
+      {"y = var(a, axis=1)", "5,6", 0, Family::kShifted}, {"y = a - mean(a)", "5,6", 0.001, Family::kShifted},
+      {"y = concat([a, flip(a, 1)], axis=0)[1:7]"}, {"y = pad(a, low=[0, 1], high=[0, 1])"},
+  };
+  return all;
+}
+
+TEST(Scale, bounds_every_perturbation_and_is_not_far_from_some) {
+  constexpr double kStep = 1e-7;
+  base::Rng rng(11);
+  for (const Program& program : programs()) {
+    SCOPED_TRACE(program.compute);
+    std::vector<std::string> inputs{"x=f64[" + program.shape + "]", "p=f64[" + program.shape + "]"};
+    if (!program.w.empty()) inputs.push_back("w=f64[" + program.w + "]");
+    Case c("a = x * p; " + program.compute, inputs);
+    double nearest = 0;
+    for (uint64_t draw = 0; draw < 4; ++draw) {
+      c.draw_all(program.family, draw);
+      std::vector<double> p(static_cast<size_t>(task::element_count(c.shape(1))), 1.0);
+      c.set(1, p);
+      const Answer before = c.answer();
+      for (int trial = 0; trial < 10; ++trial) {
+        for (double& v : p) v = 1 + (rng.uniform() < 0.5 ? kStep : -kStep);
+        c.set(1, p);
+        const Answer after = c.answer();
+        for (size_t i = 0; i < before.value.size(); ++i) {
+          const double moved = std::abs(after.value[i] - before.value[i]);
+          // A thousandth for what is not of first order, and the oracle's own rounding.
+          ASSERT_LE(moved, before.scale[i] * (1.001 * kStep + 1e-14)) << "element " << i;
+          nearest = std::max(nearest, moved / (before.scale[i] * kStep));
+        }
+      }
+    }
+    EXPECT_GE(nearest, program.least);
+  }
+}
+
+TEST(Scale, is_never_below_the_value_nor_the_smallest_normal) {
+  for (const Family family : kAllFamilies)
+    for (const char* compute : {"y = exp(x)", "y = softmax(x, axis=-1)", "y = x * x - x", "y = layer_norm(x)",
+                                "y = log(abs(x))", "y = x / (x * x - 1.0)"}) {
+      Case c(compute, {"x=f32[20,30]"});
+      c.draw_all(family, 3);
+      const Answer y = c.answer();
+      for (size_t i = 0; i < y.value.size(); ++i) {
+        if (!std::isfinite(y.value[i])) continue;
+        ASSERT_GE(y.scale[i], std::abs(y.value[i])) << compute << " " << name_of(family);
+        ASSERT_GE(y.scale[i], 0x1p-126) << compute << " " << name_of(family);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace hone::evaluate

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cmath>
+
+#include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/contraction.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/oracle/region.h"
+#include "hone/evaluate/oracle/step.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Shape;
+
+/// One index letter: its extent and how far a step along it goes in each tensor (0 where absent).
+struct Letter {
+  char name;
+  int64_t extent, a, b, c;
+};
+
+int64_t stride_in(const std::string& letters, const Tensor& t, char letter) {
+  const size_t at = letters.find(letter);
+  return at == std::string::npos || t.box.extent[at] == 1 ? 0 : t.stride[at];
+}
+
+/// Letters of one role, outermost first; those that walk as one with the innermost are merged into it.
+struct Group {
+  std::vector<Letter> loops;
+  Letter run{' ', 1, 0, 0, 0};
+
+  void add_innermost_last(const std::vector<Letter>& letters) {
+    size_t at = letters.size();
+    if (at > 0) run = letters[--at];
+    for (; at > 0; --at) {
+      const Letter& next = letters[at - 1];
+      const bool merges = next.a == run.a * run.extent && next.b == run.b * run.extent &&
+                          next.c == run.c * run.extent;
+      if (!merges) break;
+      run.extent *= next.extent;
+    }
+    loops.assign(letters.begin(), letters.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+};
+
+}  // namespace
+
+void accumulate_product(const ProductRules& rules, const Product& p) {
+  const Kernels& k = kernels();
+  const auto plain = [](const double* data, const Matrix& m) {
+    return GemmOperand{data, m.outer, m.contracted};
+  };
+  const auto magnitude = [](const double* data, const Matrix& m) {
+    return GemmOperand{data, m.outer, m.contracted, GemmOperand::kMagnitude};
+  };
+  thread_local std::vector<double> scratch;
+  if (const auto size = static_cast<size_t>(std::max(kGemmScratch, p.depth)); scratch.size() < size)
+    scratch.resize(size);
+  GemmOperand a = plain(p.a.value, p.a), b = plain(p.b.value, p.b);
+  a.as = b.as = rules.operands;
+  k.gemm(p.m, p.n, p.depth, a, b, rules.f32, p.value, p.c_row, p.c_column, scratch.data());
+  if (!p.scale) return;
+  const auto add = [&](const GemmOperand& x, const GemmOperand& y) {
+    k.gemm(p.m, p.n, p.depth, x, y, false, p.scale, p.c_row, p.c_column, scratch.data());
+  };
+  // |a| s_b + s_a |b|; at least one unit for every product.
+  if (!p.a.scale && !p.b.scale) add(magnitude(p.a.value, p.a), magnitude(p.b.value, p.b));
+  if (p.b.scale) add(magnitude(p.a.value, p.a), plain(p.b.scale, p.b));
+  if (p.a.scale) add(plain(p.a.scale, p.a), magnitude(p.b.value, p.b));
+}
+
+ProductRules product_rules(const Step& step) {
+  ProductRules rules;
+  rules.f32 = step.rounds();
+  const bool convolves = step.node().prim != task::Prim::kDot;
+  switch (step.arithmetic) {
+    case Arithmetic::kTf32: rules.operands = GemmOperand::kTf32; break;
+    case Arithmetic::kAsPytorch:
+      if (convolves) rules.operands = GemmOperand::kTf32;
+      break;
+    case Arithmetic::kBf16: rules.operands = GemmOperand::kBf16; break;
+    case Arithmetic::kF16: rules.f16 = true; break;
+    case Arithmetic::kExact:
+    case Arithmetic::kF32: break;
+  }
+  if (!rules.f32) {
+    rules.operands = GemmOperand::kPlain;
+    rules.f16 = false;
+  }
+  return rules;
+}
+
+Tensor rounded_to_f16(const Tensor& t, Pool& pool) {
+  Fresh copy = make_dense(t.box, false, pool);
+  const int64_t count = t.box.count();
+  Walk(t).read(t.value, 0, count, copy.value);
+  for (int64_t i = 0; i < count; ++i) copy.value[i] = round_to(task::DType::kF16, copy.value[i]);
+  return copy.tensor;
+}
+
+void finish_products(const Step& step, const Fresh& out) {
+  const int64_t count = step.box.count();
+  if (!out.scale) return;
+  if (step.operand_fact(0).exact && step.operand_fact(1).exact)
+    for (int64_t i = 0; i < count; ++i) out.scale[i] *= std::min(step.fact().unit, 1.0);
+  kernels().at_least(count, out.value, step.fact().unit, out.scale);
+  for (int64_t i = 0; i < count; ++i)
+    if (std::isnan(out.scale[i])) out.scale[i] = HUGE_VAL;
+}
+
+void accumulate_dot(const Step& step, const Tensor& a_given, const Tensor& b_given, const Fresh& out) {
+  const ProductRules rules = product_rules(step);
+  const Tensor a = rules.f16 ? rounded_to_f16(a_given, step.pool) : a_given;
+  const Tensor b = rules.f16 ? rounded_to_f16(b_given, step.pool) : b_given;
+  const EinsumSpec spec = einsum_spec(step.node());
+  std::vector<Letter> batch, rows, columns, contracted;
+  // Letters of extent 1 go nowhere.
+  const auto add_letter = [](std::vector<Letter>& to, const Letter& letter) {
+    if (letter.extent > 1) to.push_back(letter);
+  };
+  const auto letter_of = [&](char name, int64_t extent) {
+    return Letter{name, extent, stride_in(spec.a, a, name), stride_in(spec.b, b, name),
+                  stride_in(spec.result, out.tensor, name)};
+  };
+  for (size_t d = 0; d < spec.result.size(); ++d) {
+    const char name = spec.result[d];
+    const bool in_a = spec.a.find(name) != std::string::npos;
+    const bool in_b = spec.b.find(name) != std::string::npos;
+    add_letter(in_a && in_b ? batch : in_a ? rows : columns, letter_of(name, step.box.extent[d]));
+  }
+  for (size_t d = 0; d < spec.a.size(); ++d)
+    if (spec.result.find(spec.a[d]) == std::string::npos)
+      add_letter(contracted, letter_of(spec.a[d], a.box.extent[d]));
+  for (size_t d = 0; d < spec.b.size(); ++d)
+    if (spec.result.find(spec.b[d]) == std::string::npos && spec.a.find(spec.b[d]) == std::string::npos)
+      add_letter(contracted, letter_of(spec.b[d], b.box.extent[d]));
+
+  Group m, n, k;
+  m.add_innermost_last(rows);
+  n.add_innermost_last(columns);
+  k.add_innermost_last(contracted);
+  std::vector<Letter> loops = batch;
+  for (const Group* g : {&m, &n, &k}) loops.insert(loops.end(), g->loops.begin(), g->loops.end());
+
+  int64_t total = 1;
+  for (const Letter& l : loops) total *= l.extent;
+  for (int64_t i = 0; i < total; ++i) {
+    int64_t rest = i, in_a = 0, in_b = 0, in_c = 0;
+    for (size_t l = loops.size(); l-- > 0;) {
+      const int64_t at = rest % loops[l].extent;
+      rest /= loops[l].extent;
+      in_a += at * loops[l].a;
+      in_b += at * loops[l].b;
+      in_c += at * loops[l].c;
+    }
+    const auto moved = [](const double* data, int64_t by) { return data ? data + by : nullptr; };
+    accumulate_product(
+        rules, {.m = m.run.extent, .n = n.run.extent, .depth = k.run.extent,
+                .a = {moved(a.value, in_a), moved(a.scale, in_a), m.run.a, k.run.a},
+                .b = {moved(b.value, in_b), moved(b.scale, in_b), n.run.b, k.run.b},
+                .value = out.value + in_c, .scale = out.scale ? out.scale + in_c : nullptr,
+                .c_row = m.run.c, .c_column = n.run.c});
+  }
+}
+
+Fresh zero_products(const Step& step) {
+  Fresh out = step.fresh();
+  std::fill_n(out.value, step.box.count(), 0.0);
+  if (out.scale) std::fill_n(out.scale, step.box.count(), 0.0);
+  return out;
+}
+
+Tensor dot_step(const Step& step) {
+  Fresh out = zero_products(step);
+  accumulate_dot(step, restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box)),
+                 restrict_to(step.operands[1], operand_box(step.graph, step.id, 1, step.box)), out);
+  finish_products(step, out);
+  return out.tensor;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cmath>
+
+#include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/region.h"
+#include "hone/evaluate/oracle/step.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Prim;
+
+struct Scan {
+  Prim op;           ///< element-wise; kCumLogSumExp has none and stays itself
+  double identity;
+  double exact_term; ///< what an exact operand adds to the scale, as a share of its magnitude
+
+  explicit Scan(const Step& step) : op(step.node().prim), exact_term(0) {
+    switch (op) {
+      case Prim::kCumSum: op = Prim::kAdd, identity = 0, exact_term = std::min(step.fact().unit, 1.0); break;
+      case Prim::kCumProd: op = Prim::kMul, identity = 1; break;
+      case Prim::kCumMax: op = Prim::kMaximum, identity = -HUGE_VAL; break;
+      case Prim::kCumMin: op = Prim::kMinimum, identity = HUGE_VAL; break;
+      default: identity = -HUGE_VAL, exact_term = step.fact().unit; break;
+    }
+  }
+};
+
+void log_add_exp(int64_t n, const double* a, const double* b, double* y) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double most = a[i] > b[i] || std::isnan(a[i]) ? a[i] : b[i];
+    if (std::isfinite(most)) y[i] = most + std::log1p(std::exp(-std::abs(a[i] - b[i])));
+    else y[i] = std::isnan(b[i]) ? b[i] : most;
+  }
+}
+
+/// Both operands' scales in the share each has in the sum; four units for the smaller's exponential
+/// and logarithm.
+void log_add_exp_scale(int64_t n, const double* a, const double* sa, const double* b, const double* sb,
+                       const double* y, double own, double* s) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double in_a = std::exp(a[i] - y[i]), in_b = std::exp(b[i] - y[i]);
+    const double moved = (in_a > 0 ? in_a * sa[i] : 0) + (in_b > 0 ? in_b * sb[i] : 0);
+    s[i] = std::isnan(moved) ? HUGE_VAL : std::max(moved, own * (std::abs(y[i]) + 4 * std::min(in_a, in_b)));
+  }
+}
+
+/// Rows of the slowest kind, scans along the last axis, are turned so that this many advance at once.
+constexpr int64_t kWidth = 64;
+
+/// The running results of `width` scans side by side. Vectors follow each other `pitch` apart.
+class Runner {
+ public:
+  Runner(const Step& step, int64_t width, bool exact_operand)
+      : scan_(step), width_(width), rounds_(step.rounds()), scaled_(step.scaled()),
+        exact_(exact_operand), own_(step.fact().unit),
+        value_(static_cast<size_t>(width), scan_.identity), scale_(static_cast<size_t>(width), 0.0),
+        next_(value_), term_scale_(scale_) {}
+
+  void advance(const double* x, const double* sx) {
+    const Kernels& k = kernels();
+    if (first_) {
+      std::copy_n(x, width_, next_.data());
+    } else {
+      if (scan_.op == Prim::kCumLogSumExp) log_add_exp(width_, value_.data(), x, next_.data());
+      else k.binary(scan_.op, width_, value_.data(), x, next_.data());
+      if (rounds_) k.round_f32(width_, next_.data());
+    }
+    if (scaled_) {
+      if (exact_) {
+        if (scan_.exact_term == 0) std::fill(term_scale_.begin(), term_scale_.end(), 0.0);
+        else k.magnitude(width_, x, scan_.exact_term, term_scale_.data());
+        sx = term_scale_.data();
+      }
+      if (first_) {
+        std::copy_n(sx, width_, scale_.data());
+        k.at_least(width_, next_.data(), own_, scale_.data());
+      } else if (scan_.op == Prim::kCumLogSumExp) {
+        log_add_exp_scale(width_, value_.data(), scale_.data(), x, sx, next_.data(), own_, scale_.data());
+      } else {
+        k.binary_scale(scan_.op, width_, value_.data(), scale_.data(), x, sx, next_.data(), own_,
+                       scale_.data());
+      }
+    }
+    std::swap(value_, next_);
+    first_ = false;
+  }
+
+  void write(double* value, double* scale) const {
+    std::copy_n(value_.data(), width_, value);
+    if (scale) std::copy_n(scale_.data(), width_, scale);
+  }
+
+ private:
+  Scan scan_;
+  int64_t width_;
+  bool rounds_, scaled_, exact_;
+  double own_;
+  bool first_ = true;
+  std::vector<double> value_, scale_, next_, term_scale_;
+};
+
+}  // namespace
+
+Tensor scan_step(const Step& step) {
+  const auto axis = static_cast<size_t>(int_attr(step.node(), "axis"));
+  const bool reverse = bool_attr(step.node(), "reverse"), exclusive = bool_attr(step.node(), "exclusive");
+  const Tensor x = densify(restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box)),
+                           step.pool);
+  Fresh out = step.fresh();
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < axis; ++d) outer *= step.box.extent[d];
+  for (size_t d = axis + 1; d < step.box.extent.size(); ++d) inner *= step.box.extent[d];
+  const int64_t length = x.box.extent[axis], kept = step.box.extent[axis];
+  // Along the scan the held region ends where the box does; before it lies what is only passed over.
+  const int64_t passed = length - kept;
+
+  // Blocks of scans that advance together: neighbours when there are inner dimensions, else rows,
+  // turned in scratch memory.
+  const bool turned = inner == 1;
+  const int64_t lanes = turned ? outer : inner, blocks_of = turned ? 1 : outer;
+  std::vector<double> in(static_cast<size_t>(kWidth)), in_scale(in), now(in), now_scale(in);
+  for (int64_t o = 0; o < blocks_of; ++o)
+    for (int64_t l = 0; l < lanes; l += kWidth) {
+      const int64_t width = std::min(kWidth, lanes - l);
+      Runner runner(step, width, x.scale == nullptr);
+      const auto gather = [&](const double* data, int64_t i, std::vector<double>& to) {
+        for (int64_t j = 0; j < width; ++j)
+          to[static_cast<size_t>(j)] =
+              turned ? data[(l + j) * length + i] : data[(o * length + i) * inner + l + j];
+      };
+      const auto scatter = [&](const std::vector<double>& from, int64_t i, double* data) {
+        for (int64_t j = 0; j < width; ++j)
+          data[turned ? (l + j) * kept + i : (o * kept + i) * inner + l + j] = from[static_cast<size_t>(j)];
+      };
+      for (int64_t t = 0; t < length; ++t) {
+        const int64_t i = reverse ? length - 1 - t : t;
+        const int64_t target = reverse ? i : i - passed;
+        const bool wanted = t >= passed;
+        const auto put = [&] {
+          runner.write(now.data(), out.scale ? now_scale.data() : nullptr);
+          scatter(now, target, out.value);
+          if (out.scale) scatter(now_scale, target, out.scale);
+        };
+        if (wanted && exclusive) put();
+        gather(x.value, i, in);
+        if (x.scale) gather(x.scale, i, in_scale);
+        runner.advance(in.data(), in_scale.data());
+        if (wanted && !exclusive) put();
+      }
+    }
+  return out.tensor;
+}
+
+}  // namespace hone::evaluate
