@@ -14,7 +14,8 @@ constexpr size_t kMaxRegions = 8;
 bool contains(const Region& outer, const Region& inner) {
   for (size_t i = 0; i < outer.size(); ++i) {
     if (outer[i] == inner[i]) continue;
-    if (outer[i].step != 1 || inner[i].start < outer[i].start || inner[i].last() > outer[i].last()) return false;
+    if (outer[i].step != 1 || inner[i].start < outer[i].start || inner[i].last() > outer[i].last())
+      return false;
   }
   return true;
 }
@@ -38,7 +39,8 @@ double union_volume(const std::vector<Region>& boxes, size_t axis, const std::ve
     if (cuts[i] == cuts[i + 1]) continue;
     std::vector<size_t> here;
     for (const size_t b : live)
-      if (boxes[b][axis].start <= cuts[i] && cuts[i] < boxes[b][axis].start + boxes[b][axis].count) here.push_back(b);
+      if (boxes[b][axis].start <= cuts[i] && cuts[i] < boxes[b][axis].start + boxes[b][axis].count)
+        here.push_back(b);
     total += static_cast<double>(cuts[i + 1] - cuts[i]) * union_volume(boxes, axis + 1, here);
   }
   return total;
