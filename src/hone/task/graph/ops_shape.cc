@@ -19,10 +19,17 @@ Result<TensorType> infer_reshape(Call& call) {
   if (open != dims.end()) {
     if (std::count(dims.begin(), dims.end(), IntExpr(-1)) > 1)
       return wrong("reshape infers one dimension at most, found two -1");
-    *open = 1;
-    const IntExpr rest = product(dims);
-    const auto quotient = IntExpr::divide_exactly(total, rest);
-    *open = quotient ? *quotient : IntExpr::floor_div(total, rest);
+    // Factors that both have cancel, so that [B, -1, 2] of [B, H, W] is [B, H*W // 2, 2].
+    IntExpr rest = total;
+    IntExpr divisor = 1;
+    for (const IntExpr& dim : dims) {
+      if (dim == IntExpr(-1)) continue;
+      if (const auto quotient = IntExpr::divide_exactly(rest, dim))
+        rest = *quotient;
+      else
+        divisor = divisor * dim;
+    }
+    *open = IntExpr::floor_div(rest, divisor);
   }
   if (!may_equal(total, product(dims)))
     return wrong(fmt::format("reshape of {} ({} elements) to {} ({})", dims_text(call.dims(0)),

@@ -164,8 +164,13 @@ Region reshape_region(const Region& region, const Shape& from, const Shape& to) 
     const std::span<const Range> ranges(region.data() + i0, i - i0);
     const std::span<const int64_t> old(from.data() + i0, i - i0);
     const std::span<const int64_t> fresh(to.data() + j0, j - j0);
-    if (fresh.size() == 1 && ranges.size() == 1) {
-      result.push_back(ranges[0]);
+    const auto is_extent = [](int64_t extent) { return extent != 1; };
+    if (std::count_if(old.begin(), old.end(), is_extent) == 1 &&
+        std::count_if(fresh.begin(), fresh.end(), is_extent) == 1) {
+      // The same dimension, but for ones around it: steps survive.
+      const Range& range =
+          ranges[static_cast<size_t>(std::find_if(old.begin(), old.end(), is_extent) - old.begin())];
+      for (const int64_t extent : fresh) result.push_back(extent == 1 ? Range{0, 1, 1} : range);
     } else if (const auto interval = flat_interval(ranges, old)) {
       box_of(*interval, fresh, result);
     } else {
