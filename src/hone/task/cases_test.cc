@@ -91,7 +91,8 @@ void check_bad(const toml::table& item) {
 class Cases : public testing::TestWithParam<std::string> {};
 
 TEST_P(Cases, Hold) {
-  const auto source = base::read_file(std::string(HONE_SOURCE_DIR "/test/cases/task/") + GetParam() + ".toml");
+  const auto source = base::read_file(std::string(HONE_SOURCE_DIR "/test/cases/task/") + GetParam() +
+                                      ".toml");
   ASSERT_TRUE(source.has_value());
   const toml::parse_result parsed = toml::parse(*source);
   ASSERT_TRUE(parsed) << parsed.error();
@@ -100,7 +101,8 @@ TEST_P(Cases, Hold) {
     ASSERT_TRUE((kind == "good" || kind == "bad") && list.is_array()) << kind.str();
     for (const toml::node& item : *list.as_array()) {
       const toml::table& table = *item.as_table();
-      SCOPED_TRACE(GetParam() + ".toml:" + std::to_string(item.source().begin.line) + " " + text(table, "name") + text(table, "compute"));
+      SCOPED_TRACE(GetParam() + ".toml:" + std::to_string(item.source().begin.line) + " " +
+                   text(table, "name") + text(table, "compute"));
       if (kind == "good") {
         check_good(table);
       } else {
@@ -120,7 +122,8 @@ std::vector<std::string> files() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Cases, testing::ValuesIn(files()), [](const auto& file) { return file.param; });
+INSTANTIATE_TEST_SUITE_P(Files, Cases, testing::ValuesIn(files()),
+                         [](const auto& file) { return file.param; });
 
 }  // namespace
 }  // namespace hone::task

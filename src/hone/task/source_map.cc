@@ -46,8 +46,10 @@ SourceMap::SourceMap(std::string_view file, Where begin) {
   const bool multi = cursor.looks_at(std::string(3, quote));
   const std::string close(multi ? 3 : 1, quote);
   cursor.step(close.size());
-  if (multi && cursor.looks_at("\r\n")) cursor.step(2);
-  else if (multi && cursor.looks_at("\n")) cursor.step();
+  if (multi && cursor.looks_at("\r\n"))
+    cursor.step(2);
+  else if (multi && cursor.looks_at("\n"))
+    cursor.step();
   const auto add = [&](size_t bytes) {
     for (; bytes > 0; --bytes) lines_.back().bytes.push_back(cursor.where());
   };
@@ -62,7 +64,8 @@ SourceMap::SourceMap(std::string_view file, Where begin) {
       const bool joined = cursor.looks_at("\\\n") || cursor.looks_at("\\\r") || cursor.looks_at("\\ ");
       if (joined) {
         cursor.step();
-        while (!cursor.done() && (cursor.peek() == ' ' || cursor.peek() == '\n' || cursor.peek() == '\r' || cursor.peek() == '\t'))
+        while (!cursor.done() && (cursor.peek() == ' ' || cursor.peek() == '\n' || cursor.peek() == '\r' ||
+                                  cursor.peek() == '\t'))
           cursor.step();
         continue;
       }

@@ -62,7 +62,8 @@ Result<InputSpec> input_from(const std::string& text) {
   InputSpec input;
   input.name = trim(std::string_view(text).substr(0, equals));
   if (!is_identifier(input.name))
-    return fail(ErrorCode::kUsage, fmt::format("'{}' is not a name: letters, digits and _", input.name), "", context);
+    return fail(ErrorCode::kUsage, fmt::format("'{}' is not a name: letters, digits and _", input.name), "",
+                context);
   auto type = TensorType::parse(std::string_view(text).substr(equals + 1));
   if (!type) return fail(ErrorCode::kUsage, type.error().message, type.error().hint, context);
   input.type = std::move(*type);
@@ -80,7 +81,8 @@ Result<Workload> workload_from(const std::string& text, size_t index) {
     rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos)
-      return fail(ErrorCode::kUsage, fmt::format("expected SYMBOL=NUMBER, found '{}'", trim(item)), "such as -w 'B=4,D=8'", context);
+      return fail(ErrorCode::kUsage, fmt::format("expected SYMBOL=NUMBER, found '{}'", trim(item)),
+                  "such as -w 'B=4,D=8'", context);
     const std::string key(trim(item.substr(0, equals)));
     const std::string_view value = trim(item.substr(equals + 1));
     if (key == "name") {
@@ -114,8 +116,11 @@ std::string Task::hash() const {
   base::Hasher hasher;
   hasher.add("hone task 1");
   for (const InputSpec& input : inputs)
-    hasher.add(input.name).add(input.type.to_string()).add(domain_text(input))
-        .add(name_of(input.structure)).add(input.constant ? "constant" : "");
+    hasher.add(input.name)
+        .add(input.type.to_string())
+        .add(domain_text(input))
+        .add(name_of(input.structure))
+        .add(input.constant ? "constant" : "");
   hasher.add(surface.to_string());
   hasher.add(name_of(track)).add(nan_policy ? "nan" : "").add(deterministic ? "deterministic" : "");
   return hasher.finish();
@@ -133,7 +138,8 @@ std::string Task::to_toml() const {
     for (size_t i = 0; i < workloads.size(); ++i) {
       const Workload& workload = workloads[i];
       std::string items;
-      if (workload.name != fmt::format("w{}", i)) items += fmt::format("name = {}, ", toml_text(workload.name));
+      if (workload.name != fmt::format("w{}", i))
+        items += fmt::format("name = {}, ", toml_text(workload.name));
       if (workload.weight != 1) items += fmt::format("weight = {}, ", number_text(workload.weight));
       for (const auto& [symbol, value] : workload.bindings) items += fmt::format("{} = {}, ", symbol, value);
       if (items.size() >= 2) items.resize(items.size() - 2);
@@ -143,19 +149,22 @@ std::string Task::to_toml() const {
   }
   std::string text = head + "\n[inputs]\n";
   for (const InputSpec& input : inputs) {
-    const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone && !input.constant;
+    const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone &&
+                       !input.constant;
     std::string value = toml_text(input.type.to_string());
     if (!plain) {
       value = fmt::format("{{ type = {}", value);
       if (input.domain != Domain::kReal) value += fmt::format(", domain = {}", toml_text(domain_text(input)));
-      if (input.structure != Structure::kNone) value += fmt::format(", structure = \"{}\"", name_of(input.structure));
+      if (input.structure != Structure::kNone)
+        value += fmt::format(", structure = \"{}\"", name_of(input.structure));
       if (input.constant) value += ", constant = true";
       value += " }";
     }
     text += fmt::format("{} = {}\n", input.name, value);
   }
   text += "\n[outputs]\n";
-  for (const auto& [output, type] : outputs) text += fmt::format("{} = {}\n", output, toml_text(type.to_string()));
+  for (const auto& [output, type] : outputs)
+    text += fmt::format("{} = {}\n", output, toml_text(type.to_string()));
   return text;
 }
 
@@ -164,7 +173,8 @@ Result<Task> task_from_expressions(const std::string& compute, const std::vector
   Draft draft;
   draft.task.name = "expression";
   draft.task.compute = compute;
-  if (inputs.empty()) return fail(ErrorCode::kUsage, "a computation needs an input", "such as -i 'x=f32[4096,1024]'");
+  if (inputs.empty())
+    return fail(ErrorCode::kUsage, "a computation needs an input", "such as -i 'x=f32[4096,1024]'");
   for (const std::string& text : inputs) {
     HONE_TRY(InputSpec input, input_from(text));
     draft.task.inputs.push_back(std::move(input));

@@ -31,13 +31,13 @@ struct InputSpec {
   std::string name;
   TensorType type;
   Domain domain = Domain::kReal;
-  IntExpr index_bound;            ///< kIndex only
+  IntExpr index_bound;  ///< kIndex only
   Structure structure = Structure::kNone;
-  bool constant = false;          ///< does not change between calls: a prepare phase may use it
+  bool constant = false;  ///< does not change between calls: a prepare phase may use it
 };
 
 struct Workload {
-  std::string name;               ///< given, or "w0", "w1", …
+  std::string name;  ///< given, or "w0", "w1", …
   Bindings bindings;
   double weight = 1;
 };
@@ -52,17 +52,17 @@ struct Task {
   std::vector<std::pair<std::string, TensorType>> outputs;  ///< types as inferred (declared ones agree)
   std::string compute;                                      ///< the source text
   Graph surface;
-  Graph primitive;                                          ///< lower(surface)
-  std::vector<Workload> workloads;                          ///< at least one
+  Graph primitive;                  ///< lower(surface)
+  std::vector<Workload> workloads;  ///< at least one
   Track track = Track::kStrict;
-  bool nan_policy = false;              ///< NaN and Inf inputs are part of the contract
-  bool deterministic = false;           ///< outputs must be bitwise reproducible
-  std::optional<std::string> start;     ///< path of a kernel to begin from, relative to the task file
+  bool nan_policy = false;           ///< NaN and Inf inputs are part of the contract
+  bool deterministic = false;        ///< outputs must be bitwise reproducible
+  std::optional<std::string> start;  ///< path of a kernel to begin from, relative to the task file
 
   [[nodiscard]] std::vector<std::string> symbols() const;  ///< of all input shapes, sorted
   /// Hash of what decides correctness: inputs, computation, track, policies; not name or workloads.
   [[nodiscard]] std::string hash() const;
-  [[nodiscard]] std::string to_toml() const;               ///< parses back to an equal task
+  [[nodiscard]] std::string to_toml() const;  ///< parses back to an equal task
 };
 
 /// `path` is used in error contexts ("softmax.toml:3:9") only.

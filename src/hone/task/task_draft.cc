@@ -46,31 +46,40 @@ class Assembler {
     const InputSpec& input = task_.inputs[i];
     const Where where = draft_.input_where[i];
     for (size_t k = 0; k < i; ++k)
-      if (task_.inputs[k].name == input.name) return wrong(where, fmt::format("the input '{}' is declared twice", input.name));
+      if (task_.inputs[k].name == input.name)
+        return wrong(where, fmt::format("the input '{}' is declared twice", input.name));
     for (const IntExpr& dim : input.type.dims) {
       if (dim.is_constant() && dim.constant() < 1)
-        return wrong(where, fmt::format("the input '{}' has an extent of {}: every extent must be at least 1", input.name, dim.constant()));
+        return wrong(where, fmt::format("the input '{}' has an extent of {}: every extent must be at least 1",
+                                        input.name, dim.constant()));
       for (const std::string& symbol : dim.symbols()) {
         if (symbol == "name" || symbol == "weight")
-          return wrong(where, fmt::format("a shape symbol cannot be called '{}': workloads use that key", symbol));
+          return wrong(where,
+                       fmt::format("a shape symbol cannot be called '{}': workloads use that key", symbol));
         for (const InputSpec& other : task_.inputs)
-          if (other.name == symbol) return wrong(where, fmt::format("'{}' is both an input and a shape symbol", symbol));
+          if (other.name == symbol)
+            return wrong(where, fmt::format("'{}' is both an input and a shape symbol", symbol));
       }
     }
     const DType dtype = input.type.dtype;
     if (input.domain == Domain::kIndex) {
-      if (!is_int(dtype)) return wrong(where, fmt::format("the domain index needs an integer type, found {}", name_of(dtype)));
+      if (!is_int(dtype))
+        return wrong(where, fmt::format("the domain index needs an integer type, found {}", name_of(dtype)));
       for (const std::string& symbol : input.index_bound.symbols())
         HONE_TRY_VOID(check_symbol(symbol, where));
     } else if (input.domain != Domain::kReal && input.domain != Domain::kSign && !is_float(dtype)) {
-      return wrong(where, fmt::format("the domain {} needs a float type, found {}", name_of(input.domain), name_of(dtype)));
+      return wrong(where, fmt::format("the domain {} needs a float type, found {}", name_of(input.domain),
+                                      name_of(dtype)));
     }
     if (input.domain == Domain::kSimplex && input.type.dims.empty())
       return wrong(where, "the domain simplex needs a last axis to sum over");
     if (input.structure != Structure::kNone) {
       const size_t rank = input.type.dims.size();
-      if (rank < 2) return wrong(where, fmt::format("the structure {} needs a matrix, found {}", name_of(input.structure), input.type.to_string()));
-      if (input.structure == Structure::kSymmetric && !may_equal(input.type.dims[rank - 1], input.type.dims[rank - 2]))
+      if (rank < 2)
+        return wrong(where, fmt::format("the structure {} needs a matrix, found {}", name_of(input.structure),
+                                        input.type.to_string()));
+      if (input.structure == Structure::kSymmetric &&
+          !may_equal(input.type.dims[rank - 1], input.type.dims[rank - 2]))
         return wrong(where, fmt::format("a symmetric input is square, found {}", input.type.to_string()));
     }
     return {};
@@ -98,6 +107,7 @@ class Assembler {
     };
     auto program = parse_program(task_.compute);
     if (!program) return located(std::move(program).error());
+    HONE_TRY_VOID(check_assigned(*program));
     auto graph = build_graph(*program, inputs, outputs);
     if (!graph) return located(std::move(graph).error());
     task_.surface = std::move(*graph);
@@ -110,6 +120,20 @@ class Assembler {
     return {};
   }
 
+  [[nodiscard]] Status check_assigned(const std::vector<Statement>& program) const {
+    std::vector<std::string> assigned;
+    for (const Statement& statement : program)
+      assigned.insert(assigned.end(), statement.targets.begin(), statement.targets.end());
+    for (size_t i = 0; i < draft_.outputs.size(); ++i) {
+      const std::string& name = draft_.outputs[i].first;
+      if (std::find(assigned.begin(), assigned.end(), name) == assigned.end())
+        return wrong(draft_.output_where[i],
+                     fmt::format("the computation never assigns the output '{}'", name),
+                     did_you_mean(name, assigned));
+    }
+    return {};
+  }
+
   [[nodiscard]] Status check_inputs_used() const {
     const Graph& graph = task_.surface;
     std::vector<bool> live(graph.nodes.size());
@@ -119,7 +143,8 @@ class Assembler {
         for (const int operand : graph.nodes[id].operands) live[static_cast<size_t>(operand)] = true;
     for (size_t i = 0; i < graph.inputs.size(); ++i)
       if (!live[static_cast<size_t>(graph.inputs[i])])
-        return wrong(draft_.input_where[i], fmt::format("no output depends on the input '{}'", task_.inputs[i].name),
+        return wrong(draft_.input_where[i],
+                     fmt::format("no output depends on the input '{}'", task_.inputs[i].name),
                      "remove it, or use it in the computation");
     return {};
   }
@@ -132,15 +157,20 @@ class Assembler {
       if (draft_.outputs.empty()) continue;
       const TensorType& declared = draft_.outputs[i].second;
       bool agrees = declared.dtype == type.dtype && declared.dims.size() == type.dims.size();
-      for (size_t k = 0; agrees && k < type.dims.size(); ++k) agrees = may_equal(type.dims[k], declared.dims[k]);
-      const std::string hint =
-          agrees || declared.dtype == type.dtype
-              ? "" : fmt::format("convert explicitly: {} = {}(…)", name, name_of(declared.dtype));
+      for (size_t k = 0; agrees && k < type.dims.size(); ++k)
+        agrees = may_equal(type.dims[k], declared.dims[k]);
+      const std::string hint = agrees || declared.dtype == type.dtype
+                                   ? ""
+                                   : fmt::format("convert explicitly: {} = {}(…)", name,
+                                                 name_of(declared.dtype));
       for (const IntExpr& dim : declared.dims)
-        for (const std::string& symbol : dim.symbols()) HONE_TRY_VOID(check_symbol(symbol, draft_.output_where[i]));
+        for (const std::string& symbol : dim.symbols())
+          HONE_TRY_VOID(check_symbol(symbol, draft_.output_where[i]));
       if (!agrees)
-        return wrong(draft_.output_where[i], fmt::format("the output '{}' is declared {} but computed as {}", name,
-                                                         declared.to_string(), type.to_string()), hint);
+        return wrong(draft_.output_where[i],
+                     fmt::format("the output '{}' is declared {} but computed as {}", name,
+                                 declared.to_string(), type.to_string()),
+                     hint);
     }
     return {};
   }
@@ -148,9 +178,12 @@ class Assembler {
   Status check_workloads() {
     const std::vector<std::string> symbols = task_.symbols();
     if (task_.workloads.empty()) {
+      std::string example;
+      for (const std::string& symbol : symbols)
+        example += fmt::format("{}{} = 64", example.empty() ? "" : ", ", symbol);
       if (!symbols.empty())
-        return wrong({}, fmt::format("the shapes use {} but there are no workloads", fmt::format("'{}'", symbols[0])),
-                     fmt::format("workloads = [ {{ {} = 1024 }} ]", symbols[0]));
+        return wrong({}, fmt::format("the shapes use '{}' but there are no workloads", symbols[0]),
+                     fmt::format("workloads = [ {{ {} }} ]", example));
       task_.workloads.push_back({"w0", {}, 1});
       draft_.workload_where.emplace_back();
     }
@@ -158,14 +191,17 @@ class Assembler {
     for (size_t i = 0; i < task_.workloads.size(); ++i) {
       const Workload& workload = task_.workloads[i];
       const Where where = draft_.workload_where[i];
-      if (!names.insert(workload.name).second) return wrong(where, fmt::format("two workloads are called '{}'", workload.name));
+      if (!names.insert(workload.name).second)
+        return wrong(where, fmt::format("two workloads are called '{}'", workload.name));
       for (const auto& [symbol, value] : workload.bindings) {
         HONE_TRY_VOID(check_symbol(symbol, where));
-        if (value < 1) return wrong(where, fmt::format("{} = {}: every symbol must be at least 1", symbol, value));
+        if (value < 1)
+          return wrong(where, fmt::format("{} = {}: every symbol must be at least 1", symbol, value));
       }
       for (const std::string& symbol : symbols)
         if (!workload.bindings.contains(symbol))
-          return wrong(where, fmt::format("the workload '{}' gives no value for '{}'", workload.name, symbol));
+          return wrong(where,
+                       fmt::format("the workload '{}' gives no value for '{}'", workload.name, symbol));
       HONE_TRY_VOID(check_workload(workload, where));
     }
     return {};
@@ -178,7 +214,8 @@ class Assembler {
       Where inner;
       if (std::sscanf(error.context.c_str(), "%d:%d", &inner.line, &inner.column) != 2) inner = where;
       error.context = draft_.context(inner);
-      if (task_.workloads.size() > 1 || !workload.bindings.empty()) error.message += fmt::format(" (workload '{}')", workload.name);
+      if (task_.workloads.size() > 1 || !workload.bindings.empty())
+        error.message += fmt::format(" (workload '{}')", workload.name);
       return tl::unexpected(std::move(error));
     }
     for (const InputSpec& input : task_.inputs) {
@@ -194,8 +231,9 @@ class Assembler {
         const auto declared = draft_.outputs[i].second.dims[k].eval(workload.bindings);
         if (!declared || *declared != shape[k])
           return wrong(draft_.output_where[i],
-                       fmt::format("the output '{}' is declared {} but dimension {} is {} (workload '{}')", draft_.outputs[i].first,
-                                   draft_.outputs[i].second.to_string(), k, shape[k], workload.name));
+                       fmt::format("the output '{}' is declared {} but dimension {} is {} (workload '{}')",
+                                   draft_.outputs[i].first, draft_.outputs[i].second.to_string(), k, shape[k],
+                                   workload.name));
       }
     }
     return {};
@@ -209,7 +247,9 @@ class Assembler {
 
 std::optional<Domain> domain_from(std::string_view name) { return find_name<Domain>(kDomains, name); }
 std::string_view name_of(Domain domain) { return kDomains[static_cast<size_t>(domain)]; }
-std::optional<Structure> structure_from(std::string_view name) { return find_name<Structure>(kStructures, name); }
+std::optional<Structure> structure_from(std::string_view name) {
+  return find_name<Structure>(kStructures, name);
+}
 std::string_view name_of(Structure structure) { return kStructures[static_cast<size_t>(structure)]; }
 std::optional<Track> track_from(std::string_view name) { return find_name<Track>(kTracks, name); }
 std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)]; }

@@ -21,13 +21,20 @@ Where where_of(const toml::source_region& region) {
 
 std::string_view kind_text(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "a text";
-    case toml::node_type::integer: return "an integer";
-    case toml::node_type::floating_point: return "a number";
-    case toml::node_type::boolean: return "true or false";
-    default: return "something else";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "a text";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a number with a point";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "something else";
   }
 }
 
@@ -37,10 +44,11 @@ class Reader {
 
   Result<Task> run() {
     const toml::parse_result parsed = toml::parse(text_, path_);
-    if (!parsed)
-      return wrong(where_of(parsed.error().source()), std::string(parsed.error().description()));
+    if (!parsed) return wrong(where_of(parsed.error().source()), std::string(parsed.error().description()));
     const toml::table& root = parsed.table();
-    HONE_TRY_VOID(check_keys(root, "a task", {"name", "inputs", "outputs", "compute", "workloads", "precision", "nan", "deterministic", "start"}));
+    HONE_TRY_VOID(check_keys(
+        root, "a task",
+        {"name", "inputs", "outputs", "compute", "workloads", "precision", "nan", "deterministic", "start"}));
     Task& task = draft_.task;
     HONE_TRY(const std::string* name, text_at(root, "name", true));
     task.name = *name;
@@ -84,11 +92,13 @@ class Reader {
   }
 
   /// Null where an optional key is absent.
-  [[nodiscard]] Result<const std::string*> text_at(const toml::table& table, std::string_view key, bool needed) const {
+  [[nodiscard]] Result<const std::string*> text_at(const toml::table& table, std::string_view key,
+                                                   bool needed) const {
     const toml::node* node = table.get(key);
     if (node == nullptr) {
       if (!needed) return nullptr;
-      return wrong({}, fmt::format("the task has no '{}'", key), key == "compute" ? "compute = \"y = …\"" : "");
+      return wrong({}, fmt::format("the task has no '{}'", key),
+                   key == "compute" ? "compute = \"y = …\"" : "");
     }
     if (!node->is_string())
       return wrong(where_of(node->source()), fmt::format("'{}' is a text, found {}", key, kind_text(*node)));
@@ -99,7 +109,8 @@ class Reader {
     const toml::node* node = table.get(key);
     if (node == nullptr) return false;
     if (!node->is_boolean())
-      return wrong(where_of(node->source()), fmt::format("'{}' is true or false, found {}", key, kind_text(*node)));
+      return wrong(where_of(node->source()),
+                   fmt::format("'{}' is true or false, found {}", key, kind_text(*node)));
     return node->as_boolean()->get();
   }
 
@@ -135,7 +146,8 @@ class Reader {
     const toml::node* node = root.get("inputs");
     if (node == nullptr) return wrong({}, "the task has no 'inputs'", "inputs = { x = \"f32[B, D]\" }");
     if (!node->is_table())
-      return wrong(where_of(node->source()), fmt::format("'inputs' is a table of types, found {}", kind_text(*node)),
+      return wrong(where_of(node->source()),
+                   fmt::format("'inputs' is a table of types, found {}", kind_text(*node)),
                    "inputs = { x = \"f32[B, D]\" }");
     if (node->as_table()->empty()) return wrong(where_of(node->source()), "a task needs an input");
     for (const Entry& entry : in_order(*node->as_table())) {
@@ -148,9 +160,10 @@ class Reader {
       } else if (entry.value->is_table()) {
         HONE_TRY_VOID(read_long_input(*entry.value->as_table(), entry, input));
       } else {
-        return wrong(where_of(entry.value->source()),
-                     fmt::format("the input '{}' is a type or a table, found {}", entry.key, kind_text(*entry.value)),
-                     "x = \"f32[B, D]\" or x = { type = \"f32[B, D]\", domain = \"positive\" }");
+        return wrong(
+            where_of(entry.value->source()),
+            fmt::format("the input '{}' is a type or a table, found {}", entry.key, kind_text(*entry.value)),
+            "x = \"f32[B, D]\" or x = { type = \"f32[B, D]\", domain = \"positive\" }");
       }
       draft_.task.inputs.push_back(std::move(input));
       draft_.input_where.push_back(entry.where);
@@ -161,7 +174,8 @@ class Reader {
   [[nodiscard]] Status read_long_input(const toml::table& table, const Entry& entry, InputSpec& input) const {
     HONE_TRY_VOID(check_keys(table, "an input", {"type", "domain", "structure", "constant"}));
     HONE_TRY(const std::string* type, text_at(table, "type", false));
-    if (type == nullptr) return wrong(entry.where, fmt::format("the input '{}' has no type", entry.key), "type = \"f32[B, D]\"");
+    if (type == nullptr)
+      return wrong(entry.where, fmt::format("the input '{}' has no type", entry.key), "type = \"f32[B, D]\"");
     HONE_TRY(input.type, type_from(*table.get("type")));
     HONE_TRY(const std::string* domain, text_at(table, "domain", false));
     if (domain != nullptr) HONE_TRY_VOID(read_domain(*table.get("domain"), *domain, input));
@@ -169,7 +183,9 @@ class Reader {
     if (structure != nullptr) {
       const auto known = structure_from(*structure);
       if (!known)
-        return wrong(where_of(table.get("structure")->source()), fmt::format("there is no structure \"{}\"", *structure), "none, triu, tril or symmetric");
+        return wrong(where_of(table.get("structure")->source()),
+                     fmt::format("there is no structure \"{}\"", *structure),
+                     "none, triu, tril or symmetric");
       input.structure = *known;
     }
     HONE_TRY(input.constant, flag_at(table, "constant"));
@@ -186,7 +202,8 @@ class Reader {
       input.index_bound = std::move(*bound);
       return {};
     }
-    if (text == "index") return wrong(where, "the domain index needs its bound", "index(N): integers from 0 to N - 1");
+    if (text == "index")
+      return wrong(where, "the domain index needs its bound", "index(N): integers from 0 to N - 1");
     const auto domain = domain_from(text);
     if (!domain) return wrong(where, fmt::format("there is no domain \"{}\"", text), std::string(kHint));
     input.domain = *domain;
@@ -197,14 +214,18 @@ class Reader {
     const toml::node* node = root.get("outputs");
     if (node == nullptr) return {};
     if (!node->is_table() || node->as_table()->empty())
-      return wrong(where_of(node->source()), fmt::format("'outputs' is a table of types, found {}", node->is_table() ? "an empty one" : kind_text(*node)),
+      return wrong(where_of(node->source()),
+                   fmt::format("'outputs' is a table of types, found {}",
+                               node->is_table() ? "an empty one" : kind_text(*node)),
                    "outputs = { y = \"f32[B, D]\" }");
     for (const Entry& entry : in_order(*node->as_table())) {
       if (!entry.value->is_string())
-        return wrong(where_of(entry.value->source()), fmt::format("the output '{}' is a type, found {}", entry.key, kind_text(*entry.value)));
+        return wrong(where_of(entry.value->source()),
+                     fmt::format("the output '{}' is a type, found {}", entry.key, kind_text(*entry.value)));
       HONE_TRY(TensorType type, type_from(*entry.value));
       for (const InputSpec& input : draft_.task.inputs)
-        if (input.name == entry.key) return wrong(entry.where, fmt::format("'{}' is both an input and an output", entry.key));
+        if (input.name == entry.key)
+          return wrong(entry.where, fmt::format("'{}' is both an input and an output", entry.key));
       draft_.outputs.emplace_back(entry.key, std::move(type));
       draft_.output_where.push_back(entry.where);
     }
@@ -216,10 +237,14 @@ class Reader {
     if (node == nullptr) return {};
     constexpr std::string_view kHint = "workloads = [ { B = 64, D = 1024 } ]";
     if (!node->is_array() || node->as_array()->empty())
-      return wrong(where_of(node->source()), fmt::format("'workloads' is a list of tables, found {}", node->is_array() ? "an empty one" : kind_text(*node)), std::string(kHint));
+      return wrong(where_of(node->source()),
+                   fmt::format("'workloads' is a list of tables, found {}",
+                               node->is_array() ? "an empty one" : kind_text(*node)),
+                   std::string(kHint));
     for (const toml::node& item : *node->as_array()) {
       if (!item.is_table())
-        return wrong(where_of(item.source()), fmt::format("a workload is a table, found {}", kind_text(item)), std::string(kHint));
+        return wrong(where_of(item.source()), fmt::format("a workload is a table, found {}", kind_text(item)),
+                     std::string(kHint));
       Workload workload;
       workload.name = fmt::format("w{}", draft_.task.workloads.size());
       for (const Entry& entry : in_order(*item.as_table())) HONE_TRY_VOID(read_workload_key(entry, workload));
@@ -234,7 +259,8 @@ class Reader {
     const Where where = where_of(value.source());
     if (entry.key == "name") {
       if (!value.is_string() || value.as_string()->get().empty())
-        return wrong(where, fmt::format("the name of a workload is a text, found {}", value.is_string() ? "an empty one" : kind_text(value)));
+        return wrong(where, fmt::format("the name of a workload is a text, found {}",
+                                        value.is_string() ? "an empty one" : kind_text(value)));
       workload.name = value.as_string()->get();
     } else if (entry.key == "weight") {
       const auto weight = value.is_number() ? value.value<double>() : std::nullopt;
@@ -243,7 +269,8 @@ class Reader {
       workload.weight = *weight;
     } else {
       if (!value.is_integer())
-        return wrong(where, fmt::format("'{}' of a workload is an integer, found {}", entry.key, kind_text(value)));
+        return wrong(where,
+                     fmt::format("'{}' of a workload is an integer, found {}", entry.key, kind_text(value)));
       workload.bindings[entry.key] = value.as_integer()->get();
     }
     return {};
@@ -255,7 +282,9 @@ class Reader {
     if (precision != nullptr) {
       const auto track = track_from(*precision);
       if (!track)
-        return wrong(where_of(root.get("precision")->source()), fmt::format("there is no precision \"{}\"", *precision), "f32, as-pytorch, tf32, bf16 or f16");
+        return wrong(where_of(root.get("precision")->source()),
+                     fmt::format("there is no precision \"{}\"", *precision),
+                     "f32, as-pytorch, tf32, bf16 or f16");
       task.track = *track;
     }
     HONE_TRY(task.nan_policy, flag_at(root, "nan"));

@@ -15,13 +15,33 @@ using Kind = Value::Kind;
 
 /// Spellings of PyTorch for parameters that are named after NumPy here.
 std::string_view canonical_keyword(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kSame[] = {
-      {"dim", "axis"}, {"dims", "axes"}, {"axes", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},
-      {"other", "y"}, {"ddof", "correction"}, {"gamma", "weight"}, {"beta", "bias"},
-      {"running_mean", "mean"}, {"running_var", "var"}, {"num_groups", "groups"}, {"kernel_size", "kernel"},
-      {"attn_mask", "mask"}, {"is_causal", "causal"}, {"indices", "index"}, {"index", "indices"},
-      {"query", "q"}, {"key", "k"}, {"value", "v"}, {"equation", "spec"}, {"target", "targets"},
-      {"a_min", "min"}, {"a_max", "max"}, {"dim0", "axis0"}, {"dim1", "axis1"}, {"size", "shape"}};
+  constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"dim", "axis"},
+                                                                     {"dims", "axes"},
+                                                                     {"axes", "axis"},
+                                                                     {"keepdim", "keepdims"},
+                                                                     {"input", "x"},
+                                                                     {"other", "y"},
+                                                                     {"ddof", "correction"},
+                                                                     {"gamma", "weight"},
+                                                                     {"beta", "bias"},
+                                                                     {"running_mean", "mean"},
+                                                                     {"running_var", "var"},
+                                                                     {"num_groups", "groups"},
+                                                                     {"kernel_size", "kernel"},
+                                                                     {"attn_mask", "mask"},
+                                                                     {"is_causal", "causal"},
+                                                                     {"indices", "index"},
+                                                                     {"index", "indices"},
+                                                                     {"query", "q"},
+                                                                     {"key", "k"},
+                                                                     {"value", "v"},
+                                                                     {"equation", "spec"},
+                                                                     {"target", "targets"},
+                                                                     {"a_min", "min"},
+                                                                     {"a_max", "max"},
+                                                                     {"dim0", "axis0"},
+                                                                     {"dim1", "axis1"},
+                                                                     {"size", "shape"}};
   for (const auto& [from, to] : kSame)
     if (from == name) return to;
   return name;
@@ -29,18 +49,30 @@ std::string_view canonical_keyword(std::string_view name) {
 
 std::string_view expected_text(ParamKind kind) {
   switch (kind) {
-    case ParamKind::kTensor: return "a tensor";
-    case ParamKind::kTensors: return "a list of tensors";
-    case ParamKind::kAxis: return "an axis (an integer)";
-    case ParamKind::kAxes: return "an axis or a list of axes";
-    case ParamKind::kInt: return "an integer";
-    case ParamKind::kInts: return "an integer or a list of integers";
-    case ParamKind::kDim: return "an integer or a shape expression";
-    case ParamKind::kDims: return "a shape, such as [B, 2*D]";
-    case ParamKind::kNumber: return "a number";
-    case ParamKind::kBool: return "true or false";
-    case ParamKind::kText: return "a text in quotes";
-    case ParamKind::kDType: return "an element type, such as f32";
+    case ParamKind::kTensor:
+      return "a tensor";
+    case ParamKind::kTensors:
+      return "a list of tensors";
+    case ParamKind::kAxis:
+      return "an axis (an integer)";
+    case ParamKind::kAxes:
+      return "an axis or a list of axes";
+    case ParamKind::kInt:
+      return "an integer";
+    case ParamKind::kInts:
+      return "an integer or a list of integers";
+    case ParamKind::kDim:
+      return "an integer or a shape expression";
+    case ParamKind::kDims:
+      return "a shape, such as [B, 2*D]";
+    case ParamKind::kNumber:
+      return "a number";
+    case ParamKind::kBool:
+      return "true or false";
+    case ParamKind::kText:
+      return "a text in quotes";
+    case ParamKind::kDType:
+      return "an element type, such as f32";
   }
   return "";
 }
@@ -137,8 +169,8 @@ class Binding {
       return fail_at(arg.where, fmt::format("'{}' of {} is a constant, found the expression {}", param.name,
                                             op_.name, arg.value.integer.to_string()));
     return fail_at(arg.where,
-                   fmt::format("'{}' of {} is {}, found {}", param.name, op_.name,
-                               expected_text(param.kind), describe(arg.value)),
+                   fmt::format("'{}' of {} is {}, found {}", param.name, op_.name, expected_text(param.kind),
+                               describe(arg.value)),
                    hint);
   }
 
@@ -150,17 +182,20 @@ class Binding {
       return {};
     }
     switch (param.kind) {
-      case ParamKind::kTensor: return add_operand(param, value, arg.where);
+      case ParamKind::kTensor:
+        return add_operand(param, value, arg.where);
       case ParamKind::kTensors:
         if (value.is(Kind::kTensor)) return add_operand(param, value, arg.where);
         if (!value.is(Kind::kList) || value.items.empty()) return mismatch(param, arg);
         for (const Value& item : value.items) HONE_TRY_VOID(add_operand(param, item, arg.where));
         return {};
-      case ParamKind::kAxis: case ParamKind::kInt:
+      case ParamKind::kAxis:
+      case ParamKind::kInt:
         if (!value.is(Kind::kInt) || !value.integer.is_constant()) return mismatch(param, arg);
         bound_.attrs[param.name] = value.integer.constant();
         return {};
-      case ParamKind::kAxes: case ParamKind::kInts: {
+      case ParamKind::kAxes:
+      case ParamKind::kInts: {
         std::vector<int64_t> numbers;
         const std::vector<Value> one{value};
         for (const Value& item : value.is(Kind::kList) ? value.items : one) {
@@ -258,14 +293,22 @@ class Binding {
 
 std::string describe(const Value& value) {
   switch (value.kind) {
-    case Kind::kTensor: return "a tensor";
-    case Kind::kInt: return value.integer.to_string();
-    case Kind::kReal: return fmt::format("{}", value.real);
-    case Kind::kBool: return value.truth ? "true" : "false";
-    case Kind::kText: return "the text \"" + value.text + "\"";
-    case Kind::kNone: return "none";
-    case Kind::kDType: return "the element type " + std::string(name_of(value.dtype));
-    case Kind::kList: return "a list";
+    case Kind::kTensor:
+      return "a tensor";
+    case Kind::kInt:
+      return value.integer.to_string();
+    case Kind::kReal:
+      return fmt::format("{}", value.real);
+    case Kind::kBool:
+      return value.truth ? "true" : "false";
+    case Kind::kText:
+      return "the text \"" + value.text + "\"";
+    case Kind::kNone:
+      return "none";
+    case Kind::kDType:
+      return "the element type " + std::string(name_of(value.dtype));
+    case Kind::kList:
+      return "a list";
   }
   return "";
 }

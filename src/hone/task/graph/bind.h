@@ -29,8 +29,8 @@ struct Binder {
   std::function<int(int)> rank_of;
 };
 
-[[nodiscard]] Sourced<Bound> bind_arguments(const Op& op, const std::vector<Argument>& args,
-                                            Where where, const Binder& binder);
+[[nodiscard]] Sourced<Bound> bind_arguments(const Op& op, const std::vector<Argument>& args, Where where,
+                                            const Binder& binder);
 
 /// "a number", "a tensor", "a list", …: for messages.
 [[nodiscard]] std::string describe(const Value& value);

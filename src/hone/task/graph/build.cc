@@ -25,11 +25,25 @@ struct Operator {
   std::string_view text;
   std::string_view op;
 };
-constexpr Operator kBinary[] = {
-    {"+", "add"}, {"-", "sub"}, {"*", "mul"}, {"/", "div"}, {"//", "floor_divide"}, {"%", "mod"},
-    {"**", "pow"}, {"@", "matmul"}, {"==", "eq"}, {"!=", "ne"}, {"<", "lt"}, {"<=", "le"},
-    {">", "gt"}, {">=", "ge"}, {"&", "logical_and"}, {"|", "logical_or"}, {"^", "logical_xor"},
-    {"and", "logical_and"}, {"or", "logical_or"}};
+constexpr Operator kBinary[] = {{"+", "add"},
+                                {"-", "sub"},
+                                {"*", "mul"},
+                                {"/", "div"},
+                                {"//", "floor_divide"},
+                                {"%", "mod"},
+                                {"**", "pow"},
+                                {"@", "matmul"},
+                                {"==", "eq"},
+                                {"!=", "ne"},
+                                {"<", "lt"},
+                                {"<=", "le"},
+                                {">", "gt"},
+                                {">=", "ge"},
+                                {"&", "logical_and"},
+                                {"|", "logical_or"},
+                                {"^", "logical_xor"},
+                                {"and", "logical_and"},
+                                {"or", "logical_or"}};
 
 class Builder {
  public:
@@ -60,11 +74,10 @@ class Builder {
     if (wanted.empty()) return fail_at({1, 1}, "the computation assigns nothing", "write y = …");
     for (const std::string& name : wanted) {
       const auto it = names_.find(name);
-      if (it == names_.end() || std::find(assigned_.begin(), assigned_.end(), name) == assigned_.end())
-        return fail_at({0, 0}, fmt::format("the computation never assigns the output '{}'", name),
-                       did_you_mean(name, assigned_));
+      HONE_CHECK(it != names_.end(), name);
       if (inputs_.contains(name))
-        return fail_at(where_of_[name], fmt::format("the output '{}' has the name of an input", name), "give it another name");
+        return fail_at(where_of_[name], fmt::format("the output '{}' has the name of an input", name),
+                       "give it another name");
       HONE_TRY(const int id, as_tensor(it->second, where_of_[name]));
       graph_.outputs.push_back(id);
       graph_.output_names.push_back(name);
@@ -85,10 +98,10 @@ class Builder {
       return {};
     }
     if (!value.is(Kind::kList) || value.items.size() != statement.targets.size())
-      return fail_at(statement.target_where[0],
-                     fmt::format("{} names on the left, but {} on the right", statement.targets.size(),
-                                 value.is(Kind::kList) ? fmt::format("{} values", value.items.size())
-                                                       : "one value"));
+      return fail_at(
+          statement.target_where[0],
+          fmt::format("{} names on the left, but {} on the right", statement.targets.size(),
+                      value.is(Kind::kList) ? fmt::format("{} values", value.items.size()) : "one value"));
     for (size_t i = 0; i < statement.targets.size(); ++i)
       assign(statement.targets[i], statement.target_where[i], std::move(value.items[i]));
     return {};
@@ -111,7 +124,8 @@ class Builder {
     node.where = where;
     node.attrs["weak"] = true;
     switch (value.kind) {
-      case Kind::kTensor: return value.node;
+      case Kind::kTensor:
+        return value.node;
       case Kind::kReal:
         node.op = "constant";
         node.attrs["value"] = value.real;
@@ -138,17 +152,30 @@ class Builder {
 
   Evaluated evaluate(const Expr& e) {
     switch (e.kind) {
-      case Expr::Kind::kInteger: return integer(e);
-      case Expr::Kind::kFloat: return real(e);
-      case Expr::Kind::kString: return Value::of_text(e.text);
-      case Expr::Kind::kName: return name(e);
-      case Expr::Kind::kUnary: return unary(e);
-      case Expr::Kind::kBinary: return binary(e);
-      case Expr::Kind::kCall: return call(e);
-      case Expr::Kind::kAttribute: return attribute(e);
-      case Expr::Kind::kList: return list(e);
-      case Expr::Kind::kSubscript: return subscript(e);
-      case Expr::Kind::kSlice: case Expr::Kind::kEllipsis: case Expr::Kind::kAbsent: break;
+      case Expr::Kind::kInteger:
+        return integer(e);
+      case Expr::Kind::kFloat:
+        return real(e);
+      case Expr::Kind::kString:
+        return Value::of_text(e.text);
+      case Expr::Kind::kName:
+        return name(e);
+      case Expr::Kind::kUnary:
+        return unary(e);
+      case Expr::Kind::kBinary:
+        return binary(e);
+      case Expr::Kind::kCall:
+        return call(e);
+      case Expr::Kind::kAttribute:
+        return attribute(e);
+      case Expr::Kind::kList:
+        return list(e);
+      case Expr::Kind::kSubscript:
+        return subscript(e);
+      case Expr::Kind::kSlice:
+      case Expr::Kind::kEllipsis:
+      case Expr::Kind::kAbsent:
+        break;
     }
     return fail_at(e.where, "a slice stands only inside [ ]");
   }
@@ -181,7 +208,12 @@ class Builder {
     if (e.text == "pi") return Value::of_real(std::numbers::pi);
     if (const auto dtype = dtype_from(e.text)) return Value::of_dtype(*dtype);
     if (find_op(e.text) != nullptr)
-      return fail_at(e.where, fmt::format("'{}' is an operation and needs arguments", e.text), find_op(e.text)->signature);
+      return fail_at(e.where, fmt::format("'{}' is an operation and needs arguments", e.text),
+                     find_op(e.text)->signature);
+    for (const std::string_view module : {"torch", "np", "numpy", "math", "F", "nn", "jnp"})
+      if (e.text == module)
+        return fail_at(e.where, fmt::format("there are no modules such as '{}'", module),
+                       "operations stand alone: softmax(x), not torch.softmax(x)");
     std::vector<std::string> known(symbols_.begin(), symbols_.end());
     for (const auto& [text, value] : names_) known.push_back(text);
     return fail_at(e.where, fmt::format("unknown name '{}'", e.text), did_you_mean(e.text, known));
@@ -210,7 +242,8 @@ class Builder {
     if (auto known = binary_known(e.text, a, b)) return *known;
     for (const Operator& row : kBinary)
       if (row.text == e.text)
-        return apply(row.op, {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}}, e.where);
+        return apply(row.op, {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
+                     e.where);
     HONE_CHECK(false, e.text);
   }
 
@@ -246,7 +279,8 @@ class Builder {
   Evaluated attribute(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
     if (!value.is(Kind::kTensor))
-      return fail_at(e.where, fmt::format("'.{}' needs a tensor on its left, found {}", e.text, describe(value)));
+      return fail_at(e.where,
+                     fmt::format("'.{}' needs a tensor on its left, found {}", e.text, describe(value)));
     const TensorType& type = graph_.node(value.node).type;
     const auto rank = static_cast<int64_t>(type.dims.size());
     if (e.text == "shape") {
@@ -257,10 +291,14 @@ class Builder {
     if (e.text == "T") return apply("transpose", {{"", std::move(value), e.where}}, e.where);
     if (e.text == "mT") {
       if (rank < 2) return fail_at(e.where, ".mT needs two dimensions or more");
-      return apply("transpose", {{"", std::move(value), e.where}, {"", Value::of(IntExpr(rank - 2)), e.where},
-                                 {"", Value::of(IntExpr(rank - 1)), e.where}}, e.where);
+      return apply("transpose",
+                   {{"", std::move(value), e.where},
+                    {"", Value::of(IntExpr(rank - 2)), e.where},
+                    {"", Value::of(IntExpr(rank - 1)), e.where}},
+                   e.where);
     }
-    return fail_at(e.where, fmt::format("a tensor has no attribute '{}'", e.text), "attributes: shape, T, mT");
+    return fail_at(e.where, fmt::format("a tensor has no attribute '{}'", e.text),
+                   "attributes: shape, T, mT");
   }
 
   Evaluated call(const Expr& e) {
@@ -271,7 +309,9 @@ class Builder {
     }
     if (auto known = call_known(e.text, args)) return *known;
     if (const auto dtype = dtype_from(e.text)) {
-      if (args.size() != 1) return fail_at(e.where, fmt::format("{0}(x) takes one tensor, found {1} arguments", e.text, args.size()));
+      if (args.size() != 1)
+        return fail_at(e.where,
+                       fmt::format("{0}(x) takes one tensor, found {1} arguments", e.text, args.size()));
       args.push_back({"", Value::of_dtype(*dtype), e.where});
       return apply("cast", std::move(args), e.where);
     }
@@ -290,7 +330,8 @@ class Builder {
     if (ints && args.size() >= 2 && (name == "min" || name == "max")) {
       IntExpr result = args[0].value.integer;
       for (const Argument& arg : args)
-        result = name == "min" ? IntExpr::min(result, arg.value.integer) : IntExpr::max(result, arg.value.integer);
+        result = name == "min" ? IntExpr::min(result, arg.value.integer)
+                               : IntExpr::max(result, arg.value.integer);
       return Value::of(result);
     }
     if (ints && args.size() == 2 && name == "ceil_div")
@@ -306,7 +347,8 @@ class Builder {
     const Op* op = find_op(name);
     if (op == nullptr) {
       std::string hint = did_you_mean(name, all_op_names());
-      if (names_.contains(std::string(name))) hint = fmt::format("'{}' is a value; a product needs '*'", name);
+      if (names_.contains(std::string(name)))
+        hint = fmt::format("'{}' is a value; a product needs '*'", name);
       return fail_at(where, fmt::format("there is no operation '{}'", name), hint);
     }
     HONE_TRY(Bound bound, bind_arguments(*op, args, where, binder_));
@@ -346,7 +388,8 @@ class Builder {
   Evaluated subscript(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
     if (value.is(Kind::kTensor)) return index_tensor(std::move(value), e);
-    if (!value.is(Kind::kList)) return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
+    if (!value.is(Kind::kList))
+      return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
     const auto size = static_cast<int64_t>(value.items.size());
     HONE_TRY(const Value index, evaluate(e.args[1]));
     if (e.args.size() != 2 || !index.is(Kind::kInt) || !index.integer.is_constant() ||
@@ -360,11 +403,13 @@ class Builder {
   Evaluated index_tensor(Value x, const Expr& e) {
     const auto rank_of = [&] { return static_cast<int64_t>(graph_.node(x.node).type.dims.size()); };
     const auto takes_axis = [&](const Expr& index) {
-      return index.kind != Expr::Kind::kEllipsis && !(index.kind == Expr::Kind::kName && is_new_axis(index.text));
+      return index.kind != Expr::Kind::kEllipsis &&
+             !(index.kind == Expr::Kind::kName && is_new_axis(index.text));
     };
     const int64_t used = std::count_if(e.args.begin() + 1, e.args.end(), takes_axis);
     const int64_t rank = rank_of();
-    if (used > rank) return fail_at(e.where, fmt::format("{} indices for {} dimension{}", used, rank, rank == 1 ? "" : "s"));
+    if (used > rank)
+      return fail_at(e.where, fmt::format("{} indices for {} dimension{}", used, rank, rank == 1 ? "" : "s"));
     int64_t axis = 0;
     bool dots = false;
     bool gathered = false;
@@ -375,28 +420,44 @@ class Builder {
         dots = true;
         axis += rank - used;
       } else if (!takes_axis(index)) {
-        HONE_TRY(x, apply("unsqueeze", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis++)), index.where}}, index.where));
+        HONE_TRY(x, apply("unsqueeze",
+                          {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis++)), index.where}},
+                          index.where));
       } else if (index.kind == Expr::Kind::kSlice) {
         HONE_TRY(x, slice_axis(std::move(x), axis++, index));
       } else {
         HONE_TRY(Value at, evaluate(index));
         if (at.is(Kind::kInt)) {
-          HONE_TRY(x, apply("select", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis)), index.where}, {"", std::move(at), index.where}}, index.where));
+          HONE_TRY(x, apply("select",
+                            {{"", std::move(x), e.where},
+                             {"", Value::of(IntExpr(axis)), index.where},
+                             {"", std::move(at), index.where}},
+                            index.where));
         } else if (at.is(Kind::kTensor)) {
-          if (gathered) return fail_at(index.where, "one index is a tensor at most", "take_along_axis combines indices with positions");
+          if (gathered)
+            return fail_at(index.where, "one index is a tensor at most",
+                           "take_along_axis combines indices with positions");
           gathered = true;
           const auto added = static_cast<int64_t>(graph_.node(at.node).type.dims.size());
-          HONE_TRY(x, apply("take", {{"", std::move(x), e.where}, {"", std::move(at), index.where}, {"", Value::of(IntExpr(axis)), index.where}}, index.where));
+          HONE_TRY(x, apply("take",
+                            {{"", std::move(x), e.where},
+                             {"", std::move(at), index.where},
+                             {"", Value::of(IntExpr(axis)), index.where}},
+                            index.where));
           axis += added;
         } else {
-          return fail_at(index.where, fmt::format("an index is an integer, a slice or an integer tensor, found {}", describe(at)));
+          return fail_at(
+              index.where,
+              fmt::format("an index is an integer, a slice or an integer tensor, found {}", describe(at)));
         }
       }
     }
     return x;
   }
 
-  static bool is_new_axis(std::string_view name) { return name == "None" || name == "none" || name == "newaxis"; }
+  static bool is_new_axis(std::string_view name) {
+    return name == "None" || name == "none" || name == "newaxis";
+  }
 
   /// start:stop:step of one axis. Negative constants count from the end; a constant stop beyond a
   /// constant extent is cut to it.
@@ -408,28 +469,36 @@ class Builder {
       if (e.args[i].kind == Expr::Kind::kAbsent) continue;
       HONE_TRY(const Value part, evaluate(e.args[i]));
       if (part.is(Kind::kNone)) continue;
-      if (!part.is(Kind::kInt)) return fail_at(e.args[i].where, fmt::format("the bounds of a slice are integers, found {}", describe(part)));
+      if (!part.is(Kind::kInt))
+        return fail_at(e.args[i].where,
+                       fmt::format("the bounds of a slice are integers, found {}", describe(part)));
       parts[i] = part.integer;
     }
-    if (parts[2] && !parts[2]->is_constant()) return fail_at(e.args[2].where, "the step of a slice is a constant");
+    if (parts[2] && !parts[2]->is_constant())
+      return fail_at(e.args[2].where, "the step of a slice is a constant");
     int64_t step = parts[2] ? parts[2]->constant() : 1;
     if (step == 0) return fail_at(e.args[2].where, "the step of a slice is not 0");
     const auto bound = [&](const IntExpr& value) {
       if (!value.is_constant()) return value;
-      if (value.constant() < 0) return extent.is_constant() ? IntExpr(std::max<int64_t>(0, extent.constant() + value.constant())) : extent + value;
+      if (value.constant() < 0)
+        return extent.is_constant() ? IntExpr(std::max<int64_t>(0, extent.constant() + value.constant()))
+                                    : extent + value;
       return extent.is_constant() ? IntExpr(std::min(value.constant(), extent.constant())) : value;
     };
     if (step < 0) {
       if (parts[0] || parts[1])
-        return fail_at(e.where, "a negative step takes the whole axis, as in [::-1]", "slice first, then reverse: x[2:8][::-1]");
-      HONE_TRY(x, apply("flip", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis)), e.where}}, e.where));
+        return fail_at(e.where, "a negative step takes the whole axis, as in [::-1]",
+                       "slice first, then reverse: x[2:8][::-1]");
+      HONE_TRY(
+          x, apply("flip", {{"", std::move(x), e.where}, {"", Value::of(IntExpr(axis)), e.where}}, e.where));
       step = -step;
     }
     const IntExpr start = parts[0] ? bound(*parts[0]) : IntExpr(0);
     const IntExpr stop = parts[1] ? bound(*parts[1]) : extent;
     const IntExpr size = IntExpr::ceil_div(stop - start, step);
     if (size.is_constant() && size.constant() < 1)
-      return fail_at(e.where, fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(), stop.to_string(), axis));
+      return fail_at(e.where, fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(),
+                                          stop.to_string(), axis));
     if (start == IntExpr(0) && size == extent) return x;
     std::vector<Value> starts(dims.size(), Value::of(IntExpr(0)));
     std::vector<Value> extents;
@@ -439,8 +508,12 @@ class Builder {
     starts[at] = Value::of(start);
     extents[at] = Value::of(size);
     steps[at] = Value::of(IntExpr(step));
-    return apply("slice", {{"", std::move(x), e.where}, {"", Value::list(std::move(starts)), e.where},
-                           {"", Value::list(std::move(extents)), e.where}, {"", Value::list(std::move(steps)), e.where}}, e.where);
+    return apply("slice",
+                 {{"", std::move(x), e.where},
+                  {"", Value::list(std::move(starts)), e.where},
+                  {"", Value::list(std::move(extents)), e.where},
+                  {"", Value::list(std::move(steps)), e.where}},
+                 e.where);
   }
 
   Graph graph_;

@@ -16,7 +16,7 @@ struct DeclaredInput {
   std::string structure;  ///< "triu", "tril", "symmetric" or empty
 };
 
-/// A graph whose outputs are `outputs`, or, if that is empty, the names assigned that nothing later
+/// A graph whose outputs are `outputs`, each of them assigned by the program, or, if that is empty, the names assigned that nothing later
 /// uses, in the order of their assignment. Names may be assigned again; the last one counts.
 [[nodiscard]] Sourced<Graph> build_graph(const std::vector<Statement>& program,
                                          std::span<const DeclaredInput> inputs,

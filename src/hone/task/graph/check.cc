@@ -21,16 +21,26 @@ class Checker {
   std::string run() const {
     if (is_elementwise(node_.prim)) return elementwise();
     switch (node_.prim) {
-      case Prim::kBroadcast: return elementwise();
-      case Prim::kReshape: return reshape();
-      case Prim::kSlice: return slice();
-      case Prim::kPad: return pad();
-      case Prim::kConcat: return concat();
-      case Prim::kDot: return dot();
-      case Prim::kConv: return conv();
-      case Prim::kConvTranspose: return conv_transpose();
-      case Prim::kTakeAlongAxis: return take_along_axis();
-      default: return "";
+      case Prim::kBroadcast:
+        return elementwise();
+      case Prim::kReshape:
+        return reshape();
+      case Prim::kSlice:
+        return slice();
+      case Prim::kPad:
+        return pad();
+      case Prim::kConcat:
+        return concat();
+      case Prim::kDot:
+        return dot();
+      case Prim::kConv:
+        return conv();
+      case Prim::kConvTranspose:
+        return conv_transpose();
+      case Prim::kTakeAlongAxis:
+        return take_along_axis();
+      default:
+        return "";
     }
   }
 
@@ -45,9 +55,9 @@ class Checker {
       HONE_CHECK(in(i).size() == result_.size(), node_.op);
       for (size_t k = 0; k < result_.size(); ++k)
         if (in(i)[k] != result_[k] && symbolic_dims(i)[k] != IntExpr(1))
-          return fmt::format("shapes {} and {} do not agree: {} is {} but {} is {}", text(in(i)), text(result_),
-                             symbolic_dims(i)[k].to_string(), in(i)[k], symbolic_.type.dims[k].to_string(),
-                             result_[k]);
+          return fmt::format("shapes {} and {} do not agree: {} is {} but {} is {}", text(in(i)),
+                             text(result_), symbolic_dims(i)[k].to_string(), in(i)[k],
+                             symbolic_.type.dims[k].to_string(), result_[k]);
     }
     return "";
   }
@@ -118,14 +128,16 @@ class Checker {
   [[nodiscard]] std::string conv() const {
     const int64_t groups = node_.attr<int64_t>("groups");
     if (groups < 1 || in(1)[0] % groups != 0 || in(0)[1] != in(1)[1] * groups)
-      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)), groups);
+      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)),
+                         groups);
     return "";
   }
 
   [[nodiscard]] std::string conv_transpose() const {
     const int64_t groups = node_.attr<int64_t>("groups");
     if (groups < 1 || in(0)[1] % groups != 0 || in(0)[1] != in(1)[0])
-      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)), groups);
+      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)),
+                         groups);
     return "";
   }
 

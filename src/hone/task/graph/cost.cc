@@ -15,11 +15,28 @@ using Ints = std::vector<int64_t>;
 
 bool is_transcendental(Prim op) {
   switch (op) {
-    case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2:
-    case Prim::kLog1p: case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kAsin:
-    case Prim::kAcos: case Prim::kAtan: case Prim::kSinh: case Prim::kCosh: case Prim::kTanh:
-    case Prim::kErf: case Prim::kPow: case Prim::kAtan2: case Prim::kCumLogSumExp: return true;
-    default: return false;
+    case Prim::kExp:
+    case Prim::kExp2:
+    case Prim::kExpm1:
+    case Prim::kLog:
+    case Prim::kLog2:
+    case Prim::kLog1p:
+    case Prim::kSin:
+    case Prim::kCos:
+    case Prim::kTan:
+    case Prim::kAsin:
+    case Prim::kAcos:
+    case Prim::kAtan:
+    case Prim::kSinh:
+    case Prim::kCosh:
+    case Prim::kTanh:
+    case Prim::kErf:
+    case Prim::kPow:
+    case Prim::kAtan2:
+    case Prim::kCumLogSumExp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -30,7 +47,8 @@ double count(const Shape& shape) {
 }
 
 /// Pairs (window, tap) of one axis that fall inside an extent: padding is not multiplied.
-double inner_taps(int64_t windows, int64_t kernel, int64_t stride, int64_t low, int64_t dilation, int64_t extent) {
+double inner_taps(int64_t windows, int64_t kernel, int64_t stride, int64_t low, int64_t dilation,
+                  int64_t extent) {
   double taps = 0;
   for (int64_t k = 0; k < kernel; ++k) {
     // 0 <= w * stride - low + k * dilation < extent
@@ -57,7 +75,8 @@ class Accountant {
       cost.flops += flops(id);
       if (is_transcendental(node.prim)) cost.transcendental += elements(id);
     }
-    for (const int id : graph_.graph.outputs) cost.bytes_written += count(shape(id)) * size_of(graph_.graph.node(id).type.dtype);
+    for (const int id : graph_.graph.outputs)
+      cost.bytes_written += count(shape(id)) * size_of(graph_.graph.node(id).type.dtype);
     return cost;
   }
 
@@ -88,7 +107,8 @@ class Accountant {
   }
 
   [[nodiscard]] bool is_real(const Node& node) const {
-    return is_float(node.type.dtype) || (!node.operands.empty() && is_float(graph_.graph.node(node.operands[0]).type.dtype));
+    return is_float(node.type.dtype) ||
+           (!node.operands.empty() && is_float(graph_.graph.node(node.operands[0]).type.dtype));
   }
 
   [[nodiscard]] double flops(int id) const {
@@ -102,28 +122,36 @@ class Accountant {
       return std::max(0.0, share * (count(in(0)) * triangle_share(node.operands[0], t) - count(shape(id))));
     }
     switch (node.prim) {
-      case Prim::kDot: return share * 2 * dot_products(graph_, id, triangles_);
-      case Prim::kConv: return share * 2 * conv_products(node, shape(id), in(0), in(1));
-      case Prim::kConvTranspose: return share * 2 * conv_transpose_products(node, shape(id), in(0), in(1));
-      case Prim::kPoolMax: case Prim::kPoolSum: return share * pool_operations(node, shape(id), in(0));
-      case Prim::kSort: case Prim::kArgSort: {
+      case Prim::kDot:
+        return share * 2 * dot_products(graph_, id, triangles_);
+      case Prim::kConv:
+        return share * 2 * conv_products(node, shape(id), in(0), in(1));
+      case Prim::kConvTranspose:
+        return share * 2 * conv_transpose_products(node, shape(id), in(0), in(1));
+      case Prim::kPoolMax:
+      case Prim::kPoolSum:
+        return share * pool_operations(node, shape(id), in(0));
+      case Prim::kSort:
+      case Prim::kArgSort: {
         const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
         return elements(id) * std::max(1.0, std::log2(static_cast<double>(in(0)[axis])));
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
 
   static double conv_products(const Node& node, const Shape& result, const Shape& x, const Shape& w) {
     double n = static_cast<double>(result[0]) * static_cast<double>(result[1]) * static_cast<double>(w[1]);
     for (size_t i = 2; i < x.size(); ++i)
-      n *= inner_taps(result[i], w[i], node.attr<Ints>("stride")[i - 2], node.attr<Ints>("padding_low")[i - 2],
-                      node.attr<Ints>("dilation")[i - 2], x[i]);
+      n *= inner_taps(result[i], w[i], node.attr<Ints>("stride")[i - 2],
+                      node.attr<Ints>("padding_low")[i - 2], node.attr<Ints>("dilation")[i - 2], x[i]);
     return n;
   }
 
   /// The same with the roles of x and the result exchanged.
-  static double conv_transpose_products(const Node& node, const Shape& result, const Shape& x, const Shape& w) {
+  static double conv_transpose_products(const Node& node, const Shape& result, const Shape& x,
+                                        const Shape& w) {
     double n = static_cast<double>(x[0]) * static_cast<double>(x[1]) * static_cast<double>(w[1]);
     for (size_t i = 2; i < x.size(); ++i)
       n *= inner_taps(x[i], w[i], node.attr<Ints>("stride")[i - 2], node.attr<Ints>("padding")[i - 2],
@@ -137,8 +165,8 @@ class Accountant {
     double n = 1;
     for (size_t i = 0; i < plain; ++i) n *= static_cast<double>(result[i]);
     for (size_t i = 0; i < kernel.size(); ++i)
-      n *= inner_taps(result[plain + i], kernel[i], node.attr<Ints>("stride")[i], node.attr<Ints>("padding_low")[i],
-                      node.attr<Ints>("dilation")[i], x[plain + i]);
+      n *= inner_taps(result[plain + i], kernel[i], node.attr<Ints>("stride")[i],
+                      node.attr<Ints>("padding_low")[i], node.attr<Ints>("dilation")[i], x[plain + i]);
     return std::max(0.0, n - count(result));
   }
 

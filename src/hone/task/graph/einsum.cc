@@ -16,20 +16,23 @@ Result<std::string> expand(const std::string& part, int rank, size_t index) {
   std::string letters = part;
   if (dots != std::string::npos) {
     const int hidden = rank - static_cast<int>(part.size() - 3);
-    if (hidden < 0 || hidden > 10) return wrong(fmt::format("einsum: \"{}\" does not fit operand {} of {} dimensions", part, index, rank));
+    if (hidden < 0 || hidden > 10)
+      return wrong(fmt::format("einsum: \"{}\" does not fit operand {} of {} dimensions", part, index, rank));
     std::string digits;
     for (int i = hidden; i > 0; --i) digits += static_cast<char>('0' + i - 1);
     letters = part.substr(0, dots) + digits + part.substr(dots + 3);
   }
   if (static_cast<int>(letters.size()) != rank)
-    return wrong(fmt::format("einsum: \"{}\" has {} letters, but operand {} has {} dimensions", part, letters.size(), index, rank));
+    return wrong(fmt::format("einsum: \"{}\" has {} letters, but operand {} has {} dimensions", part,
+                             letters.size(), index, rank));
   return letters;
 }
 
 Status check_letters(const std::string& letters, std::string_view what) {
   for (size_t i = 0; i < letters.size(); ++i) {
     const char c = letters[i];
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) return wrong(fmt::format("einsum: '{}' is not a letter", c));
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0)
+      return wrong(fmt::format("einsum: '{}' is not a letter", c));
     if (letters.find(c, i + 1) != std::string::npos)
       return wrong(fmt::format("einsum: the letter '{}' occurs twice in {}", c, what),
                    "take diagonals first, with diagonal(x)");
@@ -67,7 +70,8 @@ Result<Einsum> parse_einsum(const std::string& text, std::span<const Operand> op
       parts.back() += c;
   }
   if (parts.size() != operands.size())
-    return wrong(fmt::format("einsum: \"{}\" names {} operand{}, found {}", text, parts.size(), parts.size() == 1 ? "" : "s", operands.size()));
+    return wrong(fmt::format("einsum: \"{}\" names {} operand{}, found {}", text, parts.size(),
+                             parts.size() == 1 ? "" : "s", operands.size()));
   Einsum result;
   for (size_t i = 0; i < parts.size(); ++i) {
     HONE_TRY(std::string letters, expand(parts[i], static_cast<int>(operands[i].type.dims.size()), i));
@@ -102,7 +106,8 @@ Result<Dims> einsum_dims(const Einsum& spec, std::span<const Operand> operands) 
       const IntExpr& extent = operands[i].type.dims[k];
       const auto [it, fresh] = extents.emplace(spec.operands[i][k], extent);
       if (!fresh && !may_equal(it->second, extent))
-        return wrong(fmt::format("einsum: the letter '{}' stands for {} and for {}", it->first, it->second.to_string(), extent.to_string()));
+        return wrong(fmt::format("einsum: the letter '{}' stands for {} and for {}", it->first,
+                                 it->second.to_string(), extent.to_string()));
     }
   Dims dims;
   for (const char c : spec.result) dims.push_back(extents.at(c));

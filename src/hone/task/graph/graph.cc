@@ -13,15 +13,89 @@ namespace hone::task {
 namespace {
 
 /// In the order of Prim.
-constexpr std::array<std::string_view, 83> kPrimNames{
-    "input", "constant", "symbol", "iota", "neg", "abs", "sign", "exp", "exp2", "expm1", "log",
-    "log2", "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "erf", "floor", "ceil", "round", "trunc", "not", "isnan", "isinf",
-    "cast", "add", "sub", "mul", "div", "pow", "atan2", "mod", "floor_div", "maximum", "minimum",
-    "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "where", "broadcast", "reshape",
-    "transpose", "slice", "concat", "pad", "flip", "sum", "prod", "max", "min", "any", "all",
-    "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dot", "conv", "conv_transpose",
-    "pool_max", "pool_sum", "gather", "take_along_axis", "sort", "argsort"};
+constexpr std::array<std::string_view, 83> kPrimNames{"input",
+                                                      "constant",
+                                                      "symbol",
+                                                      "iota",
+                                                      "neg",
+                                                      "abs",
+                                                      "sign",
+                                                      "exp",
+                                                      "exp2",
+                                                      "expm1",
+                                                      "log",
+                                                      "log2",
+                                                      "log1p",
+                                                      "sqrt",
+                                                      "rsqrt",
+                                                      "reciprocal",
+                                                      "sin",
+                                                      "cos",
+                                                      "tan",
+                                                      "asin",
+                                                      "acos",
+                                                      "atan",
+                                                      "sinh",
+                                                      "cosh",
+                                                      "tanh",
+                                                      "erf",
+                                                      "floor",
+                                                      "ceil",
+                                                      "round",
+                                                      "trunc",
+                                                      "not",
+                                                      "isnan",
+                                                      "isinf",
+                                                      "cast",
+                                                      "add",
+                                                      "sub",
+                                                      "mul",
+                                                      "div",
+                                                      "pow",
+                                                      "atan2",
+                                                      "mod",
+                                                      "floor_div",
+                                                      "maximum",
+                                                      "minimum",
+                                                      "eq",
+                                                      "ne",
+                                                      "lt",
+                                                      "le",
+                                                      "gt",
+                                                      "ge",
+                                                      "and",
+                                                      "or",
+                                                      "xor",
+                                                      "where",
+                                                      "broadcast",
+                                                      "reshape",
+                                                      "transpose",
+                                                      "slice",
+                                                      "concat",
+                                                      "pad",
+                                                      "flip",
+                                                      "sum",
+                                                      "prod",
+                                                      "max",
+                                                      "min",
+                                                      "any",
+                                                      "all",
+                                                      "argmax",
+                                                      "argmin",
+                                                      "cumsum",
+                                                      "cumprod",
+                                                      "cummax",
+                                                      "cummin",
+                                                      "cumlogsumexp",
+                                                      "dot",
+                                                      "conv",
+                                                      "conv_transpose",
+                                                      "pool_max",
+                                                      "pool_sum",
+                                                      "gather",
+                                                      "take_along_axis",
+                                                      "sort",
+                                                      "argsort"};
 
 std::string joined(const Dims& dims) {
   std::string text;
@@ -47,9 +121,7 @@ struct AttrPrinter {
 
 static_assert(kPrimNames.size() == static_cast<size_t>(Prim::kArgSort) + 1);
 
-std::string_view name_of(Prim op) {
-  return kPrimNames[static_cast<size_t>(op)];
-}
+std::string_view name_of(Prim op) { return kPrimNames[static_cast<size_t>(op)]; }
 
 bool is_elementwise(Prim op) { return op >= Prim::kNeg && op <= Prim::kWhere; }
 bool is_reduction(Prim op) { return op >= Prim::kSum && op <= Prim::kArgMin; }
@@ -74,14 +146,11 @@ std::string attrs_text(const Attrs& attrs) {
   return text;
 }
 
-std::string TensorType::to_string() const {
-  return fmt::format("{}[{}]", name_of(dtype), joined(dims));
-}
+std::string TensorType::to_string() const { return fmt::format("{}[{}]", name_of(dtype), joined(dims)); }
 
 Result<TensorType> TensorType::parse(std::string_view text) {
   const auto wrong = [](size_t at, std::string message, std::string hint = {}) {
-    return fail(ErrorCode::kInput, std::move(message), std::move(hint),
-                fmt::format("column {}", at + 1));
+    return fail(ErrorCode::kInput, std::move(message), std::move(hint), fmt::format("column {}", at + 1));
   };
   const auto skip = [&](size_t at) {
     while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) != 0) ++at;
@@ -93,7 +162,8 @@ Result<TensorType> TensorType::parse(std::string_view text) {
   const std::string_view name = text.substr(at, end - at);
   const auto dtype = dtype_from(name);
   if (!dtype)
-    return wrong(at, fmt::format("expected an element type, found '{}'", name.empty() ? text.substr(at) : name),
+    return wrong(at,
+                 fmt::format("expected an element type, found '{}'", name.empty() ? text.substr(at) : name),
                  "types are written f32[B, D] with f64, f32, bf16, f16, i64, i32, i16, i8 or bool");
   TensorType type{*dtype, {}};
   at = skip(end);
@@ -139,8 +209,7 @@ std::string Graph::to_string() const {
     if (!n.attrs.empty()) text += " {" + attrs_text(n.attrs) + "}";
     text += " : " + n.type.to_string() + "\n";
   }
-  for (size_t i = 0; i < outputs.size(); ++i)
-    text += fmt::format("{} = %{}\n", output_names[i], outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) text += fmt::format("{} = %{}\n", output_names[i], outputs[i]);
   return text;
 }
 

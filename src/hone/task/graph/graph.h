@@ -30,17 +30,57 @@ enum class Prim : uint8_t {
   kSymbol,    ///< rank 0, i64; attribute value: an IntExpr over shape symbols
   kIota,      ///< i64 of the result's shape; attribute axis; the index along it
   // unary, element-wise
-  kNeg, kAbs, kSign, kExp, kExp2, kExpm1, kLog, kLog2, kLog1p, kSqrt, kRsqrt, kReciprocal, kSin,
-  kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kTanh, kErf, kFloor, kCeil,
+  kNeg,
+  kAbs,
+  kSign,
+  kExp,
+  kExp2,
+  kExpm1,
+  kLog,
+  kLog2,
+  kLog1p,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kErf,
+  kFloor,
+  kCeil,
   kRound,  ///< half to even
-  kTrunc, kNot, kIsNan, kIsInf,
+  kTrunc,
+  kNot,
+  kIsNan,
+  kIsInf,
   kCast,  ///< to the result's type: float to float rounds to nearest even, float to int truncates,
           ///< to bool is != 0
   // binary, element-wise
-  kAdd, kSub, kMul, kDiv, kPow, kAtan2,
-  kMod,       ///< the divisor's sign, as Python
-  kFloorDiv, kMaximum, kMinimum,  ///< a NaN operand gives NaN
-  kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr, kXor,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kAtan2,
+  kMod,  ///< the divisor's sign, as Python
+  kFloorDiv,
+  kMaximum,
+  kMinimum,  ///< a NaN operand gives NaN
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr,
+  kXor,
   kWhere,  ///< condition, a, b
   // shape
   kBroadcast,  ///< to the result's shape; same rank
@@ -51,24 +91,35 @@ enum class Prim : uint8_t {
   kPad,        ///< x; attributes low*, high* (>= 0), value (as of kConstant)
   kFlip,       ///< attribute axes
   // reductions: reduced dimensions stay, with extent 1; attribute axes, sorted
-  kSum, kProd, kMax, kMin, kAny, kAll,
-  kArgMax, kArgMin,  ///< one axis; i64 index of the first extreme element
+  kSum,
+  kProd,
+  kMax,
+  kMin,
+  kAny,
+  kAll,
+  kArgMax,
+  kArgMin,  ///< one axis; i64 index of the first extreme element
   // scans along attribute axis; attributes reverse, exclusive
-  kCumSum, kCumProd, kCumMax, kCumMin,
+  kCumSum,
+  kCumProd,
+  kCumMax,
+  kCumMin,
   kCumLogSumExp,  ///< log of the running sum of exp, without overflow or underflow on the way
-  kDot,  ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
-         ///< one operand; letters absent from the result are summed). The result's type may be
-         ///< wider than the operands': the type to accumulate in
+  kDot,           ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
+                  ///< one operand; letters absent from the result are summed). The result's type may be
+                  ///< wider than the operands': the type to accumulate in
   // Both convolutions' result type may be wider too. The result's shape says how many windows.
-  kConv,           ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups*
+  kConv,  ///< x [N, C, s…], w [O, C/groups, k…]; stride, padding_low, padding_high, dilation, groups*
   kConvTranspose,  ///< x [N, C, s…], w [C, O/groups, k…]; stride, padding, output_padding, dilation, groups*
-  kPoolMax, kPoolSum,  ///< windows over the trailing dimensions; kernel, stride, padding_low,
-                       ///< padding_high, dilation. Padding counts as -inf and 0. The result's shape
-                       ///< says how many windows; none reaches beyond padding_high
-  kGather,           ///< x, integer indices in [0, extent); attribute axis: replaces that dimension by
-                     ///< the indices' shape
-  kTakeAlongAxis,    ///< x, indices of the same rank; attribute axis
-  kSort, kArgSort,   ///< attributes axis, descending; stable
+  kPoolMax,
+  kPoolSum,        ///< windows over the trailing dimensions; kernel, stride, padding_low,
+                   ///< padding_high, dilation. Padding counts as -inf and 0. The result's shape
+                   ///< says how many windows; none reaches beyond padding_high
+  kGather,         ///< x, integer indices in [0, extent); attribute axis: replaces that dimension by
+                   ///< the indices' shape
+  kTakeAlongAxis,  ///< x, indices of the same rank; attribute axis
+  kSort,
+  kArgSort,  ///< attributes axis, descending; stable
 };
 
 [[nodiscard]] std::string_view name_of(Prim op);
@@ -101,12 +152,12 @@ struct Where {
 /// in, axes counted from 0. The attribute `weak` (true) marks scalars made of numbers and symbols
 /// only: they take the type of the tensor they meet, as Python numbers do.
 struct Node {
-  std::string op;          ///< surface name ("softmax") or, in a primitive graph, name_of(prim)
-  Prim prim{};             ///< meaningful in a primitive graph only
+  std::string op;             ///< surface name ("softmax") or, in a primitive graph, name_of(prim)
+  Prim prim{};                ///< meaningful in a primitive graph only
   std::vector<int> operands;  ///< indices of earlier nodes
   Attrs attrs;
   TensorType type;
-  std::string name;        ///< the user's name for it, if any
+  std::string name;  ///< the user's name for it, if any
   Where where;
 
   template <class T>
@@ -119,8 +170,8 @@ struct Node {
 
 struct Graph {
   std::vector<Node> nodes;
-  std::vector<int> inputs;               ///< node of each task input, in declared order
-  std::vector<int> outputs;              ///< node of each task output, in declared order
+  std::vector<int> inputs;   ///< node of each task input, in declared order
+  std::vector<int> outputs;  ///< node of each task output, in declared order
   std::vector<std::string> output_names;
   [[nodiscard]] const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   [[nodiscard]] std::string to_string() const;  ///< one line a node: "%3 = exp %2 : f32[B, D]"
@@ -136,7 +187,8 @@ struct ConcreteGraph {
 /// The surface graph in primitives only, common subexpressions merged, dead nodes dropped.
 [[nodiscard]] Graph lower(const Graph& surface);
 
-/// Puts numbers for symbols. kSymbol stays, its value a constant. Fails (kInput) where a shape is inconsistent or not positive.
+/// Puts numbers for symbols. kSymbol stays, its value a constant. Fails (kInput) where a shape is
+/// inconsistent or not positive.
 [[nodiscard]] Result<ConcreteGraph> instantiate(const Graph& primitive, const Bindings& bindings);
 
 }  // namespace hone::task

@@ -11,8 +11,7 @@ int kind_of(DType type) { return is_float(type) ? 2 : is_int(type) ? 1 : 0; }
 
 DType wider(DType a, DType b) {
   if (kind_of(a) != kind_of(b)) return kind_of(a) > kind_of(b) ? a : b;
-  if ((a == DType::kBF16 && b == DType::kF16) || (a == DType::kF16 && b == DType::kBF16))
-    return DType::kF32;
+  if ((a == DType::kBF16 && b == DType::kF16) || (a == DType::kF16 && b == DType::kBF16)) return DType::kF32;
   return size_of(a) >= size_of(b) ? a : b;
 }
 
@@ -44,9 +43,7 @@ DType float_dtype(const Operand& operand) {
   return operand.weak ? DType::kF64 : DType::kF32;
 }
 
-bool may_equal(const IntExpr& a, const IntExpr& b) {
-  return a == b || !IntExpr::never_equal(a, b);
-}
+bool may_equal(const IntExpr& a, const IntExpr& b) { return a == b || !IntExpr::never_equal(a, b); }
 
 std::string dims_text(const Dims& dims) {
   std::string text;
@@ -71,8 +68,8 @@ Result<Dims> broadcast_dims(const Dims& a, const Dims& b) {
     } else if (y == IntExpr(1) || may_equal(x, y)) {
       out = x;
     } else {
-      return wrong(fmt::format("shapes {} and {} do not broadcast: {} is not {}", dims_text(a),
-                               dims_text(b), x.to_string(), y.to_string()),
+      return wrong(fmt::format("shapes {} and {} do not broadcast: {} is not {}", dims_text(a), dims_text(b),
+                               x.to_string(), y.to_string()),
                    "dimensions are matched from the last; each pair must be equal or one of them 1");
     }
   }

@@ -36,6 +36,6 @@ namespace hone::task {
 [[nodiscard]] Result<TensorType> infer_binary(Call& call);        ///< add
 [[nodiscard]] Result<TensorType> infer_float_binary(Call& call);  ///< div: integers give f32
 [[nodiscard]] Result<TensorType> infer_compare(Call& call);
-[[nodiscard]] Result<TensorType> infer_logical(Call& call);       ///< bool operands only
+[[nodiscard]] Result<TensorType> infer_logical(Call& call);  ///< bool operands only
 
 }  // namespace hone::task

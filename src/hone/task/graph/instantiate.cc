@@ -9,9 +9,7 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 48;
 
-std::string at(Where where) {
-  return where.line == 0 ? "" : fmt::format("{}:{}", where.line, where.column);
-}
+std::string at(Where where) { return where.line == 0 ? "" : fmt::format("{}:{}", where.line, where.column); }
 
 tl::unexpected<Error> wrong(const Node& node, std::string message, std::string hint = {}) {
   return fail(ErrorCode::kInput, std::move(message), std::move(hint), at(node.where));

@@ -91,9 +91,8 @@ Graph Lower::finish(const Graph& surface, std::span<const Ref> inputs, std::span
     while (!stack.empty()) {
       const auto id = static_cast<size_t>(stack.back());
       const Node& node = graph_.nodes[id];
-      const auto open = std::find_if(node.operands.begin(), node.operands.end(), [&](int operand) {
-        return renamed[static_cast<size_t>(operand)] < 0;
-      });
+      const auto open = std::find_if(node.operands.begin(), node.operands.end(),
+                                     [&](int operand) { return renamed[static_cast<size_t>(operand)] < 0; });
       if (open != node.operands.end()) {
         stack.push_back(*open);
         continue;
@@ -125,7 +124,8 @@ Graph lower(const Graph& surface) {
     if (node.op == "input") {
       refs.push_back(lower.add(Prim::kInput, {}, node.attrs, node.type));
     } else if (node.op == "constant") {
-      refs.push_back(lower.add(Prim::kConstant, {}, {{"value", node.attrs.find("value")->second}}, node.type));
+      refs.push_back(
+          lower.add(Prim::kConstant, {}, {{"value", node.attrs.find("value")->second}}, node.type));
     } else if (node.op == "symbol") {
       refs.push_back(lower.symbol(node.attr<IntExpr>("value"), node.type.dtype));
     } else {
@@ -137,9 +137,9 @@ Graph lower(const Graph& surface) {
         call.in.push_back(refs[static_cast<size_t>(id)]);
         call.operands.push_back({operand.type, operand.attrs.contains("weak")});
       }
-      const Ref result = call.done(op->lower(call));
-      refs.push_back(result);
+      refs.push_back(call.done(op->lower(call)));
     }
+    lower.set_name(refs.back(), node.name);
   }
   std::vector<Ref> inputs;
   std::vector<Ref> outputs;

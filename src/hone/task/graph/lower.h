@@ -42,7 +42,9 @@ struct LowerCall {
   std::vector<Operand> operands;
 
   template <class T>
-  [[nodiscard]] const T& attr(std::string_view key) const { return node.attr<T>(key); }
+  [[nodiscard]] const T& attr(std::string_view key) const {
+    return node.attr<T>(key);
+  }
   [[nodiscard]] bool has(std::string_view key) const { return node.attrs.contains(key); }
   /// An optional tensor, if it was given.
   [[nodiscard]] std::optional<Ref> find(std::string_view param) const;
@@ -64,6 +66,11 @@ class Lower {
 
   [[nodiscard]] const Node& node(int id) const { return graph_.nodes[static_cast<size_t>(id)]; }
   void set_where(Where where) { where_ = where; }
+  /// The user's name of a node; the first one stays.
+  void set_name(Ref x, const std::string& name) {
+    std::string& current = graph_.nodes[static_cast<size_t>(x.id())].name;
+    if (current.empty()) current = name;
+  }
   /// The graph without dead nodes; the outputs are those given.
   Graph finish(const Graph& surface, std::span<const Ref> inputs, std::span<const Ref> outputs);
 

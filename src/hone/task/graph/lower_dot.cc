@@ -75,7 +75,8 @@ Ref dot(std::string spec, Ref a, Ref b, DType dtype) {
     type.dims.push_back(at != std::string::npos ? left.x.dims()[at] : right.x.dims()[right.letters.find(c)]);
   }
   return a.lower().add(Prim::kDot, std::vector{left.x, right.x},
-                       {{"spec", renamed(left.letters + "," + right.letters + "->" + result)}}, std::move(type));
+                       {{"spec", renamed(left.letters + "," + right.letters + "->" + result)}},
+                       std::move(type));
 }
 
 }  // namespace hone::task

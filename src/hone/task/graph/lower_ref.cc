@@ -128,7 +128,8 @@ Ref transpose(Ref x, std::vector<int64_t> perm) {
   Dims dims;
   for (const int64_t axis : perm) dims.push_back(x.dims()[static_cast<size_t>(axis)]);
   const DType dtype = x.dtype();
-  return x.lower().add(Prim::kTranspose, std::vector{x}, {{"perm", std::move(perm)}}, {dtype, std::move(dims)});
+  return x.lower().add(Prim::kTranspose, std::vector{x}, {{"perm", std::move(perm)}},
+                       {dtype, std::move(dims)});
 }
 
 Ref slice(Ref x, Dims start, Dims extent, std::vector<int64_t> step) {
@@ -163,7 +164,8 @@ Ref pad(Ref x, Dims low, Dims high, double value) {
   for (size_t i = 0; i < type.dims.size(); ++i) type.dims[i] = type.dims[i] + low[i] + high[i];
   if (type.dims == x.dims()) return x;
   const Attr fill = constant_of(value, x.dtype());
-  return x.lower().add(Prim::kPad, std::vector{x}, {{"low", std::move(low)}, {"high", std::move(high)}, {"value", fill}},
+  return x.lower().add(Prim::kPad, std::vector{x},
+                       {{"low", std::move(low)}, {"high", std::move(high)}, {"value", fill}},
                        std::move(type));
 }
 
@@ -183,7 +185,8 @@ Ref gather(Ref x, Ref indices, int64_t axis) {
 }
 
 Ref take_along_axis(Ref x, Ref indices, int64_t axis) {
-  return x.lower().add(Prim::kTakeAlongAxis, std::vector{x, indices}, {{"axis", axis}}, {x.dtype(), indices.dims()});
+  return x.lower().add(Prim::kTakeAlongAxis, std::vector{x, indices}, {{"axis", axis}},
+                       {x.dtype(), indices.dims()});
 }
 
 Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {
@@ -192,7 +195,8 @@ Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {
 }
 
 Ref scan(Prim prim, Ref x, int64_t axis, bool reverse, bool exclusive) {
-  return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"reverse", reverse}, {"exclusive", exclusive}}, x.type());
+  return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"reverse", reverse}, {"exclusive", exclusive}},
+                       x.type());
 }
 
 Ref per_channel(Ref weight, Ref x) {

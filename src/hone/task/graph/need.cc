@@ -18,9 +18,11 @@ Range clipped(int64_t low, int64_t high, int64_t extent) {
 }
 
 /// What windows over an axis read.
-Range window_range(const Range& out, int64_t kernel, int64_t stride, int64_t low, int64_t dilation, int64_t extent) {
+Range window_range(const Range& out, int64_t kernel, int64_t stride, int64_t low, int64_t dilation,
+                   int64_t extent) {
   if (kernel == 1 && low == 0 && stride > 1) return {out.start * stride, out.count, out.step * stride};
-  Range range = clipped(out.start * stride - low, out.last() * stride - low + dilation * (kernel - 1), extent);
+  Range range = clipped(out.start * stride - low, out.last() * stride - low + dilation * (kernel - 1),
+                        extent);
   range.count = std::min(range.count, out.count * kernel);  // windows with gaps between them
   return range;
 }
@@ -42,7 +44,9 @@ class Walker {
  private:
   [[nodiscard]] const Shape& shape(int id) const { return graph_.shapes[static_cast<size_t>(id)]; }
   [[nodiscard]] const Shape& in(const Node& node, size_t i) const { return shape(node.operands[i]); }
-  void want(const Node& node, size_t i, Region region) { needs_[static_cast<size_t>(node.operands[i])].add(std::move(region)); }
+  void want(const Node& node, size_t i, Region region) {
+    needs_[static_cast<size_t>(node.operands[i])].add(std::move(region));
+  }
 
   void visit(const Node& node, const Shape& result, const Region& region) {
     if (is_elementwise(node.prim) || node.prim == Prim::kBroadcast) {
@@ -52,26 +56,43 @@ class Walker {
     if (is_reduction(node.prim)) return reduction(node, region);
     if (is_scan(node.prim)) return scan(node, region);
     switch (node.prim) {
-      case Prim::kReshape: return want(node, 0, reshape_region(region, result, in(node, 0)));
-      case Prim::kTranspose: return transpose(node, region);
-      case Prim::kSlice: return slice(node, region);
-      case Prim::kConcat: return concat(node, region);
-      case Prim::kPad: return pad(node, region);
-      case Prim::kFlip: return flip(node, region);
-      case Prim::kDot: return dot(node, region);
-      case Prim::kConv: return conv(node, result, region);
-      case Prim::kConvTranspose: return conv_transpose(node, result, region);
-      case Prim::kPoolMax: case Prim::kPoolSum: return pool(node, region);
-      case Prim::kGather: return gather(node, region);
-      case Prim::kTakeAlongAxis: return take_along_axis(node, region);
-      case Prim::kSort: case Prim::kArgSort: return whole_axis(node, region, node.attr<int64_t>("axis"));
-      default: return;
+      case Prim::kReshape:
+        return want(node, 0, reshape_region(region, result, in(node, 0)));
+      case Prim::kTranspose:
+        return transpose(node, region);
+      case Prim::kSlice:
+        return slice(node, region);
+      case Prim::kConcat:
+        return concat(node, region);
+      case Prim::kPad:
+        return pad(node, region);
+      case Prim::kFlip:
+        return flip(node, region);
+      case Prim::kDot:
+        return dot(node, region);
+      case Prim::kConv:
+        return conv(node, result, region);
+      case Prim::kConvTranspose:
+        return conv_transpose(node, result, region);
+      case Prim::kPoolMax:
+      case Prim::kPoolSum:
+        return pool(node, region);
+      case Prim::kGather:
+        return gather(node, region);
+      case Prim::kTakeAlongAxis:
+        return take_along_axis(node, region);
+      case Prim::kSort:
+      case Prim::kArgSort:
+        return whole_axis(node, region, node.attr<int64_t>("axis"));
+      default:
+        return;
     }
   }
 
   static Region broadcast(const Region& region, const Shape& operand) {
     Region result;
-    for (size_t i = 0; i < operand.size(); ++i) result.push_back(operand[i] == 1 ? Range{0, 1, 1} : region[i]);
+    for (size_t i = 0; i < operand.size(); ++i)
+      result.push_back(operand[i] == 1 ? Range{0, 1, 1} : region[i]);
     return result;
   }
 
@@ -94,7 +115,8 @@ class Walker {
     const int64_t extent = in(node, 0)[at];
     const int64_t skip = node.attr<bool>("exclusive") ? 1 : 0;
     Range& range = region[at];
-    range = node.attr<bool>("reverse") ? clipped(range.start + skip, extent - 1, extent) : clipped(0, range.last() - skip, extent);
+    range = node.attr<bool>("reverse") ? clipped(range.start + skip, extent - 1, extent)
+                                       : clipped(0, range.last() - skip, extent);
     want(node, 0, std::move(region));
   }
 
@@ -161,7 +183,8 @@ class Walker {
         continue;
       }
       const size_t axis = result.find(spec[at]);
-      want_region.push_back(axis != std::string::npos ? region[axis] : Range{0, in(node, operand)[want_region.size()], 1});
+      want_region.push_back(axis != std::string::npos ? region[axis]
+                                                      : Range{0, in(node, operand)[want_region.size()], 1});
     }
   }
 
@@ -180,8 +203,9 @@ class Walker {
     Region weight = whole_region(w);
     weight[0] = region[1];
     for (size_t i = 2; i < x.size(); ++i)
-      input.push_back(window_range(region[i], w[i], node.attr<Ints>("stride")[i - 2], node.attr<Ints>("padding_low")[i - 2],
-                                   node.attr<Ints>("dilation")[i - 2], x[i]));
+      input.push_back(window_range(region[i], w[i], node.attr<Ints>("stride")[i - 2],
+                                   node.attr<Ints>("padding_low")[i - 2], node.attr<Ints>("dilation")[i - 2],
+                                   x[i]));
     want(node, 0, std::move(input));
     want(node, 1, std::move(weight));
   }
@@ -196,7 +220,8 @@ class Walker {
       const int64_t stride = node.attr<Ints>("stride")[i - 2];
       const int64_t padding = node.attr<Ints>("padding")[i - 2];
       const int64_t reach = node.attr<Ints>("dilation")[i - 2] * (w[i] - 1);
-      input.push_back(clipped(ceil_div(region[i].start + padding - reach, stride), floor_div(region[i].last() + padding, stride), x[i]));
+      input.push_back(clipped(ceil_div(region[i].start + padding - reach, stride),
+                              floor_div(region[i].last() + padding, stride), x[i]));
     }
     Region weight = whole_region(w);
     weight[0] = channels;
@@ -209,8 +234,9 @@ class Walker {
     const Ints& kernel = node.attr<Ints>("kernel");
     const size_t plain = region.size() - kernel.size();
     for (size_t i = 0; i < kernel.size(); ++i)
-      region[plain + i] = window_range(region[plain + i], kernel[i], node.attr<Ints>("stride")[i], node.attr<Ints>("padding_low")[i],
-                                       node.attr<Ints>("dilation")[i], in(node, 0)[plain + i]);
+      region[plain + i] = window_range(region[plain + i], kernel[i], node.attr<Ints>("stride")[i],
+                                       node.attr<Ints>("padding_low")[i], node.attr<Ints>("dilation")[i],
+                                       in(node, 0)[plain + i]);
     want(node, 0, std::move(region));
   }
 
@@ -218,9 +244,11 @@ class Walker {
   void gather(const Node& node, const Region& region) {
     const auto at = static_cast<size_t>(node.attr<int64_t>("axis"));
     const size_t index_rank = in(node, 1).size();
-    const Region indices(region.begin() + static_cast<std::ptrdiff_t>(at), region.begin() + static_cast<std::ptrdiff_t>(at + index_rank));
+    const Region indices(region.begin() + static_cast<std::ptrdiff_t>(at),
+                         region.begin() + static_cast<std::ptrdiff_t>(at + index_rank));
     Region rows(region.begin(), region.begin() + static_cast<std::ptrdiff_t>(at));
-    rows.push_back({0, static_cast<int64_t>(std::min(volume(indices), static_cast<double>(in(node, 0)[at]))), 1});
+    rows.push_back(
+        {0, static_cast<int64_t>(std::min(volume(indices), static_cast<double>(in(node, 0)[at]))), 1});
     rows.insert(rows.end(), region.begin() + static_cast<std::ptrdiff_t>(at + index_rank), region.end());
     want(node, 0, std::move(rows));
     want(node, 1, indices);

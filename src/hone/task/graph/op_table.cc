@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -53,10 +54,16 @@ int64_t integer_from(std::string_view text) {
 
 Attr default_from(ParamKind kind, std::string_view text) {
   switch (kind) {
-    case ParamKind::kAxis: case ParamKind::kInt: return integer_from(text);
-    case ParamKind::kAxes: case ParamKind::kInts: return std::vector<int64_t>{integer_from(text)};
-    case ParamKind::kDim: return IntExpr(integer_from(text));
-    case ParamKind::kDims: return Dims{integer_from(text)};
+    case ParamKind::kAxis:
+    case ParamKind::kInt:
+      return integer_from(text);
+    case ParamKind::kAxes:
+    case ParamKind::kInts:
+      return std::vector<int64_t>{integer_from(text)};
+    case ParamKind::kDim:
+      return IntExpr(integer_from(text));
+    case ParamKind::kDims:
+      return Dims{integer_from(text)};
     case ParamKind::kNumber: {
       if (text == "inf") return std::numeric_limits<double>::infinity();
       if (text == "-inf") return -std::numeric_limits<double>::infinity();
@@ -65,8 +72,10 @@ Attr default_from(ParamKind kind, std::string_view text) {
       HONE_CHECK(result.ec == std::errc(), text);
       return value;
     }
-    case ParamKind::kBool: return text == "true";
-    default: return std::string(text);
+    case ParamKind::kBool:
+      return text == "true";
+    default:
+      return std::string(text);
   }
 }
 
@@ -108,10 +117,15 @@ Op op_from(const OpRow& row, const char* family) {
 }
 
 std::vector<Family> families() {
-  return {elementwise_family(), activation_family(), reduction_family(), scan_family(),
-          softmax_family(),     norm_family(),       matmul_family(),    conv_family(),
-          pool_family(),        attention_family(),  loss_family(),      shape_family(),
-          index_family(),       create_family()};
+  return {elementwise_family(), activation_family(), reduction_family(), scan_family(),  softmax_family(),
+          norm_family(),        matmul_family(),     conv_family(),      pool_family(),  attention_family(),
+          loss_family(),        shape_family(),      index_family(),     create_family()};
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
 }
 
 /// Edits (insert, delete, replace, swap) between two words.
@@ -168,12 +182,13 @@ std::vector<std::string> all_op_names() {
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
-  const size_t allowed = name.size() <= 3 ? 1 : name.size() <= 7 ? 2 : 3;
+  // One letter is too little to tell a slip from another name; case aside.
+  const size_t allowed = name.size() <= 1 ? 0 : name.size() <= 3 ? 1 : name.size() <= 7 ? 2 : 3;
   size_t best = allowed + 1;
   std::string found;
   for (const std::string& candidate : known) {
-    const size_t d = distance(name, candidate);
-    if (d < best) {
+    const size_t d = distance(lower_case(name), lower_case(candidate));
+    if (d < best && d < candidate.size()) {
       best = d;
       found = candidate;
     }
@@ -209,8 +224,6 @@ std::optional<size_t> operand_position(const Op& op, const Attrs& attrs, std::st
   return static_cast<size_t>(found - given.begin());
 }
 
-std::optional<size_t> Call::find(std::string_view param) const {
-  return operand_position(op, attrs, param);
-}
+std::optional<size_t> Call::find(std::string_view param) const { return operand_position(op, attrs, param); }
 
 }  // namespace hone::task

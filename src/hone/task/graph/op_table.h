@@ -34,7 +34,7 @@ struct OpRow {
   const char* doc;      ///< one line; first the meaning, then the conventions that differ
   InferFn infer;
   LowerFn lower;
-  Prim prim = Prim::kInput;  ///< of element-wise rows, reductions and scans: the primitive meant
+  Prim prim = Prim::kInput;     ///< of element-wise rows, reductions and scans: the primitive meant
   ResultsFn results = nullptr;  ///< null: one
 };
 
@@ -44,7 +44,18 @@ struct Family {
 };
 
 enum class ParamKind : uint8_t {
-  kTensor, kTensors, kAxis, kAxes, kInt, kInts, kDim, kDims, kNumber, kBool, kText, kDType
+  kTensor,
+  kTensors,
+  kAxis,
+  kAxes,
+  kInt,
+  kInts,
+  kDim,
+  kDims,
+  kNumber,
+  kBool,
+  kText,
+  kDType
 };
 struct Param {
   std::string name;

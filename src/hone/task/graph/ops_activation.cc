@@ -25,9 +25,7 @@ Ref sigmoid(Ref x) {
 Ref softplus(Ref x) { return maximum(x, like(x, 0)) + log1p(exp(-abs(x))); }
 
 /// expm1 of the non-positive part, so that large x does not overflow in the branch not taken.
-Ref elu(Ref x, double alpha) {
-  return where(gt(x, like(x, 0)), x, alpha * expm1(minimum(x, like(x, 0))));
-}
+Ref elu(Ref x, double alpha) { return where(gt(x, like(x, 0)), x, alpha * expm1(minimum(x, like(x, 0)))); }
 
 Ref clamp(Ref x, double low, double high) { return minimum(maximum(x, like(x, low)), like(x, high)); }
 
@@ -80,9 +78,11 @@ Ref lower_leaky_relu(const LowerCall& c) {
 Result<TensorType> infer_prelu(Call& call) {
   const Dims& weight = call.dims(1);
   if (weight.size() > 1 || (weight.size() == 1 && call.rank(0) < 2))
-    return wrong(fmt::format("prelu takes a scalar or one weight a channel, found {}", call.type(1).to_string()));
+    return wrong(
+        fmt::format("prelu takes a scalar or one weight a channel, found {}", call.type(1).to_string()));
   if (weight.size() == 1 && weight[0] != IntExpr(1) && !may_equal(weight[0], call.dims(0)[1]))
-    return wrong(fmt::format("prelu has {} weights for {} channels", weight[0].to_string(), call.dims(0)[1].to_string()));
+    return wrong(fmt::format("prelu has {} weights for {} channels", weight[0].to_string(),
+                             call.dims(0)[1].to_string()));
   return TensorType{float_dtype(call.operands[0]), call.dims(0)};
 }
 
@@ -139,7 +139,8 @@ Result<TensorType> infer_glu(Call& call) {
   const auto half = IntExpr::divide_exactly(type.dims[axis], 2);
   type.dims[axis] = half ? *half : IntExpr::floor_div(type.dims[axis], 2);
   if (type.dims[axis] * 2 != call.dims(0)[axis] && call.dims(0)[axis].is_constant())
-    return wrong(fmt::format("glu halves axis {}, whose extent {} is odd", axis, call.dims(0)[axis].to_string()));
+    return wrong(
+        fmt::format("glu halves axis {}, whose extent {} is odd", axis, call.dims(0)[axis].to_string()));
   return type;
 }
 
@@ -160,26 +161,37 @@ Ref lower_glu(const LowerCall& c) {
 const OpRow kRows[] = {
     {"relu(x)", "", "max(x, 0).", infer_same_unary, lower_relu},
     {"relu6(x)", "", "x kept between 0 and 6.", infer_same_unary, lower_relu6},
-    {"leaky_relu(x, negative_slope: number = 0.01)", "", "x, or negative_slope * x below 0.", infer_float_unary, lower_leaky_relu},
-    {"prelu(x, weight)", "", "x, or weight * x below 0; one weight, or one a channel (axis 1).", infer_prelu, lower_prelu},
+    {"leaky_relu(x, negative_slope: number = 0.01)", "", "x, or negative_slope * x below 0.",
+     infer_float_unary, lower_leaky_relu},
+    {"prelu(x, weight)", "", "x, or weight * x below 0; one weight, or one a channel (axis 1).", infer_prelu,
+     lower_prelu},
     {"elu(x, alpha: number = 1.0)", "", "x, or alpha * (exp(x) - 1) below 0.", infer_float_unary, lower_elu},
-    {"selu(x)", "", "ELU scaled so that activations keep mean 0 and variance 1.", infer_float_unary, lower_selu},
+    {"selu(x)", "", "ELU scaled so that activations keep mean 0 and variance 1.", infer_float_unary,
+     lower_selu},
     {"celu(x, alpha: number = 1.0)", "", "ELU with a continuous derivative.", infer_float_unary, lower_celu},
-    {"gelu(x, approximate: text = none)", "", "x times the normal distribution function of x, by erf; approximate=\"tanh\" for the older formula.", infer_gelu, lower_gelu},
+    {"gelu(x, approximate: text = none)", "",
+     "x times the normal distribution function of x, by erf; approximate=\"tanh\" for the older formula.",
+     infer_gelu, lower_gelu},
     {"sigmoid(x)", "", "1 / (1 + exp(-x)).", infer_float_unary, lower_sigmoid},
     {"log_sigmoid(x)", "logsigmoid", "log(sigmoid(x)).", infer_float_unary, lower_log_sigmoid},
     {"silu(x)", "swish", "x * sigmoid(x).", infer_float_unary, lower_silu},
-    {"softplus(x, beta: number = 1.0, threshold: number = 20.0)", "", "log(1 + exp(beta * x)) / beta.", infer_softplus, lower_softplus},
+    {"softplus(x, beta: number = 1.0, threshold: number = 20.0)", "", "log(1 + exp(beta * x)) / beta.",
+     infer_softplus, lower_softplus},
     {"mish(x)", "", "x * tanh(softplus(x)).", infer_float_unary, lower_mish},
     {"softsign(x)", "", "x / (1 + |x|).", infer_float_unary, lower_softsign},
-    {"hardtanh(x, min_val: number = -1.0, max_val: number = 1.0)", "", "x kept between two numbers.", infer_same_unary, lower_hardtanh},
+    {"hardtanh(x, min_val: number = -1.0, max_val: number = 1.0)", "", "x kept between two numbers.",
+     infer_same_unary, lower_hardtanh},
     {"hardsigmoid(x)", "", "clamp(x + 3, 0, 6) / 6.", infer_float_unary, lower_hardsigmoid},
     {"hardswish(x)", "hard_swish", "x * hardsigmoid(x).", infer_float_unary, lower_hardswish},
     {"tanhshrink(x)", "", "x - tanh(x).", infer_float_unary, lower_tanhshrink},
-    {"softshrink(x, lambd: number = 0.5)", "", "x moved towards 0 by lambd, 0 within it.", infer_float_unary, lower_softshrink},
-    {"hardshrink(x, lambd: number = 0.5)", "", "x, or 0 where |x| <= lambd.", infer_float_unary, lower_hardshrink},
-    {"threshold(x, threshold: number, value: number)", "", "x where above the threshold, else value.", infer_float_unary, lower_threshold},
-    {"glu(x, axis: axis = -1)", "", "The first half of an axis times the sigmoid of the second.", infer_glu, lower_glu},
+    {"softshrink(x, lambd: number = 0.5)", "", "x moved towards 0 by lambd, 0 within it.", infer_float_unary,
+     lower_softshrink},
+    {"hardshrink(x, lambd: number = 0.5)", "", "x, or 0 where |x| <= lambd.", infer_float_unary,
+     lower_hardshrink},
+    {"threshold(x, threshold: number, value: number)", "", "x where above the threshold, else value.",
+     infer_float_unary, lower_threshold},
+    {"glu(x, axis: axis = -1)", "", "The first half of an axis times the sigmoid of the second.", infer_glu,
+     lower_glu},
 };
 
 }  // namespace

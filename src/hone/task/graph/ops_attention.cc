@@ -24,21 +24,29 @@ Result<TensorType> infer_attention(Call& call) {
   const Dims& k = call.dims(1);
   const Dims& v = call.dims(2);
   if (q.size() < 2 || k.size() != q.size() || v.size() != q.size())
-    return wrong(fmt::format("attention takes q [..., L, E], k [..., S, E] and v [..., S, F] of one rank, found {}, {} and {}",
-                             dims_text(q), dims_text(k), dims_text(v)));
+    return wrong(fmt::format(
+        "attention takes q [..., L, E], k [..., S, E] and v [..., S, F] of one rank, found {}, {} and {}",
+        dims_text(q), dims_text(k), dims_text(v)));
   const size_t n = q.size();
-  if (!may_equal(q[n - 1], k[n - 1])) return wrong(fmt::format("q and k differ in their last dimension: {} and {}", q[n - 1].to_string(), k[n - 1].to_string()));
-  if (!may_equal(k[n - 2], v[n - 2])) return wrong(fmt::format("k and v differ in their length: {} and {}", k[n - 2].to_string(), v[n - 2].to_string()));
+  if (!may_equal(q[n - 1], k[n - 1]))
+    return wrong(fmt::format("q and k differ in their last dimension: {} and {}", q[n - 1].to_string(),
+                             k[n - 1].to_string()));
+  if (!may_equal(k[n - 2], v[n - 2]))
+    return wrong(
+        fmt::format("k and v differ in their length: {} and {}", k[n - 2].to_string(), v[n - 2].to_string()));
   const bool grouped = head_group(q, k).has_value();
   for (size_t i = 0; i + 2 < n; ++i)
     if (!may_equal(k[i], v[i]) || (!may_equal(q[i], k[i]) && !(grouped && i == n - 3)))
-      return wrong(fmt::format("the leading dimensions of q {}, k {} and v {} differ", dims_text(q), dims_text(k), dims_text(v)),
+      return wrong(fmt::format("the leading dimensions of q {}, k {} and v {} differ", dims_text(q),
+                               dims_text(k), dims_text(v)),
                    "query heads may be a multiple of the key heads (GQA); nothing else is broadcast");
   if (const auto mask = call.find("mask")) {
     Dims scores(q.begin(), q.end() - 1);
     scores.push_back(k[n - 2]);
     HONE_TRY(const Dims joint, broadcast_dims(scores, call.dims(*mask)));
-    if (joint.size() != n) return wrong(fmt::format("the mask {} has more dimensions than the scores {}", dims_text(call.dims(*mask)), dims_text(scores)));
+    if (joint.size() != n)
+      return wrong(fmt::format("the mask {} has more dimensions than the scores {}",
+                               dims_text(call.dims(*mask)), dims_text(scores)));
   }
   TensorType type{common_dtype(std::span(call.operands).first(3)), q};
   type.dims[n - 1] = v[n - 1];
@@ -83,9 +91,11 @@ Ref lower_attention(const LowerCall& c) {
   // Letters: L queries, S keys, E features, F values.
   Ref s = dot(batch + inner + "le," + batch + "se->" + batch + inner + "ls", q, k, wide);
   const auto scale = c.find("scale");
-  s = s * (scale ? cast(*scale, wide) : cast(rsqrt(c.lower.symbol(c.in[0].dims()[n - 1], DType::kF64)), wide));
+  s = s *
+      (scale ? cast(*scale, wide) : cast(rsqrt(c.lower.symbol(c.in[0].dims()[n - 1], DType::kF64)), wide));
   if (c.attr<bool>("causal"))
-    s = where(causal_mask(c.lower, c.in[0].dims()[n - 2], k.dims()[n - 2]), s, like(s, -std::numeric_limits<double>::infinity()));
+    s = where(causal_mask(c.lower, c.in[0].dims()[n - 2], k.dims()[n - 2]), s,
+              like(s, -std::numeric_limits<double>::infinity()));
   if (const auto given = c.find("mask")) {
     const Ref mask = group ? group_mask(*given, static_cast<int>(n), k.dims()[n - 3], *group) : *given;
     s = mask.dtype() == DType::kBool ? where(mask, s, like(s, -std::numeric_limits<double>::infinity()))
@@ -98,7 +108,11 @@ Ref lower_attention(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"attention(q, k, v, mask = none, causal: bool = false, scale = none, enable_gqa: bool = false)", "scaled_dot_product_attention", "softmax(q @ k.mT * scale + mask) @ v; scale is 1/sqrt(E) by default, a bool mask keeps where true, causal hides keys after the query. More query than key heads share them in groups (GQA).", infer_attention, lower_attention},
+    {"attention(q, k, v, mask = none, causal: bool = false, scale = none, enable_gqa: bool = false)",
+     "scaled_dot_product_attention",
+     "softmax(q @ k.mT * scale + mask) @ v; scale is 1/sqrt(E) by default, a bool mask keeps where true, "
+     "causal hides keys after the query. More query than key heads share them in groups (GQA).",
+     infer_attention, lower_attention},
 };
 
 }  // namespace

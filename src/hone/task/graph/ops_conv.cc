@@ -12,14 +12,17 @@ namespace {
 Status check_operands(const Call& call, int rank, std::string_view weight_layout) {
   if (call.rank(0) != rank + 2 || call.rank(1) != rank + 2)
     return wrong(fmt::format("{} takes x [N, C, {}] and a weight [{}], found {} and {}", call.op.name,
-                             rank == 1 ? "L" : rank == 2 ? "H, W" : "D, H, W", weight_layout, call.type(0).to_string(),
-                             call.type(1).to_string()));
+                             rank == 1   ? "L"
+                             : rank == 2 ? "H, W"
+                                         : "D, H, W",
+                             weight_layout, call.type(0).to_string(), call.type(1).to_string()));
   return {};
 }
 
 Status check_bias(const Call& call, const IntExpr& channels) {
   if (call.operands.size() == 3 && (call.rank(2) != 1 || !may_equal(call.dims(2)[0], channels)))
-    return wrong(fmt::format("the bias of {} is [{}], found {}", call.op.name, channels.to_string(), dims_text(call.dims(2))));
+    return wrong(fmt::format("the bias of {} is [{}], found {}", call.op.name, channels.to_string(),
+                             dims_text(call.dims(2))));
   return {};
 }
 
@@ -40,8 +43,9 @@ Result<TensorType> infer_conv(Call& call) {
   const Dims& w = call.dims(1);
   const IntExpr channels = w[1] * call.attr<IntExpr>("groups");
   if (!may_equal(x[1], channels))
-    return wrong(fmt::format("{}: x has {} channels, but the weight {} with {} group(s) takes {}", call.op.name, x[1].to_string(),
-                             dims_text(w), call.attr<IntExpr>("groups").to_string(), channels.to_string()));
+    return wrong(fmt::format("{}: x has {} channels, but the weight {} with {} group(s) takes {}",
+                             call.op.name, x[1].to_string(), dims_text(w),
+                             call.attr<IntExpr>("groups").to_string(), channels.to_string()));
   HONE_TRY_VOID(check_bias(call, w[0]));
   const Ints& padding = call.attr<Ints>("padding");
   TensorType type{common_dtype(call.operands), {x[0], w[0]}};
@@ -61,7 +65,8 @@ Result<TensorType> infer_conv_transpose(Call& call) {
   const Dims& x = call.dims(0);
   const Dims& w = call.dims(1);
   if (!may_equal(x[1], w[0]))
-    return wrong(fmt::format("{}: x has {} channels, but the weight {} takes {}", call.op.name, x[1].to_string(), dims_text(w), w[0].to_string()));
+    return wrong(fmt::format("{}: x has {} channels, but the weight {} takes {}", call.op.name,
+                             x[1].to_string(), dims_text(w), w[0].to_string()));
   const IntExpr channels = w[1] * call.attr<IntExpr>("groups");
   HONE_TRY_VOID(check_bias(call, channels));
   TensorType type{common_dtype(call.operands), {x[0], channels}};
@@ -70,8 +75,10 @@ Result<TensorType> infer_conv_transpose(Call& call) {
     const int64_t dilation = call.attr<Ints>("dilation")[i];
     const int64_t extra = call.attr<Ints>("output_padding")[i];
     if (extra >= stride && extra >= dilation)
-      return wrong(fmt::format("output_padding {} is not below stride {} or dilation {}", extra, stride, dilation));
-    type.dims.push_back((x[i + 2] - 1) * stride - 2 * call.attr<Ints>("padding")[i] + dilation * (w[i + 2] - 1) + extra + 1);
+      return wrong(
+          fmt::format("output_padding {} is not below stride {} or dilation {}", extra, stride, dilation));
+    type.dims.push_back((x[i + 2] - 1) * stride - 2 * call.attr<Ints>("padding")[i] +
+                        dilation * (w[i + 2] - 1) + extra + 1);
     HONE_TRY_VOID(check_count(type.dims.back(), call.op.name, i));
   }
   return type;
@@ -84,8 +91,10 @@ Ref with_bias(const LowerCall& c, Ref y) {
 
 Ref lower_conv(const LowerCall& c) {
   const DType dtype = c.node.type.dtype;
-  const Attrs attrs{{"stride", c.attr<Ints>("stride")}, {"padding_low", c.attr<Ints>("padding")},
-                    {"padding_high", c.attr<Ints>("padding")}, {"dilation", c.attr<Ints>("dilation")},
+  const Attrs attrs{{"stride", c.attr<Ints>("stride")},
+                    {"padding_low", c.attr<Ints>("padding")},
+                    {"padding_high", c.attr<Ints>("padding")},
+                    {"dilation", c.attr<Ints>("dilation")},
                     {"groups", c.attr<IntExpr>("groups")}};
   return with_bias(c, c.lower.add(Prim::kConv, std::vector{cast(c.in[0], dtype), cast(c.in[1], dtype)}, attrs,
                                   {compute_dtype(dtype), c.node.type.dims}));
@@ -93,23 +102,34 @@ Ref lower_conv(const LowerCall& c) {
 
 Ref lower_conv_transpose(const LowerCall& c) {
   const DType dtype = c.node.type.dtype;
-  const Attrs attrs{{"stride", c.attr<Ints>("stride")}, {"padding", c.attr<Ints>("padding")},
-                    {"output_padding", c.attr<Ints>("output_padding")}, {"dilation", c.attr<Ints>("dilation")},
+  const Attrs attrs{{"stride", c.attr<Ints>("stride")},
+                    {"padding", c.attr<Ints>("padding")},
+                    {"output_padding", c.attr<Ints>("output_padding")},
+                    {"dilation", c.attr<Ints>("dilation")},
                     {"groups", c.attr<IntExpr>("groups")}};
-  return with_bias(c, c.lower.add(Prim::kConvTranspose, std::vector{cast(c.in[0], dtype), cast(c.in[1], dtype)}, attrs,
-                                  {compute_dtype(dtype), c.node.type.dims}));
+  return with_bias(
+      c, c.lower.add(Prim::kConvTranspose, std::vector{cast(c.in[0], dtype), cast(c.in[1], dtype)}, attrs,
+                     {compute_dtype(dtype), c.node.type.dims}));
 }
 
-#define HONE_CONV_PARAMS "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, dilation: ints = 1, groups: dim = 1)"
-#define HONE_CONV_TRANSPOSE_PARAMS "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, output_padding: ints = 0, groups: dim = 1, dilation: ints = 1)"
+#define HONE_CONV_PARAMS \
+  "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, dilation: ints = 1, groups: dim = 1)"
+#define HONE_CONV_TRANSPOSE_PARAMS                                                                         \
+  "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, output_padding: ints = 0, groups: dim = " \
+  "1, dilation: ints = 1)"
 
 const OpRow kRows[] = {
-    {"conv1d" HONE_CONV_PARAMS, "", "Convolution of x [N, C, L] with a weight [O, C/groups, K] (not flipped).", infer_conv, lower_conv},
+    {"conv1d" HONE_CONV_PARAMS, "",
+     "Convolution of x [N, C, L] with a weight [O, C/groups, K] (not flipped).", infer_conv, lower_conv},
     {"conv2d" HONE_CONV_PARAMS, "", "The same in two dimensions.", infer_conv, lower_conv},
     {"conv3d" HONE_CONV_PARAMS, "", "The same in three dimensions.", infer_conv, lower_conv},
-    {"conv_transpose1d" HONE_CONV_TRANSPOSE_PARAMS, "", "Transposed convolution of x [N, C, L] with a weight [C, O/groups, K].", infer_conv_transpose, lower_conv_transpose},
-    {"conv_transpose2d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in two dimensions.", infer_conv_transpose, lower_conv_transpose},
-    {"conv_transpose3d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in three dimensions.", infer_conv_transpose, lower_conv_transpose},
+    {"conv_transpose1d" HONE_CONV_TRANSPOSE_PARAMS, "",
+     "Transposed convolution of x [N, C, L] with a weight [C, O/groups, K].", infer_conv_transpose,
+     lower_conv_transpose},
+    {"conv_transpose2d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in two dimensions.", infer_conv_transpose,
+     lower_conv_transpose},
+    {"conv_transpose3d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in three dimensions.", infer_conv_transpose,
+     lower_conv_transpose},
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ Result<TensorType> infer_arange(Call& call) {
   else
     start = 0;
   const int64_t step = call.attr<int64_t>("step");
-  if (step < 1) return wrong(fmt::format("arange steps by 1 or more, found {}", step), "flip(arange(n), 0) counts down");
+  if (step < 1)
+    return wrong(fmt::format("arange steps by 1 or more, found {}", step), "flip(arange(n), 0) counts down");
   call.attrs["start"] = start;
   call.attrs["stop"] = stop;
   return TensorType{declared(call), {IntExpr::ceil_div(stop - start, step)}};
@@ -68,11 +69,14 @@ Ref lower_eye(const LowerCall& c) {
 const OpRow kRows[] = {
     {"zeros(shape: dims, dtype: dtype = f32)", "", "Zeros: zeros([B, D]).", infer_full, lower_full},
     {"ones(shape: dims, dtype: dtype = f32)", "", "Ones.", infer_full, lower_full},
-    {"full(shape: dims, value: number, dtype: dtype = f32)", "", "One number everywhere.", infer_full, lower_full},
+    {"full(shape: dims, value: number, dtype: dtype = f32)", "", "One number everywhere.", infer_full,
+     lower_full},
     {"zeros_like(x, dtype: dtype = none)", "", "Zeros in the shape and type of x.", infer_like, lower_full},
     {"ones_like(x, dtype: dtype = none)", "", "Ones in the shape and type of x.", infer_like, lower_full},
-    {"full_like(x, value: number, dtype: dtype = none)", "", "One number in the shape and type of x.", infer_like, lower_full},
-    {"arange(start: dim, stop: dim = none, step: int = 1, dtype: dtype = i64)", "", "start, start + step, ... below stop; with one argument from 0.", infer_arange, lower_arange},
+    {"full_like(x, value: number, dtype: dtype = none)", "", "One number in the shape and type of x.",
+     infer_like, lower_full},
+    {"arange(start: dim, stop: dim = none, step: int = 1, dtype: dtype = i64)", "",
+     "start, start + step, ... below stop; with one argument from 0.", infer_arange, lower_arange},
     {"iota(shape: dims, axis: int)", "", "The index along an axis.", infer_iota, lower_iota},
     {"eye(n: dim, m: dim = none, dtype: dtype = f32)", "", "Ones on the diagonal.", infer_eye, lower_eye},
 };

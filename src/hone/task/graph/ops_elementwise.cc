@@ -78,7 +78,8 @@ Ref lower_where(const LowerCall& c) {
 
 Result<TensorType> infer_clamp(Call& call) {
   if (call.operands.size() == 1)
-    return wrong("clamp needs a lower or an upper bound", "clamp(x, 0, 1), clamp(x, min=0) or clamp(x, max=1)");
+    return wrong("clamp needs a lower or an upper bound",
+                 "clamp(x, 0, 1), clamp(x, min=0) or clamp(x, max=1)");
   Dims dims = call.dims(0);
   for (size_t i = 1; i < call.operands.size(); ++i) {
     HONE_TRY(dims, broadcast_dims(dims, call.dims(i)));
@@ -117,13 +118,16 @@ const OpRow kRows[] = {
     {"add(x, y)", "", "x + y.", infer_binary, lower_binary, Prim::kAdd},
     {"sub(x, y)", "subtract", "x - y.", infer_binary, lower_binary, Prim::kSub},
     {"mul(x, y)", "multiply", "x * y.", infer_binary, lower_binary, Prim::kMul},
-    {"div(x, y)", "divide true_divide", "x / y; integers give f32.", infer_float_binary, lower_binary, Prim::kDiv},
+    {"div(x, y)", "divide true_divide", "x / y; integers give f32.", infer_float_binary, lower_binary,
+     Prim::kDiv},
     {"floor_divide(x, y)", "floor_div", "x // y, rounded down.", infer_binary, lower_binary, Prim::kFloorDiv},
     {"mod(x, y)", "remainder", "x % y, with the sign of y.", infer_binary, lower_binary, Prim::kMod},
     {"pow(x, y)", "power", "x ** y.", infer_binary, lower_pow, Prim::kPow},
-    {"atan2(y, x)", "arctan2", "The angle of the point (x, y).", infer_float_binary, lower_binary, Prim::kAtan2},
+    {"atan2(y, x)", "arctan2", "The angle of the point (x, y).", infer_float_binary, lower_binary,
+     Prim::kAtan2},
     {"maximum(x, y)", "", "The larger of two; NaN if either is.", infer_binary, lower_binary, Prim::kMaximum},
-    {"minimum(x, y)", "", "The smaller of two; NaN if either is.", infer_binary, lower_binary, Prim::kMinimum},
+    {"minimum(x, y)", "", "The smaller of two; NaN if either is.", infer_binary, lower_binary,
+     Prim::kMinimum},
     {"eq(x, y)", "equal", "x == y.", infer_compare, lower_compare, Prim::kEq},
     {"ne(x, y)", "not_equal", "x != y.", infer_compare, lower_compare, Prim::kNe},
     {"lt(x, y)", "less", "x < y.", infer_compare, lower_compare, Prim::kLt},
@@ -139,7 +143,8 @@ const OpRow kRows[] = {
     {"sign(x)", "", "-1, 0 or 1.", infer_same_unary, lower_unary, Prim::kSign},
     {"floor(x)", "", "Rounded down.", infer_same_unary, lower_rounding, Prim::kFloor},
     {"ceil(x)", "", "Rounded up.", infer_same_unary, lower_rounding, Prim::kCeil},
-    {"round(x)", "rint", "To the nearest integer, half to even.", infer_same_unary, lower_rounding, Prim::kRound},
+    {"round(x)", "rint", "To the nearest integer, half to even.", infer_same_unary, lower_rounding,
+     Prim::kRound},
     {"trunc(x)", "", "Rounded towards zero.", infer_same_unary, lower_rounding, Prim::kTrunc},
     {"exp(x)", "", "e to the x.", infer_float_unary, lower_unary, Prim::kExp},
     {"exp2(x)", "", "2 to the x.", infer_float_unary, lower_unary, Prim::kExp2},
@@ -164,9 +169,11 @@ const OpRow kRows[] = {
     {"isinf(x)", "", "True where x is infinite.", infer_test, lower_test, Prim::kIsInf},
     {"isfinite(x)", "", "True where x is neither NaN nor infinite.", infer_test, lower_test},
     {"where(condition, x, y)", "", "x where the condition holds, else y.", infer_where, lower_where},
-    {"clamp(x, min = none, max = none)", "clip", "x kept between two bounds, each optional.", infer_clamp, lower_clamp},
+    {"clamp(x, min = none, max = none)", "clip", "x kept between two bounds, each optional.", infer_clamp,
+     lower_clamp},
     {"lerp(x, y, weight)", "", "x + weight * (y - x).", infer_lerp, lower_lerp},
-    {"cast(x, dtype: dtype)", "", "To another element type; f16(x), i32(x), … are short for it.", infer_cast, lower_cast},
+    {"cast(x, dtype: dtype)", "", "To another element type; f16(x), i32(x), … are short for it.", infer_cast,
+     lower_cast},
 };
 
 }  // namespace

@@ -16,8 +16,11 @@ bool certainly_above(const IntExpr& a, const IntExpr& b) {
 
 Status check_range(const IntExpr& start, const IntExpr& end, const IntExpr& extent, int64_t axis) {
   if ((start.is_constant() && start.constant() < 0) || certainly_above(end, extent))
-    return wrong(fmt::format("axis {} of extent {} is sliced from {} to {}", axis, extent.to_string(), start.to_string(), end.to_string()));
-  if (certainly_above(start + 1, end)) return wrong(fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(), end.to_string(), axis));
+    return wrong(fmt::format("axis {} of extent {} is sliced from {} to {}", axis, extent.to_string(),
+                             start.to_string(), end.to_string()));
+  if (certainly_above(start + 1, end))
+    return wrong(
+        fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(), end.to_string(), axis));
   return {};
 }
 
@@ -27,15 +30,21 @@ Result<TensorType> infer_slice(Call& call) {
   const Axes& step = call.attr<Axes>("step");
   const auto rank = static_cast<size_t>(call.rank(0));
   if (start.size() != rank || extent.size() != rank || step.size() != rank)
-    return wrong(fmt::format("slice of {} takes start, extent and step for each axis", call.type(0).to_string()), "x[2:8, ::2] is shorter");
+    return wrong(
+        fmt::format("slice of {} takes start, extent and step for each axis", call.type(0).to_string()),
+        "x[2:8, ::2] is shorter");
   for (size_t i = 0; i < rank; ++i) {
-    if (step[i] < 1) return wrong(fmt::format("the step of axis {} is {}", i, step[i]), "flip(x, axis) reverses");
-    HONE_TRY_VOID(check_range(start[i], start[i] + (extent[i] - 1) * step[i] + 1, call.dims(0)[i], static_cast<int64_t>(i)));
+    if (step[i] < 1)
+      return wrong(fmt::format("the step of axis {} is {}", i, step[i]), "flip(x, axis) reverses");
+    HONE_TRY_VOID(check_range(start[i], start[i] + (extent[i] - 1) * step[i] + 1, call.dims(0)[i],
+                              static_cast<int64_t>(i)));
   }
   return TensorType{call.type(0).dtype, extent};
 }
 
-Ref lower_slice(const LowerCall& c) { return slice(c.in[0], c.attr<Dims>("start"), c.attr<Dims>("extent"), c.attr<Axes>("step")); }
+Ref lower_slice(const LowerCall& c) {
+  return slice(c.in[0], c.attr<Dims>("start"), c.attr<Dims>("extent"), c.attr<Axes>("step"));
+}
 
 Result<TensorType> infer_narrow(Call& call) {
   const int64_t axis = call.attr<int64_t>("axis");
@@ -61,12 +70,15 @@ Result<TensorType> infer_select(Call& call) {
   call.attrs["index"] = index;
   const bool below = index.is_constant() && index.constant() < 0;
   if (below || certainly_above(index + 1, extent))
-    return wrong(fmt::format("index {} is out of range for axis {} of extent {}", index.to_string(), axis, extent.to_string()));
+    return wrong(fmt::format("index {} is out of range for axis {} of extent {}", index.to_string(), axis,
+                             extent.to_string()));
   type.dims.erase(type.dims.begin() + axis);
   return type;
 }
 
-Ref lower_select(const LowerCall& c) { return slice_axis(c.in[0], c.attr<int64_t>("axis"), c.attr<IntExpr>("index"), 1); }
+Ref lower_select(const LowerCall& c) {
+  return slice_axis(c.in[0], c.attr<int64_t>("axis"), c.attr<IntExpr>("index"), 1);
+}
 
 /// Sizes of split and chunk along the axis, and where the part `result` begins.
 Result<TensorType> part(Call& call, const Dims& sizes) {
@@ -81,7 +93,8 @@ Result<TensorType> part(Call& call, const Dims& sizes) {
     total = total + sizes[i];
   }
   if (!may_equal(total, extent))
-    return wrong(fmt::format("the parts of {} have {} elements in all, but axis {} has {}", call.op.name, total.to_string(), axis, extent.to_string()));
+    return wrong(fmt::format("the parts of {} have {} elements in all, but axis {} has {}", call.op.name,
+                             total.to_string(), axis, extent.to_string()));
   extent = sizes[index];
   call.attrs["sizes"] = sizes;
   call.attrs["start"] = start;
@@ -94,7 +107,8 @@ Result<TensorType> infer_split(Call& call) {
   if (sizes.size() == 1 && !(sizes[0] == extent)) {
     const auto parts = IntExpr::divide_exactly(extent, sizes[0]);
     if (!parts || !parts->is_constant() || parts->constant() < 1 || parts->constant() > 1000)
-      return wrong(fmt::format("split into parts of {}: the number of parts of {} is not known", sizes[0].to_string(), extent.to_string()),
+      return wrong(fmt::format("split into parts of {}: the number of parts of {} is not known",
+                               sizes[0].to_string(), extent.to_string()),
                    "give all sizes: split(x, [4, 8], axis=1)");
     sizes.assign(static_cast<size_t>(parts->constant()), sizes[0]);
   }
@@ -107,7 +121,8 @@ Result<TensorType> infer_chunk(Call& call) {
   const IntExpr& extent = call.dims(0)[static_cast<size_t>(call.attr<int64_t>("axis"))];
   const auto exact = IntExpr::divide_exactly(extent, n);
   if (extent.is_constant() && !exact)
-    return wrong(fmt::format("chunk: axis of {} elements does not divide into {} parts", extent.to_string(), n));
+    return wrong(
+        fmt::format("chunk: axis of {} elements does not divide into {} parts", extent.to_string(), n));
   return part(call, Dims(static_cast<size_t>(n), exact ? *exact : IntExpr::floor_div(extent, n)));
 }
 
@@ -137,7 +152,8 @@ Ref lower_take(const LowerCall& c) { return gather(c.in[0], c.in[1], c.attr<int6
 
 Result<TensorType> infer_embedding(Call& call) {
   HONE_TRY_VOID(check_indices(call, 0));
-  if (call.rank(1) != 2) return wrong(fmt::format("embedding takes a table [rows, features], found {}", call.type(1).to_string()));
+  if (call.rank(1) != 2)
+    return wrong(fmt::format("embedding takes a table [rows, features], found {}", call.type(1).to_string()));
   TensorType type{call.type(1).dtype, call.dims(0)};
   type.dims.push_back(call.dims(1)[1]);
   return type;
@@ -149,14 +165,18 @@ Result<TensorType> infer_take_along_axis(Call& call) {
   HONE_TRY_VOID(check_indices(call, 1));
   const auto axis = static_cast<size_t>(call.attr<int64_t>("axis"));
   bool fits = call.rank(0) == call.rank(1);
-  for (size_t k = 0; fits && k < call.dims(0).size(); ++k) fits = k == axis || may_equal(call.dims(0)[k], call.dims(1)[k]);
+  for (size_t k = 0; fits && k < call.dims(0).size(); ++k)
+    fits = k == axis || may_equal(call.dims(0)[k], call.dims(1)[k]);
   if (!fits)
-    return wrong(fmt::format("{} along axis {}: indices {} do not fit {}", call.op.name, axis, dims_text(call.dims(1)), dims_text(call.dims(0))),
+    return wrong(fmt::format("{} along axis {}: indices {} do not fit {}", call.op.name, axis,
+                             dims_text(call.dims(1)), dims_text(call.dims(0))),
                  "both have one rank and agree outside the axis");
   return TensorType{call.type(0).dtype, call.dims(1)};
 }
 
-Ref lower_take_along_axis(const LowerCall& c) { return take_along_axis(c.in[0], c.in[1], c.attr<int64_t>("axis")); }
+Ref lower_take_along_axis(const LowerCall& c) {
+  return take_along_axis(c.in[0], c.in[1], c.attr<int64_t>("axis"));
+}
 
 Result<TensorType> infer_one_hot(Call& call) {
   HONE_TRY_VOID(check_indices(call, 0));
@@ -173,7 +193,8 @@ Ref lower_one_hot(const LowerCall& c) {
 }
 
 Result<TensorType> infer_triangle(Call& call) {
-  if (call.rank(0) < 2) return wrong(fmt::format("{} takes a matrix, found {}", call.op.name, call.type(0).to_string()));
+  if (call.rank(0) < 2)
+    return wrong(fmt::format("{} takes a matrix, found {}", call.op.name, call.type(0).to_string()));
   return call.type(0);
 }
 
@@ -188,7 +209,9 @@ Ref lower_triangle(const LowerCall& c) {
 }
 
 Result<TensorType> infer_diag(Call& call) {
-  if (call.rank(0) != 1) return wrong(fmt::format("diag makes a matrix of a vector, found {}", call.type(0).to_string()), "diagonal(x) takes the diagonal of a matrix");
+  if (call.rank(0) != 1)
+    return wrong(fmt::format("diag makes a matrix of a vector, found {}", call.type(0).to_string()),
+                 "diagonal(x) takes the diagonal of a matrix");
   return TensorType{call.type(0).dtype, {call.dims(0)[0], call.dims(0)[0]}};
 }
 
@@ -198,7 +221,8 @@ Ref lower_diag(const LowerCall& c) {
 }
 
 Result<TensorType> infer_diagonal(Call& call) {
-  if (call.rank(0) < 2) return wrong(fmt::format("diagonal takes a matrix, found {}", call.type(0).to_string()));
+  if (call.rank(0) < 2)
+    return wrong(fmt::format("diagonal takes a matrix, found {}", call.type(0).to_string()));
   TensorType type = call.type(0);
   const IntExpr columns = type.dims.back();
   type.dims.pop_back();
@@ -219,7 +243,8 @@ Result<TensorType> infer_sort(Call& call) {
 }
 
 Ref lower_sort(const LowerCall& c) {
-  return sort(c.op.name == "argsort" ? Prim::kArgSort : Prim::kSort, c.in[0], c.attr<int64_t>("axis"), c.attr<bool>("descending"));
+  return sort(c.op.name == "argsort" ? Prim::kArgSort : Prim::kSort, c.in[0], c.attr<int64_t>("axis"),
+              c.attr<bool>("descending"));
 }
 
 Result<TensorType> infer_topk(Call& call) {
@@ -241,24 +266,40 @@ Ref lower_topk(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"slice(x, start: dims, extent: dims, step: ints)", "", "`extent` elements of each axis from `start`, every `step`-th: what x[a:b, ::2] becomes.", infer_slice, lower_slice},
-    {"narrow(x, axis: axis, start: dim, length: dim)", "", "`length` elements of one axis.", infer_narrow, lower_narrow},
-    {"select(x, axis: axis, index: dim)", "", "One position of an axis, which is dropped: what x[:, 3] becomes.", infer_select, lower_select},
-    {"split(x, sizes: dims, axis: axis = 0)", "", "Parts of the sizes given, or of one size that divides: a, b = split(x, [4, 8], axis=1).", infer_split, lower_part, Prim::kInput, count_parts},
-    {"chunk(x, chunks: int, axis: axis = 0)", "", "Equal parts: a, b = chunk(x, 2, axis=-1).", infer_chunk, lower_part, Prim::kInput, count_parts},
-    {"take(x, indices, axis: axis = 0)", "", "Indices replace an axis by their shape; also x[indices].", infer_take, lower_take},
-    {"index_select(x, axis: axis, indices)", "", "take with PyTorch's order of arguments.", infer_take, lower_take},
+    {"slice(x, start: dims, extent: dims, step: ints)", "",
+     "`extent` elements of each axis from `start`, every `step`-th: what x[a:b, ::2] becomes.", infer_slice,
+     lower_slice},
+    {"narrow(x, axis: axis, start: dim, length: dim)", "", "`length` elements of one axis.", infer_narrow,
+     lower_narrow},
+    {"select(x, axis: axis, index: dim)", "",
+     "One position of an axis, which is dropped: what x[:, 3] becomes.", infer_select, lower_select},
+    {"split(x, sizes: dims, axis: axis = 0)", "",
+     "Parts of the sizes given, or of one size that divides: a, b = split(x, [4, 8], axis=1).", infer_split,
+     lower_part, Prim::kInput, count_parts},
+    {"chunk(x, chunks: int, axis: axis = 0)", "", "Equal parts: a, b = chunk(x, 2, axis=-1).", infer_chunk,
+     lower_part, Prim::kInput, count_parts},
+    {"take(x, indices, axis: axis = 0)", "", "Indices replace an axis by their shape; also x[indices].",
+     infer_take, lower_take},
+    {"index_select(x, axis: axis, indices)", "", "take with PyTorch's order of arguments.", infer_take,
+     lower_take},
     {"embedding(indices, weight)", "", "Rows of a table: weight[indices].", infer_embedding, lower_embedding},
-    {"take_along_axis(x, indices, axis: axis)", "", "Along an axis, the element each index names.", infer_take_along_axis, lower_take_along_axis},
-    {"gather(x, axis: axis, indices)", "", "take_along_axis with PyTorch's order of arguments.", infer_take_along_axis, lower_take_along_axis},
-    {"one_hot(indices, classes: dim, dtype: dtype = i64)", "", "A new last axis with a 1 at each index.", infer_one_hot, lower_one_hot},
+    {"take_along_axis(x, indices, axis: axis)", "", "Along an axis, the element each index names.",
+     infer_take_along_axis, lower_take_along_axis},
+    {"gather(x, axis: axis, indices)", "", "take_along_axis with PyTorch's order of arguments.",
+     infer_take_along_axis, lower_take_along_axis},
+    {"one_hot(indices, classes: dim, dtype: dtype = i64)", "", "A new last axis with a 1 at each index.",
+     infer_one_hot, lower_one_hot},
     {"triu(x, k: int = 0)", "", "Zero below the k-th diagonal.", infer_triangle, lower_triangle},
     {"tril(x, k: int = 0)", "", "Zero above the k-th diagonal.", infer_triangle, lower_triangle},
     {"diag(x)", "", "The square matrix with x on its diagonal.", infer_diag, lower_diag},
     {"diagonal(x)", "", "The diagonal of the last two axes.", infer_diagonal, lower_diagonal},
-    {"sort(x, axis: axis = -1, descending: bool = false)", "", "Sorted values; stable.", infer_sort, lower_sort},
-    {"argsort(x, axis: axis = -1, descending: bool = false)", "", "The indices that sort.", infer_sort, lower_sort},
-    {"topk(x, k: dim, axis: axis = -1, largest: bool = true)", "", "The k largest (or smallest) in order: values, indices = topk(x, 8).", infer_topk, lower_topk, Prim::kInput, two_results},
+    {"sort(x, axis: axis = -1, descending: bool = false)", "", "Sorted values; stable.", infer_sort,
+     lower_sort},
+    {"argsort(x, axis: axis = -1, descending: bool = false)", "", "The indices that sort.", infer_sort,
+     lower_sort},
+    {"topk(x, k: dim, axis: axis = -1, largest: bool = true)", "",
+     "The k largest (or smallest) in order: values, indices = topk(x, 8).", infer_topk, lower_topk,
+     Prim::kInput, two_results},
 };
 
 }  // namespace

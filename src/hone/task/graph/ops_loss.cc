@@ -15,12 +15,14 @@ using Axes = std::vector<int64_t>;
 Result<TensorType> reduced(const Call& call, DType dtype, Dims dims) {
   const std::string& how = call.attr<std::string>("reduction");
   if (how == "none") return TensorType{dtype, std::move(dims)};
-  if (how == "mean" || how == "sum" || (how == "batchmean" && call.op.name == "kl_div")) return TensorType{dtype, {}};
+  if (how == "mean" || how == "sum" || (how == "batchmean" && call.op.name == "kl_div"))
+    return TensorType{dtype, {}};
   return wrong(fmt::format("{} has no reduction \"{}\"", call.op.name, how), "\"mean\", \"sum\" or \"none\"");
 }
 
 DType loss_dtype(const Call& call) {
-  const DType dtype = common_dtype(std::span(call.operands).first(call.operands.size() > 2 ? 2 : call.operands.size()));
+  const DType dtype = common_dtype(
+      std::span(call.operands).first(call.operands.size() > 2 ? 2 : call.operands.size()));
   return is_float(dtype) ? dtype : DType::kF32;
 }
 
@@ -56,7 +58,8 @@ Ref lower_huber(const LowerCall& c) {
 Result<TensorType> infer_huber(Call& call) {
   const bool smooth = call.op.name == "smooth_l1_loss";
   const double t = call.attr<double>(smooth ? "beta" : "delta");
-  if (t < 0 || (t == 0 && !smooth)) return wrong(fmt::format("{} needs a threshold above 0, found {}", call.op.name, t));
+  if (t < 0 || (t == 0 && !smooth))
+    return wrong(fmt::format("{} needs a threshold above 0, found {}", call.op.name, t));
   return infer_pair(call);
 }
 
@@ -91,7 +94,8 @@ Ref lower_kl_div(const LowerCall& c) {
 
 /// Targets: class indices [N, ...] for x [N, C, ...] (or [] for [C]), or probabilities shaped as x.
 Result<TensorType> infer_classes(Call& call) {
-  if (call.rank(0) < 1) return wrong(fmt::format("{} takes [N, C, ...], found {}", call.op.name, call.type(0).to_string()));
+  if (call.rank(0) < 1)
+    return wrong(fmt::format("{} takes [N, C, ...], found {}", call.op.name, call.type(0).to_string()));
   const size_t axis = call.rank(0) == 1 ? 0 : 1;
   Dims dims = call.dims(0);
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -100,9 +104,11 @@ Result<TensorType> infer_classes(Call& call) {
   bool fits = expected.size() == call.dims(1).size();
   for (size_t i = 0; fits && i < expected.size(); ++i) fits = may_equal(expected[i], call.dims(1)[i]);
   if (!fits)
-    return wrong(fmt::format("{} of {} takes targets {}, found {}", call.op.name, dims_text(call.dims(0)), dims_text(expected), call.type(1).to_string()),
+    return wrong(fmt::format("{} of {} takes targets {}, found {}", call.op.name, dims_text(call.dims(0)),
+                             dims_text(expected), call.type(1).to_string()),
                  "class indices are integers without the class dimension; probabilities have the shape of x");
-  if (!indices && call.op.name == "nll_loss") return wrong("nll_loss takes class indices, found " + call.type(1).to_string());
+  if (!indices && call.op.name == "nll_loss")
+    return wrong("nll_loss takes class indices, found " + call.type(1).to_string());
   return reduced(call, float_dtype(call.operands[0]), std::move(dims));
 }
 
@@ -148,8 +154,10 @@ Result<TensorType> infer_distance(Call& call) {
   const auto axis = normal_axis(call.attr<int64_t>("axis"), static_cast<int>(dims.size()));
   if (!axis) return tl::unexpected(axis.error());
   call.attrs["axis"] = *axis;
-  if (!call.has("keepdims") || !call.attr<bool>("keepdims")) dims.erase(dims.begin() + *axis);
-  else dims[static_cast<size_t>(*axis)] = 1;
+  if (!call.has("keepdims") || !call.attr<bool>("keepdims"))
+    dims.erase(dims.begin() + *axis);
+  else
+    dims[static_cast<size_t>(*axis)] = 1;
   return TensorType{loss_dtype(call), std::move(dims)};
 }
 
@@ -158,7 +166,8 @@ Ref lower_cosine(const LowerCall& c) {
   const Ref y = c.wide(1);
   const Axes axes{c.attr<int64_t>("axis")};
   const Ref eps = like(x, c.attr<double>("eps"));
-  return sum(x * y, axes) / (maximum(sqrt(sum(square(x), axes)), eps) * maximum(sqrt(sum(square(y), axes)), eps));
+  return sum(x * y, axes) /
+         (maximum(sqrt(sum(square(x), axes)), eps) * maximum(sqrt(sum(square(y), axes)), eps));
 }
 
 Ref distance(Ref x, Ref y, double p, double eps, int64_t axis) {
@@ -196,17 +205,31 @@ Ref lower_triplet(const LowerCall& c) {
 const OpRow kRows[] = {
     {"mse_loss(x, targets, " HONE_REDUCTION, "", "(x - targets)^2.", infer_pair, lower_mse},
     {"l1_loss(x, targets, " HONE_REDUCTION, "", "|x - targets|.", infer_pair, lower_l1},
-    {"smooth_l1_loss(x, targets, beta: number = 1.0, " HONE_REDUCTION, "", "huber_loss with delta = beta, divided by beta.", infer_huber, lower_huber},
-    {"huber_loss(x, targets, delta: number = 1.0, " HONE_REDUCTION, "", "d^2 / 2 for d = |x - targets| below delta, else delta * (d - delta / 2).", infer_huber, lower_huber},
-    {"hinge_loss(x, targets, " HONE_REDUCTION, "", "max(0, 1 - x * targets) for targets of -1 and 1.", infer_pair, lower_hinge},
-    {"bce_loss(x, targets, " HONE_REDUCTION, "binary_cross_entropy", "Binary cross entropy of probabilities; logarithms are kept above -100.", infer_pair, lower_bce},
-    {"bce_with_logits(x, targets, " HONE_REDUCTION, "binary_cross_entropy_with_logits", "Binary cross entropy of sigmoid(x).", infer_pair, lower_bce_with_logits},
-    {"kl_div(x, targets, log_target: bool = false, reduction: text = mean)", "", "targets * (log(targets) - x), x a logarithm; \"batchmean\" divides the sum by the first dimension.", infer_pair, lower_kl_div},
-    {"cross_entropy(x, targets, label_smoothing: number = 0, " HONE_REDUCTION, "", "-log_softmax(x) at the targets along axis 1 (axis 0 of a vector): class indices or probabilities.", infer_classes, lower_cross_entropy},
-    {"nll_loss(x, targets, " HONE_REDUCTION, "", "-x at the target classes along axis 1.", infer_classes, lower_nll},
-    {"cosine_similarity(x, y, axis: int = 1, eps: number = 1e-8)", "", "x . y / (|x| |y|) along an axis.", infer_distance, lower_cosine},
-    {"pairwise_distance(x, y, p: number = 2.0, eps: number = 1e-6, keepdims: bool = false, axis: int = -1)", "", "The p-norm of x - y + eps.", infer_distance, lower_pairwise_distance},
-    {"triplet_margin_loss(anchor, positive, negative, margin: number = 1.0, p: number = 2.0, eps: number = 1e-6, " HONE_REDUCTION, "", "max(0, d(anchor, positive) - d(anchor, negative) + margin).", infer_triplet, lower_triplet},
+    {"smooth_l1_loss(x, targets, beta: number = 1.0, " HONE_REDUCTION, "",
+     "huber_loss with delta = beta, divided by beta.", infer_huber, lower_huber},
+    {"huber_loss(x, targets, delta: number = 1.0, " HONE_REDUCTION, "",
+     "d^2 / 2 for d = |x - targets| below delta, else delta * (d - delta / 2).", infer_huber, lower_huber},
+    {"hinge_loss(x, targets, " HONE_REDUCTION, "", "max(0, 1 - x * targets) for targets of -1 and 1.",
+     infer_pair, lower_hinge},
+    {"bce_loss(x, targets, " HONE_REDUCTION, "binary_cross_entropy",
+     "Binary cross entropy of probabilities; logarithms are kept above -100.", infer_pair, lower_bce},
+    {"bce_with_logits(x, targets, " HONE_REDUCTION, "binary_cross_entropy_with_logits",
+     "Binary cross entropy of sigmoid(x).", infer_pair, lower_bce_with_logits},
+    {"kl_div(x, targets, log_target: bool = false, reduction: text = mean)", "",
+     "targets * (log(targets) - x), x a logarithm; \"batchmean\" divides the sum by the first dimension.",
+     infer_pair, lower_kl_div},
+    {"cross_entropy(x, targets, label_smoothing: number = 0, " HONE_REDUCTION, "",
+     "-log_softmax(x) at the targets along axis 1 (axis 0 of a vector): class indices or probabilities.",
+     infer_classes, lower_cross_entropy},
+    {"nll_loss(x, targets, " HONE_REDUCTION, "", "-x at the target classes along axis 1.", infer_classes,
+     lower_nll},
+    {"cosine_similarity(x, y, axis: int = 1, eps: number = 1e-8)", "", "x . y / (|x| |y|) along an axis.",
+     infer_distance, lower_cosine},
+    {"pairwise_distance(x, y, p: number = 2.0, eps: number = 1e-6, keepdims: bool = false, axis: int = -1)",
+     "", "The p-norm of x - y + eps.", infer_distance, lower_pairwise_distance},
+    {"triplet_margin_loss(anchor, positive, negative, margin: number = 1.0, p: number = 2.0, eps: number = "
+     "1e-6, " HONE_REDUCTION,
+     "", "max(0, d(anchor, positive) - d(anchor, negative) + margin).", infer_triplet, lower_triplet},
 };
 
 }  // namespace

@@ -16,15 +16,16 @@ DType product_dtype(const Call& call) {
 }
 
 tl::unexpected<Error> no_product(const Call& call, const IntExpr& a, const IntExpr& b) {
-  return wrong(fmt::format("{} of {} and {}: the inner dimensions {} and {} differ", call.op.name, dims_text(call.dims(0)),
-                           dims_text(call.dims(1)), a.to_string(), b.to_string()),
+  return wrong(fmt::format("{} of {} and {}: the inner dimensions {} and {} differ", call.op.name,
+                           dims_text(call.dims(0)), dims_text(call.dims(1)), a.to_string(), b.to_string()),
                "transpose one with .T or .mT?");
 }
 
 Result<TensorType> infer_matmul(Call& call) {
   Dims a = call.dims(0);
   Dims b = call.dims(1);
-  if (a.empty() || b.empty()) return wrong("matmul needs one dimension or more on both sides", "a product with a scalar is *");
+  if (a.empty() || b.empty())
+    return wrong("matmul needs one dimension or more on both sides", "a product with a scalar is *");
   const bool row = a.size() == 1;
   const bool column = b.size() == 1;
   if (row) a.insert(a.begin(), IntExpr(1));
@@ -38,10 +39,13 @@ Result<TensorType> infer_matmul(Call& call) {
 
 Result<TensorType> infer_bmm(Call& call) {
   if (call.rank(0) != 3 || call.rank(1) != 3)
-    return wrong(fmt::format("bmm takes two tensors of 3 dimensions, found {} and {}", call.type(0).to_string(), call.type(1).to_string()), "matmul broadcasts");
+    return wrong(fmt::format("bmm takes two tensors of 3 dimensions, found {} and {}",
+                             call.type(0).to_string(), call.type(1).to_string()),
+                 "matmul broadcasts");
   if (!may_equal(call.dims(0)[0], call.dims(1)[0]))
-    return wrong(fmt::format("bmm of {} and {}: the batches {} and {} differ", dims_text(call.dims(0)), dims_text(call.dims(1)),
-                             call.dims(0)[0].to_string(), call.dims(1)[0].to_string()));
+    return wrong(fmt::format("bmm of {} and {}: the batches {} and {} differ", dims_text(call.dims(0)),
+                             dims_text(call.dims(1)), call.dims(0)[0].to_string(),
+                             call.dims(1)[0].to_string()));
   return infer_matmul(call);
 }
 
@@ -85,12 +89,15 @@ Ref lower_matmul(const LowerCall& c) {
 
 Result<TensorType> infer_linear(Call& call) {
   if (call.rank(0) < 1 || call.rank(1) != 2)
-    return wrong(fmt::format("linear takes x [..., in] and a weight [out, in], found {} and {}", call.type(0).to_string(), call.type(1).to_string()));
-  if (!may_equal(call.dims(0).back(), call.dims(1)[1])) return no_product(call, call.dims(0).back(), call.dims(1)[1]);
+    return wrong(fmt::format("linear takes x [..., in] and a weight [out, in], found {} and {}",
+                             call.type(0).to_string(), call.type(1).to_string()));
+  if (!may_equal(call.dims(0).back(), call.dims(1)[1]))
+    return no_product(call, call.dims(0).back(), call.dims(1)[1]);
   Dims dims = call.dims(0);
   dims.back() = call.dims(1)[0];
   if (call.operands.size() == 3 && (call.rank(2) != 1 || !may_equal(call.dims(2)[0], dims.back())))
-    return wrong(fmt::format("the bias of linear is [{}], found {}", dims.back().to_string(), dims_text(call.dims(2))));
+    return wrong(fmt::format("the bias of linear is [{}], found {}", dims.back().to_string(),
+                             dims_text(call.dims(2))));
   return TensorType{product_dtype(call), std::move(dims)};
 }
 
@@ -106,7 +113,8 @@ Ref lower_linear(const LowerCall& c) {
 
 Result<TensorType> infer_outer(Call& call) {
   if (call.rank(0) != 1 || call.rank(1) != 1)
-    return wrong(fmt::format("outer takes two vectors, found {} and {}", call.type(0).to_string(), call.type(1).to_string()));
+    return wrong(fmt::format("outer takes two vectors, found {} and {}", call.type(0).to_string(),
+                             call.type(1).to_string()));
   return TensorType{product_dtype(call), {call.dims(0)[0], call.dims(1)[0]}};
 }
 
@@ -172,13 +180,18 @@ Ref lower_einsum(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"matmul(x, y)", "mm mv", "Matrix product x @ y; batches broadcast, vectors as in NumPy.", infer_matmul, lower_matmul},
+    {"matmul(x, y)", "mm mv", "Matrix product x @ y; batches broadcast, vectors as in NumPy.", infer_matmul,
+     lower_matmul},
     {"bmm(x, y)", "", "Matrix product of [B, M, K] and [B, K, N].", infer_bmm, lower_matmul},
-    {"linear(x, weight, bias = none)", "", "x @ weight.T + bias, with a weight of [out, in].", infer_linear, lower_linear},
-    {"addmm(x, a, b, beta: number = 1.0, alpha: number = 1.0)", "baddbmm", "beta * x + alpha * (a @ b).", infer_addmm, lower_addmm},
+    {"linear(x, weight, bias = none)", "", "x @ weight.T + bias, with a weight of [out, in].", infer_linear,
+     lower_linear},
+    {"addmm(x, a, b, beta: number = 1.0, alpha: number = 1.0)", "baddbmm", "beta * x + alpha * (a @ b).",
+     infer_addmm, lower_addmm},
     {"outer(x, y)", "", "x[:, None] * y of two vectors.", infer_outer, lower_outer},
     {"vecdot(x, y, axis: int = -1)", "", "sum(x * y) along an axis.", infer_vecdot, lower_vecdot},
-    {"einsum(spec: text, operands: tensors)", "", "Sum of products by letters, such as einsum(\"bij,jk->bik\", x, y); ... stands for leading dimensions.", infer_einsum, lower_einsum},
+    {"einsum(spec: text, operands: tensors)", "",
+     "Sum of products by letters, such as einsum(\"bij,jk->bik\", x, y); ... stands for leading dimensions.",
+     infer_einsum, lower_einsum},
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ Result<TensorType> infer_layer_norm(Call& call) {
   if (!call.has("axis")) {
     const int trailing = call.operands.size() > 1 ? std::max(1, call.rank(1)) : 1;
     if (trailing > call.rank(0))
-      return wrong(fmt::format("the weight {} has more dimensions than {}", call.type(1).to_string(), call.type(0).to_string()));
+      return wrong(fmt::format("the weight {} has more dimensions than {}", call.type(1).to_string(),
+                               call.type(0).to_string()));
     Axes axes(static_cast<size_t>(trailing));
     std::iota(axes.begin(), axes.end(), call.rank(0) - trailing);
     call.attrs["axis"] = axes;
@@ -76,11 +77,13 @@ Ref lower_rms_norm(const LowerCall& c) {
 }
 
 Status check_channel_vectors(const Call& call) {
-  if (call.rank(0) < 2) return wrong(fmt::format("{} takes [N, C, ...], found {}", call.op.name, call.type(0).to_string()));
+  if (call.rank(0) < 2)
+    return wrong(fmt::format("{} takes [N, C, ...], found {}", call.op.name, call.type(0).to_string()));
   for (size_t i = 1; i < call.operands.size(); ++i)
     if (!call.operands[i].weak && (call.rank(i) != 1 || !may_equal(call.dims(i)[0], call.dims(0)[1])))
-      return wrong(fmt::format("{} of {} takes one number a channel, [{}], found {}", call.op.name, dims_text(call.dims(0)),
-                               call.dims(0)[1].to_string(), dims_text(call.dims(i))));
+      return wrong(fmt::format("{} of {} takes one number a channel, [{}], found {}", call.op.name,
+                               dims_text(call.dims(0)), call.dims(0)[1].to_string(),
+                               dims_text(call.dims(i))));
   return {};
 }
 
@@ -89,7 +92,8 @@ Result<TensorType> infer_channel_norm(Call& call) {
   if (call.find("mean").has_value() != call.find("var").has_value())
     return wrong("batch_norm takes both mean and var (inference) or neither (training)");
   if (call.op.name == "instance_norm" && call.rank(0) < 3)
-    return wrong(fmt::format("instance_norm takes [N, C, ...] with a spatial dimension, found {}", call.type(0).to_string()));
+    return wrong(fmt::format("instance_norm takes [N, C, ...] with a spatial dimension, found {}",
+                             call.type(0).to_string()));
   return TensorType{float_dtype(call.operands[0]), call.dims(0)};
 }
 
@@ -135,7 +139,8 @@ Result<TensorType> infer_group_norm(Call& call) {
   const IntExpr& groups = call.attr<IntExpr>("groups");
   if (groups.is_constant() && groups.constant() < 1) return wrong("groups is at least 1");
   if (!may_equal(channels_per_group(channels, groups) * groups, channels))
-    return wrong(fmt::format("group_norm: {} channels do not split into {} groups", channels.to_string(), groups.to_string()));
+    return wrong(fmt::format("group_norm: {} channels do not split into {} groups", channels.to_string(),
+                             groups.to_string()));
   return TensorType{float_dtype(call.operands[0]), call.dims(0)};
 }
 
@@ -160,7 +165,8 @@ Ref p_norm(Ref x, double p, const Axes& axes) {
 
 Result<TensorType> infer_norm(Call& call) {
   const Axes& axes = call.attr<Axes>("axis");
-  return TensorType{float_dtype(call.operands[0]), reduced_dims(call.dims(0), axes, call.attr<bool>("keepdims"))};
+  return TensorType{float_dtype(call.operands[0]),
+                    reduced_dims(call.dims(0), axes, call.attr<bool>("keepdims"))};
 }
 
 Ref lower_norm(const LowerCall& c) {
@@ -174,14 +180,27 @@ Ref lower_normalize(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"layer_norm(x, weight = none, bias = none, axis: axes = none, eps: number = 1e-5)", "", "(x - mean) / sqrt(var + eps) * weight + bias over `axis`: by default the trailing dimensions that weight has, else the last.", infer_layer_norm, lower_layer_norm},
-    {"rms_norm(x, weight = none, axis: axes = none, eps: number = 1e-6)", "", "x / sqrt(mean(x * x) + eps) * weight over `axis`, as layer_norm.", infer_layer_norm, lower_rms_norm},
-    {"batch_norm(x, weight = none, bias = none, mean = none, var = none, eps: number = 1e-5)", "", "Normalises each channel (axis 1): with the batch's own statistics (training), or with mean and var if given (inference).", infer_channel_norm, lower_batch_norm},
-    {"instance_norm(x, weight = none, bias = none, eps: number = 1e-5)", "", "Normalises each channel of each sample over the spatial dimensions.", infer_channel_norm, lower_instance_norm},
-    {"group_norm(x, groups: dim, weight = none, bias = none, eps: number = 1e-5)", "", "Normalises groups of channels of each sample.", infer_group_norm, lower_group_norm},
-    {"norm(x, p: number = 2.0, axis: axes = none, keepdims: bool = false)", "", "The p-norm, sum(|x|^p)^(1/p); p may be inf.", infer_norm, lower_norm},
-    {"frobenius_norm(x, axis: axes = none, keepdims: bool = false)", "", "sqrt(sum(x * x)).", infer_norm, lower_norm},
-    {"normalize(x, p: number = 2.0, axis: axis = 1, eps: number = 1e-12)", "", "x / max(norm(x, p), eps) along an axis.", infer_float_unary, lower_normalize},
+    {"layer_norm(x, weight = none, bias = none, axis: axes = none, eps: number = 1e-5)", "",
+     "(x - mean) / sqrt(var + eps) * weight + bias over `axis`: by default the trailing dimensions that "
+     "weight has, else the last.",
+     infer_layer_norm, lower_layer_norm},
+    {"rms_norm(x, weight = none, axis: axes = none, eps: number = 1e-6)", "",
+     "x / sqrt(mean(x * x) + eps) * weight over `axis`, as layer_norm.", infer_layer_norm, lower_rms_norm},
+    {"batch_norm(x, weight = none, bias = none, mean = none, var = none, eps: number = 1e-5)", "",
+     "Normalises each channel (axis 1): with the batch's own statistics (training), or with mean and var if "
+     "given (inference).",
+     infer_channel_norm, lower_batch_norm},
+    {"instance_norm(x, weight = none, bias = none, eps: number = 1e-5)", "",
+     "Normalises each channel of each sample over the spatial dimensions.", infer_channel_norm,
+     lower_instance_norm},
+    {"group_norm(x, groups: dim, weight = none, bias = none, eps: number = 1e-5)", "",
+     "Normalises groups of channels of each sample.", infer_group_norm, lower_group_norm},
+    {"norm(x, p: number = 2.0, axis: axes = none, keepdims: bool = false)", "",
+     "The p-norm, sum(|x|^p)^(1/p); p may be inf.", infer_norm, lower_norm},
+    {"frobenius_norm(x, axis: axes = none, keepdims: bool = false)", "", "sqrt(sum(x * x)).", infer_norm,
+     lower_norm},
+    {"normalize(x, p: number = 2.0, axis: axis = 1, eps: number = 1e-12)", "",
+     "x / max(norm(x, p), eps) along an axis.", infer_float_unary, lower_normalize},
 };
 
 }  // namespace

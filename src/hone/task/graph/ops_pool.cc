@@ -13,11 +13,16 @@ namespace {
 Result<TensorType> infer_pool(Call& call) {
   const int rank = spatial_rank(call);
   if (call.rank(0) < rank + 1)
-    return wrong(fmt::format("{} takes [..., C, {}], found {}", call.op.name, rank == 1 ? "L" : rank == 2 ? "H, W" : "D, H, W",
+    return wrong(fmt::format("{} takes [..., C, {}], found {}", call.op.name,
+                             rank == 1   ? "L"
+                             : rank == 2 ? "H, W"
+                                         : "D, H, W",
                              call.type(0).to_string()));
   const bool largest = call.has("dilation");
-  if (!largest && !is_float(call.type(0).dtype)) return wrong(fmt::format("{} needs a float type, found {}", call.op.name, call.type(0).to_string()));
-  if (largest && call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name));
+  if (!largest && !is_float(call.type(0).dtype))
+    return wrong(fmt::format("{} needs a float type, found {}", call.op.name, call.type(0).to_string()));
+  if (largest && call.type(0).dtype == DType::kBool)
+    return wrong(fmt::format("{} does not take bool", call.op.name));
   HONE_TRY_VOID(settle_window(call, "kernel", rank, 1));
   if (!call.has("stride")) call.attrs["stride"] = call.attr<Ints>("kernel");
   HONE_TRY_VOID(settle_window(call, "stride", rank, 1));
@@ -29,12 +34,15 @@ Result<TensorType> infer_pool(Call& call) {
     const int64_t stride = call.attr<Ints>("stride")[i];
     const int64_t padding = call.attr<Ints>("padding")[i];
     const int64_t dilation = largest ? call.attr<Ints>("dilation")[i] : 1;
-    if (2 * padding > kernel) return wrong(fmt::format("padding {} of {} is more than half the kernel {}", padding, call.op.name, kernel));
+    if (2 * padding > kernel)
+      return wrong(
+          fmt::format("padding {} of {} is more than half the kernel {}", padding, call.op.name, kernel));
     IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
     if (call.attr<bool>("ceil_mode")) {
       // The last window may be cut short, but has to begin inside x or its left padding.
       const IntExpr begins = IntExpr::ceil_div(extent + padding, stride);
-      const IntExpr windows = IntExpr::ceil_div(extent + 2 * padding - dilation * (kernel - 1) - 1, stride) + 1;
+      const IntExpr windows = IntExpr::ceil_div(extent + 2 * padding - dilation * (kernel - 1) - 1, stride) +
+                              1;
       extent = windows == begins ? begins : IntExpr::min(windows, begins);
     } else {
       extent = window_count(extent, kernel, padding, padding, stride, dilation);
@@ -49,13 +57,17 @@ Ref pool(Prim prim, const LowerCall& c, Ref x, Dims dims, const Ints& padding, c
   Ints high = padding;
   if (c.attr<bool>("ceil_mode"))
     for (size_t i = 0; i < high.size(); ++i) high[i] += stride[i] - 1;
-  const Attrs attrs{{"kernel", c.attr<Ints>("kernel")}, {"stride", stride}, {"padding_low", padding},
-                    {"padding_high", high}, {"dilation", dilation}};
+  const Attrs attrs{{"kernel", c.attr<Ints>("kernel")},
+                    {"stride", stride},
+                    {"padding_low", padding},
+                    {"padding_high", high},
+                    {"dilation", dilation}};
   return x.lower().add(prim, std::vector{x}, attrs, {x.dtype(), std::move(dims)});
 }
 
 Ref lower_max_pool(const LowerCall& c) {
-  return pool(Prim::kPoolMax, c, c.in[0], c.node.type.dims, c.attr<Ints>("padding"), c.attr<Ints>("dilation"));
+  return pool(Prim::kPoolMax, c, c.in[0], c.node.type.dims, c.attr<Ints>("padding"),
+              c.attr<Ints>("dilation"));
 }
 
 /// The number of elements each window counts, where that varies: the sum over ones.
@@ -92,7 +104,9 @@ Ref lower_avg_pool(const LowerCall& c) {
 /// Each result element pools a block of its own: the extents must be multiples of the result's.
 Result<TensorType> infer_adaptive(Call& call) {
   const int rank = spatial_rank(call);
-  if (call.rank(0) < rank + 1) return wrong(fmt::format("{} takes [..., C, {} more], found {}", call.op.name, rank, call.type(0).to_string()));
+  if (call.rank(0) < rank + 1)
+    return wrong(
+        fmt::format("{} takes [..., C, {} more], found {}", call.op.name, rank, call.type(0).to_string()));
   HONE_TRY_VOID(settle_window(call, "output_size", rank, 1));
   TensorType type = call.type(0);
   if (call.op.name.find("avg") != std::string::npos) type.dtype = float_dtype(call.operands[0]);
@@ -100,8 +114,9 @@ Result<TensorType> infer_adaptive(Call& call) {
     IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
     const int64_t size = call.attr<Ints>("output_size")[i];
     if (!IntExpr::divide_exactly(extent, size))
-      return wrong(fmt::format("{} of {} elements into {}: not a multiple", call.op.name, extent.to_string(), size),
-                   "only output sizes that divide the extents are supported");
+      return wrong(
+          fmt::format("{} of {} elements into {}: not a multiple", call.op.name, extent.to_string(), size),
+          "only output sizes that divide the extents are supported");
     extent = size;
   }
   return type;
@@ -123,22 +138,34 @@ Ref lower_adaptive(const LowerCall& c) {
   return c.op.name.find("avg") != std::string::npos ? mean(y, axes) : amax(y, axes);
 }
 
-#define HONE_MAX_POOL_PARAMS "(x, kernel: ints, stride: ints = none, padding: ints = 0, dilation: ints = 1, ceil_mode: bool = false)"
-#define HONE_AVG_POOL_PARAMS "(x, kernel: ints, stride: ints = none, padding: ints = 0, ceil_mode: bool = false, count_include_pad: bool = true)"
+#define HONE_MAX_POOL_PARAMS \
+  "(x, kernel: ints, stride: ints = none, padding: ints = 0, dilation: ints = 1, ceil_mode: bool = false)"
+#define HONE_AVG_POOL_PARAMS                                                                               \
+  "(x, kernel: ints, stride: ints = none, padding: ints = 0, ceil_mode: bool = false, count_include_pad: " \
+  "bool = true)"
 
 const OpRow kRows[] = {
-    {"max_pool1d" HONE_MAX_POOL_PARAMS, "", "Largest element of each window over the last dimension; stride is the kernel by default.", infer_pool, lower_max_pool},
+    {"max_pool1d" HONE_MAX_POOL_PARAMS, "",
+     "Largest element of each window over the last dimension; stride is the kernel by default.", infer_pool,
+     lower_max_pool},
     {"max_pool2d" HONE_MAX_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_max_pool},
     {"max_pool3d" HONE_MAX_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_max_pool},
-    {"avg_pool1d" HONE_AVG_POOL_PARAMS, "", "Mean of each window over the last dimension.", infer_pool, lower_avg_pool},
+    {"avg_pool1d" HONE_AVG_POOL_PARAMS, "", "Mean of each window over the last dimension.", infer_pool,
+     lower_avg_pool},
     {"avg_pool2d" HONE_AVG_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_avg_pool},
     {"avg_pool3d" HONE_AVG_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_avg_pool},
-    {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive, lower_adaptive},
-    {"adaptive_max_pool1d(x, output_size: ints)", "", "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
-    {"adaptive_max_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive, lower_adaptive},
-    {"adaptive_max_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive, lower_adaptive},
+    {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.",
+     infer_adaptive, lower_adaptive},
+    {"adaptive_avg_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive,
+     lower_adaptive},
+    {"adaptive_avg_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive,
+     lower_adaptive},
+    {"adaptive_max_pool1d(x, output_size: ints)", "",
+     "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
+    {"adaptive_max_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive,
+     lower_adaptive},
+    {"adaptive_max_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive,
+     lower_adaptive},
 };
 
 }  // namespace

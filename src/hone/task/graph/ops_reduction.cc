@@ -19,7 +19,8 @@ Result<TensorType> infer_sum(Call& call) {
   return reduced(call, is_float(dtype) ? dtype : DType::kI64);
 }
 Result<TensorType> infer_extreme(Call& call) {
-  if (call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name), "any(x) or all(x)");
+  if (call.type(0).dtype == DType::kBool)
+    return wrong(fmt::format("{} does not take bool", call.op.name), "any(x) or all(x)");
   return reduced(call, call.type(0).dtype);
 }
 Result<TensorType> infer_mean(Call& call) { return reduced(call, float_dtype(call.operands[0])); }
@@ -27,7 +28,9 @@ Result<TensorType> infer_truth(Call& call) { return reduced(call, DType::kBool);
 
 Ref lower_sum(const LowerCall& c) { return reduce(c.op.prim, c.wide(), c.attr<Axes>("axis")); }
 Ref lower_extreme(const LowerCall& c) { return reduce(c.op.prim, c.in[0], c.attr<Axes>("axis")); }
-Ref lower_truth(const LowerCall& c) { return reduce(c.op.prim, cast(c.in[0], DType::kBool), c.attr<Axes>("axis")); }
+Ref lower_truth(const LowerCall& c) {
+  return reduce(c.op.prim, cast(c.in[0], DType::kBool), c.attr<Axes>("axis"));
+}
 Ref lower_mean(const LowerCall& c) { return mean(c.wide(), c.attr<Axes>("axis")); }
 
 Ref lower_variance(const LowerCall& c) {
@@ -46,9 +49,12 @@ Ref lower_logsumexp(const LowerCall& c) {
 
 /// Without an axis, the index into the flattened tensor.
 Result<TensorType> infer_arg(Call& call) {
-  if (call.type(0).dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x)");
+  if (call.type(0).dtype == DType::kBool)
+    return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x)");
   const bool keepdims = call.attr<bool>("keepdims");
-  if (call.has("axis")) return TensorType{DType::kI64, reduced_dims(call.dims(0), std::vector{call.attr<int64_t>("axis")}, keepdims)};
+  if (call.has("axis"))
+    return TensorType{DType::kI64,
+                      reduced_dims(call.dims(0), std::vector{call.attr<int64_t>("axis")}, keepdims)};
   return TensorType{DType::kI64, keepdims ? Dims(call.dims(0).size(), IntExpr(1)) : Dims{}};
 }
 
@@ -63,19 +69,33 @@ Ref lower_count_nonzero(const LowerCall& c) {
 Result<TensorType> infer_count(Call& call) { return reduced(call, DType::kI64); }
 
 const OpRow kRows[] = {
-    {"sum(x, axis: axes = none, keepdims: bool = false)", "", "Sum; integers and bools in i64.", infer_sum, lower_sum, Prim::kSum},
-    {"prod(x, axis: axes = none, keepdims: bool = false)", "", "Product; integers and bools in i64.", infer_sum, lower_sum, Prim::kProd},
-    {"mean(x, axis: axes = none, keepdims: bool = false)", "", "Mean; integers give f32.", infer_mean, lower_mean},
-    {"var(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "", "Variance, divided by n - correction: 0 as in NumPy; PyTorch's own default is correction=1.", infer_mean, lower_variance},
-    {"std(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "", "Square root of var.", infer_mean, lower_variance},
-    {"max(x, axis: axes = none, keepdims: bool = false)", "amax", "Largest element; NaN if any is. Of two tensors: maximum.", infer_extreme, lower_extreme, Prim::kMax},
-    {"min(x, axis: axes = none, keepdims: bool = false)", "amin", "Smallest element; NaN if any is. Of two tensors: minimum.", infer_extreme, lower_extreme, Prim::kMin},
-    {"any(x, axis: axes = none, keepdims: bool = false)", "", "True if any element is (non-zero).", infer_truth, lower_truth, Prim::kAny},
-    {"all(x, axis: axes = none, keepdims: bool = false)", "", "True if every element is (non-zero).", infer_truth, lower_truth, Prim::kAll},
-    {"argmax(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first largest element, i64.", infer_arg, lower_arg, Prim::kArgMax},
-    {"argmin(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first smallest element, i64.", infer_arg, lower_arg, Prim::kArgMin},
-    {"count_nonzero(x, axis: axes = none, keepdims: bool = false)", "", "How many elements are not 0, i64.", infer_count, lower_count_nonzero},
-    {"logsumexp(x, axis: axes = none, keepdims: bool = false)", "", "log(sum(exp(x))) without overflow.", infer_mean, lower_logsumexp},
+    {"sum(x, axis: axes = none, keepdims: bool = false)", "", "Sum; integers and bools in i64.", infer_sum,
+     lower_sum, Prim::kSum},
+    {"prod(x, axis: axes = none, keepdims: bool = false)", "", "Product; integers and bools in i64.",
+     infer_sum, lower_sum, Prim::kProd},
+    {"mean(x, axis: axes = none, keepdims: bool = false)", "", "Mean; integers give f32.", infer_mean,
+     lower_mean},
+    {"var(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "",
+     "Variance, divided by n - correction: 0 as in NumPy; PyTorch's own default is correction=1.", infer_mean,
+     lower_variance},
+    {"std(x, axis: axes = none, keepdims: bool = false, correction: number = 0)", "", "Square root of var.",
+     infer_mean, lower_variance},
+    {"max(x, axis: axes = none, keepdims: bool = false)", "amax",
+     "Largest element; NaN if any is. Of two tensors: maximum.", infer_extreme, lower_extreme, Prim::kMax},
+    {"min(x, axis: axes = none, keepdims: bool = false)", "amin",
+     "Smallest element; NaN if any is. Of two tensors: minimum.", infer_extreme, lower_extreme, Prim::kMin},
+    {"any(x, axis: axes = none, keepdims: bool = false)", "", "True if any element is (non-zero).",
+     infer_truth, lower_truth, Prim::kAny},
+    {"all(x, axis: axes = none, keepdims: bool = false)", "", "True if every element is (non-zero).",
+     infer_truth, lower_truth, Prim::kAll},
+    {"argmax(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first largest element, i64.",
+     infer_arg, lower_arg, Prim::kArgMax},
+    {"argmin(x, axis: axis = none, keepdims: bool = false)", "", "Index of the first smallest element, i64.",
+     infer_arg, lower_arg, Prim::kArgMin},
+    {"count_nonzero(x, axis: axes = none, keepdims: bool = false)", "", "How many elements are not 0, i64.",
+     infer_count, lower_count_nonzero},
+    {"logsumexp(x, axis: axes = none, keepdims: bool = false)", "", "log(sum(exp(x))) without overflow.",
+     infer_mean, lower_logsumexp},
 };
 
 }  // namespace

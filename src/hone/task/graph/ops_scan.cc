@@ -23,11 +23,18 @@ Ref lower_scan(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"cumsum(x, axis: axis, reverse: bool = false, exclusive: bool = false)", "", "Running sum; from the end with reverse, leaving out the element itself with exclusive. Integers in i64.", infer_scan, lower_scan, Prim::kCumSum},
-    {"cumprod(x, axis: axis, reverse: bool = false, exclusive: bool = false)", "", "Running product.", infer_scan, lower_scan, Prim::kCumProd},
-    {"cummax(x, axis: axis, reverse: bool = false)", "", "Running maximum (values only).", infer_extreme, lower_scan, Prim::kCumMax},
-    {"cummin(x, axis: axis, reverse: bool = false)", "", "Running minimum (values only).", infer_extreme, lower_scan, Prim::kCumMin},
-    {"logcumsumexp(x, axis: axis, reverse: bool = false)", "", "log(cumsum(exp(x))) without overflow.", infer_float_unary, lower_scan, Prim::kCumLogSumExp},
+    {"cumsum(x, axis: axis, reverse: bool = false, exclusive: bool = false)", "",
+     "Running sum; from the end with reverse, leaving out the element itself with exclusive. Integers in "
+     "i64.",
+     infer_scan, lower_scan, Prim::kCumSum},
+    {"cumprod(x, axis: axis, reverse: bool = false, exclusive: bool = false)", "", "Running product.",
+     infer_scan, lower_scan, Prim::kCumProd},
+    {"cummax(x, axis: axis, reverse: bool = false)", "", "Running maximum (values only).", infer_extreme,
+     lower_scan, Prim::kCumMax},
+    {"cummin(x, axis: axis, reverse: bool = false)", "", "Running minimum (values only).", infer_extreme,
+     lower_scan, Prim::kCumMin},
+    {"logcumsumexp(x, axis: axis, reverse: bool = false)", "", "log(cumsum(exp(x))) without overflow.",
+     infer_float_unary, lower_scan, Prim::kCumLogSumExp},
 };
 
 }  // namespace

@@ -17,11 +17,19 @@ Result<TensorType> infer_reshape(Call& call) {
   const IntExpr total = product(call.dims(0));
   const auto open = std::find(dims.begin(), dims.end(), IntExpr(-1));
   if (open != dims.end()) {
-    if (std::count(dims.begin(), dims.end(), IntExpr(-1)) > 1) return wrong("reshape infers one dimension at most, found two -1");
-    *open = 1;
-    const IntExpr rest = product(dims);
-    const auto quotient = IntExpr::divide_exactly(total, rest);
-    *open = quotient ? *quotient : IntExpr::floor_div(total, rest);
+    if (std::count(dims.begin(), dims.end(), IntExpr(-1)) > 1)
+      return wrong("reshape infers one dimension at most, found two -1");
+    // Factors that both have cancel, so that [B, -1, 2] of [B, H, W] is [B, H*W // 2, 2].
+    IntExpr rest = total;
+    IntExpr divisor = 1;
+    for (const IntExpr& dim : dims) {
+      if (dim == IntExpr(-1)) continue;
+      if (const auto quotient = IntExpr::divide_exactly(rest, dim))
+        rest = *quotient;
+      else
+        divisor = divisor * dim;
+    }
+    *open = IntExpr::floor_div(rest, divisor);
   }
   if (!may_equal(total, product(dims)))
     return wrong(fmt::format("reshape of {} ({} elements) to {} ({})", dims_text(call.dims(0)),
@@ -49,7 +57,8 @@ Result<Axes> full_permutation(const Call& call, const Axes& axes) {
   Axes all(call.dims(0).size());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all)
-    return wrong(fmt::format("{} of {} needs each of its {} axes once", call.op.name, call.type(0).to_string(), call.rank(0)));
+    return wrong(fmt::format("{} of {} needs each of its {} axes once", call.op.name,
+                             call.type(0).to_string(), call.rank(0)));
   return perm;
 }
 
@@ -104,7 +113,8 @@ Result<TensorType> infer_squeeze(Call& call) {
     const IntExpr& extent = call.dims(0)[static_cast<size_t>(i)];
     const bool wanted = named ? std::find(axes.begin(), axes.end(), i) != axes.end() : extent == IntExpr(1);
     if (wanted && extent != IntExpr(1))
-      return wrong(fmt::format("squeeze of axis {} of {}: its extent is {}, not 1", i, call.type(0).to_string(), extent.to_string()));
+      return wrong(fmt::format("squeeze of axis {} of {}: its extent is {}, not 1", i,
+                               call.type(0).to_string(), extent.to_string()));
     if (wanted)
       dropped.push_back(i);
     else
@@ -123,7 +133,8 @@ Result<TensorType> infer_flatten(Call& call) {
   call.attrs["end"] = end;
   const Dims& dims = call.dims(0);
   TensorType type{call.type(0).dtype, Dims(dims.begin(), dims.begin() + start)};
-  type.dims.push_back(product(std::span(dims).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start + 1))));
+  type.dims.push_back(
+      product(std::span(dims).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start + 1))));
   type.dims.insert(type.dims.end(), dims.begin() + end + 1, dims.end());
   return type;
 }
@@ -143,7 +154,9 @@ Result<TensorType> infer_movedim(Call& call) {
 Result<TensorType> infer_expand(Call& call) {
   Dims dims = call.attr<Dims>("shape");
   const Dims& x = call.dims(0);
-  if (dims.size() < x.size()) return wrong(fmt::format("{} cannot be broadcast to {}: it has more dimensions", dims_text(x), dims_text(dims)));
+  if (dims.size() < x.size())
+    return wrong(
+        fmt::format("{} cannot be broadcast to {}: it has more dimensions", dims_text(x), dims_text(dims)));
   for (size_t i = 0; i < dims.size(); ++i) {
     const size_t lead = dims.size() - x.size();
     const bool old = i >= lead;
@@ -152,7 +165,8 @@ Result<TensorType> infer_expand(Call& call) {
       dims[i] = x[i - lead];
     }
     if (old && x[i - lead] != IntExpr(1) && !may_equal(x[i - lead], dims[i]))
-      return wrong(fmt::format("{} cannot be broadcast to {}: {} is not {}", dims_text(x), dims_text(dims), x[i - lead].to_string(), dims[i].to_string()));
+      return wrong(fmt::format("{} cannot be broadcast to {}: {} is not {}", dims_text(x), dims_text(dims),
+                               x[i - lead].to_string(), dims[i].to_string()));
   }
   call.attrs["shape"] = dims;
   return TensorType{call.type(0).dtype, std::move(dims)};
@@ -167,7 +181,8 @@ Result<TensorType> infer_tile(Call& call) {
   while (dims.size() < reps.size()) dims.insert(dims.begin(), IntExpr(1));
   call.attrs["reps"] = reps;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (reps[i].is_constant() && reps[i].constant() < 1) return wrong(fmt::format("tile repeats {} times", reps[i].to_string()));
+    if (reps[i].is_constant() && reps[i].constant() < 1)
+      return wrong(fmt::format("tile repeats {} times", reps[i].to_string()));
     dims[i] = dims[i] * reps[i];
   }
   return TensorType{call.type(0).dtype, std::move(dims)};
@@ -213,8 +228,11 @@ Result<TensorType> infer_concat(Call& call) {
   TensorType type{common_dtype(call.operands), call.dims(0)};
   for (size_t i = 1; i < call.operands.size(); ++i) {
     bool fits = call.rank(i) == call.rank(0);
-    for (size_t k = 0; fits && k < type.dims.size(); ++k) fits = k == axis || may_equal(call.dims(i)[k], type.dims[k]);
-    if (!fits) return wrong(fmt::format("{} and {} cannot be joined along axis {}", dims_text(call.dims(0)), dims_text(call.dims(i)), axis));
+    for (size_t k = 0; fits && k < type.dims.size(); ++k)
+      fits = k == axis || may_equal(call.dims(i)[k], type.dims[k]);
+    if (!fits)
+      return wrong(fmt::format("{} and {} cannot be joined along axis {}", dims_text(call.dims(0)),
+                               dims_text(call.dims(i)), axis));
     type.dims[axis] = type.dims[axis] + call.dims(i)[axis];
   }
   return type;
@@ -233,7 +251,9 @@ Result<TensorType> infer_stack(Call& call) {
   for (size_t i = 1; i < call.operands.size(); ++i) {
     bool fits = call.rank(i) == call.rank(0);
     for (size_t k = 0; fits && k < type.dims.size(); ++k) fits = may_equal(call.dims(i)[k], type.dims[k]);
-    if (!fits) return wrong(fmt::format("stack takes tensors of one shape, found {} and {}", dims_text(call.dims(0)), dims_text(call.dims(i))));
+    if (!fits)
+      return wrong(fmt::format("stack takes tensors of one shape, found {} and {}", dims_text(call.dims(0)),
+                               dims_text(call.dims(i))));
   }
   type.dims.insert(type.dims.begin() + axis, IntExpr(static_cast<int64_t>(call.operands.size())));
   return type;
@@ -255,17 +275,22 @@ Result<TensorType> infer_pad(Call& call) {
   const Dims& high = call.attr<Dims>("high");
   TensorType type = call.type(0);
   if (low.size() != type.dims.size() || high.size() != type.dims.size())
-    return wrong(fmt::format("pad of {} takes a number for each axis, found {} before and {} after", type.to_string(), low.size(), high.size()),
+    return wrong(fmt::format("pad of {} takes a number for each axis, found {} before and {} after",
+                             type.to_string(), low.size(), high.size()),
                  "pad(x, low=[0, 1], high=[0, 1], value=0)");
   for (size_t i = 0; i < type.dims.size(); ++i) {
     if ((low[i].is_constant() && low[i].constant() < 0) || (high[i].is_constant() && high[i].constant() < 0))
-      return wrong(fmt::format("pad adds {} before and {} after axis {}: not negative", low[i].to_string(), high[i].to_string(), i), "slices cut");
+      return wrong(fmt::format("pad adds {} before and {} after axis {}: not negative", low[i].to_string(),
+                               high[i].to_string(), i),
+                   "slices cut");
     type.dims[i] = type.dims[i] + low[i] + high[i];
   }
   return type;
 }
 
-Ref lower_pad(const LowerCall& c) { return pad(c.in[0], c.attr<Dims>("low"), c.attr<Dims>("high"), c.attr<double>("value")); }
+Ref lower_pad(const LowerCall& c) {
+  return pad(c.in[0], c.attr<Dims>("low"), c.attr<Dims>("high"), c.attr<double>("value"));
+}
 
 Result<TensorType> infer_same(Call& call) { return call.type(0); }
 Ref lower_flip(const LowerCall& c) { return flip(c.in[0], c.attr<Axes>("axis")); }
@@ -273,7 +298,9 @@ Ref lower_flip(const LowerCall& c) { return flip(c.in[0], c.attr<Axes>("axis"));
 Result<TensorType> infer_roll(Call& call) {
   auto& shifts = std::get<Axes>(call.attrs.find("shifts")->second);
   const Axes& axes = call.attr<Axes>("axis");
-  if (shifts.size() != axes.size()) return wrong(fmt::format("roll takes a shift for each axis, found {} for {}", shifts.size(), axes.size()));
+  if (shifts.size() != axes.size())
+    return wrong(
+        fmt::format("roll takes a shift for each axis, found {} for {}", shifts.size(), axes.size()));
   for (size_t i = 0; i < axes.size(); ++i) {
     const IntExpr& extent = call.dims(0)[static_cast<size_t>(axes[i])];
     if (!extent.is_constant()) continue;
@@ -297,21 +324,32 @@ Ref lower_roll(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"reshape(x, shape: dims)", "view", "The same elements in another shape; one dimension may be -1.", infer_reshape, lower_reshape},
-    {"flatten(x, start: int = 0, end: int = -1)", "", "Joins the axes from start to end.", infer_flatten, lower_reshape},
-    {"squeeze(x, axis: axes = none)", "", "Drops axes of extent 1: those named, or all written as 1.", infer_squeeze, lower_reshape},
+    {"reshape(x, shape: dims)", "view", "The same elements in another shape; one dimension may be -1.",
+     infer_reshape, lower_reshape},
+    {"flatten(x, start: int = 0, end: int = -1)", "", "Joins the axes from start to end.", infer_flatten,
+     lower_reshape},
+    {"squeeze(x, axis: axes = none)", "", "Drops axes of extent 1: those named, or all written as 1.",
+     infer_squeeze, lower_reshape},
     {"unsqueeze(x, axis: int)", "expand_dims", "A new axis of extent 1.", infer_unsqueeze, lower_reshape},
-    {"transpose(x, axis0: ints = none, axis1: int = none)", "swapaxes", "Swaps two axes; with one list permutes, with nothing reverses all (x.T).", infer_transpose, lower_transpose},
+    {"transpose(x, axis0: ints = none, axis1: int = none)", "swapaxes",
+     "Swaps two axes; with one list permutes, with nothing reverses all (x.T).", infer_transpose,
+     lower_transpose},
     {"permute(x, axes: ints)", "", "Result axis i is operand axis axes[i].", infer_permute, lower_transpose},
-    {"movedim(x, source: int, destination: int)", "moveaxis", "Moves one axis.", infer_movedim, lower_transpose},
-    {"broadcast_to(x, shape: dims)", "expand", "Repeats extents of 1; -1 keeps an extent.", infer_expand, lower_expand},
+    {"movedim(x, source: int, destination: int)", "moveaxis", "Moves one axis.", infer_movedim,
+     lower_transpose},
+    {"broadcast_to(x, shape: dims)", "expand", "Repeats extents of 1; -1 keeps an extent.", infer_expand,
+     lower_expand},
     {"tile(x, reps: dims)", "repeat", "The whole tensor repeated along each axis.", infer_tile, lower_tile},
-    {"repeat_interleave(x, repeats: dim, axis: axis)", "", "Each element repeated in place.", infer_repeat_interleave, lower_repeat_interleave},
-    {"concat(tensors: tensors, axis: axis = 0)", "cat concatenate", "Joined along an axis: concat([a, b], axis=1).", infer_concat, lower_concat},
+    {"repeat_interleave(x, repeats: dim, axis: axis)", "", "Each element repeated in place.",
+     infer_repeat_interleave, lower_repeat_interleave},
+    {"concat(tensors: tensors, axis: axis = 0)", "cat concatenate",
+     "Joined along an axis: concat([a, b], axis=1).", infer_concat, lower_concat},
     {"stack(tensors: tensors, axis: int = 0)", "", "Joined along a new axis.", infer_stack, lower_stack},
-    {"pad(x, low: dims, high: dims, value: number = 0.0)", "", "`value` added before and after each axis (one number an axis).", infer_pad, lower_pad},
+    {"pad(x, low: dims, high: dims, value: number = 0.0)", "",
+     "`value` added before and after each axis (one number an axis).", infer_pad, lower_pad},
     {"flip(x, axis: axes)", "", "Order reversed along axes.", infer_same, lower_flip},
-    {"roll(x, shifts: ints, axis: axes)", "", "Elements moved along axes, those beyond the end coming back at the start.", infer_roll, lower_roll},
+    {"roll(x, shifts: ints, axis: axes)", "",
+     "Elements moved along axes, those beyond the end coming back at the start.", infer_roll, lower_roll},
 };
 
 }  // namespace

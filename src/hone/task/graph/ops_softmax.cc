@@ -20,7 +20,8 @@ Ref lower_log_softmax(const LowerCall& c) {
 }
 
 const OpRow kRows[] = {
-    {"softmax(x, axis: axis = -1)", "", "exp(x) / sum(exp(x)) along an axis.", infer_float_unary, lower_softmax},
+    {"softmax(x, axis: axis = -1)", "", "exp(x) / sum(exp(x)) along an axis.", infer_float_unary,
+     lower_softmax},
     {"log_softmax(x, axis: axis = -1)", "", "log(softmax(x)).", infer_float_unary, lower_log_softmax},
     {"softmin(x, axis: axis = -1)", "", "softmax(-x).", infer_float_unary, lower_softmax},
 };

@@ -14,7 +14,8 @@ constexpr size_t kMaxRegions = 8;
 bool contains(const Region& outer, const Region& inner) {
   for (size_t i = 0; i < outer.size(); ++i) {
     if (outer[i] == inner[i]) continue;
-    if (outer[i].step != 1 || inner[i].start < outer[i].start || inner[i].last() > outer[i].last()) return false;
+    if (outer[i].step != 1 || inner[i].start < outer[i].start || inner[i].last() > outer[i].last())
+      return false;
   }
   return true;
 }
@@ -38,7 +39,8 @@ double union_volume(const std::vector<Region>& boxes, size_t axis, const std::ve
     if (cuts[i] == cuts[i + 1]) continue;
     std::vector<size_t> here;
     for (const size_t b : live)
-      if (boxes[b][axis].start <= cuts[i] && cuts[i] < boxes[b][axis].start + boxes[b][axis].count) here.push_back(b);
+      if (boxes[b][axis].start <= cuts[i] && cuts[i] < boxes[b][axis].start + boxes[b][axis].count)
+        here.push_back(b);
     total += static_cast<double>(cuts[i + 1] - cuts[i]) * union_volume(boxes, axis + 1, here);
   }
   return total;
@@ -162,8 +164,13 @@ Region reshape_region(const Region& region, const Shape& from, const Shape& to) 
     const std::span<const Range> ranges(region.data() + i0, i - i0);
     const std::span<const int64_t> old(from.data() + i0, i - i0);
     const std::span<const int64_t> fresh(to.data() + j0, j - j0);
-    if (fresh.size() == 1 && ranges.size() == 1) {
-      result.push_back(ranges[0]);
+    const auto is_extent = [](int64_t extent) { return extent != 1; };
+    if (std::count_if(old.begin(), old.end(), is_extent) == 1 &&
+        std::count_if(fresh.begin(), fresh.end(), is_extent) == 1) {
+      // The same dimension, but for ones around it: steps survive.
+      const Range& range =
+          ranges[static_cast<size_t>(std::find_if(old.begin(), old.end(), is_extent) - old.begin())];
+      for (const int64_t extent : fresh) result.push_back(extent == 1 ? Range{0, 1, 1} : range);
     } else if (const auto interval = flat_interval(ranges, old)) {
       box_of(*interval, fresh, result);
     } else {

@@ -24,10 +24,27 @@ struct Position {
 
 bool keeps_zero(Prim op) {
   switch (op) {
-    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kSqrt: case Prim::kSin: case Prim::kTan:
-    case Prim::kAsin: case Prim::kAtan: case Prim::kSinh: case Prim::kTanh: case Prim::kErf: case Prim::kExpm1:
-    case Prim::kLog1p: case Prim::kFloor: case Prim::kCeil: case Prim::kRound: case Prim::kTrunc: case Prim::kCast: return true;
-    default: return false;
+    case Prim::kNeg:
+    case Prim::kAbs:
+    case Prim::kSign:
+    case Prim::kSqrt:
+    case Prim::kSin:
+    case Prim::kTan:
+    case Prim::kAsin:
+    case Prim::kAtan:
+    case Prim::kSinh:
+    case Prim::kTanh:
+    case Prim::kErf:
+    case Prim::kExpm1:
+    case Prim::kLog1p:
+    case Prim::kFloor:
+    case Prim::kCeil:
+    case Prim::kRound:
+    case Prim::kTrunc:
+    case Prim::kCast:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -57,7 +74,8 @@ class Finder {
 
   [[nodiscard]] std::optional<double> constant(int id) const {
     const Node& n = node(id);
-    if (n.prim == Prim::kCast || n.prim == Prim::kReshape || n.prim == Prim::kBroadcast) return constant(n.operands[0]);
+    if (n.prim == Prim::kCast || n.prim == Prim::kReshape || n.prim == Prim::kBroadcast)
+      return constant(n.operands[0]);
     if (n.prim != Prim::kConstant) return std::nullopt;
     return constant_value(n.attrs.find("value")->second);
   }
@@ -87,10 +105,13 @@ class Finder {
     if (n.prim != Prim::kAdd && n.prim != Prim::kSub) return std::nullopt;
     const auto left = position(n.operands[0]);
     const auto right = constant(n.operands[1]);
-    if (left && right) return Position{left->row, left->offset + static_cast<int64_t>(n.prim == Prim::kAdd ? *right : -*right)};
+    if (left && right)
+      return Position{left->row,
+                      left->offset + static_cast<int64_t>(n.prim == Prim::kAdd ? *right : -*right)};
     const auto other = position(n.operands[1]);
     const auto first = constant(n.operands[0]);
-    if (other && first && n.prim == Prim::kAdd) return Position{other->row, other->offset + static_cast<int64_t>(*first)};
+    if (other && first && n.prim == Prim::kAdd)
+      return Position{other->row, other->offset + static_cast<int64_t>(*first)};
     return std::nullopt;
   }
 
@@ -128,23 +149,33 @@ class Finder {
         if (structure == "symmetric") return std::nullopt;
         return Known{{structure == "triu", 0}, Filling::kZero};
       }
-      case Prim::kWhere: return forward_where(id);
+      case Prim::kWhere:
+        return forward_where(id);
       case Prim::kExp: {
         const auto& x = known(n.operands[0]);
-        return x && x->filling == Filling::kMinusInf ? std::optional(Known{x->triangle, Filling::kZero}) : std::nullopt;
+        return x && x->filling == Filling::kMinusInf ? std::optional(Known{x->triangle, Filling::kZero})
+                                                     : std::nullopt;
       }
-      case Prim::kMul: case Prim::kDiv: case Prim::kAdd: case Prim::kSub: return forward_binary(id);
+      case Prim::kMul:
+      case Prim::kDiv:
+      case Prim::kAdd:
+      case Prim::kSub:
+        return forward_binary(id);
       case Prim::kTranspose: {
         const auto& perm = n.attr<std::vector<int64_t>>("perm");
         const auto rank = static_cast<int64_t>(perm.size());
         const auto& x = known(n.operands[0]);
         if (!x) return std::nullopt;
         if (perm[perm.size() - 1] == rank - 1 && perm[perm.size() - 2] == rank - 2) return x;
-        if (perm[perm.size() - 1] == rank - 2 && perm[perm.size() - 2] == rank - 1) return Known{x->triangle.transposed(), x->filling};
+        if (perm[perm.size() - 1] == rank - 2 && perm[perm.size() - 2] == rank - 1)
+          return Known{x->triangle.transposed(), x->filling};
         return std::nullopt;
       }
-      case Prim::kReshape: case Prim::kBroadcast: return same_matrix(id, n.operands[0]) ? known(n.operands[0]) : std::nullopt;
-      default: break;
+      case Prim::kReshape:
+      case Prim::kBroadcast:
+        return same_matrix(id, n.operands[0]) ? known(n.operands[0]) : std::nullopt;
+      default:
+        break;
     }
     if (!keeps_zero(n.prim)) return std::nullopt;
     const auto& x = known(n.operands[0]);
@@ -166,7 +197,9 @@ class Finder {
 
   [[nodiscard]] std::optional<Known> forward_binary(int id) const {
     const Node& n = node(id);
-    const auto side = [&](size_t i) { return same_matrix(id, n.operands[i]) ? known(n.operands[i]) : std::optional<Known>(); };
+    const auto side = [&](size_t i) {
+      return same_matrix(id, n.operands[i]) ? known(n.operands[i]) : std::optional<Known>();
+    };
     const auto a = side(0);
     const auto b = side(1);
     if (n.prim == Prim::kMul) {
@@ -175,7 +208,10 @@ class Finder {
       return std::nullopt;
     }
     if (n.prim == Prim::kDiv) return a && a->filling == Filling::kZero ? a : std::nullopt;
-    if (a && b) return a->triangle == b->triangle && a->filling == b->filling && a->filling == Filling::kZero ? a : std::nullopt;
+    if (a && b)
+      return a->triangle == b->triangle && a->filling == b->filling && a->filling == Filling::kZero
+                 ? a
+                 : std::nullopt;
     if (a && a->filling == Filling::kMinusInf) return a;  // less or plus something finite
     if (b && b->filling == Filling::kMinusInf && n.prim == Prim::kAdd) return b;
     return std::nullopt;
@@ -276,14 +312,18 @@ double triangle_count(const Triangle& t, int64_t rows, int64_t columns) {
   return total * static_cast<double>(rows) / static_cast<double>(sampled);
 }
 
-std::vector<std::optional<Triangle>> find_triangles(const ConcreteGraph& graph) { return Finder(graph).run(); }
+std::vector<std::optional<Triangle>> find_triangles(const ConcreteGraph& graph) {
+  return Finder(graph).run();
+}
 
-double dot_products(const ConcreteGraph& graph, int id, const std::vector<std::optional<Triangle>>& triangles) {
+double dot_products(const ConcreteGraph& graph, int id,
+                    const std::vector<std::optional<Triangle>>& triangles) {
   const Node& node = graph.graph.node(id);
   const std::string& spec = node.attr<std::string>("spec");
   const size_t comma = spec.find(',');
   const size_t arrow = spec.find("->");
-  const std::string letters[3] = {spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1), spec.substr(arrow + 2)};
+  const std::string letters[3] = {spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1),
+                                  spec.substr(arrow + 2)};
   std::map<char, int64_t> extents;
   std::vector<Pair> pairs;
   for (size_t part = 0; part < 3; ++part) {
@@ -296,7 +336,8 @@ double dot_products(const ConcreteGraph& graph, int id, const std::vector<std::o
   }
   double rest = 1;
   for (const auto& [letter, extent] : extents)
-    if (std::none_of(pairs.begin(), pairs.end(), [c = letter](const Pair& p) { return p.row == c || p.column == c; }))
+    if (std::none_of(pairs.begin(), pairs.end(),
+                     [c = letter](const Pair& p) { return p.row == c || p.column == c; }))
       rest *= static_cast<double>(extent);
   if (pairs.empty()) return rest;
   if (pairs.size() == 1) return rest * count_of(pairs[0], extents);
@@ -310,7 +351,8 @@ double dot_products(const ConcreteGraph& graph, int id, const std::vector<std::o
     pairs.pop_back();
   }
   const auto has = [&](char c) { return pairs[1].row == c || pairs[1].column == c; };
-  if (has(pairs[0].row) && has(pairs[0].column)) return rest * std::min(count_of(pairs[0], extents), count_of(pairs[1], extents));
+  if (has(pairs[0].row) && has(pairs[0].column))
+    return rest * std::min(count_of(pairs[0], extents), count_of(pairs[1], extents));
   // Two pairs that share one letter, or none.
   for (const char letter : {pairs[0].row, pairs[0].column}) {
     if (!has(letter)) continue;

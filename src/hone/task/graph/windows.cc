@@ -17,9 +17,11 @@ Status settle_window(Call& call, const std::string& key, int rank, int64_t least
   auto& values = std::get<Ints>(it->second);
   if (values.size() == 1) values.assign(static_cast<size_t>(rank), values[0]);
   if (static_cast<int>(values.size()) != rank)
-    return wrong(fmt::format("'{}' of {} is one number or {}, found {}", key, call.op.name, rank, values.size()));
+    return wrong(
+        fmt::format("'{}' of {} is one number or {}, found {}", key, call.op.name, rank, values.size()));
   for (const int64_t value : values)
-    if (value < least) return wrong(fmt::format("'{}' of {} is at least {}, found {}", key, call.op.name, least, value));
+    if (value < least)
+      return wrong(fmt::format("'{}' of {} is at least {}, found {}", key, call.op.name, least, value));
   return {};
 }
 
@@ -30,7 +32,8 @@ IntExpr window_count(const IntExpr& extent, const IntExpr& kernel, int64_t low, 
 
 Status check_count(const IntExpr& count, std::string_view op, size_t axis) {
   if (count.is_constant() && count.constant() < 1)
-    return wrong(fmt::format("{}: the window is larger than spatial dimension {} with its padding", op, axis));
+    return wrong(
+        fmt::format("{}: the window is larger than spatial dimension {} with its padding", op, axis));
   return {};
 }
 

@@ -21,8 +21,7 @@ bool has_sum_factor(const std::vector<Term>& terms) {
   return false;
 }
 
-std::strong_ordering compare_factors(const std::vector<Node::Ptr>& a,
-                                     const std::vector<Node::Ptr>& b) {
+std::strong_ordering compare_factors(const std::vector<Node::Ptr>& a, const std::vector<Node::Ptr>& b) {
   if (a.size() != b.size()) return b.size() <=> a.size();
   for (size_t i = 0; i < a.size(); ++i)
     if (const auto order = Node::compare(*a[i], *b[i]); order != 0) return order;
@@ -142,10 +141,8 @@ std::strong_ordering Node::compare(const Node& a, const Node& b) {
   if (a.op == IntOp::kConstant) return a.value <=> b.value;
   if (a.op == IntOp::kSymbol) return a.name <=> b.name;
   for (size_t i = 0; i < std::min(a.terms.size(), b.terms.size()); ++i) {
-    if (const auto order = compare_factors(a.terms[i].factors, b.terms[i].factors); order != 0)
-      return order;
-    if (const auto order = a.terms[i].coefficient <=> b.terms[i].coefficient; order != 0)
-      return order;
+    if (const auto order = compare_factors(a.terms[i].factors, b.terms[i].factors); order != 0) return order;
+    if (const auto order = a.terms[i].coefficient <=> b.terms[i].coefficient; order != 0) return order;
   }
   if (a.terms.size() != b.terms.size()) return a.terms.size() <=> b.terms.size();
   if (a.args.size() != b.args.size()) return a.args.size() <=> b.args.size();
@@ -174,9 +171,7 @@ int64_t IntExpr::constant() const {
   return node_->value;
 }
 
-bool operator==(const IntExpr& a, const IntExpr& b) {
-  return Node::compare(*a.node_, *b.node_) == 0;
-}
+bool operator==(const IntExpr& a, const IntExpr& b) { return Node::compare(*a.node_, *b.node_) == 0; }
 
 IntExpr operator+(const IntExpr& a, const IntExpr& b) {
   std::vector<Term> terms = Node::terms_of(a);
@@ -219,16 +214,14 @@ IntExpr IntExpr::floor_div(const IntExpr& a, const IntExpr& b) {
 
 IntExpr IntExpr::ceil_div(const IntExpr& a, const IntExpr& b) {
   int64_t value = 0;
-  if (a.is_constant() && b.is_constant() && checked_ceil_div(a.constant(), b.constant(), value))
-    return value;
+  if (a.is_constant() && b.is_constant() && checked_ceil_div(a.constant(), b.constant(), value)) return value;
   if (b.is_constant() && b.constant() >= 1) return floor_div(a + (b - 1), b);
   return Node::make(IntOp::kCeilDiv, {a, b});
 }
 
 IntExpr IntExpr::mod(const IntExpr& a, const IntExpr& b) {
   int64_t value = 0;
-  if (a.is_constant() && b.is_constant() && checked_mod(a.constant(), b.constant(), value))
-    return value;
+  if (a.is_constant() && b.is_constant() && checked_mod(a.constant(), b.constant(), value)) return value;
   if (!b.is_constant() || b.constant() < 1) return Node::make(IntOp::kMod, {a, b});
   IntExpr quotient;
   IntExpr rest;
@@ -259,17 +252,15 @@ IntExpr int_extreme(IntOp op, std::vector<IntExpr> args) {
       take(arg);
     }
   }
-  std::sort(flat.begin(), flat.end(), [](const IntExpr& a, const IntExpr& b) {
-    return Node::compare(Node::of(a), Node::of(b)) < 0;
-  });
+  std::sort(flat.begin(), flat.end(),
+            [](const IntExpr& a, const IntExpr& b) { return Node::compare(Node::of(a), Node::of(b)) < 0; });
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (bound) flat.emplace_back(*bound);
   return flat.size() == 1 ? flat[0] : Node::make(op, std::move(flat));
 }
 
 IntExpr int_abs(const IntExpr& a) {
-  if (a.is_constant() && a.constant() != std::numeric_limits<int64_t>::min())
-    return std::abs(a.constant());
+  if (a.is_constant() && a.constant() != std::numeric_limits<int64_t>::min()) return std::abs(a.constant());
   return Node::make(IntOp::kAbs, {a});
 }
 
@@ -297,12 +288,18 @@ IntExpr int_compare(IntOp op, const IntExpr& a, const IntExpr& b) {
   if (const IntExpr difference = a - b; difference.is_constant()) {
     const int64_t d = difference.constant();
     switch (op) {
-      case IntOp::kEq: return d == 0;
-      case IntOp::kNe: return d != 0;
-      case IntOp::kLt: return d < 0;
-      case IntOp::kLe: return d <= 0;
-      case IntOp::kGt: return d > 0;
-      default: return d >= 0;
+      case IntOp::kEq:
+        return d == 0;
+      case IntOp::kNe:
+        return d != 0;
+      case IntOp::kLt:
+        return d < 0;
+      case IntOp::kLe:
+        return d <= 0;
+      case IntOp::kGt:
+        return d > 0;
+      default:
+        return d >= 0;
     }
   }
   const bool is_truth = Node::of(a).op >= IntOp::kEq && Node::of(a).op <= IntOp::kNot;
@@ -311,15 +308,23 @@ IntExpr int_compare(IntOp op, const IntExpr& a, const IntExpr& b) {
   const bool symmetric = op == IntOp::kEq || op == IntOp::kNe;
   bool swap = a.is_constant();
   if (!a.is_constant() && !b.is_constant())
-    swap = symmetric ? Node::compare(Node::of(b), Node::of(a)) < 0
-                     : op == IntOp::kGt || op == IntOp::kGe;
+    swap = symmetric ? Node::compare(Node::of(b), Node::of(a)) < 0 : op == IntOp::kGt || op == IntOp::kGe;
   if (!swap) return Node::make(op, {a, b});
   switch (op) {
-    case IntOp::kLt: op = IntOp::kGt; break;
-    case IntOp::kLe: op = IntOp::kGe; break;
-    case IntOp::kGt: op = IntOp::kLt; break;
-    case IntOp::kGe: op = IntOp::kLe; break;
-    default: break;
+    case IntOp::kLt:
+      op = IntOp::kGt;
+      break;
+    case IntOp::kLe:
+      op = IntOp::kGe;
+      break;
+    case IntOp::kGt:
+      op = IntOp::kLt;
+      break;
+    case IntOp::kGe:
+      op = IntOp::kLe;
+      break;
+    default:
+      break;
   }
   return Node::make(op, {b, a});
 }
@@ -332,13 +337,11 @@ std::optional<IntExpr> IntExpr::divide_exactly(const IntExpr& a, const IntExpr& 
   }
   std::vector<Term> quotient;
   for (Term term : Node::terms_of(a)) {
-    if (divisor[0].coefficient < 1 || term.coefficient % divisor[0].coefficient != 0)
-      return std::nullopt;
+    if (divisor[0].coefficient < 1 || term.coefficient % divisor[0].coefficient != 0) return std::nullopt;
     term.coefficient /= divisor[0].coefficient;
     for (const Node::Ptr& factor : divisor[0].factors) {
-      const auto it = std::find_if(term.factors.begin(), term.factors.end(), [&](const auto& p) {
-        return Node::compare(*p, *factor) == 0;
-      });
+      const auto it = std::find_if(term.factors.begin(), term.factors.end(),
+                                   [&](const auto& p) { return Node::compare(*p, *factor) == 0; });
       if (it == term.factors.end()) return std::nullopt;
       term.factors.erase(it);
     }

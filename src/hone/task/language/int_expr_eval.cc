@@ -50,16 +50,21 @@ Value eval_lazy(const Node& node, const Bindings& values) {
 
 Value eval(const Node& node, const Bindings& values) {
   switch (node.op) {
-    case IntOp::kConstant: return node.value;
-    case IntOp::kSum: return eval_sum(node, values);
+    case IntOp::kConstant:
+      return node.value;
+    case IntOp::kSum:
+      return eval_sum(node, values);
     case IntOp::kSymbol: {
       const auto it = values.find(node.name);
-      if (it == values.end())
-        return tl::unexpected<std::string>(fmt::format("'{}' has no value", node.name));
+      if (it == values.end()) return tl::unexpected<std::string>(fmt::format("'{}' has no value", node.name));
       return it->second;
     }
-    case IntOp::kAnd: case IntOp::kOr: case IntOp::kSelect: return eval_lazy(node, values);
-    default: break;
+    case IntOp::kAnd:
+    case IntOp::kOr:
+    case IntOp::kSelect:
+      return eval_lazy(node, values);
+    default:
+      break;
   }
   std::vector<int64_t> args;
   for (const IntExpr& arg : node.args) {
@@ -72,27 +77,54 @@ Value eval(const Node& node, const Bindings& values) {
   int64_t result = 0;
   bool fits = true;
   switch (node.op) {
-    case IntOp::kFloorDiv: case IntOp::kMod: case IntOp::kCeilDiv:
+    case IntOp::kFloorDiv:
+    case IntOp::kMod:
+    case IntOp::kCeilDiv:
       if (b == 0)
-        return tl::unexpected<std::string>(
-            fmt::format("'{}' is zero and divides", node.args[1].to_string()));
+        return tl::unexpected<std::string>(fmt::format("'{}' is zero and divides", node.args[1].to_string()));
       fits = node.op == IntOp::kMod        ? checked_mod(a, b, result)
              : node.op == IntOp::kFloorDiv ? checked_floor_div(a, b, result)
                                            : checked_ceil_div(a, b, result);
       break;
-    case IntOp::kMin: result = *std::min_element(args.begin(), args.end()); break;
-    case IntOp::kMax: result = *std::max_element(args.begin(), args.end()); break;
-    case IntOp::kAbs: fits = !__builtin_sub_overflow(int64_t{0}, a, &result); result = a < 0 ? result : a; break;
-    case IntOp::kEq: result = a == b; break;
-    case IntOp::kNe: result = a != b; break;
-    case IntOp::kLt: result = a < b; break;
-    case IntOp::kLe: result = a <= b; break;
-    case IntOp::kGt: result = a > b; break;
-    case IntOp::kGe: result = a >= b; break;
-    case IntOp::kNot: result = a == 0; break;
-    case IntOp::kWideAdd: fits = !__builtin_add_overflow(a, b, &result); break;
-    case IntOp::kWideMul: fits = !__builtin_mul_overflow(a, b, &result); break;
-    default: HONE_CHECK(false, "operation of an integer expression");
+    case IntOp::kMin:
+      result = *std::min_element(args.begin(), args.end());
+      break;
+    case IntOp::kMax:
+      result = *std::max_element(args.begin(), args.end());
+      break;
+    case IntOp::kAbs:
+      fits = !__builtin_sub_overflow(int64_t{0}, a, &result);
+      result = a < 0 ? result : a;
+      break;
+    case IntOp::kEq:
+      result = a == b;
+      break;
+    case IntOp::kNe:
+      result = a != b;
+      break;
+    case IntOp::kLt:
+      result = a < b;
+      break;
+    case IntOp::kLe:
+      result = a <= b;
+      break;
+    case IntOp::kGt:
+      result = a > b;
+      break;
+    case IntOp::kGe:
+      result = a >= b;
+      break;
+    case IntOp::kNot:
+      result = a == 0;
+      break;
+    case IntOp::kWideAdd:
+      fits = !__builtin_add_overflow(a, b, &result);
+      break;
+    case IntOp::kWideMul:
+      fits = !__builtin_mul_overflow(a, b, &result);
+      break;
+    default:
+      HONE_CHECK(false, "operation of an integer expression");
   }
   if (!fits) return overflow();
   return result;
@@ -130,8 +162,7 @@ IntExpr IntExpr::substitute(const std::map<std::string, IntExpr, std::less<>>& w
     IntExpr sum = 0;
     for (const Node::Term& term : node.terms) {
       IntExpr product = term.coefficient;
-      for (const Node::Ptr& factor : term.factors)
-        product = product * Node::wrap(factor).substitute(with);
+      for (const Node::Ptr& factor : term.factors) product = product * Node::wrap(factor).substitute(with);
       sum = sum + product;
     }
     return sum;
@@ -139,18 +170,31 @@ IntExpr IntExpr::substitute(const std::map<std::string, IntExpr, std::less<>>& w
   std::vector<IntExpr> args;
   for (const IntExpr& arg : node.args) args.push_back(arg.substitute(with));
   switch (node.op) {
-    case IntOp::kFloorDiv: return floor_div(args[0], args[1]);
-    case IntOp::kMod: return mod(args[0], args[1]);
-    case IntOp::kCeilDiv: return ceil_div(args[0], args[1]);
-    case IntOp::kMin: case IntOp::kMax: return int_extreme(node.op, std::move(args));
-    case IntOp::kAbs: return int_abs(args[0]);
-    case IntOp::kSelect: return int_select(args[0], args[1], args[2]);
-    case IntOp::kAnd: return int_and(args[0], args[1]);
-    case IntOp::kOr: return int_or(args[0], args[1]);
-    case IntOp::kNot: return int_not(args[0]);
-    case IntOp::kWideAdd: return args[0] + args[1];
-    case IntOp::kWideMul: return args[0] * args[1];
-    default: return int_compare(node.op, args[0], args[1]);
+    case IntOp::kFloorDiv:
+      return floor_div(args[0], args[1]);
+    case IntOp::kMod:
+      return mod(args[0], args[1]);
+    case IntOp::kCeilDiv:
+      return ceil_div(args[0], args[1]);
+    case IntOp::kMin:
+    case IntOp::kMax:
+      return int_extreme(node.op, std::move(args));
+    case IntOp::kAbs:
+      return int_abs(args[0]);
+    case IntOp::kSelect:
+      return int_select(args[0], args[1], args[2]);
+    case IntOp::kAnd:
+      return int_and(args[0], args[1]);
+    case IntOp::kOr:
+      return int_or(args[0], args[1]);
+    case IntOp::kNot:
+      return int_not(args[0]);
+    case IntOp::kWideAdd:
+      return args[0] + args[1];
+    case IntOp::kWideMul:
+      return args[0] * args[1];
+    default:
+      return int_compare(node.op, args[0], args[1]);
   }
 }
 

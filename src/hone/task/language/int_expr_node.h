@@ -13,10 +13,27 @@
 namespace hone::task {
 
 enum class IntOp : uint8_t {
-  kConstant, kSymbol, kSum,
-  kFloorDiv, kMod, kCeilDiv, kMin, kMax, kAbs, kSelect,
-  kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr, kNot,
-  kWideAdd, kWideMul,  ///< a sum or product whose coefficients leave 64 bits: evaluates to an error
+  kConstant,
+  kSymbol,
+  kSum,
+  kFloorDiv,
+  kMod,
+  kCeilDiv,
+  kMin,
+  kMax,
+  kAbs,
+  kSelect,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr,
+  kNot,
+  kWideAdd,
+  kWideMul,  ///< a sum or product whose coefficients leave 64 bits: evaluates to an error
 };
 
 struct IntExpr::Node {

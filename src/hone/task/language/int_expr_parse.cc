@@ -39,7 +39,8 @@ class Parser {
  private:
   /// The next token: a name, a number, or one or two characters of punctuation; empty at the end.
   void advance() {
-    size_t at = static_cast<size_t>(token_.data() == nullptr ? 0 : token_.data() - text_.data() + token_.size());
+    size_t at = static_cast<size_t>(token_.data() == nullptr ? 0
+                                                             : token_.data() - text_.data() + token_.size());
     while (at < text_.size() && std::isspace(static_cast<unsigned char>(text_[at])) != 0) ++at;
     size_t size = at < text_.size() ? 1 : 0;
     if (size != 0 && is_name_part(text_[at])) {
@@ -59,8 +60,7 @@ class Parser {
 
   [[nodiscard]] tl::unexpected<Error> error(std::string message, std::string hint = {}) const {
     const auto column = token_.data() - text_.data() + 1;
-    return fail(ErrorCode::kInput, std::move(message), std::move(hint),
-                fmt::format("column {}", column));
+    return fail(ErrorCode::kInput, std::move(message), std::move(hint), fmt::format("column {}", column));
   }
 
   [[nodiscard]] tl::unexpected<Error> expected(std::string_view what) const {
@@ -117,8 +117,7 @@ class Parser {
                                       : IntOp::kGe;
     advance();
     HONE_TRY(const IntExpr right, parse_sum());
-    if (at_comparison())
-      return error("comparisons do not chain", "write 'a < b and b < c'");
+    if (at_comparison()) return error("comparisons do not chain", "write 'a < b and b < c'");
     return int_compare(op, left, right);
   }
 
@@ -139,7 +138,9 @@ class Parser {
       const char op = token_[0];
       advance();
       HONE_TRY(const IntExpr right, parse_unary());
-      left = op == '*' ? left * right : op == '/' ? IntExpr::floor_div(left, right) : IntExpr::mod(left, right);
+      left = op == '*'   ? left * right
+             : op == '/' ? IntExpr::floor_div(left, right)
+                         : IntExpr::mod(left, right);
     }
     return left;
   }

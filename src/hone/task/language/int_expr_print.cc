@@ -11,7 +11,16 @@ namespace {
 using Node = IntExpr::Node;
 
 /// How tightly a text binds, loosest first; an operand that binds less tightly gets parentheses.
-enum Level : int { kLevelOr, kLevelAnd, kLevelNot, kLevelCompare, kLevelSum, kLevelProduct, kLevelUnary, kLevelAtom };
+enum Level : int {
+  kLevelOr,
+  kLevelAnd,
+  kLevelNot,
+  kLevelCompare,
+  kLevelSum,
+  kLevelProduct,
+  kLevelUnary,
+  kLevelAtom
+};
 
 struct Text {
   std::string text;
@@ -20,12 +29,18 @@ struct Text {
 
 std::string_view symbol_of(IntOp op) {
   switch (op) {
-    case IntOp::kEq: return "==";
-    case IntOp::kNe: return "!=";
-    case IntOp::kLt: return "<";
-    case IntOp::kLe: return "<=";
-    case IntOp::kGt: return ">";
-    default: return ">=";
+    case IntOp::kEq:
+      return "==";
+    case IntOp::kNe:
+      return "!=";
+    case IntOp::kLt:
+      return "<";
+    case IntOp::kLe:
+      return "<=";
+    case IntOp::kGt:
+      return ">";
+    default:
+      return ">=";
   }
 }
 
@@ -35,23 +50,37 @@ class Printer {
 
   Text print(const Node& node) const {
     switch (node.op) {
-      case IntOp::kConstant: return print_constant(node.value);
-      case IntOp::kSymbol: return {node.name};
-      case IntOp::kSum: return print_sum(node);
-      case IntOp::kFloorDiv: return print_division(node, "//", "hone_floor_div");
-      case IntOp::kMod: return print_division(node, "%", "hone_mod");
-      case IntOp::kCeilDiv: return call(cpp_ ? "hone_ceil_div" : "ceil_div", node);
-      case IntOp::kMin: return call_many("min", node);
-      case IntOp::kMax: return call_many("max", node);
-      case IntOp::kAbs: return call(cpp_ ? "hone_abs" : "abs", node);
-      case IntOp::kSelect: return print_select(node);
-      case IntOp::kAnd: return truth(infix(node, cpp_ ? " && " : " and ", kLevelAnd));
-      case IntOp::kOr: return truth(infix(node, cpp_ ? " || " : " or ", kLevelOr));
+      case IntOp::kConstant:
+        return print_constant(node.value);
+      case IntOp::kSymbol:
+        return {node.name};
+      case IntOp::kSum:
+        return print_sum(node);
+      case IntOp::kFloorDiv:
+        return print_division(node, "//", "hone_floor_div");
+      case IntOp::kMod:
+        return print_division(node, "%", "hone_mod");
+      case IntOp::kCeilDiv:
+        return call(cpp_ ? "hone_ceil_div" : "ceil_div", node);
+      case IntOp::kMin:
+        return call_many("min", node);
+      case IntOp::kMax:
+        return call_many("max", node);
+      case IntOp::kAbs:
+        return call(cpp_ ? "hone_abs" : "abs", node);
+      case IntOp::kSelect:
+        return print_select(node);
+      case IntOp::kAnd:
+        return truth(infix(node, cpp_ ? " && " : " and ", kLevelAnd));
+      case IntOp::kOr:
+        return truth(infix(node, cpp_ ? " || " : " or ", kLevelOr));
       case IntOp::kNot:
         if (cpp_) return truth({"!" + at(node.args[0], kLevelUnary), kLevelUnary});
         return {"not " + at(node.args[0], kLevelCompare), kLevelNot};
-      case IntOp::kWideAdd: return infix(node, " + ", kLevelSum);
-      case IntOp::kWideMul: return infix(node, "*", kLevelProduct);
+      case IntOp::kWideAdd:
+        return infix(node, " + ", kLevelSum);
+      case IntOp::kWideMul:
+        return infix(node, "*", kLevelProduct);
       default:
         return truth({fmt::format("{} {} {}", at(node.args[0], kLevelSum), symbol_of(node.op),
                                   at(node.args[1], kLevelSum)),
@@ -67,9 +96,7 @@ class Printer {
   }
 
   /// In C++ a comparison is an int or bool: widened so that sums of it stay 64 bits wide.
-  Text truth(Text text) const {
-    return cpp_ ? Text{"int64_t(" + text.text + ")"} : text;
-  }
+  Text truth(Text text) const { return cpp_ ? Text{"int64_t(" + text.text + ")"} : text; }
 
   std::string at(const IntExpr& e, Level least) const {
     Text text = print(Node::of(e));
@@ -78,9 +105,9 @@ class Printer {
 
   /// Left-associative: the right operand must bind more tightly.
   Text infix(const Node& node, std::string_view op, Level level) const {
-    return {fmt::format("{}{}{}", at(node.args[0], level), op,
-                        at(node.args[1], static_cast<Level>(level + 1))),
-            level};
+    return {
+        fmt::format("{}{}{}", at(node.args[0], level), op, at(node.args[1], static_cast<Level>(level + 1))),
+        level};
   }
 
   Text call(std::string_view name, const Node& node) const {
@@ -100,15 +127,14 @@ class Printer {
 
   Text print_division(const Node& node, std::string_view op, std::string_view name) const {
     if (cpp_) return call(name, node);
-    return {fmt::format("{} {} {}", at(node.args[0], kLevelProduct), op,
-                        at(node.args[1], kLevelUnary)),
+    return {fmt::format("{} {} {}", at(node.args[0], kLevelProduct), op, at(node.args[1], kLevelUnary)),
             kLevelProduct};
   }
 
   Text print_select(const Node& node) const {
     if (!cpp_) return call("select", node);
-    return {fmt::format("({} ? {} : {})", print(Node::of(node.args[0])).text,
-                        at(node.args[1], kLevelOr), at(node.args[2], kLevelOr))};
+    return {fmt::format("({} ? {} : {})", print(Node::of(node.args[0])).text, at(node.args[1], kLevelOr),
+                        at(node.args[2], kLevelOr))};
   }
 
   /// A term without its sign.

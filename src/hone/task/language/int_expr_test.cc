@@ -16,13 +16,31 @@ IntExpr parse(std::string_view text) {
 const Bindings kValues{{"B", 3}, {"D", 10}, {"H", 7}, {"N", 1000}};
 
 TEST(IntExpr, Evaluates) {
-  const std::pair<const char*, int64_t> cases[] = {
-      {"1 + 2 * 3", 7}, {"(1 + 2) * 3", 9}, {"-7 // 2", -4}, {"-7 % 2", 1}, {"7 % -2", -1},
-      {"7 // -2", -4}, {"ceil_div(-7, 2)", -3}, {"ceil_div(N, 128)", 8}, {"align(N, 128)", 1024},
-      {"min(B, D, H)", 3}, {"max(B, 5)", 5}, {"abs(B - D)", 7}, {"select(B < D, H, 0)", 7},
-      {"B < D and D < N", 1}, {"not B", 0}, {"B == 3 or 1 // 0", 1}, {"D % 4 == 0", 0},
-      {"B * (D + H) - 1", 50}, {"10 - 2 - 3", 5}, {"N // 10 // 10", 10}, {"--B", 3},
-      {"B > 2", 1}, {"B >= 4", 0}, {"B != 3", 0}, {"not B == 3", 0}};
+  const std::pair<const char*, int64_t> cases[] = {{"1 + 2 * 3", 7},
+                                                   {"(1 + 2) * 3", 9},
+                                                   {"-7 // 2", -4},
+                                                   {"-7 % 2", 1},
+                                                   {"7 % -2", -1},
+                                                   {"7 // -2", -4},
+                                                   {"ceil_div(-7, 2)", -3},
+                                                   {"ceil_div(N, 128)", 8},
+                                                   {"align(N, 128)", 1024},
+                                                   {"min(B, D, H)", 3},
+                                                   {"max(B, 5)", 5},
+                                                   {"abs(B - D)", 7},
+                                                   {"select(B < D, H, 0)", 7},
+                                                   {"B < D and D < N", 1},
+                                                   {"not B", 0},
+                                                   {"B == 3 or 1 // 0", 1},
+                                                   {"D % 4 == 0", 0},
+                                                   {"B * (D + H) - 1", 50},
+                                                   {"10 - 2 - 3", 5},
+                                                   {"N // 10 // 10", 10},
+                                                   {"--B", 3},
+                                                   {"B > 2", 1},
+                                                   {"B >= 4", 0},
+                                                   {"B != 3", 0},
+                                                   {"not B == 3", 0}};
   for (const auto& [text, expected] : cases) {
     const auto value = parse(text).eval(kValues);
     ASSERT_TRUE(value.has_value()) << text << ": " << value.error().to_string();
@@ -31,12 +49,20 @@ TEST(IntExpr, Evaluates) {
 }
 
 TEST(IntExpr, EqualForms) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"B * D", "D * B"}, {"(B + 1) * (B - 1)", "B * B - 1"}, {"B + B", "2 * B"},
-      {"(4 * B + D) // 4", "B + D // 4"}, {"(N + 127) // 128", "ceil_div(N, 128)"},
-      {"(8 * B + 3) % 4", "3"}, {"(H - 1) // 2 + 1", "ceil_div(H, 2)"}, {"B > D", "D < B"},
-      {"1024 >= B", "B <= 1024"}, {"min(B, min(D, 3), 5)", "min(3, D, B)"}, {"B - B", "0"},
-      {"align(N, 4)", "ceil_div(N, 4) * 4"}, {"max(B, B)", "B"}, {"B < B + 1", "1"}};
+  const std::pair<const char*, const char*> cases[] = {{"B * D", "D * B"},
+                                                       {"(B + 1) * (B - 1)", "B * B - 1"},
+                                                       {"B + B", "2 * B"},
+                                                       {"(4 * B + D) // 4", "B + D // 4"},
+                                                       {"(N + 127) // 128", "ceil_div(N, 128)"},
+                                                       {"(8 * B + 3) % 4", "3"},
+                                                       {"(H - 1) // 2 + 1", "ceil_div(H, 2)"},
+                                                       {"B > D", "D < B"},
+                                                       {"1024 >= B", "B <= 1024"},
+                                                       {"min(B, min(D, 3), 5)", "min(3, D, B)"},
+                                                       {"B - B", "0"},
+                                                       {"align(N, 4)", "ceil_div(N, 4) * 4"},
+                                                       {"max(B, B)", "B"},
+                                                       {"B < B + 1", "1"}};
   for (const auto& [a, b] : cases) EXPECT_EQ(parse(a), parse(b)) << a << "  " << b;
   EXPECT_FALSE(parse("B * D") == parse("B * B"));
   EXPECT_FALSE(parse("B // D") == parse("D // B"));
@@ -44,12 +70,20 @@ TEST(IntExpr, EqualForms) {
 }
 
 TEST(IntExpr, CanonicalText) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"D*B*2+1", "2*B*D + 1"}, {"1-D", "1 - D"}, {"-D", "-D"}, {"(N//4)*4", "4*(N // 4)"},
-      {"-(N // 4)", "-(N // 4)"}, {"(B+D)//H", "(B + D) // H"}, {"B*D//H", "B*D // H"},
-      {"B//(D//H)", "B // (D // H)"}, {"D%4==0", "D % 4 == 0"}, {"not (B and D)", "not (B and D)"},
-      {"(B or D) and H", "(B or D) and H"}, {"4096<=N", "N >= 4096"},
-      {"(B < D) + 1", "(B < D) + 1"}, {"select(B<D, 1, 2)", "select(B < D, 1, 2)"}};
+  const std::pair<const char*, const char*> cases[] = {{"D*B*2+1", "2*B*D + 1"},
+                                                       {"1-D", "1 - D"},
+                                                       {"-D", "-D"},
+                                                       {"(N//4)*4", "4*(N // 4)"},
+                                                       {"-(N // 4)", "-(N // 4)"},
+                                                       {"(B+D)//H", "(B + D) // H"},
+                                                       {"B*D//H", "B*D // H"},
+                                                       {"B//(D//H)", "B // (D // H)"},
+                                                       {"D%4==0", "D % 4 == 0"},
+                                                       {"not (B and D)", "not (B and D)"},
+                                                       {"(B or D) and H", "(B or D) and H"},
+                                                       {"4096<=N", "N >= 4096"},
+                                                       {"(B < D) + 1", "(B < D) + 1"},
+                                                       {"select(B<D, 1, 2)", "select(B < D, 1, 2)"}};
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(parse(text).to_string(), expected);
     EXPECT_EQ(parse(parse(text).to_string()), parse(text)) << text;
@@ -103,8 +137,7 @@ TEST(IntExpr, ErrorsNameTheColumn) {
 
 TEST(IntExpr, SymbolsAndSubstitution) {
   EXPECT_EQ(parse("B * D // H + B").symbols(), (std::set<std::string>{"B", "D", "H"}));
-  EXPECT_EQ(parse("B * D // H").substitute({{"H", 4}, {"D", IntExpr::symbol("X") * 8}}),
-            parse("2 * B * X"));
+  EXPECT_EQ(parse("B * D // H").substitute({{"H", 4}, {"D", IntExpr::symbol("X") * 8}}), parse("2 * B * X"));
   EXPECT_EQ(parse("select(B < 4, D, H)").substitute({{"B", 3}}), parse("D"));
   EXPECT_TRUE(parse("B - B + 4").is_constant());
   EXPECT_EQ(parse("B - B + 4").constant(), 4);

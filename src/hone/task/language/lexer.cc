@@ -8,9 +8,9 @@
 namespace hone::task {
 namespace {
 
-constexpr std::array<std::string_view, 27> kPunctuation{
-    "...", "//", "**", "==", "!=", "<=", ">=", "+", "-", "*", "/", "%", "@",
-    "<",   ">",  "=",  "(",  ")",  "[",  "]",  ",", ":", ".", "&", "|", "^", "~"};
+constexpr std::array<std::string_view, 27> kPunctuation{"...", "//", "**", "==", "!=", "<=", ">=", "+", "-",
+                                                        "*",   "/",  "%",  "@",  "<",  ">",  "=",  "(", ")",
+                                                        "[",   "]",  ",",  ":",  ".",  "&",  "|",  "^", "~"};
 
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -105,8 +105,7 @@ class Lexer {
       while (at_ + size < text_.size() && is_digit(text_[at_ + size])) ++size;
     };
     digits();
-    if (at_ + size < text_.size() && text_[at_ + size] == '.' &&
-        text_.substr(at_ + size, 3) != "...") {
+    if (at_ + size < text_.size() && text_[at_ + size] == '.' && text_.substr(at_ + size, 3) != "...") {
       real = true;
       ++size;
       digits();

@@ -11,7 +11,8 @@ namespace hone::task {
 namespace {
 
 constexpr int kMaxDepth = 200;
-constexpr std::array<std::string_view, 9> kReserved{"and", "or", "not", "for", "if", "else", "in", "def", "return"};
+constexpr std::array<std::string_view, 9> kReserved{"and",  "or", "not", "for",   "if",
+                                                    "else", "in", "def", "return"};
 
 bool is_reserved(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
@@ -69,8 +70,9 @@ class Parser {
     } while (take(","));
     if (!take("=")) {
       const bool augmented = next().text == "=" && now().kind == TokenKind::kPunctuation;
-      return expected("'='", augmented ? fmt::format("write `{0} = {0} {1} …`", statement.targets[0], now().text)
-                                       : "every statement is `name = expression`");
+      return expected("'='", augmented
+                                 ? fmt::format("write `{0} = {0} {1} …`", statement.targets[0], now().text)
+                                 : "every statement is `name = expression`");
     }
     HONE_TRY(statement.value, parse_expression());
     if (now().kind == TokenKind::kNewline) {
@@ -248,16 +250,25 @@ class Parser {
   Sourced<Expr> parse_atom() {
     const Token token = now();
     switch (token.kind) {
-      case TokenKind::kInteger: ++at_; return node(Expr::Kind::kInteger, token.where, token.text, {});
-      case TokenKind::kFloat: ++at_; return node(Expr::Kind::kFloat, token.where, token.text, {});
-      case TokenKind::kString: ++at_; return node(Expr::Kind::kString, token.where, token.text, {});
+      case TokenKind::kInteger:
+        ++at_;
+        return node(Expr::Kind::kInteger, token.where, token.text, {});
+      case TokenKind::kFloat:
+        ++at_;
+        return node(Expr::Kind::kFloat, token.where, token.text, {});
+      case TokenKind::kString:
+        ++at_;
+        return node(Expr::Kind::kString, token.where, token.text, {});
       case TokenKind::kName:
         if (is_reserved(token.text)) return expected("a value");
         ++at_;
         return node(Expr::Kind::kName, token.where, token.text, {});
-      default: break;
+      default:
+        break;
     }
     if (at("(") || at("[")) return parse_list(at("(") ? ")" : "]");
+    if (token.kind == TokenKind::kNewline && at_ > 0)
+      return expected("a value", "a statement goes on in the next line only inside brackets");
     return expected("a value");
   }
 

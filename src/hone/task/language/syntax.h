@@ -14,7 +14,10 @@ namespace hone::task {
 
 struct Expr {
   enum class Kind : uint8_t {
-    kInteger, kFloat, kString, kName,
+    kInteger,
+    kFloat,
+    kString,
+    kName,
     kUnary,      ///< text: "-", "~", "not"; args[0]
     kBinary,     ///< text: the operator; args[0], args[1]
     kCall,       ///< text: the function; args; names[i] the keyword of args[i] or empty. `x.f(a)` is f(x, a)
@@ -22,7 +25,8 @@ struct Expr {
     kList,       ///< [a, b] or (a, b)
     kSubscript,  ///< args[0] indexed by the others
     kSlice,      ///< start, stop, step in args; an absent one is kAbsent
-    kEllipsis, kAbsent,
+    kEllipsis,
+    kAbsent,
   };
   Kind kind = Kind::kAbsent;
   std::string text;
