@@ -19,6 +19,7 @@ struct Part {
 void write_time(Html& out, const RunLog& log) {
   evaluate::Spent screening, promotion;
   for (const Evaluation& e : log.evaluations) screening += e.spent;
+  screening += log.raced;
   for (const PromotionEvent& p : log.promotions) promotion += p.promotion.spent;
   std::vector<Part> parts = {
       {"build", "part-build", 1e-9 * static_cast<double>(screening.build), 1e-9 * static_cast<double>(promotion.build)},
@@ -114,14 +115,15 @@ void write_seeds(Html& out, const PromotionEvent& event) {
 
 void write_replay(Html& out, const RunLog& log) {
   std::string commands;
-  if (log.finished.empty() || log.finished == "interrupted" || log.finished == "budget")
+  if (log.finished.empty() || log.finished == "interrupted")
     commands += fmt::format("hone resume {}    # go on with this run\n", log.info.id);
   const Evaluation* first = nullptr;
   for (const Evaluation& e : log.evaluations)
     if (e.accepted() && !first) first = &e;
   if (first && !log.champion.empty() && first->kernel != log.champion)
-    commands += fmt::format("hone compare {} {}    # champion against the first correct kernel, timed anew\n",
-                            base::short_hash(log.champion), base::short_hash(first->kernel));
+    commands += fmt::format("hone compare {} {} {}    # champion against the first correct kernel, timed anew\n",
+                            base::short_hash(log.champion), base::short_hash(first->kernel),
+                            task_file(log.info.task_name));
   commands += fmt::format("hone report {}    # this page", log.info.id);
   out.raw("<h3>Again</h3>");
   write_commands(out, commands);
@@ -138,7 +140,7 @@ void write_conditions(Html& out, const Material& from) {
   }
   write_conditions_of(out, from.log);
   write_replay(out, from.log);
-  out.raw("<h3>Task file</h3>");
+  out.add("<h3 id=\"taskfile\">Task file <span class=\"dim\">({})</span></h3>", task_file(from.log.info.task_name));
   out.add(R"(<div class="copyable"><button type="button" class="copy">copy</button><pre>{}</pre></div>)",
           from.log.info.task_toml);
   out.raw("</section>\n");

@@ -216,7 +216,7 @@ void write_title_block(Html& out, const RunLog& log) {
       {"toolchain", log.toolchain},
       {"opponents", opponents},
       {"begun", date_utc(log.info.created_unix_ms)},
-      {"ended", log.finished.empty() ? "" : log.finished},
+      {"ended by", !log.stopped.empty() ? log.stopped : log.finished},
       {"active time", time_s(log.seconds)},
       {"evaluated", fmt::format("{}, {} accepted", log.evaluations.size(), log.accepted())},
       {"task", base::short_hash(log.info.task_hash)},

@@ -1,6 +1,7 @@
 // Pieces of page that several sections use.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include "hone/base/hash.h"
@@ -42,6 +43,14 @@ void write_facts(Html& out, const Facts& facts) {
   out.raw(R"(<dl class="facts">)");
   for (const auto& [name, value] : facts) out.add("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
   out.raw("</dl>\n");
+}
+
+std::string task_file(std::string_view task_name) {
+  std::string stem;
+  for (const char c : task_name.substr(0, 60))
+    stem += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ? c : '_';
+  if (stem.empty() || stem.front() == '-' || stem.front() == '.') stem.insert(0, "task");
+  return stem + ".toml";
 }
 
 void write_commands(Html& out, const std::string& commands) {

@@ -31,10 +31,10 @@ class ReportTest : public ::testing::Test {
 
   /// HONE_REPORT_PAGES=folder keeps the tests' pages there, to be looked at.
   static void keep(const std::string& page) {
-    if (const char* folder = std::getenv("HONE_REPORT_PAGES"))
-      ASSERT_TRUE(base::write_file_atomic(std::filesystem::path(folder) /
-                                              (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".html"),
-                                          page));
+    const char* folder = std::getenv("HONE_REPORT_PAGES");
+    if (!folder) return;
+    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    ASSERT_TRUE(base::write_file_atomic(std::filesystem::path(folder) / (name + ".html"), page));
   }
 
   archive::RunInfo run_of(const std::vector<std::pair<std::string, std::string>>& events) {

@@ -169,6 +169,20 @@ void read_screened(const Json& event, RunLog& log) {
   log.evaluations.push_back(std::move(e));
 }
 
+/// One proposal with the reason in `why`, or counts by reason.
+void read_considered(const Json& event, RunLog& log) {
+  if (event.contains("why")) {
+    ++log.considered[text(event, "why")];
+    return;
+  }
+  for (const auto& [key, value] : event.items()) {
+    if (key == "at" || key == "n" || !value.is_number() || small(event, key) == 0) continue;
+    std::string why = key;
+    std::replace(why.begin(), why.end(), '_', ' ');
+    log.considered[why] += small(event, key);
+  }
+}
+
 void read_event(std::string_view kind, const Json& event, RunLog& log) {
   const auto mark = [&] { return Mark{text(event, "kernel"), number(event, "score"), number(event, "at")}; };
   if (kind == "started") {
@@ -176,7 +190,7 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
   } else if (kind == "calibrated") {
     log.bounds_ns = numbers(event, "bounds_ns");
   } else if (kind == "considered") {
-    ++log.considered[text(event, "why")];
+    read_considered(event, log);
   } else if (kind == "screened") {
     read_screened(event, log);
   } else if (kind == "yardstick") {
@@ -184,6 +198,13 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
   } else if (kind == "champion") {
     log.champions.push_back(mark());
     log.champion = log.champions.back().kernel;
+  } else if (kind == "raced") {
+    const Json& screening = member(event, "screening");
+    const bool accepted = verdict_of(member(screening, "verdict")).accepted();
+    log.races.push_back({text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
+    log.raced += spent_of(member(screening, "spent"));
+  } else if (kind == "stopped") {
+    log.stopped = text(event, "reason");
   } else if (kind == "promoted") {
     const Json& promotion = member(event, "promotion");
     const Json& deterministic = member(promotion, "bitwise_deterministic");
@@ -211,8 +232,9 @@ RunLog read_log(const archive::RunInfo& run, const std::vector<archive::Event>& 
       ++log.unread;
       continue;
     }
-    // A resumed run goes on: what `finished` said before no longer holds.
+    // A resumed run goes on: what was said of its end no longer holds.
     if (event.kind != "finished") log.finished.clear();
+    if (event.kind == "screened") log.stopped.clear();
     read_event(event.kind, *json, log);
   }
   if (log.champion.empty()) log.champion = run.champion;

@@ -50,7 +50,7 @@ struct PromotionEvent {
   evaluate::Promotion promotion;
 };
 
-/// A `yardstick` or `champion` event.
+/// A `yardstick` or `champion` event; of a `raced` one, score is the speed against the race's yardstick.
 struct Mark {
   std::string kernel;
   double score = 0, at = 0;
@@ -70,8 +70,11 @@ struct RunLog {
   std::vector<double> bounds_ns;            ///< calibrated before the search, per workload: a prior
   std::vector<Evaluation> evaluations;      ///< in the order of the log
   std::vector<Mark> yardsticks, champions;
+  std::vector<Mark> races;                  ///< finalists, each against the yardstick of the moment
+  evaluate::Spent raced;
   std::vector<PromotionEvent> promotions;
   std::map<std::string, int> considered;    ///< why a proposal was not worth a build -> how many
+  std::string stopped;                      ///< why the search ended; empty: it has not
   std::string finished;                     ///< why the run ended; empty: it has not
   double seconds = 0;                       ///< active time up to the last event
   std::string champion;                     ///< kernel hash, or empty

@@ -39,6 +39,8 @@ void open_section(Html& out, std::string_view id, std::string_view title, const 
 [[nodiscard]] Markup config_markup(const Config& config);
 /// <dl class="facts"> of names and values; nothing when empty.
 void write_facts(Html& out, const Facts& facts);
+/// A file name for the task: names come from users, and commands are copied into shells.
+[[nodiscard]] std::string task_file(std::string_view task_name);
 /// Commands in a box with a button that copies them.
 void write_commands(Html& out, const std::string& commands);
 /// The interval of a ratio as a whisker on a scale that is common to a table; `low` to `high` on it.

@@ -36,22 +36,6 @@ Shown shown_of(const archive::KernelRow& row) {
   return shown;
 }
 
-std::string extension(std::string_view language) {
-  if (language == "cuda") return "cu";
-  if (language == "hip") return "hip";
-  if (language == "opencl") return "cl";
-  if (language == "triton" || language == "tilelang") return "py";
-  return "cc";
-}
-
-/// Task names come from users: as a file name and on a command line only plain characters are safe.
-std::string file_stem(std::string_view task) {
-  std::string stem;
-  for (const char c : task)
-    stem += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ? c : '_';
-  return stem.empty() || stem.front() == '-' ? "kernel" : stem;
-}
-
 }  // namespace
 
 void write_source(Html& out, const Material& from) {
@@ -64,7 +48,6 @@ void write_source(Html& out, const Material& from) {
   }
   const archive::KernelRow& row = *from.champion;
   const Shown shown = shown_of(row);
-  const std::string stem = file_stem(from.log.info.task_name);
   Facts facts = {{"kernel", name}, {"language", row.language}, {"author", row.author}};
   if (!row.action.empty()) facts.emplace_back("action", row.action);
   if (const Evaluation* e = from.log.find(from.log.champion)) {
@@ -80,11 +63,11 @@ void write_source(Html& out, const Material& from) {
   out.add("{}</code></pre></div>", highlight(text, row.language, shown.tunables));
   if (text.size() < shown.text.size()) out.add("<p>The first {} of it.</p>", bytes_held(static_cast<double>(text.size())));
   out.raw("<h3>Use it</h3>");
-  const std::string file = stem + "." + extension(row.language);
-  write_commands(out, fmt::format("hone export {} --as header > {}.h    # for a program\n"
-                                  "hone export {} > {}    # this file\n"
-                                  "hone evaluate {}.toml {}    # check and time it on another machine",
-                                  name, stem, name, file, stem, file));
+  const std::string task = task_file(from.log.info.task_name);
+  write_commands(out, fmt::format("hone export {} {} --as header    # a C++ header and its source, to be built into a program\n"
+                                  "hone evaluate {} {}    # check it and time it again; another task file for other shapes",
+                                  name, task, name, task));
+  out.add("<p class=\"dim\">{} is <a href=\"#taskfile\">at the end of this page</a>.</p>\n", task);
   out.raw("</section>\n");
 }
 

@@ -207,6 +207,21 @@ void Tree::write_path(Html& out) const {
 
 }  // namespace
 
+namespace {
+
+/// Scores were taken at different times; the finalists met once more.
+void write_race(Html& out, const RunLog& log) {
+  if (log.races.empty()) return;
+  out.raw(R"(<h3>Race of the finalists</h3><p class="dim">Speed against the yardstick of the moment, timed in turn.</p>)"
+          R"(<table class="grid narrow"><tbody>)");
+  for (const Mark& mark : log.races)
+    out.add(R"(<tr><td>{}</td><td class="num">{}</td></tr>)", kernel_link(mark.kernel),
+            mark.score > 0 ? times(mark.score) : "refused");
+  out.raw("</tbody></table>\n");
+}
+
+}  // namespace
+
 void write_tree(Html& out, const Material& from) {
   const RunLog& log = from.log;
   if (log.accepted() == 0) return;
@@ -215,6 +230,7 @@ void write_tree(Html& out, const Material& from) {
                Markup{"What each kernel changed against its parent, what that gained, and its score: speed in "
                       "screening over the first correct kernel."});
   tree.write_path(out);
+  write_race(out, log);
   out.add("<h3>All {} accepted kernels</h3>", log.accepted());
   tree.write(out);
   out.raw("</section>\n");

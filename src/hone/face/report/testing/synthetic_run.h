@@ -181,7 +181,8 @@ class SyntheticRun {
       s.median_ns.push_back(kBoundNs[w] / (kBestShare[w] * c.speed) * (0.98 + 0.04 * rng_.uniform()));
     }
     seconds_ += 1e-9 * static_cast<double>(s.spent.build + s.spent.verify + s.spent.run) + 0.15 * rng_.uniform();
-    if (n % 4 == 0) event("considered", {{"n", n}, {"kernel", c.hash}, {"why", n % 8 ? "duplicate" : outside("bound")}});
+    if (n % 8 == 0) event("considered", {{"constraint", 1}, {"duplicate", 5}, {"predicted_slower", 9}, {"at", seconds_}});
+    if (n % 16 == 0) event("considered", {{"n", n}, {"kernel", c.hash}, {"why", outside("bound")}});
     if (c.verdict.accepted() && accepted_.empty()) first_speed_ = c.speed;
     const double score = c.verdict.accepted() ? c.speed / first_speed_ : 0;
     event("screened", {{"n", n}, {"kernel", c.hash}, {"parent", c.parent}, {"author", "pattern:" + c.pattern},
@@ -227,6 +228,12 @@ class SyntheticRun {
   }
 
   void finish() {
+    event("stopped", {{"reason", "budget"}, {"at", seconds_}});
+    for (size_t i = 0; i < accepted_.size() && i < 4; ++i) {
+      evaluate::Screening s;
+      s.score = accepted_[i].speed / best_.speed;
+      event("raced", {{"kernel", accepted_[i].hash}, {"screening", evaluate::to_json(s)}, {"at", seconds_ += 0.7}});
+    }
     seconds_ += 0.4;
     event("finished", {{"reason", "budget"}, {"champion", champion_}, {"summary", Json::object()}, {"at", seconds_}});
     must(store_.update_run(run_.id, "finished", champion_, "{}"));
@@ -234,7 +241,7 @@ class SyntheticRun {
 
   [[nodiscard]] std::string source_of(const Candidate& c) const {
     return "/* hone\nlanguage = \"c++\"\npattern  = \"" + c.pattern + "\"\nnote     = \"Each thread takes rows whole; two passes, the second out of cache.\"\n" +
-           R"(requires = ["D >= 16"]
+           R"k(requires = ["D >= 16"]
 tunables = { AHEAD = [0, 1, 2], ROWS = [1, 2, 4, 8, 16, 32], STREAM = [0, 1], UNROLL = [1, 2, 4, 8] }
 [[launch]]
 kernel = "rows"
@@ -264,7 +271,7 @@ void rows(const float* x, const float* w, float* y, int64_t B, int64_t D, int64_
   }
   if constexpr (STREAM) hone::fence();
 }
-)" + (options_.hostile.empty() ? "" : "// " + options_.hostile + "\n");
+)k" + (options_.hostile.empty() ? "" : "// " + options_.hostile + "\n");
   }
 
   archive::Store& store_;
