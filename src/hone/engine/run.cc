@@ -120,9 +120,12 @@ Status Run::start() {
   }));
   show(Progress::Step::kPreparing, "", "", "");
   HONE_TRY(json calibrated, log_.step("calibrated", [&]() -> Result<json> {
+    const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    return json{{"bounds_ns", evaluator->bounds_ns()}};
+    return json{{"bounds_ns", evaluator->bounds_ns()}, {"prepare_ns", services_.clock->now_ns() - before}};
   }));
+  // Drawing the pool, its oracle's answers, the bound: all of it is needed to verify.
+  spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
   return {};
 }

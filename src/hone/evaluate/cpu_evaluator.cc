@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -126,7 +127,7 @@ class CpuEvaluator final : public Evaluator {
     double ns = 0;
     Verdict verdict;
   };
-  Timed time_batch(Session& session, int64_t empty_ns, Playing& play, bool gate, Spent& spent);
+  Timed time_batch(Session& session, int64_t empty_ns, Playing& play, std::vector<int> slots, bool gate, Spent& spent);
   Status prepare_twin(Playing& play);
   Result<Verdict> check_hidden(const Kernel& kernel, std::vector<Hidden>& shapes, int most, Spent& spent);
   Result<Verdict> check_pool(Session& session, Playing& play, Spent& spent);
@@ -191,12 +192,11 @@ std::vector<int> CpuEvaluator::pick_slots(const Stage& stage, int count) {
   return slots;
 }
 
-CpuEvaluator::Timed CpuEvaluator::time_batch(Session& session, int64_t empty_ns, Playing& play, bool gate,
-                                             Spent& spent) {
+CpuEvaluator::Timed CpuEvaluator::time_batch(Session& session, int64_t empty_ns, Playing& play,
+                                             std::vector<int> slots, bool gate, Spent& spent) {
   Stage& stage = *play.stage;
   const int64_t flush = 2 * target::cpu_info().l3_bytes;
   for (int attempt = 0;; ++attempt) {
-    const std::vector<int> slots = pick_slots(stage, play.batch);
     {
       const Stopwatch watch(spent.verify);
       stage.poison(slots);
@@ -246,7 +246,7 @@ Status CpuEvaluator::prepare_twin(Playing& play) {
     const int64_t empty = loaded.session->empty_batch_ns();
     std::vector<double> times;
     for (int i = 0; i < 3; ++i) {
-      const Timed timed = time_batch(*loaded.session, empty, play, false, spent);
+      const Timed timed = time_batch(*loaded.session, empty, play, pick_slots(*play.stage, play.batch), false, spent);
       if (!timed.verdict.accepted() && timed.verdict.kind != VerdictKind::kWrong)
         return fail(ErrorCode::kInternal, "the stream kernel does not run: " + timed.verdict.reason);
       if (timed.ns > 0) times.push_back(timed.ns);
@@ -435,7 +435,8 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
       for (const bool candidate : rng_.below(2) ? std::array{true, false} : std::array{false, true}) {
         if (!candidate && !play.yardstick) continue;
         const Timed timed = time_batch(candidate ? *session : *play.yardstick,
-                                       candidate ? empty : play.yardstick_empty_ns, play, candidate, screening.spent);
+                                       candidate ? empty : play.yardstick_empty_ns, play,
+                                       pick_slots(*play.stage, play.batch), candidate, screening.spent);
         if (!timed.verdict.accepted()) {
           if (!candidate) return fail(ErrorCode::kInternal, "the yardstick failed: " + timed.verdict.reason);
           screening.verdict = timed.verdict;
@@ -512,7 +513,7 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
     // Enough processes for a call, then until every comparison is settled or time is up.
     if (process >= compare.min_processes && ((!opponents.empty() && decided()) || opponents.empty() || elapsed() > seconds)) break;
     for (Participant& p : all) {
-      if (p.absent) continue;
+      if (p.absent || (p.session && p.opponent && !p.opponent->restarts)) continue;
       p.session.reset();
       std::string why;
       if (p.kernel) {
@@ -541,12 +542,16 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
     const int rounds = process < compare.min_processes && elapsed() > 0.7 * seconds ? 2 : compare.pairs_per_process;
     for (int round = 0; round < rounds; ++round) {
       if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
+      // Everybody plays the same slots, on contents that nobody has seen before.
+      const std::vector<int> slots = pick_slots(stage, play.batch);
       {
         const Stopwatch watch(promotion.spent.verify);
-        for (int c = 0; c < stage.contents(); ++c) {
+        std::set<int> contents;
+        for (const int slot : slots) contents.insert(stage.content_of(slot));
+        for (const int content : contents) {
           const uint64_t seed = base::secret_seed();
           promotion.seeds.push_back(seed);
-          stage.draw(c, kTimedFamilies[static_cast<size_t>(c) % std::size(kTimedFamilies)], seed);
+          stage.draw(content, kTimedFamilies[static_cast<size_t>(content) % std::size(kTimedFamilies)], seed);
         }
       }
       std::vector<Participant*> order;
@@ -556,7 +561,7 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
       std::map<std::string, double> times;
       for (Participant* p : order) {
         const bool candidate = p == &all[0];
-        Timed timed = time_batch(*p->session, p->empty_ns, play, candidate, promotion.spent);
+        Timed timed = time_batch(*p->session, p->empty_ns, play, slots, candidate, promotion.spent);
         if (!timed.verdict.accepted()) {
           if (candidate) {
             promotion.verdict = timed.verdict;

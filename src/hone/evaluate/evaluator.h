@@ -23,6 +23,8 @@ struct Opponent {
   std::optional<kernel::Kernel> kernel;
   /// Used when there is no kernel. An Error (kUnavailable) makes the opponent absent, with its message.
   std::function<Result<std::unique_ptr<target::Session>>(const Stage& stage)> start;
+  /// False: one process plays a whole workload, because starting it takes seconds.
+  bool restarts = true;
 };
 
 class Evaluator {

@@ -118,7 +118,10 @@ class PlainWriter {
     for (const int id : pass.stores) prepare_row_values(id);
     text += take_lines();
     const auto outside = names_;
-    for (const int id : pass.reductions) text += fmt::format("  {} r{} = {};\n", running(id), id, initial(id));
+    for (const int id : pass.reductions) {
+      text += fmt::format("  {} r{} = {};\n", running(id), id, initial(id));
+      if (is_arg(id)) text += fmt::format("  int64_t i{} = 0;\n", id);
+    }
     std::string indent = "  ";
     for (const int axis : program_.inner_axes) {
       text += fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", indent, axis, program_.extent(axis).to_cpp());
@@ -132,7 +135,7 @@ class PlainWriter {
     for (size_t k = program_.inner_axes.size(); k-- > 0;) text += std::string(2 * (k + 1), ' ') + "}\n";
     names_ = outside;
     for (const int id : pass.reductions) {
-      text += fmt::format("  const {0} v{1} = {0}(r{1});\n", plain_type(program_.node(id).type.dtype), id);
+      text += fmt::format("  const {0} v{1} = {0}({2}{1});\n", plain_type(program_.node(id).type.dtype), id, is_arg(id) ? "i" : "r");
       names_[id] = fmt::format("v{}", id);
     }
     return text;
@@ -147,16 +150,20 @@ class PlainWriter {
     for (const int operand : program_.node(id).operands) prepare_row_values(operand);
   }
 
+  bool is_arg(int id) const {
+    return program_.node(id).prim == Prim::kArgMax || program_.node(id).prim == Prim::kArgMin;
+  }
   std::string running(int id) const {
     const Node& node = program_.node(id);
+    if (is_arg(id)) return plain_type(program_.node(node.operands[0]).type.dtype);
     return node.prim == Prim::kSum && task::is_float(node.type.dtype) ? "double" : plain_type(node.type.dtype);
   }
   std::string initial(int id) const {
-    const bool real = task::is_float(program_.node(id).type.dtype);
+    const bool real = task::is_float(program_.node(is_arg(id) ? program_.node(id).operands[0] : id).type.dtype);
     switch (program_.node(id).prim) {
       case Prim::kProd: return "1";
-      case Prim::kMax: return real ? "-__builtin_inf()" : "INT64_MIN";
-      case Prim::kMin: return real ? "__builtin_inf()" : "INT64_MAX";
+      case Prim::kMax: case Prim::kArgMax: return real ? "-__builtin_inf()" : "INT64_MIN";
+      case Prim::kMin: case Prim::kArgMin: return real ? "__builtin_inf()" : "INT64_MAX";
       case Prim::kAll: return "true";
       default: return "0";
     }
@@ -167,6 +174,9 @@ class PlainWriter {
       case Prim::kProd: return fmt::format("r{} *= {};", id, v);
       case Prim::kMax: return fmt::format("r{0} = {1} > r{0} || {1} != {1} ? {1} : r{0};", id, v);
       case Prim::kMin: return fmt::format("r{0} = {1} < r{0} || {1} != {1} ? {1} : r{0};", id, v);
+      case Prim::kArgMax: case Prim::kArgMin:
+        return fmt::format("if ({1} {2} r{0} || ({1} != {1} && r{0} == r{0})) r{0} = {1}, i{0} = at{3};", id, v,
+                           program_.node(id).prim == Prim::kArgMax ? ">" : "<", program_.inner_axes.back());
       case Prim::kAny: return fmt::format("r{} |= {};", id, v);
       case Prim::kAll: return fmt::format("r{} &= {};", id, v);
       default: return {};
@@ -181,10 +191,10 @@ class PlainWriter {
 }  // namespace
 
 Result<kernel::Kernel> naive_cpp(const task::Task& task) {
-  HONE_TRY(const Program program, find_program(task));
+  HONE_TRY(const Program program, find_program(task, false));
   for (const Node& node : task.primitive.nodes)
-    if (node.prim == Prim::kArgMax || node.prim == Prim::kArgMin)
-      return fail(ErrorCode::kUnavailable, "no plain loops for arg-reductions");
+    if ((node.prim == Prim::kArgMax || node.prim == Prim::kArgMin) && program.inner_axes.size() != 1)
+      return fail(ErrorCode::kUnavailable, "an index over several loops");
   std::vector<std::string> parameters, arguments, conditions;
   for (const auto& input : task.inputs) {
     parameters.push_back(fmt::format("[[maybe_unused]] const {}* {}", storage_type(input.type.dtype), input.name));

@@ -150,9 +150,28 @@ Result<kernel::Kernel> split(const Program& program, Way way) {
   return finished(fill_pattern("patterns/cpp/split.cc", slots), "split");
 }
 
-bool innermost_is_reduced(const Program& program) {
-  return !program.nest.order.empty() && !program.inner_axes.empty() &&
-         program.nest.order.back() == program.inner_axes.back();
+Result<kernel::Kernel> columns(const Program& program, Way way) {
+  if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
+  CppWriter writer(program, way, {});
+  const bool outer = !program.row_axes.empty();
+  const IntExpr& width = program.extent(program.inner_axes.back());
+  std::string body = writer.row_prologue("row", "  ");
+  for (size_t pass = 0; pass < program.passes.size(); ++pass) body += writer.column_pass_text(pass, "  ");
+  body += writer.column_stores("  ");
+  const bool stores = writer.stores_elements();
+  Slots slots;
+  slots["note"] = "a tile of columns at a time: " + writer.outline();
+  slots["requires"] = writer.requirements();
+  slots["tunables"] = std::string("WIDTH = [256, 64, 1024, 128, 512, 32]") + (stores ? ", STREAM = [1, 0]" : "");
+  slots["columns"] = width.to_string();
+  slots["outer_grid"] = outer ? fmt::format(", \"{}\"", program.rows().to_string()) : "";
+  slots["args"] = writer.arguments();
+  slots["parameters"] = writer.parameters();
+  slots["outer_parameter"] = outer ? ", int64_t row" : "";
+  slots["columns_cpp"] = fmt::format("({})", width.to_cpp());
+  slots["body"] = body;
+  slots["fence"] = fence(writer);
+  return finished(fill_pattern("patterns/cpp/columns.cc", slots), "columns");
 }
 
 bool has_reductions(const Program& program) {
@@ -183,12 +202,12 @@ std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& 
   };
   if (!has_reductions(*program)) {
     add("map", "fuse into one loop", map(*program, *way));
-  } else if (innermost_is_reduced(*program)) {
+  } else if (program->by_columns) {
+    add("columns", "tiles of columns", columns(*program, *way));
+  } else {
     if (!program->worth_keeping().empty()) add("rows", "keep in scratch", rows(*program, *way, true));
     add("rows", "recompute", rows(*program, *way, false));
     add("split", "split rows between blocks", split(*program, *way));
-  } else {
-    why_not.push_back("rows: the innermost axis is not reduced");
   }
   return offers;
 }

@@ -98,7 +98,7 @@ bool CppWriter::vectorisable() const {
     const Node& node = graph.nodes[id];
     // The index that an arg-reduction keeps is that of one loop.
     const bool arg = node.prim == Prim::kArgMax || node.prim == Prim::kArgMin;
-    if (arg && program_.inner_axes.size() != 1) return false;
+    if (arg && (program_.inner_axes.size() != 1 || program_.by_columns)) return false;
     if (program_.is_row_value(static_cast<int>(id))) continue;
     if (node.prim == Prim::kIota && program_.nest.of_node[id].size() != 1) return false;
     const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
@@ -140,6 +140,7 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
   for (const int input : element_inputs_) pointer(input, program_.tensor_of_input(input), "const ");
   for (const Pass& pass : program_.passes)
     for (const int output : pass.stores) pointer(output, output_name(output), "");
+  for (const int output : program_.column_outputs) pointer(output, output_name(output), "");
   return text;
 }
 
@@ -184,6 +185,13 @@ std::string CppWriter::element(int id) {
     return element_names_[id] = name;
   }
   if (is_view(id)) return element_names_[id] = element(node.operands[0]);
+  if (program_.is_column_value(id)) {
+    if (task::is_reduction(node.prim)) return element_names_[id] = fmt::format("hone::load_n<{}>(v{} + i, n)", type, id);
+    if (in_rows_ && node.prim != Prim::kInput && node.prim != Prim::kIota) {
+      if (std::find(columns_needed_.begin(), columns_needed_.end(), id) == columns_needed_.end()) columns_needed_.push_back(id);
+      return element_names_[id] = fmt::format("hone::load_n<{}>(c{} + i, n)", type, id);
+    }
+  }
   const std::string name = fmt::format("v{}", id);
   body_.push_back(fmt::format("const {} {} = {};", type, name, compute_element(id)));
   const auto kept = std::find(kept_.begin(), kept_.end(), id);
@@ -337,6 +345,104 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent, Span 
     row_names_[id] = fmt::format("v{}", id);
   }
   return text;
+}
+
+std::string CppWriter::take_row_lines(const std::string& indent) {
+  std::string text;
+  for (const std::string& line : row_lines_) text += indent + line + "\n";
+  for (const std::string& line : hoisted_) text += indent + line + "\n";
+  row_lines_.clear();
+  hoisted_.clear();
+  return text;
+}
+
+namespace {
+/// "float" for f32v.
+std::string lane_type(const std::string& vector) {
+  return vector == "f32v" ? "float" : vector == "i32v" ? "int32_t" : vector == "f64v" ? "double" : "int64_t";
+}
+}  // namespace
+
+std::string CppWriter::column_pass_text(size_t number, const std::string& indent) {
+  const Pass& pass = program_.passes[number];
+  pass_ = number;
+  element_names_.clear();
+  body_.clear();
+  columns_needed_.clear();
+  in_rows_ = true;
+  std::vector<std::string> results, reducers;
+  for (const int id : pass.reductions) {
+    std::string value = element(program_.node(id).operands[0]);
+    const Prim op = program_.node(id).prim;
+    if (op == Prim::kAny || op == Prim::kAll)
+      value = fmt::format("hone::select({0}, hone::splat<{1}>(1), {1}{{}})", value, value_type(DType::kBool, way_));
+    results.push_back(value);
+    reducers.emplace_back(reducer_of(op));
+  }
+  for (const int id : pass.stores) {
+    const std::string value = element(id);
+    body_.push_back(fmt::format("hone::put<STREAM>({}, {}, n);", element_pointer(id, output_name(id)), value));
+  }
+  const std::vector<std::string> rows_body = std::exchange(body_, {});
+  std::string text = take_row_lines(indent);
+  // Column values first, each into its array.
+  in_rows_ = false;
+  const std::vector<int> needed = columns_needed_;
+  for (const int id : needed) {
+    if (!columns_known_.insert(id).second) continue;
+    element_names_.clear();
+    body_.clear();
+    const std::string value = element(id);
+    const std::string type = value_type(program_.node(id).type.dtype, way_);
+    text += take_row_lines(indent);
+    text += fmt::format("{}alignas(64) {} c{}[WIDTH];\n", indent, lane_type(type), id);
+    text += fmt::format("{}hone::for_each<{}, 1>(count, [&](int64_t i, auto n) HONE_BODY {{\n", indent, type);
+    text += fmt::format("{}  [[maybe_unused]] const int64_t j = start + i;\n", indent);
+    for (const std::string& line : body_) text += indent + "  " + line + "\n";
+    text += fmt::format("{}  hone::store_n(c{} + i, {}, n);\n{}}});\n", indent, id, value, indent);
+  }
+  std::string vector = way_ == Way::kVector32 ? "f32v" : "f64v";
+  if (!pass.reductions.empty()) {
+    vector = value_type(program_.node(program_.node(pass.reductions.front()).operands[0]).type.dtype, way_);
+    text += fmt::format("{}hone::ReduceColumns<{}, WIDTH, {}> pass{};\n", indent, vector, fmt::join(reducers, ", "), number);
+  }
+  std::string inner = indent;
+  for (size_t k = 0; k + 1 < program_.inner_axes.size(); ++k) {
+    const int axis = program_.inner_axes[k];
+    text += fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", inner, axis, program_.extent(axis).to_cpp());
+    inner += "  ";
+  }
+  text += pass.reductions.empty() ? fmt::format("{}hone::for_each<{}, 2>(count, [&](int64_t i, auto n) HONE_BODY {{\n", inner, vector)
+                                  : fmt::format("{}pass{}.row(count, [&](int64_t i, auto n) HONE_BODY {{\n", inner, number);
+  text += inner + "  [[maybe_unused]] const int64_t j = start + i;\n";
+  for (const std::string& line : rows_body) text += inner + "  " + line + "\n";
+  if (results.size() == 1) text += fmt::format("{}  return {};\n", inner, results[0]);
+  if (results.size() > 1) text += fmt::format("{}  return hone::pack({});\n", inner, fmt::join(results, ", "));
+  text += inner + "});\n";
+  while (inner.size() > indent.size()) {
+    inner.resize(inner.size() - 2);
+    text += inner + "}\n";
+  }
+  if (!pass.reductions.empty()) text += fmt::format("{}pass{}.finish();\n", indent, number);
+  for (size_t i = 0; i < pass.reductions.size(); ++i)
+    text += fmt::format("{}const {}* v{} = pass{}.get<{}>();\n", indent, lane_type(vector), pass.reductions[i], number, i);
+  return text;
+}
+
+std::string CppWriter::column_stores(const std::string& indent) {
+  if (program_.column_outputs.empty()) return {};
+  element_names_.clear();
+  body_.clear();
+  in_rows_ = false;
+  for (const int id : program_.column_outputs) {
+    const std::string value = element(id);
+    body_.push_back(fmt::format("hone::store_n({} + j, {}, n);", output_name(id) + "_row", value));
+  }
+  std::string text = take_row_lines(indent);
+  text += fmt::format("{}hone::for_each<{}, 1>(count, [&](int64_t i, auto n) HONE_BODY {{\n{}  const int64_t j = start + i;\n", indent,
+                      way_ == Way::kVector32 ? "f32v" : "f64v", indent);
+  for (const std::string& line : body_) text += indent + "  " + line + "\n";
+  return text + indent + "});\n";
 }
 
 void CppWriter::adopt(int id, const std::string& name) { row_names_[id] = name; }

@@ -37,6 +37,10 @@ class CppWriter {
   [[nodiscard]] std::string pass_text(size_t pass, const std::string& indent, Span span = Span::kWhole);
   /// Reduction `id` is known under `name` from here on.
   void adopt(int id, const std::string& name);
+  /// By columns: the values a column that pass `pass` needs, then the pass over all rows of a tile of
+  /// `count` columns from `start`.
+  [[nodiscard]] std::string column_pass_text(size_t pass, const std::string& indent);
+  [[nodiscard]] std::string column_stores(const std::string& indent);
   /// Row values that are outputs, stored.
   [[nodiscard]] std::string row_stores(const std::string& indent);
   /// One sentence: "max; sum; write y".
@@ -57,6 +61,7 @@ class CppWriter {
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
   [[nodiscard]] std::string output_name(int id) const;
   [[nodiscard]] std::string prefetches(size_t pass) const;
+  std::string take_row_lines(const std::string& indent);
 
   const Program& program_;
   Way way_;
@@ -70,6 +75,9 @@ class CppWriter {
   std::map<int, std::string> row_names_;     ///< for the whole row
   std::vector<std::string> row_lines_;       ///< not yet written out
   std::set<int> hoisted_ids_;
+  bool in_rows_ = false;                     ///< by columns: the body runs once a row and column
+  std::vector<int> columns_needed_;          ///< column values that the body loads
+  std::set<int> columns_known_;              ///< those that have their array
 };
 
 }  // namespace hone::pattern

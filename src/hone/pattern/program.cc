@@ -35,6 +35,11 @@ bool Program::is_row_value(int id) const {
   return true;
 }
 
+bool Program::is_column_value(int id) const {
+  if (!by_columns || !nest.has(id, inner_axes.back())) return false;
+  return std::none_of(inner_axes.begin(), inner_axes.end() - 1, [&](int axis) { return nest.has(id, axis); });
+}
+
 IntExpr Program::rows() const { return product(nest, row_axes); }
 IntExpr Program::row_length() const { return product(nest, inner_axes); }
 
@@ -71,7 +76,7 @@ std::vector<int> Program::worth_keeping() const {
   return kept;
 }
 
-Result<Program> find_program(const task::Task& task) {
+Result<Program> find_program(const task::Task& task, bool columns) {
   Program program;
   program.task = &task;
   HONE_TRY(program.nest, find_nest(task));
@@ -92,6 +97,11 @@ Result<Program> find_program(const task::Task& task) {
     const bool inner = any ? std::find(removed.begin(), removed.end(), order[k]) != removed.end() : k + 1 == order.size();
     (inner ? program.inner_axes : program.row_axes).push_back(order[k]);
   }
+  if (columns && any && !program.row_axes.empty() && program.row_axes.back() == order.back()) {
+    program.by_columns = true;
+    program.inner_axes.push_back(order.back());
+    program.row_axes.pop_back();
+  }
   program.depth.assign(graph.nodes.size(), 0);
   int deepest = 0;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
@@ -106,8 +116,9 @@ Result<Program> find_program(const task::Task& task) {
     if (task::is_reduction(graph.nodes[id].prim))
       program.passes[static_cast<size_t>(program.depth[id]) - 1].reductions.push_back(static_cast<int>(id));
   for (const int output : graph.outputs)
-    (program.is_row_value(output) ? program.row_outputs
-                                  : program.passes[static_cast<size_t>(program.depth[static_cast<size_t>(output)])].stores)
+    (program.is_row_value(output)      ? program.row_outputs
+     : program.is_column_value(output) ? program.column_outputs
+                                       : program.passes[static_cast<size_t>(program.depth[static_cast<size_t>(output)])].stores)
         .push_back(output);
   while (!program.passes.empty() && program.passes.back().reductions.empty() && program.passes.back().stores.empty())
     program.passes.pop_back();

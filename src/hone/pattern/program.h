@@ -18,13 +18,18 @@ struct Program {
   const task::Task* task = nullptr;
   Nest nest;
   std::vector<int> row_axes;     ///< in loop order
-  std::vector<int> inner_axes;   ///< reduced ones, in loop order
+  std::vector<int> inner_axes;   ///< reduced ones, in loop order; by columns: then the innermost axis
+  /// The innermost axis is not reduced: reductions are values a column, not a row.
+  bool by_columns = false;
   std::vector<Pass> passes;      ///< at least one where any element value is needed
   std::vector<int> row_outputs;  ///< graph outputs that are row values
+  std::vector<int> column_outputs;  ///< by columns: outputs without reduced axes
   std::vector<int> depth;        ///< of each node: rounds of reductions before it
 
   [[nodiscard]] const task::Node& node(int id) const { return nest.graph->node(id); }
   [[nodiscard]] bool is_row_value(int id) const;
+  /// By columns: has the innermost axis and no reduced one.
+  [[nodiscard]] bool is_column_value(int id) const;
   [[nodiscard]] const task::IntExpr& extent(int axis) const { return nest.axes[static_cast<size_t>(axis)].extent; }
   [[nodiscard]] task::IntExpr rows() const;         ///< product of the row axes
   [[nodiscard]] task::IntExpr row_length() const;   ///< product of the inner axes
@@ -36,7 +41,8 @@ struct Program {
 };
 
 /// All reductions must remove the same axes (kUnavailable else): other graphs need several kernels.
-/// Without reductions the innermost axis is the row.
-[[nodiscard]] Result<Program> find_program(const task::Task& task);
+/// Without reductions the innermost axis is the row; where the innermost axis is not reduced, the
+/// program goes by columns if `columns` allows it.
+[[nodiscard]] Result<Program> find_program(const task::Task& task, bool columns = true);
 
 }  // namespace hone::pattern

@@ -137,30 +137,26 @@ class PoolSearch final : public Strategy {
             (void)consider(pool, parent->source, std::move(config), fmt::format("{} {} -> {}", tunable.name, before, value), hash);
         }
     }
-    const bool explore = pool.empty() || rng_.uniform() < kExplore;
+    const double top = std::log(from.front()->outcome.score);
+    const bool hopeless = std::none_of(pool.begin(), pool.end(), [&](const Idea& idea) { return idea.predicted > top - kHopeless; });
+    const bool explore = hopeless || rng_.uniform() < kExplore;
     if (explore) {
       std::vector<Idea> random;
       for (int attempt = 0; attempt < 8 * kPoolLimit && random.size() < 4; ++attempt) {
         const Tried* parent = from[rng_.below(from.size())];
         Config config = parent->config;
-        int changed = 0;
         for (const auto& tunable : seeds_[static_cast<size_t>(parent->source)].kernel.header.tunables)
-          if (rng_.below(2)) {
-            config[tunable.name] = tunable.values[rng_.below(tunable.values.size())];
-            ++changed;
-          }
-        if (changed > 0) (void)consider(random, parent->source, std::move(config), "a random step", hash_of(*parent));
+          if (rng_.below(2)) config[tunable.name] = tunable.values[rng_.below(tunable.values.size())];
+        if (config != parent->config) (void)consider(random, parent->source, std::move(config), "a random step", hash_of(*parent));
       }
       if (!random.empty()) pool = std::move(random);
     }
     if (pool.empty()) return false;
     std::stable_sort(pool.begin(), pool.end(), [](const Idea& a, const Idea& b) { return a.predicted > b.predicted; });
     const Idea& best = pool.front();
-    const double top = std::log(from.front()->outcome.score);
     // What the model ranks far behind stays unbuilt; it is counted once.
     for (size_t i = 1; i < pool.size(); ++i)
       if (set_aside_.insert({pool[i].source, pool[i].config}).second) ++skipped_.predicted_slower;
-    if (!explore && best.predicted < top - kHopeless) return false;
     add(batch, best.source, best.config, best.action, fmt::format("predicted {:.2f} of the best", std::exp(best.predicted - top)), best.parent);
     return true;
   }

@@ -10,6 +10,7 @@ std::vector<Opponent> pytorch_opponents(const task::Task& task, int threads) {
   for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled}) {
     Opponent& opponent = opponents.emplace_back();
     opponent.name = mode == PytorchMode::kEager ? "pytorch eager" : "pytorch compiled";
+    opponent.restarts = false;
     opponent.start = [shared, mode, threads](const Stage& stage) -> Result<std::unique_ptr<target::Session>> {
       PytorchOptions options;
       options.mode = mode;

@@ -5,6 +5,7 @@
 // (g++ 12 or clang++ 16, or later). -ffast-math would break NaN, infinity and the polynomials.
 #pragma once
 #include "hone/cpu/arithmetic.h"
+#include "hone/cpu/columns.h"
 #include "hone/cpu/integer.h"
 #include "hone/cpu/math.h"
 #include "hone/cpu/memory.h"

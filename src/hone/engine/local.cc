@@ -1,0 +1,114 @@
+#include "hone/engine/local.h"
+
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/evaluate/baseline/pytorch_opponents.h"
+#include "hone/pattern/library.h"
+#include "hone/target/cpu.h"
+
+namespace hone::engine {
+namespace {
+
+evaluate::Opponent naive_opponent(const task::Task& task) {
+  evaluate::Opponent opponent;
+  opponent.name = "naive";
+  auto naive = pattern::naive_cpp(task);
+  if (naive) {
+    opponent.kernel = std::move(*naive);
+  } else {
+    opponent.start = [why = naive.error()](const evaluate::Stage&) -> Result<std::unique_ptr<target::Session>> {
+      return tl::unexpected(why);
+    };
+  }
+  return opponent;
+}
+
+}  // namespace
+
+Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names, int threads) {
+  std::vector<evaluate::Opponent> all;
+  std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, threads);
+  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name == "naive") {
+      all.push_back(naive_opponent(task));
+    } else if (name == "pytorch") {
+      all.push_back(pytorch.at(0));
+    } else if (name == "compile") {
+      all.push_back(pytorch.at(1));
+    } else {
+      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name),
+                  "a list of naive, pytorch, compile; or all, or none");
+    }
+  }
+  return all;
+}
+
+std::string machine_json() {
+  const target::CpuInfo& cpu = target::cpu_info();
+  return nlohmann::json{{"model", cpu.model},       {"isa", cpu.isa},           {"threads", cpu.threads},
+                        {"l1_bytes", cpu.l1_bytes}, {"l2_bytes", cpu.l2_bytes}, {"l3_bytes", cpu.l3_bytes},
+                        {"memory_bytes", cpu.memory_bytes}}
+      .dump();
+}
+
+Result<Services> cpu_services(const task::Task& task, archive::Store& store,
+                              std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
+                              const std::string& opponents, const std::filesystem::path& home,
+                              std::function<bool()> hurried) {
+  Services services;
+  services.clock = &base::system_clock();
+  services.store = &store;
+  services.limits = target::cpu_limits(target::cpu_info());
+  const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
+  services.limits["THREADS"] = threads;
+  services.toolchain = toolchain->name();
+  services.machine_json = machine_json();
+  services.champions = home / "champions";
+  services.evaluator = [&task, toolchain, options, hurried = std::move(hurried)]() {
+    evaluate::EvaluatorOptions evaluator;
+    evaluator.threads = options.threads;
+    evaluator.interrupted = hurried;
+    if (options.budget_seconds > 0) evaluator.promotion_seconds = 0.3 * options.budget_seconds;
+    return evaluate::cpu_evaluator(task, toolchain, evaluator);
+  };
+  HONE_TRY(services.opponents, cpu_opponents(task, opponents, threads));
+  const bool tune = options.strategy == search::StrategyKind::kTune;
+  if (!options.start_source.empty()) {
+    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
+    start.author = "user";
+    evaluate::Opponent opponent;
+    opponent.name = "start";
+    opponent.kernel = start;
+    services.opponents.push_back(std::move(opponent));
+    services.seeds.push_back({std::move(start), "start", "the kernel given"});
+    if (tune) return services;
+  }
+  std::vector<std::string> why_not;
+  auto offers = pattern::offers_cpp(task, why_not);
+  // Plain loops are where a run begins, and what its gain is counted from; tuning alone refines the
+  // most promising offer at once.
+  if (options.start_source.empty() && (!tune || offers.empty()))
+    if (auto naive = pattern::naive_cpp(task)) services.seeds.push_back({std::move(*naive), "naive", "plain loops"});
+  for (pattern::Offer& offer : offers)
+    services.seeds.push_back({std::move(offer.kernel), offer.pattern, offer.action});
+  if (services.seeds.empty())
+    return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
+                "give a kernel to begin from with --start KERNEL.cc; hone tunes its tunables");
+  return services;
+}
+
+Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) {
+  const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
+  HONE_TRY(archive::Store store, archive::Store::open(file));
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, options.opponents, file.parent_path(), {}));
+  services.progress = options.progress;
+  services.interrupted = options.interrupted;
+  return start_run(task, options.run, services);
+}
+
+}  // namespace hone::engine
