@@ -106,7 +106,7 @@ Shape Evaluator::choose_tile(int root, const Box& box, double budget) const {
   Box tile = box;
   Cost cost = cost_of(root, tile);
   while (cost.held > budget) {
-    double best_ratio = 1.3;  // more extra work than this is not worth a smaller working set
+    double best_ratio = 1.15;  // more extra work than this is not worth a smaller working set
     Box best;
     Cost best_cost;
     for (size_t d = 0; d < tile.extent.size(); ++d) {

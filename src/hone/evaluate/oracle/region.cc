@@ -12,6 +12,9 @@ using task::Node;
 using task::Prim;
 using task::Shape;
 
+/// Products formed in the time that an operand element takes to be read and converted.
+constexpr double kProductsPerRead = 16;
+
 /// Keeps [low, high) inside [0, extent); empty stays empty.
 void put_range(Box& box, size_t d, int64_t low, int64_t high, int64_t extent) {
   low = std::max<int64_t>(low, 0);
@@ -258,13 +261,13 @@ double work_per_element(const task::ConcreteGraph& graph, int id) {
       for (size_t d = 0; d < spec.a.size(); ++d)
         if (spec.result.find(spec.a[d]) == std::string::npos)
           length *= static_cast<double>(shape_of(0)[d]);
-      return 1 + length / 4;
+      return 1 + length / kProductsPerRead;
     }
     case Prim::kConv:
     case Prim::kConvTranspose: {
       const Shape& w = shape_of(1);
       const auto outputs = static_cast<double>(node.prim == Prim::kConv ? w[0] : w[1]);
-      return 1 + static_cast<double>(task::element_count(w)) / outputs / 2;
+      return 1 + static_cast<double>(task::element_count(w)) / outputs / (kProductsPerRead / 2);  // taps are gathered too
     }
     case Prim::kPoolMax:
     case Prim::kPoolSum: {

@@ -10,8 +10,9 @@ namespace hone::evaluate {
 [[nodiscard]] Box operand_box(const task::ConcreteGraph& graph, int id, size_t operand,
                               const Box& result);
 
-/// Rough arithmetic a result element costs: 1 for element-wise, the contracted length for
-/// contractions, the reduced length for reductions.
+/// Rough work a result element costs: 1 for element-wise operations and for reading an input, the
+/// window for pooling, a sixteenth of a unit for each product of a contraction. What reductions do
+/// is counted with their operands' elements.
 [[nodiscard]] double work_per_element(const task::ConcreteGraph& graph, int id);
 
 }  // namespace hone::evaluate

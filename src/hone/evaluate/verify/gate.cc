@@ -172,6 +172,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
+  const bool judged_exact = judged >= 0 && facts_of(graph)[static_cast<size_t>(judged)].exact;
   if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());
   parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
@@ -180,7 +181,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
     answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true);
     if (judged >= 0) {
       const Box keys = key_map(graph, output, boxes[at]).keys;
-      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, true);
+      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, !judged_exact);
       return;  // an anchor's indices would be right by definition
     }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false);

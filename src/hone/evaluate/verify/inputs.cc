@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <span>
+#include <vector>
 
-#include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/draw/loops.h"
 #include "hone/evaluate/verify/parallel.h"
 
 namespace hone::evaluate {
@@ -32,19 +31,8 @@ uint64_t key_of(const InputSpec& spec, Family family, uint64_t seed) {
 struct Bits {
   double uniform;  ///< in (0, 1), 53 bits
   double other;    ///< a second, independent one
+  double shaped;   ///< what shape_bits() makes of them
 };
-
-Bits bits_of(uint64_t key, int64_t index) {
-  const auto r = base::philox(key, static_cast<uint64_t>(index));
-  const auto unit = [](uint32_t high, uint32_t low) {
-    return (static_cast<double>(((uint64_t{high} << 32) | low) >> 11) + 0.5) * 0x1p-53;
-  };
-  return {unit(r[1], r[0]), unit(r[3], r[2])};
-}
-
-double normal_of(const Bits& b) {
-  return std::sqrt(-2 * std::log(b.uniform)) * std::cos(2 * std::numbers::pi * b.other);
-}
 
 double sign_of(const Bits& b) { return b.other < 0.5 ? -1 : 1; }
 
@@ -53,34 +41,57 @@ struct Stream {
   uint64_t key;
   Family family;
   DType type;
-  double centre;  ///< kShifted: the tensor's mean
+  Domain domain;
+  double centre;   ///< kShifted: the tensor's mean
 
   Stream(const InputSpec& spec, Family f, uint64_t seed)
-      : key(key_of(spec, f, seed)), family(f), type(spec.type.dtype) {
+      : key(key_of(spec, f, seed)), family(f), type(spec.type.dtype), domain(spec.domain) {
     // Large enough to ruin E[x^2] - E[x]^2 at fp32, small enough for the type to tell values apart.
     const double size = type == DType::kF16 || type == DType::kBF16 ? 16 : 1000;
-    centre = size * (1 + bits_of(key, -1).uniform);
+    double u, v;
+    draw_loops().uniforms(key, ~uint64_t{0}, 1, &u, &v);
+    centre = size * (1 + u);
   }
-
-  [[nodiscard]] double largest() const { return type == DType::kF16 ? 100 : 10000; }
 };
 
-/// A finite real number of the family.
-double real_value(const Stream& s, int64_t index) {
-  const Bits b = bits_of(s.key, index);
+constexpr double kLog2Hundred = 6.643856189774724;
+constexpr double kSparseRest = 0.88;  // from here on sparse tensors hold ordinary values
+
+/// The functions of the bits that a family needs, for many elements at a time: normal numbers, or
+/// powers of two.
+void shape_bits(const Stream& s, int64_t n, const double* u, const double* v, double* shaped) {
   switch (s.family) {
-    case Family::kNormal: return normal_of(b);
+    case Family::kNormal:
+    case Family::kShifted: return draw_loops().normals(n, u, v, shaped);
+    case Family::kSparse:
+      for (int64_t i = 0; i < n; ++i)
+        shaped[i] = u[i] < kSparseRest ? u[i] : (u[i] - kSparseRest) / (1 - kSparseRest) + 0x1p-60;
+      return draw_loops().normals(n, shaped, v, shaped);
+    case Family::kLarge: {
+      const double reach = s.domain == Domain::kUnit ? -20 : s.domain == Domain::kNearOne ? 4 : 2 * (s.type == DType::kF16 ? kLog2Hundred : 2 * kLog2Hundred);
+      const double from = s.domain == Domain::kUnit ? 0 : -reach / 2;
+      for (int64_t i = 0; i < n; ++i) shaped[i] = from + reach * u[i];
+      return draw_loops().exp2(n, shaped, shaped);
+    }
+    default: std::fill_n(shaped, n, 0.0);
+  }
+}
+
+/// A finite real number of the family.
+double real_value(const Stream& s, const Bits& b) {
+  switch (s.family) {
+    case Family::kNormal: return b.shaped;
     case Family::kUniform: return b.uniform;
-    case Family::kLarge: return sign_of(b) * std::pow(s.largest(), 2 * b.uniform - 1);
+    case Family::kLarge: return sign_of(b) * b.shaped;
     case Family::kSparse: {
       const double u = b.uniform;
       if (u < 0.70) return 0;
       if (u < 0.75) return -0.0;
       if (u < 0.85) return sign_of(b);  // ties
-      if (u < 0.88) return sign_of(b) * task::smallest_normal(s.type) * (0.88 - u) / 0.03;
-      return normal_of(bits_of(s.key ^ 1, index));
+      if (u < kSparseRest) return sign_of(b) * task::smallest_normal(s.type) * (kSparseRest - u) / 0.03;
+      return b.shaped;
     }
-    case Family::kShifted: return s.centre + normal_of(b);
+    case Family::kShifted: return s.centre + b.shaped;
     case Family::kMantissa: {
       // Pareto with index 1/2: the largest of any number of terms outweighs the rest together, so a
       // sum of products holds one or two full products, whichever way it runs through the tensors.
@@ -92,20 +103,16 @@ double real_value(const Stream& s, int64_t index) {
   return 0;
 }
 
-double positive_value(const Stream& s, int64_t index) {
-  const double v = std::abs(real_value(s, index));
+double positive_value(const Stream& s, const Bits& b) {
   // Zeros become small but ordinary numbers: their logarithms and reciprocals stay in range.
-  return round_to(s.type, v) > 0 && v >= 0x1p-14 ? v : 0x1p-10;
+  const double v = std::abs(real_value(s, b));
+  return v >= 0x1p-14 ? v : 0x1p-10;
 }
 
-double unit_value(const Stream& s, int64_t index) {
-  const Bits b = bits_of(s.key, index);
+double unit_value(const Stream& s, const Bits& b) {
   switch (s.family) {
-    case Family::kNormal: return 1 / (1 + std::exp(-normal_of(b)));
-    case Family::kLarge: {  // towards both ends
-      const double small = std::exp2(-20 * b.uniform);
-      return b.other < 0.5 ? small : 1 - small;
-    }
+    case Family::kNormal: return 0.5 + 0.5 * b.shaped / (1 + std::abs(b.shaped));
+    case Family::kLarge: return b.other < 0.5 ? b.shaped : 1 - b.shaped;  // towards both ends
     case Family::kSparse: return b.uniform < 0.5 ? 0 : b.uniform < 0.75 ? 1 : b.other;
     case Family::kShifted: return 0.5 + 0.001 * (b.uniform - 0.5);
     case Family::kInteger: return b.uniform < 0.5 ? 0 : 1;
@@ -115,11 +122,10 @@ double unit_value(const Stream& s, int64_t index) {
   return b.uniform;
 }
 
-double near_one_value(const Stream& s, int64_t index) {
-  const Bits b = bits_of(s.key, index);
+double near_one_value(const Stream& s, const Bits& b) {
   switch (s.family) {
-    case Family::kNormal: return 1 + 0.1 * std::clamp(normal_of(b), -4.0, 4.0);
-    case Family::kLarge: return std::exp2(4 * b.uniform - 2);
+    case Family::kNormal: return 1 + 0.1 * std::clamp(b.shaped, -4.0, 4.0);
+    case Family::kLarge: return b.shaped;  // a quarter to four
     case Family::kSparse: return b.uniform < 0.8 ? 1 : 0.5 + b.other;
     case Family::kShifted: return 1 + 0.001 * (b.uniform - 0.5);
     case Family::kInteger: return b.uniform < 0.5 ? 1 : 2;
@@ -129,24 +135,22 @@ double near_one_value(const Stream& s, int64_t index) {
   return 1;
 }
 
-double index_value(const Stream& s, int64_t bound, int64_t index) {
-  const Bits b = bits_of(s.key, index);
+double index_value(const Stream& s, int64_t bound, int64_t index, const Bits& b) {
   const auto n = static_cast<double>(bound);
   const auto in_range = [n](double v) { return std::clamp(std::floor(v), 0.0, n - 1); };
   switch (s.family) {
-    case Family::kLarge: return b.other < 0.5 ? 0 : n - 1;                   // both ends
+    case Family::kLarge: return b.other < 0.5 ? 0 : n - 1;                     // both ends
     case Family::kSparse: return b.other < 0.8 ? 0 : in_range(b.uniform * n);  // many repeats
     case Family::kShifted: return in_range(n - 1 - b.uniform * b.uniform * n / 8);
-    case Family::kInteger: return static_cast<double>(index % bound);        // in order
+    case Family::kInteger: return static_cast<double>(index % bound);          // in order
     default: return in_range(b.uniform * n);
   }
 }
 
 /// Whole numbers for integer types of the real domain: within what i8 holds and sums stay exact.
-double whole_value(const Stream& s, int64_t index) {
-  const Bits b = bits_of(s.key, index);
+double whole_value(const Stream& s, const Bits& b) {
   switch (s.family) {
-    case Family::kNormal: return std::round(std::clamp(8 * normal_of(b), -100.0, 100.0));
+    case Family::kNormal: return std::round(std::clamp(8 * b.shaped, -100.0, 100.0));
     case Family::kUniform: return std::floor(b.uniform * 10);
     case Family::kSparse: return b.uniform < 0.8 ? 0 : sign_of(b);
     case Family::kShifted: return 90 + std::floor(b.uniform * 5);
@@ -157,24 +161,48 @@ double whole_value(const Stream& s, int64_t index) {
   return 0;
 }
 
-double value_of(const InputSpec& spec, const Stream& s, int64_t bound, int64_t index) {
-  if (spec.domain == Domain::kIndex) return index_value(s, bound, index);
+double value_of(const Stream& s, int64_t bound, int64_t index, const Bits& b) {
+  if (s.domain == Domain::kIndex) return index_value(s, bound, index, b);
   if (s.type == DType::kBool) {
     const double share = s.family == Family::kSparse ? 0.05 : s.family == Family::kLarge ? 0.95 : 0.5;
-    return bits_of(s.key, index).uniform < share;
+    return b.uniform < share;
   }
-  if (spec.domain == Domain::kSign) return sign_of(bits_of(s.key, index));
+  if (s.domain == Domain::kSign) return sign_of(b);
   if (task::is_int(s.type)) {
-    const double v = whole_value(s, index);
-    return spec.domain == Domain::kPositive ? std::abs(v) + 1 : v;
+    const double v = whole_value(s, b);
+    return s.domain == Domain::kPositive ? std::abs(v) + 1 : v;
   }
-  switch (spec.domain) {
+  switch (s.domain) {
     case Domain::kPositive:
-    case Domain::kSimplex: return positive_value(s, index);
-    case Domain::kNearOne: return near_one_value(s, index);
-    case Domain::kUnit: return unit_value(s, index);
-    default: return real_value(s, index);
+    case Domain::kSimplex: return positive_value(s, b);
+    case Domain::kNearOne: return near_one_value(s, b);
+    case Domain::kUnit: return unit_value(s, b);
+    default: return real_value(s, b);
   }
+}
+
+/// Scratch memory of one thread.
+struct Chunk {
+  std::vector<double> u, v, shaped, values;
+
+  /// The bits of elements from `begin` on, all in one stream.
+  void fill(const Stream& stream, int64_t begin, int64_t count) {
+    for (auto* array : {&u, &v, &shaped, &values}) array->resize(static_cast<size_t>(count));
+    draw_loops().uniforms(stream.key, static_cast<uint64_t>(begin), count, u.data(), v.data());
+    shape_bits(stream, count, u.data(), v.data(), shaped.data());
+  }
+  [[nodiscard]] Bits bits(int64_t i) const {
+    const auto at = static_cast<size_t>(i);
+    return {u[at], v[at], shaped[at]};
+  }
+};
+
+/// The bits of one element.
+Bits bits_of(const Stream& stream, int64_t index) {
+  Bits b{};
+  draw_loops().uniforms(stream.key, static_cast<uint64_t>(index), 1, &b.uniform, &b.other);
+  shape_bits(stream, 1, &b.uniform, &b.other, &b.shaped);
+  return b;
 }
 
 /// Where element (row, column) of the last two dimensions takes its value from: itself, its mirror
@@ -213,20 +241,21 @@ void draw(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family
   // A simplex is drawn row by row, so that each part can be normalised where it is drawn.
   const int64_t grain = simplex ? columns : kChunk;
   parallel_for(total == 0 ? 0 : (total + grain - 1) / grain, threads, [&](int64_t part) {
-    thread_local std::vector<double> values;
+    thread_local Chunk chunk;
     const int64_t begin = part * grain, count = std::min(grain, total - begin);
-    values.resize(static_cast<size_t>(count));
+    chunk.fill(stream, begin, count);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t from =
-          structured ? place_of(spec.structure, begin + i, rows, columns) : begin + i;
-      const double v = from < 0 ? 0 : value_of(spec, stream, index_bound, from);
-      values[static_cast<size_t>(i)] = v;
+      const int64_t index = begin + i;
+      const int64_t from = structured ? place_of(spec.structure, index, rows, columns) : index;
+      const Bits b = from == index || from < 0 ? chunk.bits(i) : bits_of(stream, from);
+      const double v = from < 0 ? 0 : value_of(stream, index_bound, from, b);
+      chunk.values[static_cast<size_t>(i)] = v;
       sum += v;
     }
     if (simplex)
-      for (double& v : values) v /= sum;
-    store_doubles(stream.type, values.data(), count, data, begin);
+      for (double& v : chunk.values) v /= sum;
+    store_doubles(stream.type, chunk.values.data(), count, data, begin);
   });
 }
 

@@ -15,13 +15,14 @@ using task::Shape;
 /// Rough operations that comparing a whole output may cost, and a sample of one.
 constexpr double kFullWork = 0x1p33, kSampleWork = 0x1p32;
 /// For outputs judged by value, whose keys are kept: doubles of them.
-constexpr double kFullKeys = 0x1p26, kSampleKeys = 0x1p25;
+constexpr double kFullKeys = 0x1p25, kSampleKeys = 0x1p24;
 /// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.
 constexpr double kBoxBudget = 1 << 21;
 /// Sampled boxes hold at least this many elements where the output does: one element a call would
 /// cost more in bookkeeping than in arithmetic.
-constexpr int64_t kLeastBox = 256;
-constexpr int64_t kLeastBoxes = 4;
+constexpr int64_t kLeastBox = 256, kMostInBox = 1 << 22;
+/// Many places rather than large ones, unless whole rows come nearly free.
+constexpr int64_t kBoxes = 64, kLeastBoxes = 16;
 
 /// Grows a box from one element in the direction that makes elements cheapest, as long as it does.
 Shape cheap_extent(const Evaluator& evaluator, int root, const Shape& shape,
@@ -46,8 +47,8 @@ Shape cheap_extent(const Evaluator& evaluator, int root, const Shape& shape,
       best_ratio = ratio;
     }
     if (best.extent.empty()) break;
-    const bool nearly_free = best_ratio < 0.7 && best.count() <= options.full_limit;
-    const bool cheaper = best_ratio < 0.9 && best.count() * kLeastBoxes <= options.sample_elements;
+    const bool nearly_free = best_ratio < 0.7 && best.count() <= kMostInBox;
+    const bool cheaper = best_ratio < 0.9 && best.count() * kBoxes <= options.sample_elements;
     if (box.count() >= kLeastBox && !nearly_free && !cheaper) break;
     box = best;
     work = best_work;
