@@ -240,11 +240,11 @@ Status parse_tunables(const Reader& read, const toml::table& table, Kernel& kern
 Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   HONE_TRY(const Block block, find_block(source, path));
   Reader read(path, block.line);
-  toml::parse_result parsed = toml::parse(source.substr(block.begin, block.end - block.begin));
-  if (!parsed)
-    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", parsed.error().description()),
-                "the header is TOML", read.at(parsed.error().source().begin));
-  const toml::table& table = parsed.table();
+  toml::parse_result document = toml::parse(source.substr(block.begin, block.end - block.begin));
+  if (!document)
+    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", document.error().description()),
+                "the header is TOML", read.at(document.error().source().begin));
+  const toml::table& table = document.table();
   HONE_TRY_VOID(read.only(table, {"language", "requires", "tunables", "constraints", "config",
                                   "specialise", "workspaces", "launch", "pattern", "action", "note"}));
   Kernel kernel;

@@ -34,7 +34,8 @@ std::string fence(const CppWriter& writer) {
 
 Result<kernel::Kernel> rows(const Program& program, Way way, bool keep) {
   CppWriter writer(program, way, keep ? program.worth_keeping() : std::vector<int>{});
-  std::string body = writer.row_prologue("row", "    ") + writer.keep_prologue("    ");
+  std::string body = writer.row_prologue("row", "    ");
+  body += writer.keep_prologue("    ");
   for (size_t pass = 0; pass < program.passes.size(); ++pass) body += writer.pass_text(pass, "    ");
   body += writer.row_stores("    ");
   const bool stores = writer.stores_elements();
@@ -124,7 +125,9 @@ Result<kernel::Kernel> split(const Program& program, Way way) {
   for (size_t p = 0; p < program.passes.size(); ++p) {
     CppWriter writer(program, way, {});
     if (p == 0) signature = writer.parameters() + partial_parameters();
-    std::string body = writer.row_prologue("row", "  ") + combined(writer, p) + writer.pass_text(p, "  ", Span::kSlice);
+    std::string body = writer.row_prologue("row", "  ");
+    body += combined(writer, p);   // before the pass's text, which refers to these values
+    body += writer.pass_text(p, "  ", Span::kSlice);
     for (const int id : program.passes[p].reductions) body += fmt::format("  part{0}[row * CHUNKS + chunk] = v{0};\n", id);
     if (!program.passes[p].stores.empty()) body += "  if constexpr (STREAM) hone::stream_fence();\n", stores = true;
     functions += fmt::format(
@@ -136,8 +139,10 @@ Result<kernel::Kernel> split(const Program& program, Way way) {
   }
   CppWriter writer(program, way, {});
   if (!program.row_outputs.empty()) {
-    const std::string body = writer.row_prologue("row", "  ") + combined(writer, program.passes.size());
-    functions += fmt::format("\nvoid finish({}, int64_t row) {{\n{}{}}}\n", signature, body, writer.row_stores("  "));
+    std::string body = writer.row_prologue("row", "  ");
+    body += combined(writer, program.passes.size());
+    body += writer.row_stores("  ");
+    functions += fmt::format("\nvoid finish({}, int64_t row) {{\n{}}}\n", signature, body);
     launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nargs   = [{}{}]\n", program.rows().to_string(), writer.arguments(), partial_args);
   }
   Slots slots;

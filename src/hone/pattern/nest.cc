@@ -182,7 +182,7 @@ void merge_axes(Nest& nest) {
         const auto at = std::find(axes.begin(), axes.end(), a);
         const auto next = std::find(axes.begin(), axes.end(), b);
         if (at == axes.end() && next == axes.end()) continue;
-        together = at != axes.end() && next == at + 1;
+        together = at != axes.end() && next != axes.end() && next == at + 1;
         // An index along one axis cannot be told from the merged one.
         if (graph.nodes[id].prim == Prim::kIota || graph.nodes[id].prim == Prim::kArgMax ||
             graph.nodes[id].prim == Prim::kArgMin)
