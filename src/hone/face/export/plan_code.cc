@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <limits>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,25 +17,6 @@ using kernel::Kernel;
 using kernel::Launch;
 using task::IntExpr;
 
-constexpr std::string_view kTaken[] = {
-    // the language
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
-    "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete",
-    "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
-    "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-    "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
-    "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
-    "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename",
-    "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-    // macros and types of the headers included
-    "NULL", "EOF", "errno", "stdin", "stdout", "stderr", "linux", "unix", "assert", "int8_t", "int16_t",
-    "int32_t", "int64_t", "uint16_t", "uint8_t", "std", "hone",
-    // what generated code calls its own
-    "THREADS", "L1_BYTES", "L2_BYTES", "L3_BYTES", "VECTOR_BYTES", "threads", "runtime", "slot", "begin", "end",
-    "i", "blocks", "grid_x", "grid_y", "grid_z", "index_x", "index_y", "index_z", "layout", "at", "memory",
-    "shared", "shared_bytes", "hone_floor_div", "hone_mod", "hone_ceil_div", "hone_min", "hone_max", "hone_abs"};
-
 bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
 }
@@ -47,14 +29,18 @@ class Writer {
       : kernel_(kernel), header_(kernel.header), task_(task), names_(names), options_(options), space_(space) {}
 
   Result<PlanCode> write(const std::string& label) {
+    for (const auto& [tunable, number] : kernel_.config)
+      if (names_.has_symbol(tunable))
+        return fail(ErrorCode::kInput, fmt::format("{} is a tunable of the kernel and a shape symbol of the task", tunable),
+                    "give one of them another name");
     for (const kernel::Workspace& workspace : header_.workspaces)
       workspaces_[workspace.name] = names_.fresh(workspace.name);
     HONE_TRY(std::string applies, applies_body());
     code_.applies_threads = used_.count("THREADS") > 0 && pooled();
     std::vector<std::string> parameters = extents(applies);
     if (code_.applies_threads) parameters.emplace_back("int64_t THREADS");
-    code_.applies = fmt::format("bool {}_applies({}) {{\n{}  return {};\n}}\n", label,
-                                fmt::join(parameters, ", "), constants(!code_.applies_threads), applies);
+    code_.applies = fmt::format("{} {{\n{}  return {};\n}}\n", with_arguments("bool " + label + "_applies", parameters, 4),
+                                constants(!code_.applies_threads), applies);
     used_.clear();
     HONE_TRY(const std::string body, run_body());
     parameters.clear();
@@ -62,7 +48,7 @@ class Writer {
     for (const auto& [name, type] : task_.outputs) add_tensor(parameters, "", name, type, body);
     for (std::string& extent : extents(body)) parameters.push_back(std::move(extent));
     if (pooled()) parameters.push_back("int64_t THREADS");
-    code_.run = fmt::format("void {}_run({}) {{\n{}{}}}\n", label, fmt::join(parameters, ", "),
+    code_.run = fmt::format("{} {{\n{}{}}}\n", with_arguments("void " + label + "_run", parameters, 4),
                             constants(!pooled()), body);
     return std::move(code_);
   }
@@ -91,22 +77,24 @@ class Writer {
 
   /// The expression over the names of generated code; notes which limits and tunables it needs.
   Result<IntExpr> resolve(const IntExpr& expression) {
-    std::map<std::string, IntExpr, std::less<>> with;
     for (const std::string& name : expression.symbols()) {
-      if (kernel_.config.count(name) > 0) {
-        used_.insert(name);
-      } else if (names_.has_symbol(name)) {
-        with.emplace(name, IntExpr::symbol(names_.symbol(name)));
-      } else if (name == "THREADS" || name == "VECTOR_BYTES" || options_.limits.count(name) > 0) {
+      const bool limit = name == "THREADS" || name == "VECTOR_BYTES" || options_.limits.count(name) > 0;
+      if (kernel_.config.count(name) > 0 || (limit && !names_.has_symbol(name))) {
         used_.insert(name);
         code_.vector_bytes = code_.vector_bytes || name == "VECTOR_BYTES";
-      } else {
+      } else if (!names_.has_symbol(name)) {
         return fail(ErrorCode::kInput,
                     fmt::format("the plan uses {} in \"{}\", which is no shape symbol, no tunable and no limit known here",
                                 name, expression.to_string()),
                     "limits such as L2_BYTES come from the machine that the kernel was verified on");
       }
     }
+    return names_.renamed(expression);
+  }
+  /// With the tunables' values put in.
+  [[nodiscard]] IntExpr configured(const IntExpr& expression) const {
+    std::map<std::string, IntExpr, std::less<>> with;
+    for (const auto& [tunable, number] : kernel_.config) with.emplace(tunable, IntExpr(number));
     return expression.substitute(with);
   }
   Result<std::string> value(const IntExpr& expression) {
@@ -184,35 +172,39 @@ class Writer {
         return fail(ErrorCode::kInput, fmt::format("the kernel is specialised for one value of {}, and none was given", symbol),
                     "export it with the shape that it was built for");
       conditions.push_back(fmt::format("{} == {}", names_.symbol(symbol), it->second));
-      code_.conditions.push_back(fmt::format("{} == {}", symbol, it->second));
+      code_.conditions.push_back(conditions.back());
     }
     for (const IntExpr& condition : header_.require) {
       HONE_TRY(std::string text, truth(condition));
       conditions.push_back(std::move(text));
-      code_.conditions.push_back(condition.to_string());
+      code_.conditions.push_back(names_.renamed(configured(condition)).to_string());
     }
     for (const kernel::Workspace& workspace : header_.workspaces)
       for (const IntExpr& extent : workspace.type.dims) HONE_TRY_VOID(demand(conditions, extent, 1));
     std::vector<std::string> whens;
+    size_t optional = 0;
     for (const Launch& launch : header_.launches) {
       std::vector<std::string> own;
       for (const IntExpr& extent : launch.grid) HONE_TRY_VOID(demand(own, extent, 1));
       HONE_TRY_VOID(demand(own, launch.shared, 0));
       for (const Argument& argument : launch.args) {
         if (argument.kind != Argument::Kind::kI32) continue;
+        const IntExpr known = configured(argument.value);
+        if (known.is_constant() && known.constant() == static_cast<int32_t>(known.constant())) continue;
         HONE_TRY(const std::string text, value(argument.value));
-        if (!is_number(text) || argument.value.constant() > std::numeric_limits<int32_t>::max())
-          own.push_back(fmt::format("static_cast<int32_t>({0}) == {0}", text));
+        own.push_back(fmt::format("static_cast<int32_t>({0}) == {0}", text));
       }
       if (!launch.when) {
         conditions.insert(conditions.end(), own.begin(), own.end());
         continue;
       }
       HONE_TRY(const std::string when, truth(*launch.when));
-      whens.push_back("(" + when + ")");
-      if (!own.empty()) conditions.push_back(fmt::format("(!({}) || ({}))", when, fmt::join(own, " && ")));
+      ++optional;
+      if (std::find(whens.begin(), whens.end(), when) == whens.end()) whens.push_back(when);
+      if (!own.empty()) conditions.push_back(fmt::format("!({}) || ({})", when, fmt::join(own, " && ")));
     }
-    if (whens.size() == header_.launches.size()) conditions.push_back(fmt::format("({})", fmt::join(whens, " || ")));
+    if (optional == header_.launches.size()) conditions.push_back(fmt::format("{}", fmt::join(whens, " || ")));
+    // `&&` is about to bind them together.
     for (std::string& condition : conditions)
       if (condition.find("||") != std::string::npos || condition.find('?') != std::string::npos)
         condition = "(" + condition + ")";
@@ -252,20 +244,16 @@ class Writer {
     if (sizes.empty()) return std::string();
     code_.scratch = true;
     for (std::string& size : sizes) size = fmt::format("layout.add({})", size);
-    return fmt::format("{}  runtime::Layout layout;\n  const int64_t at[] = {{{}}};\n"
+    return fmt::format("{}  runtime::Layout layout;\n  const int64_t at[] = {{\n      {}}};\n"
                        "  unsigned char* const memory = runtime::scratch(layout.bytes());\n{}",
-                       text, fmt::join(sizes, ", "), pointers);
+                       text, fmt::join(sizes, ",\n      "), pointers);
   }
 
   Result<std::string> argument(const Argument& argument, const Launch& launch) {
     switch (argument.kind) {
       case Argument::Kind::kTensor: {
         if (const auto it = workspaces_.find(argument.tensor); it != workspaces_.end()) return it->second;
-        const bool known = std::any_of(task_.inputs.begin(), task_.inputs.end(),
-                                       [&](const task::InputSpec& input) { return input.name == argument.tensor; }) ||
-                           std::any_of(task_.outputs.begin(), task_.outputs.end(),
-                                       [&](const auto& output) { return output.first == argument.tensor; });
-        if (!known)
+        if (!names_.has_tensor(argument.tensor))
           return fail(ErrorCode::kInput, fmt::format("{} takes \"{}\", which is no input, output or workspace",
                                                      launch.function, argument.tensor));
         return names_.tensor(argument.tensor);
@@ -316,18 +304,18 @@ class Writer {
       HONE_TRY(const std::string when, truth(*launch.when));
       condition = fmt::format("if ({}) ", when);
     }
-    const std::string call = fmt::format("{}::{}({});", space_, launch.function, fmt::join(args, ", "));
+    const std::string function = fmt::format("{}::{}", space_, launch.function);
     std::string text = fmt::format("  // {} on a grid of {}\n  {}{{\n{}", launch.function, fmt::join(shown, " by "),
                                    condition, extents);
     if (pooled()) {
       text += fmt::format("    runtime::for_blocks({}, THREADS, [=](int64_t{}, int64_t begin, int64_t end) {{\n"
-                          "      for (int64_t i = begin; i < end; ++i) {}\n    }});\n",
-                          product, slot ? " slot" : "", call);
+                          "      for (int64_t i = begin; i < end; ++i)\n{};\n    }});\n",
+                          product, slot ? " slot" : "", with_arguments("        " + function, args, 12));
     } else {
       for (size_t d = rank; d-- > 0;)
         text += fmt::format("    {0}for (int64_t index_{1} = 0; index_{1} < grid_{1}; ++index_{1})\n",
                             std::string(2 * (rank - 1 - d), ' '), kAxis[d]);
-      text += fmt::format("    {}{}\n", std::string(2 * rank, ' '), call);
+      text += with_arguments(std::string(4 + 2 * rank, ' ') + function, args, 8 + 2 * rank) + ";\n";
     }
     return text + "  }\n";
   }
@@ -353,43 +341,6 @@ class Writer {
 };
 
 }  // namespace
-
-PlanNames::PlanNames(const task::Task& task, std::set<std::string> taken) : taken_(std::move(taken)) {
-  taken_.insert(std::begin(kTaken), std::end(kTaken));
-  const auto name = [this](std::map<std::string, std::string>& map, const std::string& wanted) {
-    map[wanted] = fresh(wanted);
-    taken_.insert(map[wanted]);
-  };
-  for (const std::string& symbol : task.symbols()) name(symbols_, symbol);
-  for (const task::InputSpec& input : task.inputs) name(tensors_, input.name);
-  for (const auto& [output, type] : task.outputs) name(tensors_, output);
-}
-
-std::string PlanNames::fresh(const std::string& name) const {
-  std::string identifier = name;
-  while (taken_.count(identifier) > 0) identifier += '_';
-  return identifier;
-}
-
-std::string_view device_type(task::DType type) {
-  switch (type) {
-    case task::DType::kF64: return "double";
-    case task::DType::kF32: return "float";
-    case task::DType::kBF16: return "hone::bf16";
-    case task::DType::kF16: return "hone::f16";
-    case task::DType::kI64: return "int64_t";
-    case task::DType::kI32: return "int32_t";
-    case task::DType::kI16: return "int16_t";
-    case task::DType::kI8: return "int8_t";
-    case task::DType::kBool: return "bool";
-  }
-  return "void";
-}
-
-std::string_view public_type(task::DType type) {
-  const bool half = type == task::DType::kBF16 || type == task::DType::kF16;
-  return half ? "uint16_t" : device_type(type);
-}
 
 Result<PlanCode> write_plan(const Kernel& kernel, const task::Task& task, const PlanNames& names,
                             const ExportOptions& options, const std::string& space, const std::string& label) {

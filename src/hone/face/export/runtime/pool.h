@@ -1,7 +1,8 @@
 // Threads that run the blocks of a grid. They start when first wanted, are kept until the program (or
 // the library that holds this code) ends, and sleep when there is nothing to do. Any number of threads
 // may call at once: each call works on its own grid itself, and idle helpers join it. So a call never
-// waits for another one, and where no thread can be started, or after fork(), the caller does it all.
+// waits for another one, and where no thread can be started the caller does it all. After fork() the
+// child gets threads of its own.
 #pragma once
 #include <stdint.h>
 #include <unistd.h>
@@ -39,17 +40,21 @@ class Pool {
   using Entry = void (*)(const void* body, int64_t slot, int64_t begin, int64_t end);
 
   static Pool& instance() {
-    static Pool pool;
-    return pool;
+    static Owner owner;
+    Pool* pool = owner.pool.load(std::memory_order_acquire);
+    if (pool->process_ != getpid()) {
+      Pool* mine = new Pool(pool);
+      if (owner.pool.compare_exchange_strong(pool, mine)) return *mine;
+      delete mine;  // another thread was faster; `pool` is its
+    }
+    return *pool;
   }
+
+  explicit Pool(Pool* parents) : process_(getpid()), parents_(parents) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   ~Pool() {
-    if (getpid() != owner_) {  // a fork: these threads are the parent's
-      for (std::thread& thread : threads_) thread.detach();
-      return;
-    }
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       stopping_ = true;
@@ -117,7 +122,14 @@ class Pool {
     Job* below = nullptr;             ///< guarded by the mutex
   };
 
-  Pool() : owner_(getpid()) {}
+  /// The pool of this process. A forked child leaves its parent's alone for ever: those threads do not
+  /// exist here, and locks and sleepers are as they happened to be.
+  struct Owner {
+    std::atomic<Pool*> pool{new Pool(nullptr)};
+    ~Owner() {
+      if (pool.load()->process_ == getpid()) delete pool.load();
+    }
+  };
 
   /// Under the mutex: at least `count` helpers, if the system allows.
   void start(int64_t count) {
@@ -157,7 +169,8 @@ class Pool {
     }
   }
 
-  const pid_t owner_;
+  const pid_t process_;
+  [[maybe_unused]] Pool* const parents_;  ///< kept reachable, so that nobody takes it for a leak
   std::mutex mutex_;
   std::condition_variable work_, done_;
   Job* jobs_ = nullptr;             ///< guarded by the mutex, as are the next three
