@@ -38,7 +38,7 @@ void write_time(Html& out, const RunLog& log) {
   for (const Part& part : parts) {
     const double share = 100 * part.all() / total;
     if (share <= 0) continue;
-    out.add(R"(<span class="{}" style="width:{}" title="{}: {}">{}</span>)", part.style, svg::pc(share), part.name,
+    out.add(R"(<span class="{}" style="width:{}" title="{}: {}"><b>{}</b></span>)", part.style, svg::pc(share), part.name,
             time_s(part.all()), share > 8 ? part.name : "");
   }
   out.raw(R"(</div><div class="scroll"><table class="grid narrow"><thead><tr><th></th><th class="num">all</th>)"
@@ -116,15 +116,15 @@ void write_seeds(Html& out, const PromotionEvent& event) {
 void write_replay(Html& out, const RunLog& log) {
   std::string commands;
   if (log.finished.empty() || log.finished == "interrupted")
-    commands += fmt::format("hone resume {}    # go on with this run\n", log.info.id);
+    commands += fmt::format("# go on with this run\nhone resume {}\n", log.info.id);
   const Evaluation* first = nullptr;
   for (const Evaluation& e : log.evaluations)
     if (e.accepted() && !first) first = &e;
   if (first && !log.champion.empty() && first->kernel != log.champion)
-    commands += fmt::format("hone compare {} {} {}    # champion against the first correct kernel, timed anew\n",
+    commands += fmt::format("# champion against the first correct kernel, timed anew\nhone compare {} {} {}\n",
                             base::short_hash(log.champion), base::short_hash(first->kernel),
                             task_file(log.info.task_name));
-  commands += fmt::format("hone report {}    # this page", log.info.id);
+  commands += fmt::format("# this page\nhone report {}", log.info.id);
   out.raw("<h3>Again</h3>");
   write_commands(out, commands);
 }

@@ -54,8 +54,13 @@ void write_statement(Html& out, const Material& from) {
             ratio_text(o.ratio).interval);
     const auto rows = static_cast<size_t>(o.rows);
     if (o.faster != o.rows && o.slower != o.rows && o.inconclusive != o.rows) {
-      out.add(": FASTER on {}, SLOWER on {}, INCONCLUSIVE on {} of {} workloads", o.faster, o.slower, o.inconclusive,
-              workloads);
+      const char* separator = ": ";
+      for (const auto& [call, count] : {std::pair("FASTER", o.faster), {"SLOWER", o.slower}, {"INCONCLUSIVE", o.inconclusive}}) {
+        if (count == 0) continue;
+        out.add("{}{} on {}", separator, call, count);
+        separator = ", ";
+      }
+      out.add(" of {} workloads", workloads);
     } else if (rows == workloads) {
       if (workloads > 1) out.add(" on all {} workloads", workloads);
     } else {
@@ -65,8 +70,8 @@ void write_statement(Html& out, const Material& from) {
   if (head.sol_fraction > 0) out.add(", at {} of the speed of light", percent(head.sol_fraction));
   out.raw(". ");
   if (const auto& a = head.accuracy)
-    out.add("Its largest scaled error is {}, the anchor\u2019s {}; {} is allowed. ", three(a->candidate),
-            three(a->anchor), three(a->bound));
+    out.add("Where its accuracy comes closest to the bound, the scaled error is {}, the anchor\u2019s {}; {} is "
+            "allowed. ", three(a->candidate), three(a->anchor), three(a->bound));
   if (head.gain > 0) out.add("It runs at {} the speed of the first correct kernel. ", times(head.gain));
   if (const Evaluation* e = log.find(log.champion))
     out.add("Found as evaluation {} of {}.", e->number, log.evaluations.size());
@@ -106,7 +111,7 @@ Figure opponent_figure(const Headline& head) {
   }
   return {"against " + o.name, ratio_text(o.ratio).median + "×",
           markup(R"(<div class="plot whiskers">{}</div>)", std::move(rows).markup()),
-          markup(R"(interval {}; the line marks 1×)", ratio_text(o.ratio).interval)};
+          markup("interval {}; a dot for each workload, the line marks 1×", ratio_text(o.ratio).interval)};
 }
 
 Figure light_figure(const Headline& head) {
@@ -134,8 +139,8 @@ Figure accuracy_figure(const evaluate::Accuracy& a) {
            svg::pc(100 - scale.at(a.bound)));
   plot.add(R"(<line class="anchor" x1="{0}" x2="{0}" y1="2" y2="18"/>)", svg::along(scale, a.anchor));
   plot.add(R"(<circle cx="{}" cy="10" r="4.5"/></svg>)", svg::along(scale, a.candidate));
-  return {"largest scaled error", three(a.candidate), std::move(plot).markup(),
-          markup("anchor {} (line), bound {} (hatched); output {}, {}, {}", three(a.anchor), three(a.bound), a.output,
+  return {"scaled error, where closest to its bound", three(a.candidate), std::move(plot).markup(),
+          markup("anchor {} (line), bound {} (shaded beyond); output {}, {}, {}", three(a.anchor), three(a.bound), a.output,
                  a.family, a.shape)};
 }
 
@@ -162,7 +167,7 @@ Figure gain_figure(const RunLog& log, double gain) {
   }
   step(100);
   plot.raw("</svg>");
-  return {"over the first correct kernel", times(gain), std::move(plot).markup(),
+  return {"speed over the first correct kernel", times(gain), std::move(plot).markup(),
           markup("best so far over {} evaluations, {}", log.evaluations.size(), time_s(log.seconds))};
 }
 
@@ -200,7 +205,7 @@ void write_computation(Html& out, const RunLog& log) {
   if (!log.workloads.empty()) {
     out.raw(R"(<table class="types"><thead><tr><th>workload</th><th>shape</th><th>weight</th></tr></thead><tbody>)");
     for (const LoggedWorkload& w : log.workloads)
-      out.add(R"(<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>)", w.name, w.bindings, three(w.weight));
+      out.add(R"(<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>)", w.name, w.bindings, fmt::format("{:.4g}", w.weight));
     out.raw("</tbody></table>");
   }
   out.raw("</div>\n");

@@ -90,7 +90,7 @@ void write_other_promotions(Html& out, const Material& from) {
       times_text += (times_text.empty() ? "" : " \u00B7 ") + time_ns(w.candidate_ns);
       light += (light.empty() ? "" : " \u00B7 ") + percent(w.sol_fraction);
     }
-    out.add(R"(<tr><td>{}</td><td>{}</td><td><span class="{}">{}</span> {}</td><td>{}</td><td>{}</td></tr>)",
+    out.add(R"(<tr><td class="pair">{}</td><td>{}</td><td><span class="{}">{}</span> {}</td><td class="pair">{}</td><td class="pair">{}</td></tr>)",
             time_s(event.at), kernel_link(event.kernel), verdict_class(event.verdict.name), event.verdict.name,
             event.verdict.reason, times_text, light);
     out.raw("\n");
@@ -112,8 +112,8 @@ void write_results(Html& out, const Material& from) {
     out.raw("<p>No promotion was accepted, so there is no result to show.</p>");
   } else {
     const Span span = span_of(event->promotion);
-    out.raw(R"(<table class="results"><thead><tr><th>opponent</th><th>call</th><th>ratio</th><th>interval</th>)"
-            R"(<th></th><th>time: opponent / champion</th><th>pairs / processes</th></tr></thead>)");
+    out.raw(R"(<table class="results"><thead><tr><th>opponent</th><th>call</th><th class="ratio">ratio</th><th>interval</th>)"
+            R"(<th></th><th class="times">time: opponent / champion</th><th class="samples">pairs / processes</th></tr></thead>)");
     for (const evaluate::WorkloadResult& w : event->promotion.workloads) write_workload(out, from.log, w, span);
     if (event->promotion.workloads.size() > 1) write_totals(out, from.head, span);
     out.raw("</table>\n");

@@ -15,6 +15,8 @@ namespace {
 
 using base::Json;
 
+constexpr size_t kMostFact = 200;  ///< bytes; a start kernel's source is an option too
+
 const Json& member(const Json& object, std::string_view key) {
   static const Json kNothing;
   if (!object.is_object()) return kNothing;
@@ -112,7 +114,7 @@ evaluate::Promotion promotion_of(const Json& value) {
   return p;
 }
 
-/// An object as facts; sizes get their units.
+/// An object as facts; sizes get their units, texts that would fill a page are cut.
 Facts facts_of(const Json& object) {
   Facts facts;
   if (!object.is_object()) return facts;
@@ -124,6 +126,8 @@ Facts facts_of(const Json& object) {
       shown = bytes_held(number_of(value));
     }
     std::replace(name.begin(), name.end(), '_', ' ');
+    if (shown.empty()) continue;
+    if (shown.size() > kMostFact) shown = fmt::format("{} in all", bytes_held(static_cast<double>(shown.size())));
     facts.emplace_back(std::move(name), std::move(shown));
   }
   return facts;
@@ -159,6 +163,7 @@ void read_screened(const Json& event, RunLog& log) {
   e.pattern = text(event, "pattern");
   e.action = text(event, "action");
   e.note = text(event, "note");
+  e.reason = text(event, "reason");
   if (const Json& config = member(event, "config"); config.is_object())
     for (const auto& [name, value] : config.items()) e.config[name] = text_of(value);
   const Json& screening = member(event, "screening");

@@ -32,6 +32,7 @@ struct Evaluation {
   int number = 0;              ///< of the evaluation, from 1
   double at = 0;               ///< seconds of active time
   std::string kernel, parent, author, pattern, action, note;
+  std::string reason;          ///< why it was proposed
   Config config;
   LoggedVerdict verdict;
   std::vector<double> median_ns;  ///< per workload, raw

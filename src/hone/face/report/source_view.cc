@@ -64,8 +64,10 @@ void write_source(Html& out, const Material& from) {
   if (text.size() < shown.text.size()) out.add("<p>The first {} of it.</p>", bytes_held(static_cast<double>(text.size())));
   out.raw("<h3>Use it</h3>");
   const std::string task = task_file(from.log.info.task_name);
-  write_commands(out, fmt::format("hone export {} {} --as header    # a C++ header and its source, to be built into a program\n"
-                                  "hone evaluate {} {}    # check it and time it again; another task file for other shapes",
+  write_commands(out, fmt::format("# a C++ header and its source, to be built into a program\n"
+                                  "hone export {} {} --as header\n"
+                                  "# check it and time it again; another task file for other shapes\n"
+                                  "hone evaluate {} {}",
                                   name, task, name, task));
   out.add("<p class=\"dim\">{} is <a href=\"#taskfile\">at the end of this page</a>.</p>\n", task);
   out.raw("</section>\n");

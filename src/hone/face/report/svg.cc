@@ -19,7 +19,7 @@ double round_step(double least) {
 std::vector<double> linear_ticks(double low, double high, int wanted) {
   std::vector<double> all;
   const double step = round_step((high - low) / wanted);
-  const double first = std::ceil(low / step - 1e-9);
+  const double first = std::ceil(low / step - 1e-9) + 0.0;  // no tick reads "-0"
   for (double k = first; k * step <= high + 1e-9 * step; ++k) all.push_back(k * step);
   return all;
 }

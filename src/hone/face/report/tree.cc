@@ -196,8 +196,9 @@ void Tree::write_path(Html& out) const {
   for (const size_t i : path_) {
     const Node& node = nodes_[i];
     const Evaluation& e = *node.evaluation;
-    out.add(R"(<tr><td class="num dim">{}</td><td>{}</td><td title="{}">{}</td><td class="changed">{}</td>)", e.number,
-            kernel_link(e.kernel), e.note, e.action.empty() ? e.author : e.action, difference(parent_of(node), e));
+    out.add(R"(<tr><td class="num dim">{}</td><td>{}</td><td>{}</td><td><span class="changed">{}</span>{}</td>)", e.number,
+            kernel_link(e.kernel), e.action.empty() ? e.author : e.action, difference(parent_of(node), e),
+            e.reason.empty() ? Markup{} : markup(R"(<div class="why">{}</div>)", e.reason));
     out.add(R"(<td class="num">{}</td><td class="num">{}</td><td class="bar"><i style="width:{}"></i></td></tr>)",
             gain_over(parent_of(node), e), times(e.score), svg::pc(most > 0 ? 100 * e.score / most : 0));
     out.raw("\n");

@@ -55,7 +55,12 @@ std::string bytes_moved(double bytes) {
 }
 
 std::string bytes_held(double bytes) {
-  return bytes > 0 ? scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}) : kNone;
+  if (!(bytes > 0)) return kNone;
+  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= 1024) bytes /= 1024, ++unit;
+  const bool whole_units = bytes == std::floor(bytes) && bytes < 1024;
+  return (whole_units ? fmt::format("{:.0f}", bytes) : three(bytes)) + kSpace + std::string(kUnits[unit]);
 }
 
 std::string bandwidth(double bytes_per_ns) {

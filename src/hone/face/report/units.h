@@ -16,7 +16,7 @@ inline constexpr const char* kNone = "\u2013";
 [[nodiscard]] std::string time_ns(double ns);          ///< "412 µs"; kNone where not positive
 [[nodiscard]] std::string time_s(double seconds);      ///< "0.80 s", "42.1 s", "3 min 12 s", "1 h 02 min"
 [[nodiscard]] std::string bytes_moved(double bytes);   ///< decimal, as bandwidths are: "268 MB"
-[[nodiscard]] std::string bytes_held(double bytes);    ///< binary, as caches are: "32 MiB"
+[[nodiscard]] std::string bytes_held(double bytes);    ///< binary, as caches are: "32 MiB", "1.50 MiB"
 [[nodiscard]] std::string bandwidth(double bytes_per_ns);  ///< "187 GB/s"
 [[nodiscard]] std::string flop_rate(double flops_per_ns);  ///< "93.4 GFLOP/s"
 [[nodiscard]] std::string percent(double fraction);    ///< "71.2 %"

@@ -46,6 +46,11 @@
   document.addEventListener("pointerover", show);
   document.addEventListener("pointermove", (event) => { if (!tip.hidden) place(event); });
   document.addEventListener("pointerdown", show);
+  // A mark of a kernel leads to its row.
+  document.addEventListener("click", (event) => {
+    const kernel = /^#\d+ +([0-9a-f]{12})/.exec(texts.get(event.target) || "");
+    if (kernel && event.pointerType !== "touch") location.hash = "k-" + kernel[1];
+  });
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
   // The progress chart: time or number of the evaluation along its axis.

@@ -99,8 +99,8 @@ class SyntheticRun {
       const Candidate& pick = accepted_[rng_.below(accepted_.size())];
       if (!parent || pick.speed > parent->speed) parent = &pick;
     }
-    if (!parent || n % 17 == 0) {
-      c.pattern = kPatterns[rng_.below(n < 3 ? 1 : 3)];
+    if (!parent || n % 9 == 2) {
+      c.pattern = kPatterns[static_cast<size_t>(n / 9) % 3];
       c.action = "start";
       c.config = {{"AHEAD", 0}, {"ROWS", 1}, {"STREAM", 0}, {"UNROLL", 1}};
     } else {
@@ -186,7 +186,8 @@ class SyntheticRun {
     if (c.verdict.accepted() && accepted_.empty()) first_speed_ = c.speed;
     const double score = c.verdict.accepted() ? c.speed / first_speed_ : 0;
     event("screened", {{"n", n}, {"kernel", c.hash}, {"parent", c.parent}, {"author", "pattern:" + c.pattern},
-                       {"pattern", c.pattern}, {"action", c.action}, {"note", outside("a note")}, {"config", config},
+                       {"pattern", c.pattern}, {"action", c.action}, {"reason", outside(c.parent.empty() ? "covers the graph" : "moves less than it could")},
+                       {"note", outside("a note")}, {"config", config},
                        {"screening", evaluate::to_json(s)}, {"score", score}, {"at", seconds_}});
     if (!c.verdict.accepted()) return;
     accepted_.push_back(c);
