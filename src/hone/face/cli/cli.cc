@@ -1,19 +1,81 @@
 #include "hone/face/cli/cli.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "hone/face/cli/commands.h"
+#include "hone/task/graph/op_table.h"
 
 namespace hone::face {
 namespace {
 
+constexpr const char* kFooter =
+    "hone COMMAND --help says more.\n"
+    "\n"
+    "  hone optimize examples/softmax.toml\n"
+    "  hone optimize -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]' --budget 30s\n"
+    "\n"
+    "Exit status: 0 all is well; 1 no champion, or the kernel is refused; 2 the command line or an\n"
+    "input is wrong; 3 this machine could not do it; 130 interrupted. compare has its own.\n";
+
+/// Options as "--budget BUDGET", arguments by their name alone; defaults stand in the descriptions.
+class HelpFormat final : public CLI::Formatter {
+ public:
+  HelpFormat() {
+    column_width(36);
+    label("SUBCOMMAND", "COMMAND");
+    label("Positionals", "Arguments");
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_positional() || option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string standard = option->get_default_str();
+    return option->get_description() + (standard.empty() ? "" : fmt::format(" (default: {})", standard));
+  }
+};
+
 void add_task(CLI::App* command, TaskArguments& task) {
-  command->add_option("-e,--expression", task.expression, "the computation itself, instead of a task file: 'y = softmax(x, axis=-1)'");
-  command->add_option("-i,--input", task.inputs, "an input of the expression: 'x=f32[16384,4096]' (repeat for more)");
-  command->add_option("-w,--workload", task.workloads, "values of the symbols: 'B=4096,D=8192' (repeat for more)");
+  command->add_option("TASK", task.file, "task file (TOML)");
+  command->add_option("-e,--expression", task.expression, "the computation, instead of a task file: 'y = softmax(x, axis=-1)'")
+      ->type_name("TEXT");
+  command->add_option("-i,--input", task.inputs, "an input of the expression: 'x=f32[16384,4096]' (once for each)")
+      ->type_name("NAME=TYPE")->allow_extra_args(false);
+  command->add_option("-w,--workload", task.workloads, "values of its symbols: 'B=4096,D=8192' (once for each shape)")
+      ->type_name("NAME=VALUE,...")->allow_extra_args(false);
+}
+
+void add_threads(CLI::App* command, int& threads) {
+  command->add_option("--threads", threads, "threads a kernel may use (default: all)")->type_name("N");
+}
+
+void add_opponents(CLI::App* command, std::string& opponents) {
+  command->add_option("--opponents", opponents, "what to compare with: a list of naive, pytorch, compile; all, or none")
+      ->type_name("LIST")->capture_default_str();
+}
+
+void add_json(CLI::App* command, bool& json) {
+  command->add_flag("--json", json, "end with one line of JSON on standard output (docs/json.md)");
+}
+
+/// What the user got wrong on the command line, in our words where CLI11's are no help.
+Error usage_error(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool known = std::find(names.begin(), names.end(), first) != names.end();
+  if (!known && !first.empty() && first[0] != '-') {
+    std::string hint = task::did_you_mean(first, names);
+    if (hint.empty()) hint = "hone --help lists the commands";
+    return {ErrorCode::kUsage, fmt::format("there is no command \"{}\"", first), hint};
+  }
+  return {ErrorCode::kUsage, problem.what(), known ? fmt::format("see hone {} --help", first) : "see hone --help"};
 }
 
 }  // namespace
@@ -32,92 +94,122 @@ int exit_status(const Error& error) {
 }
 
 int run_cli(int argc, char** argv) {
-  CLI::App app{"hone: an autonomous kernel engineer"};
-  app.set_version_flag("--version", "hone 0.1.0");
+  CLI::App app{"hone: an autonomous kernel engineer. Say what to compute; get a fast kernel, proved right.", "hone"};
+  app.set_version_flag("--version", "hone 0.1.0", "print the version");
+  app.set_help_flag("-h,--help", "print this help");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(36);
+  app.formatter(std::make_shared<HelpFormat>());
+  app.footer(kFooter);
   std::function<Result<int>()> action;
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->footer("")->group("Commands");
+    return command;
+  };
 
   OptimizeArguments optimizing;
-  CLI::App* command = app.add_subcommand("optimize", "find a faster kernel for a task");
-  command->add_option("TASK", optimizing.task.file, "task file (TOML)");
+  CLI::App* command = add("optimize", "find a faster kernel for a task");
   add_task(command, optimizing.task);
-  command->add_option("--save", optimizing.save, "write the task to this file");
-  command->add_option("--target", optimizing.target, "where it is to run (hone targets)")->capture_default_str();
-  command->add_option("--budget", optimizing.budget, "60s, 5m, 200evals, or both with a comma (default 60s)");
-  command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->capture_default_str();
-  command->add_option("--seed", optimizing.seed, "of the search; inputs stay secret")->capture_default_str();
-  command->add_option("--start", optimizing.start, "a kernel to begin from: file or hash");
-  command->add_option("--opponents", optimizing.opponents, "naive, pytorch, compile; all, or none")->capture_default_str();
-  command->add_option("--threads", optimizing.threads, "threads a kernel may use (default: all)");
-  command->add_flag("--json", optimizing.json, "end with one line of JSON on standard output");
+  command->add_option("--save", optimizing.save, "write the task to this file")->type_name("FILE");
+  command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
+  command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
+      ->type_name("BUDGET")->capture_default_str();
+  command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->type_name("NAME")->capture_default_str();
+  command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
+  command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
+  add_opponents(command, optimizing.opponents);
+  add_threads(command, optimizing.threads);
+  add_json(command, optimizing.json);
   command->callback([&] { action = [&] { return optimize(optimizing); }; });
 
   std::string subject, output;
   bool json = false;
-  command = app.add_subcommand("resume", "go on with a run that was interrupted or killed");
-  command->add_option("RUN", subject, "run (a prefix will do; last: the newest)")->required();
-  command->add_flag("--json", json, "end with one line of JSON on standard output");
+  const char* const a_run = "run: its first digits will do; last: the newest";
+  command = add("resume", "go on with a run that was interrupted or killed");
+  command->add_option("RUN", subject, a_run)->required();
+  add_json(command, json);
   command->callback([&] { action = [&] { return resume(subject, json); }; });
 
-  command = app.add_subcommand("runs", "list the runs of the archive");
-  command->add_flag("--json", json, "as one line of JSON");
+  command = add("runs", "list the runs of the archive");
+  add_json(command, json);
   command->callback([&] { action = [&] { return list_runs(json); }; });
 
-  command = app.add_subcommand("show", "show a run, or a kernel's source");
-  command->add_option("RUN|KERNEL", subject, "a prefix will do; last: the newest run")->required();
-  command->add_flag("--json", json, "as one line of JSON");
+  command = add("show", "show a run, or a kernel's source");
+  command->add_option("RUN|KERNEL", subject, "run or kernel: its first digits will do; last: the newest run")->required();
+  add_json(command, json);
   command->callback([&] { action = [&] { return show(subject, json); }; });
 
   KernelArguments judging;
-  const auto judge = [&](const char* name, const char* help, int kernels, Result<int> (*run)(const KernelArguments&)) {
-    CLI::App* c = app.add_subcommand(name, help);
-    c->add_option(kernels == 2 ? "KERNELS" : "KERNEL", judging.kernels, kernels == 2 ? "two kernels: files or hashes" : "file or hash")->required()->expected(kernels);
-    c->add_option("TASK", judging.task.file, "task file (TOML)");
+  judging.kernels.resize(2);
+  const auto judge = [&](const char* name, const char* help, size_t kernels, Result<int> (*run)(const KernelArguments&)) {
+    CLI::App* c = add(name, help);
+    const char* const what = "kernel: a file, or the first digits of its hash";
+    if (kernels == 1) c->add_option("KERNEL", judging.kernels[0], what)->required();
+    if (kernels == 2) c->add_option("A", judging.kernels[0], what)->required();
+    if (kernels == 2) c->add_option("B", judging.kernels[1], "the kernel to compare it with")->required();
     add_task(c, judging.task);
-    c->add_flag("--json", judging.json, "end with one line of JSON on standard output");
-    c->callback([&, run] { action = [&, run] { return run(judging); }; });
+    c->callback([&, run, kernels] {
+      judging.kernels.resize(kernels);
+      action = [&, run] { return run(judging); };
+    });
     return c;
   };
   command = judge("evaluate", "verify and measure one kernel", 1, evaluate_kernel);
-  command->add_option("--opponents", judging.opponents, "naive, pytorch, compile; all, or none")->capture_default_str();
-  command->add_option("--threads", judging.threads, "threads a kernel may use (default: all)");
-  command = judge("compare", "whether kernel A is faster than B: exit 0 FASTER, 10 SLOWER, 11 INCONCLUSIVE", 2, compare_kernels);
-  command->add_option("--threads", judging.threads, "threads a kernel may use (default: all)");
+  add_opponents(command, judging.opponents);
+  add_threads(command, judging.threads);
+  add_json(command, judging.json);
+  command = judge("compare", "whether kernel A is faster than kernel B", 2, compare_kernels);
+  command->footer("Exit status: 0 FASTER, 10 SLOWER, 11 INCONCLUSIVE; the others as always (hone --help).");
+  add_threads(command, judging.threads);
+  add_json(command, judging.json);
   command = judge("export", "write a kernel for use in another program", 1, export_kernel);
-  command->add_option("--as", judging.as, "header: a C++ header and source")->required();
-  command->add_option("-o,--output", judging.output, "folder to write to (default: here)");
+  command->add_option("--as", judging.as, "header: a C++ header and source without dependencies")->required()->type_name("FORM");
+  command->add_option("-o,--output", judging.output, "folder to write to (default: here)")->type_name("FOLDER");
 
-  command = app.add_subcommand("targets", "what there is to run on");
-  command->add_flag("--json", json, "as one line of JSON");
+  command = add("targets", "list what there is to run on");
+  add_json(command, json);
   command->callback([&] { action = [&] { return list_targets(json); }; });
 
-  command = app.add_subcommand("report", "write a run's report as one HTML file");
-  command->add_option("RUN", subject, "run (a prefix will do; last: the newest)")->required();
-  command->add_option("-o,--output", output, "file to write (default: beside the archive)");
+  command = add("report", "write a run's report as one HTML file");
+  command->add_option("RUN", subject, a_run)->required();
+  command->add_option("-o,--output", output, "file to write (default: in the reports folder of HONE_HOME)")->type_name("FILE");
   command->callback([&] { action = [&] { return report(subject, output); }; });
 
   TaskArguments explaining;
-  command = app.add_subcommand("explain", "show a task's graph, its least cost and the patterns that cover it");
-  command->add_option("TASK", explaining.file, "task file (TOML)");
+  command = add("explain", "show a task's graph, its least cost and the patterns that cover it");
   add_task(command, explaining);
-  command->add_flag("--json", json, "as one line of JSON");
+  add_json(command, json);
   command->callback([&] { action = [&] { return explain(explaining, json); }; });
 
-  command = app.add_subcommand("check", "check the archive's integrity");
+  command = add("check", "check the archive's integrity");
   command->callback([&] { action = [] { return check_archive(); }; });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    const bool asked = problem.get_exit_code() == 0;
-    app.exit(problem, asked ? std::cout : std::cerr, std::cerr);
-    return asked ? 0 : 2;
+    if (problem.get_exit_code() == 0) {
+      app.exit(problem, std::cout, std::cerr);
+      return 0;
+    }
+    if (argc < 2) {
+      std::cerr << app.help();
+      return 2;
+    }
+    const Error error = usage_error(app, problem, argc, argv);
+    fmt::print(stderr, "hone: {}\n", error.to_string());
+    return exit_status(error);
   }
   const Result<int> status = action();
-  if (status) return *status;
-  fmt::print(stderr, "hone: {}\n", status.error().to_string());
-  return exit_status(status.error());
+  if (!status) {
+    fmt::print(stderr, "hone: {}\n", status.error().to_string());
+    return exit_status(status.error());
+  }
+  // A full disk or a closed pipe behind us: the caller must not take half an answer for a whole one.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    fmt::print(stderr, "hone: cannot write to standard output: {}\n", std::strerror(errno));
+    return 3;
+  }
+  return *status;
 }
 
 }  // namespace hone::face

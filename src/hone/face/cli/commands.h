@@ -18,7 +18,7 @@ struct TaskArguments {
 
 struct OptimizeArguments {
   TaskArguments task;
-  std::string target = "cpu", budget, strategy = "beam", start, save, opponents = "all";
+  std::string target = "cpu", budget = "60s", strategy = "beam", start, save, opponents = "all";
   uint64_t seed = 1;
   int threads = 0;
   bool json = false;

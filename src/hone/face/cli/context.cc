@@ -2,7 +2,10 @@
 
 #include <csignal>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -38,29 +41,68 @@ evaluate::Opponent pytorch_opponent(const task::Task& task, evaluate::PytorchMod
 
 }  // namespace
 
+Result<std::string> read_text(const std::string& file, std::string_view what) {
+  namespace fs = std::filesystem;
+  constexpr uintmax_t kMost = uintmax_t{8} << 20;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(file, ignored);
+  if (fs::is_directory(status))
+    return fail(ErrorCode::kInput, fmt::format("{} is a folder, not a {}", file, what));
+  if (fs::is_regular_file(status) && fs::file_size(file, ignored) > kMost)
+    return fail(ErrorCode::kInput, fmt::format("{} is no {}: it has more than {} MiB", file, what, kMost >> 20));
+  HONE_TRY(std::string text, base::read_file(file));
+  if (text.find('\0') != std::string::npos)
+    return fail(ErrorCode::kInput, fmt::format("{} is no {}: it is not text", file, what));
+  return text;
+}
+
 Result<task::Task> task_of(const TaskArguments& arguments) {
-  if (arguments.file.empty() == arguments.expression.empty())
-    return fail(ErrorCode::kUsage, "give either a task file or an expression (-e)",
-                "hone optimize TASK.toml, or hone optimize -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]'");
-  if (!arguments.file.empty()) return task::load_task(arguments.file);
-  return task::task_from_expressions(arguments.expression, arguments.inputs, arguments.workloads);
+  if (arguments.file.empty() && arguments.expression.empty())
+    return fail(ErrorCode::kUsage, "what to compute? Give a task file or an expression (-e)",
+                "for example examples/softmax.toml, or -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]'");
+  if (!arguments.file.empty()) {
+    if (!arguments.expression.empty())
+      return fail(ErrorCode::kUsage, "both a task file and an expression (-e) are given", "give one of them");
+    if (!arguments.inputs.empty() || !arguments.workloads.empty())
+      return fail(ErrorCode::kUsage, "-i and -w belong to an expression (-e)", "a task file says its inputs and workloads itself");
+    HONE_TRY(const std::string text, read_text(arguments.file, "task file"));
+    return task::parse_task(text, arguments.file);
+  }
+  auto task = task::task_from_expressions(arguments.expression, arguments.inputs, arguments.workloads);
+  if (!task && arguments.workloads.empty() && task.error().hint.rfind("workloads = ", 0) == 0)
+    task.error().hint = "give the symbols values with -w: -w 'B=4096,D=1024'";
+  return task;
+}
+
+Status check_threads(int threads) {
+  const int most = target::cpu_info().threads;
+  if (threads >= 0 && threads <= most) return {};
+  return fail(ErrorCode::kUsage, fmt::format("--threads {}: expected 1 to {}, or 0 for all", threads, most),
+              "hone targets says how many there are");
 }
 
 std::filesystem::path home() { return archive::default_archive().parent_path(); }
 
 Result<archive::Store> open_archive() { return archive::Store::open(archive::default_archive()); }
 
+Result<archive::Store> read_archive() { return archive::Store::open_read_only(archive::default_archive()); }
+
 Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store) {
-  if (std::filesystem::exists(file_or_hash)) {
-    HONE_TRY(const std::string source, base::read_file(file_or_hash));
+  std::error_code ignored;
+  if (std::filesystem::exists(file_or_hash, ignored)) {
+    HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
     return kernel::parse_kernel(source, file_or_hash);
   }
-  if (!store)
-    return fail(ErrorCode::kNotFound, fmt::format("there is no file {}", file_or_hash));
+  const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });
+  if (!store || !hash)
+    return fail(ErrorCode::kNotFound, fmt::format("there is no kernel file {}", file_or_hash),
+                hash ? "the archive holds no kernels yet" : "a kernel is a file, or the first digits of its hash (hone show RUN lists them)");
   auto row = store->kernel(file_or_hash);
-  if (!row)
-    return fail(row.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : row.error().code,
-                fmt::format("{} is neither a file nor a kernel of the archive: {}", file_or_hash, row.error().message));
+  if (!row) {
+    if (row.error().code != ErrorCode::kNotFound) return tl::unexpected(row.error());
+    return fail(ErrorCode::kNotFound, fmt::format("{} is neither a file nor a kernel of the archive", file_or_hash),
+                "hone runs lists the runs, hone show RUN their kernels");
+  }
   HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(row->source, file_or_hash));
   const auto config = nlohmann::json::parse(row->config_json, nullptr, false);
   if (config.is_object()) kernel.config = config.get<kernel::Config>();
@@ -71,8 +113,10 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
 
 Result<std::vector<evaluate::Opponent>> opponents_for(const task::Task& task, const std::string& names) {
   std::vector<evaluate::Opponent> all;
-  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names);
+  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
+  std::set<std::string> seen;
   for (std::string name; std::getline(list, name, ',');) {
+    if (!seen.insert(name).second) continue;
     if (name == "naive") {
       auto naive = pattern::naive_cpp(task);
       evaluate::Opponent opponent;

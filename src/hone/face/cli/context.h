@@ -13,9 +13,18 @@ namespace hone::face {
 
 [[nodiscard]] Result<task::Task> task_of(const TaskArguments& arguments);
 
+/// A text file that the user named: no folder, not absurdly large. `what` is for messages: "task file".
+[[nodiscard]] Result<std::string> read_text(const std::string& file, std::string_view what);
+
+/// kUsage unless `threads` is 0 (all) or a number of threads this machine has.
+[[nodiscard]] Status check_threads(int threads);
+
 /// The folder of the default archive; champions and reports lie there too.
 [[nodiscard]] std::filesystem::path home();
+/// To write to; created where there is none.
 [[nodiscard]] Result<archive::Store> open_archive();
+/// To look at, which a read-only archive allows; kNotFound where there is none.
+[[nodiscard]] Result<archive::Store> read_archive();
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);

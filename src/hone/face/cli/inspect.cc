@@ -1,4 +1,6 @@
 // Commands that look and do not measure: runs, show, targets, export, report, explain, check.
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -6,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/archive/locks.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
@@ -23,6 +26,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kRunsShown = 1000;
+
 std::string date_text(int64_t unix_ms, const char* format = "%Y-%m-%d %H:%M") {
   const std::time_t seconds = unix_ms / 1000;
   std::tm parts{};
@@ -33,9 +38,11 @@ std::string date_text(int64_t unix_ms, const char* format = "%Y-%m-%d %H:%M") {
 }
 
 /// A running run that nobody holds was killed.
-std::string status_of(archive::Store& store, const archive::RunInfo& run) {
+std::string status_of(const archive::RunInfo& run) {
   if (run.status != "running") return run.status;
-  return store.lock_run(run.id) ? "killed" : "running";
+  const auto held = archive::held_runs(archive::default_archive());
+  if (!held) return run.status;
+  return std::find(held->begin(), held->end(), run.id) == held->end() ? "killed" : "running";
 }
 
 json json_of(const archive::RunInfo& run, const std::string& status) {
@@ -46,7 +53,7 @@ json json_of(const archive::RunInfo& run, const std::string& status) {
 }
 
 Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as_json) {
-  const std::string status = status_of(store, run);
+  const std::string status = status_of(run);
   if (as_json) {
     fmt::print("{}\n", base::canonical_json(json_of(run, status)));
     return 0;
@@ -75,7 +82,7 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
 
 /// The newest run whose champion a kernel is, with the promotion's result line.
 Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {
-  HONE_TRY(const auto runs, store.runs(1000));
+  HONE_TRY(const auto runs, store.runs(kRunsShown));
   for (const archive::RunInfo& run : runs)
     if (run.champion == hash) return std::optional(run);
   return std::optional<archive::RunInfo>();
@@ -85,7 +92,7 @@ Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bo
   if (as_json) {
     const json config = json::parse(row.config_json, nullptr, false);
     fmt::print("{}\n", base::canonical_json(json{{"kernel", row.hash}, {"language", row.language}, {"author", row.author},
-                                                 {"parent", row.parent}, {"action", row.action}, {"config", config},
+                                                 {"parent", row.parent.empty() ? json() : json(row.parent)}, {"action", row.action}, {"config", config},
                                                  {"source", row.source}}));
     return 0;
   }
@@ -107,11 +114,16 @@ Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bo
 }  // namespace
 
 Result<int> list_runs(bool as_json) {
-  HONE_TRY(archive::Store store, open_archive());
-  HONE_TRY(const auto runs, store.runs());
+  auto store = read_archive();
+  std::vector<archive::RunInfo> runs;
+  if (store) {
+    HONE_TRY(runs, store->runs(kRunsShown));
+  } else if (store.error().code != ErrorCode::kNotFound) {
+    return tl::unexpected(store.error());
+  }
   if (as_json) {
     json all = json::array();
-    for (const auto& run : runs) all.push_back(json_of(run, status_of(store, run)));
+    for (const auto& run : runs) all.push_back(json_of(run, status_of(run)));
     fmt::print("{}\n", base::canonical_json(json{{"runs", all}}));
     return 0;
   }
@@ -123,7 +135,7 @@ Result<int> list_runs(bool as_json) {
   for (const auto& run : runs) {
     const json summary = json::parse(run.summary_json, nullptr, false);
     const bool measured = summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object();
-    table.add({run.id, run.task_name, run.target, date_text(run.created_unix_ms), status_of(store, run),
+    table.add({run.id, run.task_name, run.target, date_text(run.created_unix_ms), status_of(run),
                run.champion.empty() ? "-" : base::short_hash(run.champion),
                measured ? fmt::format("{:.2f}x", summary["speedup"].value("median", 1.0)) : "-",
                measured ? summary.value("opponent", "") : "-"});
@@ -133,14 +145,17 @@ Result<int> list_runs(bool as_json) {
 }
 
 Result<int> show(const std::string& what, bool as_json) {
-  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(archive::Store store, read_archive());
   const auto run = store.run(what);
   if (run) return show_run(store, *run, as_json);
+  if (what == "last") return tl::unexpected(run.error());
   const auto row = store.kernel(what);
   if (row) return show_kernel(store, *row, as_json);
-  if (run.error().code != ErrorCode::kNotFound) return tl::unexpected(run.error());
-  if (row.error().code != ErrorCode::kNotFound) return tl::unexpected(row.error());
-  return fail(ErrorCode::kNotFound, fmt::format("no run and no kernel begins with \"{}\"", what), "hone runs lists the runs");
+  // Several that fit, or an archive that cannot be read, say more than "not found".
+  const bool digits = std::all_of(what.begin(), what.end(), [](unsigned char c) { return std::isxdigit(c); });
+  if (digits && what.size() <= 12 && run.error().code != ErrorCode::kNotFound) return tl::unexpected(run.error());
+  if (digits && row.error().code != ErrorCode::kNotFound) return tl::unexpected(row.error());
+  return fail(ErrorCode::kNotFound, fmt::format("no run and no kernel of the archive begins with \"{}\"", what), "hone runs lists the runs");
 }
 
 Result<int> list_targets(bool as_json) {
@@ -167,12 +182,16 @@ Result<int> list_targets(bool as_json) {
 
 Result<int> export_kernel(const KernelArguments& arguments) {
   if (arguments.as != "header")
-    return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", arguments.as), "--as header");
-  HONE_TRY(archive::Store store, open_archive());
-  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), &store));
+    return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", arguments.as), "--as header: a C++ header and source without dependencies");
+  auto store = read_archive();
+  if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
+  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
   ExportOptions options;
   task::Task task;
-  HONE_TRY(const auto run, run_of_champion(store, kernel.hash()));
+  std::optional<archive::RunInfo> run;
+  if (store) {
+    HONE_TRY(run, run_of_champion(*store, kernel.hash()));
+  }
   if (!arguments.task.file.empty() || !arguments.task.expression.empty()) {
     HONE_TRY(task, task_of(arguments.task));
   } else if (run) {
@@ -209,7 +228,7 @@ Result<int> export_kernel(const KernelArguments& arguments) {
 }
 
 Result<int> report(const std::string& what, const std::string& output) {
-  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(archive::Store store, read_archive());
   HONE_TRY(const archive::RunInfo run, store.run(what));
   HONE_TRY(const std::string page, run_report(store, run));
   std::filesystem::path path = output;
@@ -253,10 +272,10 @@ Result<int> explain(const TaskArguments& arguments, bool as_json) {
 }
 
 Result<int> check_archive() {
-  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(archive::Store store, read_archive());
   HONE_TRY(const auto problems, store.check());
   for (const std::string& problem : problems) fmt::print("{}\n", problem);
-  if (problems.empty()) fmt::print("the archive is sound\n");
+  if (problems.empty()) fmt::print("{} is sound\n", archive::default_archive().string());
   return problems.empty() ? 0 : 1;
 }
 

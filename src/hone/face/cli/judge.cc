@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -35,12 +36,13 @@ json ratio_json(const evaluate::Ratio& ratio) {
 
 /// The archive if there is one: judging needs none, but a hash may be looked up in it.
 Result<std::optional<archive::Store>> archive_if_needed(const KernelArguments& arguments) {
-  for (const std::string& kernel : arguments.kernels)
-    if (!std::filesystem::exists(kernel)) {
-      HONE_TRY(archive::Store store, open_archive());
-      return std::optional<archive::Store>(std::move(store));
-    }
-  return std::optional<archive::Store>();
+  std::error_code ignored;
+  const auto is_file = [&](const std::string& kernel) { return std::filesystem::exists(kernel, ignored); };
+  if (std::all_of(arguments.kernels.begin(), arguments.kernels.end(), is_file)) return std::optional<archive::Store>();
+  auto store = read_archive();
+  if (store) return std::optional<archive::Store>(std::move(*store));
+  if (store.error().code == ErrorCode::kNotFound) return std::optional<archive::Store>();
+  return tl::unexpected(store.error());
 }
 
 }  // namespace
@@ -50,6 +52,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
   HONE_TRY(const auto opponents, opponents_for(task, arguments.opponents));
+  HONE_TRY_VOID(check_threads(arguments.threads));
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
@@ -82,6 +85,7 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
   HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));
+  HONE_TRY_VOID(check_threads(arguments.threads));
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));
   for (const auto* kernel : {&a, &b}) {

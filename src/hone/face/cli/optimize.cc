@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,9 +17,8 @@ namespace {
 
 /// "60s", "5m", "200evals", or both with a comma.
 Status parse_budget(const std::string& text, engine::RunOptions& options) {
-  if (text.empty()) return {};
   const auto wrong = [&](const std::string& part) {
-    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no budget", part), "for example 60s, 5m, 200evals, or 2m,100evals");
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no budget", part), "for example 30s, 5m, 1h, 200evals, or 5m,200evals: whichever ends first");
   };
   options.budget_seconds = 0;
   size_t start = 0;
@@ -30,14 +30,31 @@ Status parse_budget(const std::string& text, engine::RunOptions& options) {
     const double number = std::strtod(part.c_str(), &unit);
     const std::string suffix = unit;
     if (unit == part.c_str() || !(number > 0) || number > 1e7) return wrong(part);
+    const bool evaluations = suffix == "evals" || suffix == "eval";
+    if (evaluations && number != std::floor(number)) return wrong(part);
     if (suffix == "s" || suffix.empty()) options.budget_seconds = number;
     else if (suffix == "m" || suffix == "min") options.budget_seconds = 60 * number;
     else if (suffix == "h") options.budget_seconds = 3600 * number;
-    else if (suffix == "evals" || suffix == "eval") options.budget_evaluations = static_cast<int>(number);
+    else if (evaluations) options.budget_evaluations = static_cast<int>(number);
     else return wrong(part);
     start = end + 1;
   }
   return {};
+}
+
+/// Whom a run is played against, as --opponents had it; its first event says so.
+Result<std::string> opponents_of(archive::Store& store, const archive::RunInfo& run) {
+  HONE_TRY(const auto events, store.events(run.id));
+  if (events.empty()) return std::string("all");
+  const auto started = nlohmann::json::parse(events.front().json, nullptr, false);
+  if (!started.is_object() || !started.contains("opponents")) return std::string("all");
+  std::string names;
+  for (const auto& item : started["opponents"]) {
+    std::string name = item.is_string() ? item.get<std::string>() : "";
+    if (name.rfind("pytorch ", 0) == 0) name = name == "pytorch eager" ? "pytorch" : "compile";
+    if (name == "naive" || name == "pytorch" || name == "compile") names += (names.empty() ? "" : ",") + name;
+  }
+  return names.empty() ? "none" : names;
 }
 
 /// Everything the terminal gets at the end of a run; its exit status.
@@ -45,11 +62,16 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   HONE_TRY(const archive::RunInfo info, store.run(result.run));
   const std::filesystem::path page = home() / "reports" / (result.run + ".html");
   std::string written;
-  if (const auto html = run_report(store, info); html && base::make_directories(page.parent_path()) && base::write_file_atomic(page, *html))
-    written = page.string();
+  const auto write_report = [&]() -> Status {
+    HONE_TRY(const std::string html, run_report(store, info));
+    HONE_TRY_VOID(base::make_directories(page.parent_path()));
+    return base::write_file_atomic(page, html);
+  };
+  if (const Status report = write_report(); report) written = page.string();
+  else fmt::print(stderr, "hone: no report: {}\n", report.error().to_string());
   std::FILE* out = json ? stderr : stdout;
   if (result.champion.empty()) {
-    fmt::print(out, "\nno champion: {} (hone show {})\n",
+    fmt::print(out, "\n{}: no champion, run {} ended by {}: {}\n  hone show {} lists what was tried\n", task.name, result.run, result.reason,
                result.promotion ? result.promotion->verdict.reason : "no candidate was accepted", result.run);
   } else {
     const auto summary = nlohmann::json::parse(result.summary_json);
@@ -61,6 +83,7 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
     fmt::print(out, "\n  kernel: {}\n", summary["champion"].value("path", ""));
   }
   if (!written.empty()) fmt::print(out, "  report: {}\n", written);
+  if (result.reason == "interrupted") fmt::print(out, "  hone resume {} goes on with the search\n", result.run);
   if (json) fmt::print("{}\n", result.summary_json);
   return result.champion.empty() ? 1 : 0;
 }
@@ -69,12 +92,13 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
 
 Result<int> optimize(const OptimizeArguments& arguments) {
   if (arguments.target != "cpu")
-    return fail(ErrorCode::kUnavailable, fmt::format("no target \"{}\" here", arguments.target), "hone targets lists what there is");
+    return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", arguments.target), "hone targets lists what there is: cpu");
   engine::RunOptions options;
   const auto strategy = search::strategy_from(arguments.strategy);
   if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
   options.strategy = *strategy;
   options.seed = arguments.seed;
+  HONE_TRY_VOID(check_threads(arguments.threads));
   options.threads = arguments.threads;
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
   HONE_TRY(const task::Task task, task_of(arguments.task));
@@ -102,7 +126,8 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, "all"));
+  HONE_TRY(const std::string opponents, opponents_of(store, info));
+  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, opponents));
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
