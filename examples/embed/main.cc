@@ -1,5 +1,6 @@
-// Reads a task file and prints what hone understood.
+// hone as a library: task in, champion out.
 //   embed softmax.toml
+#include <hone/engine/local.h>
 #include <hone/task/task.h>
 
 #include <cstdio>
@@ -14,8 +15,18 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", task.error().to_string().c_str());
     return 2;
   }
-  std::printf("%s: %zu inputs, %zu outputs, %zu workloads\n", task->name.c_str(), task->inputs.size(),
-              task->outputs.size(), task->workloads.size());
-  for (const hone::task::Workload& workload : task->workloads)
-    std::printf("  %s, weight %g\n", workload.name.c_str(), workload.weight);
+  hone::engine::LocalOptions options;
+  options.run.budget_seconds = 0;
+  options.run.budget_evaluations = 4;
+  options.opponents = "naive";
+  options.progress = [](const hone::engine::Progress& p) {
+    std::fprintf(stderr, "%d evaluated, best %.2fx the first\n", p.evaluated, p.best_score);
+  };
+  const hone::Result<hone::engine::RunResult> result = hone::engine::optimize(*task, options);
+  if (!result) {
+    std::fprintf(stderr, "%s\n", result.error().to_string().c_str());
+    return 3;
+  }
+  std::printf("%s: champion %s\n%s\n", task->name.c_str(), result->champion.c_str(), result->summary_json.c_str());
+  return result->champion.empty() ? 1 : 0;
 }

@@ -35,6 +35,7 @@ if(NOT EXISTS ${program})
 endif()
 file(REMOVE_RECURSE ${SCRATCH}/build)
 
+set(ENV{HONE_HOME} ${SCRATCH}/home)
 build_against_package(${SOURCE}/examples/embed)
 run(${SCRATCH}/build/embed ${TASK})
 if(NOT output MATCHES "softmax")

@@ -1,5 +1,6 @@
 #include "hone/engine/local.h"
 
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -31,8 +32,10 @@ evaluate::Opponent naive_opponent(const task::Task& task) {
 Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names, int threads) {
   std::vector<evaluate::Opponent> all;
   std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, threads);
-  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names);
+  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
+  std::set<std::string> seen;
   for (std::string name; std::getline(list, name, ',');) {
+    if (!seen.insert(name).second) continue;
     if (name == "naive") {
       all.push_back(naive_opponent(task));
     } else if (name == "pytorch") {

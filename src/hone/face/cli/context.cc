@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
-#include "hone/evaluate/baseline/pytorch.h"
-#include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -23,20 +19,6 @@ std::atomic<int> interrupts{0};
 
 void on_interrupt(int) {
   if (interrupts.fetch_add(1) >= 2) std::_Exit(130);
-}
-
-evaluate::Opponent pytorch_opponent(const task::Task& task, evaluate::PytorchMode mode, int threads) {
-  evaluate::Opponent opponent;
-  opponent.name = mode == evaluate::PytorchMode::kEager ? "pytorch eager" : "pytorch compile";
-  opponent.start = [&task, mode, threads](const evaluate::Stage& stage) -> Result<std::unique_ptr<target::Session>> {
-    evaluate::PytorchOptions options;
-    options.mode = mode;
-    options.threads = threads;
-    const auto regions = stage.regions();
-    HONE_TRY(auto session, evaluate::start_pytorch(task, stage.bindings(), regions, options));
-    return std::unique_ptr<target::Session>(std::move(session));
-  };
-  return opponent;
 }
 
 }  // namespace
@@ -109,87 +91,6 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   kernel.parent = row->parent;
   kernel.author = row->author;
   return kernel;
-}
-
-Result<std::vector<evaluate::Opponent>> opponents_for(const task::Task& task, const std::string& names) {
-  std::vector<evaluate::Opponent> all;
-  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
-  std::set<std::string> seen;
-  for (std::string name; std::getline(list, name, ',');) {
-    if (!seen.insert(name).second) continue;
-    if (name == "naive") {
-      auto naive = pattern::naive_cpp(task);
-      evaluate::Opponent opponent;
-      opponent.name = "naive";
-      if (naive) {
-        opponent.kernel = std::move(*naive);
-      } else {
-        opponent.start = [why = naive.error()](const evaluate::Stage&) -> Result<std::unique_ptr<target::Session>> {
-          return tl::unexpected(why);
-        };
-      }
-      all.push_back(std::move(opponent));
-    } else if (name == "pytorch") {
-      all.push_back(pytorch_opponent(task, evaluate::PytorchMode::kEager, target::cpu_info().threads));
-    } else if (name == "compile") {
-      all.push_back(pytorch_opponent(task, evaluate::PytorchMode::kCompiled, target::cpu_info().threads));
-    } else {
-      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name),
-                  "a list of naive, pytorch, compile; or all, or none");
-    }
-  }
-  return all;
-}
-
-std::string machine_json() {
-  const target::CpuInfo& cpu = target::cpu_info();
-  return nlohmann::json{{"model", cpu.model}, {"isa", cpu.isa}, {"threads", cpu.threads}, {"l1_bytes", cpu.l1_bytes},
-                        {"l2_bytes", cpu.l2_bytes}, {"l3_bytes", cpu.l3_bytes}, {"memory_bytes", cpu.memory_bytes}}
-      .dump();
-}
-
-Result<engine::Services> cpu_services(const task::Task& task, archive::Store& store,
-                                      std::shared_ptr<target::Toolchain> toolchain,
-                                      const engine::RunOptions& options, const std::string& opponents) {
-  engine::Services services;
-  services.clock = &base::system_clock();
-  services.store = &store;
-  services.limits = target::cpu_limits(target::cpu_info());
-  if (options.threads > 0) services.limits["THREADS"] = options.threads;
-  services.toolchain = toolchain->name();
-  services.machine_json = machine_json();
-  services.champions = home() / "champions";
-  services.interrupted = interrupted;
-  services.evaluator = [&task, toolchain, options]() {
-    evaluate::EvaluatorOptions evaluator;
-    evaluator.threads = options.threads;
-    evaluator.interrupted = hurried;
-    if (options.budget_seconds > 0) evaluator.promotion_seconds = 0.3 * options.budget_seconds;
-    return evaluate::cpu_evaluator(task, toolchain, evaluator);
-  };
-  HONE_TRY(services.opponents, opponents_for(task, opponents));
-  if (!options.start_source.empty()) {
-    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
-    start.author = "user";
-    evaluate::Opponent opponent;
-    opponent.name = "start";
-    opponent.kernel = start;
-    services.opponents.push_back(std::move(opponent));
-    services.seeds.push_back({std::move(start), "start", "the kernel given"});
-  } else if (auto naive = pattern::naive_cpp(task)) {
-    services.seeds.push_back({std::move(*naive), "naive", "plain loops"});
-  }
-  if (options.strategy == search::StrategyKind::kTune && !options.start_source.empty()) return services;
-  std::vector<std::string> why_not;
-  auto offers = pattern::offers_cpp(task, why_not);
-  // Tuning alone refines the most promising offer; the others begin with the plain loops.
-  if (options.strategy == search::StrategyKind::kTune && !offers.empty()) services.seeds.clear();
-  for (pattern::Offer& offer : offers)
-    services.seeds.push_back({std::move(offer.kernel), offer.pattern, offer.action});
-  if (services.seeds.empty())
-    return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
-                "give a kernel to begin from with --start KERNEL.cc; hone tunes its tunables");
-  return services;
 }
 
 void watch_interrupts() {

@@ -164,7 +164,7 @@ Result<int> list_targets(bool as_json) {
   const auto& torch = evaluate::find_pytorch();
   const std::string jail = base::probe_jail().to_string();
   if (as_json) {
-    json line = {{"targets", json::array({{{"name", "cpu"}, {"machine", json::parse(machine_json())},
+    json line = {{"targets", json::array({{{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                                            {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
                                            {"pytorch", torch ? json(torch->torch_version) : json()}}})}};
     fmt::print("{}\n", base::canonical_json(line));

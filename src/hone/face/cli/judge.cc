@@ -9,6 +9,7 @@
 #include "hone/engine/summary.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
+#include "hone/target/cpu.h"
 
 namespace hone::face {
 namespace {
@@ -51,7 +52,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, task_of(arguments.task));
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
-  HONE_TRY(const auto opponents, opponents_for(task, arguments.opponents));
+  HONE_TRY(const auto opponents, engine::cpu_opponents(task, arguments.opponents, target::cpu_info().threads));
   HONE_TRY_VOID(check_threads(arguments.threads));
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));

@@ -112,7 +112,8 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     options.start_source = kernel::with_config(kernel, kernel.config);
   }
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, arguments.opponents));
+  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, arguments.opponents, home(), hurried));
+  services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
@@ -127,7 +128,8 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   HONE_TRY(const std::string opponents, opponents_of(store, info));
-  HONE_TRY(engine::Services services, cpu_services(task, store, toolchain, options, opponents));
+  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, opponents, home(), hurried));
+  services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
