@@ -105,10 +105,12 @@ Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) 
   const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
   HONE_TRY(archive::Store store, archive::Store::open(file));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, options.opponents, file.parent_path(), {}));
+  RunOptions run = options.run;
+  run.opponents = options.opponents;
+  HONE_TRY(Services services, cpu_services(task, store, toolchain, run, run.opponents, file.parent_path(), {}));
   services.progress = options.progress;
   services.interrupted = options.interrupted;
-  return start_run(task, options.run, services);
+  return start_run(task, run, services);
 }
 
 }  // namespace hone::engine
