@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   hone::engine::LocalOptions options;
   options.run.budget_seconds = 0;
   options.run.budget_evaluations = 4;
-  options.opponents = "naive";
+  options.run.opponents = "naive";
   options.progress = [](const hone::engine::Progress& p) {
     std::fprintf(stderr, "%d evaluated, best %.2fx the first\n", p.evaluated, p.best_score);
   };

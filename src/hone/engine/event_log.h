@@ -1,5 +1,7 @@
 // The log of one run as the engine sees it: a step either comes from the recording or is performed and
-// recorded before anybody acts on it. One thread.
+// recorded before anybody acts on it. Its clock counts active time: what was spent on a step that no
+// event tells of (the process died in it) did not happen, so a killed run and one left alone that do the
+// same work log the same times. One thread. A recording that does not fit is kCorrupt.
 #pragma once
 #include <functional>
 #include <string>
@@ -25,10 +27,13 @@ class EventLog {
   /// Active seconds now, for display and for the next event.
   [[nodiscard]] double now() const;
 
-  /// The next event: the recorded one, or what `perform` gives (with "at" added), appended first.
-  /// kCorrupt when the recording holds another kind here.
+  /// The next event: the recorded one, or what `perform` gives (with "at" added), appended first and
+  /// read back, so that nobody sees live what a replay would not. kCorrupt when the recording holds
+  /// another kind here.
   [[nodiscard]] Result<nlohmann::json> step(const std::string& kind,
                                             const std::function<Result<nlohmann::json>()>& perform);
+  /// The error for a recording that `found` something where `expected` follows from what came before.
+  [[nodiscard]] tl::unexpected<Error> contradiction(const std::string& found, const std::string& expected) const;
 
  private:
   archive::Store& store_;
@@ -38,8 +43,8 @@ class EventLog {
   size_t next_ = 0;
   int64_t seq_ = 0;
   double at_ = 0;            ///< of the last event
-  double recorded_at_ = 0;   ///< where the recording ends
-  int64_t started_ns_ = 0;   ///< when this process took over
+  double base_ = 0;          ///< active seconds at `base_ns_`: the end of the recording, then of each event
+  int64_t base_ns_ = 0;
 };
 
 }  // namespace hone::engine

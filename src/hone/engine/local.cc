@@ -60,7 +60,7 @@ std::string machine_json() {
 
 Result<Services> cpu_services(const task::Task& task, archive::Store& store,
                               std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
-                              const std::string& opponents, const std::filesystem::path& home,
+                              const std::filesystem::path& home,
                               std::function<bool()> hurried) {
   Services services;
   services.clock = &base::system_clock();
@@ -78,7 +78,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
     if (options.budget_seconds > 0) evaluator.promotion_seconds = 0.3 * options.budget_seconds;
     return evaluate::cpu_evaluator(task, toolchain, evaluator);
   };
-  HONE_TRY(services.opponents, cpu_opponents(task, opponents, threads));
+  HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
   const bool tune = options.strategy == search::StrategyKind::kTune;
   if (!options.start_source.empty()) {
     HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
@@ -108,7 +108,7 @@ Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) 
   const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
   HONE_TRY(archive::Store store, archive::Store::open(file));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, options.opponents, file.parent_path(), {}));
+  HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, file.parent_path(), {}));
   services.progress = options.progress;
   services.interrupted = options.interrupted;
   return start_run(task, options.run, services);

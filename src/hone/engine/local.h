@@ -25,7 +25,7 @@ namespace hone::engine {
 /// `hurried`: polled inside a promotion; true gives it up.
 [[nodiscard]] Result<Services> cpu_services(const task::Task& task, archive::Store& store,
                                             std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
-                                            const std::string& opponents, const std::filesystem::path& home,
+                                            const std::filesystem::path& home,
                                             std::function<bool()> hurried);
 
 /// The CPU as JSON: model, isa, threads, cache and memory sizes.
@@ -33,7 +33,6 @@ namespace hone::engine {
 
 struct LocalOptions {
   RunOptions run;
-  std::string opponents = "all";
   std::filesystem::path archive;            ///< empty: the default one
   std::function<void(const Progress&)> progress;
   std::function<bool()> interrupted;

@@ -34,6 +34,8 @@ constexpr double kAtLight = 0.985;
 constexpr int kPatience = 30;
 constexpr double kGain = 1.005;
 constexpr int kFinalists = 3;
+/// A rival this near the best may turn out to be it.
+constexpr double kInReach = 0.9;
 
 archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
   archive::KernelRow row;
@@ -65,6 +67,16 @@ class Run {
         strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)) {}
 
   Result<RunResult> drive() {
+    try {
+      return drive_unguarded();
+    } catch (const json::exception& e) {
+      // The JSON library's edge: an event that lacks what it must have.
+      return log_.contradiction(fmt::format("not as it must be ({})", e.what()), "a complete event");
+    }
+  }
+
+ private:
+  Result<RunResult> drive_unguarded() {
     HONE_TRY_VOID(start());
     for (;;) {
       HONE_TRY(const std::string reason, search());
@@ -73,20 +85,20 @@ class Run {
       if (reason != "interrupted" || !stop_was_recorded_) return result;
     }
   }
-
- private:
   Status start();
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
   Result<Screening> screen(const Kernel& kernel);
   Status screen_proposal(const search::Proposal& proposal);
+  /// kCorrupt where an event speaks of another kernel than the one that follows from the seed.
+  Status about(const json& event, const std::string& hash) const;
   Status set_yardstick(const Candidate& candidate);
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
-  [[nodiscard]] std::string summary(const Candidate* champion, const std::optional<Promotion>& promotion,
-                                    const std::string& path) const;
+  [[nodiscard]] json summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
+                             const std::string& path) const;
   [[nodiscard]] const Candidate* leader() const { return accepted_.empty() ? nullptr : &accepted_.front(); }
 
   std::string id_;
@@ -107,7 +119,7 @@ class Run {
 };
 
 Status Run::start() {
-  HONE_TRY(json ignored, log_.step("started", [&]() -> Result<json> {
+  HONE_TRY(const json started, log_.step("started", [&]() -> Result<json> {
     json workloads = json::array();
     for (const auto& w : task_.workloads)
       workloads.push_back({{"name", w.name}, {"bindings", w.bindings}, {"weight", w.weight}});
@@ -118,8 +130,11 @@ Status Run::start() {
                 {"machine", json::parse(services_.machine_json)}, {"options", json::parse(options_.to_json())},
                 {"workloads", workloads}, {"opponents", opponents}, {"hone", kVersion}};
   }));
+  if (started.at("task_hash") != task_.hash())
+    return log_.contradiction("of task " + base::short_hash(started.at("task_hash").get<std::string>()),
+                              "task " + base::short_hash(task_.hash()));
   show(Progress::Step::kPreparing, "", "", "");
-  HONE_TRY(json calibrated, log_.step("calibrated", [&]() -> Result<json> {
+  HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
     const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     return json{{"bounds_ns", evaluator->bounds_ns()}, {"prepare_ns", services_.clock->now_ns() - before}};
@@ -128,6 +143,12 @@ Status Run::start() {
   spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
   return {};
+}
+
+Status Run::about(const json& event, const std::string& hash) const {
+  const std::string found = event.at("kernel");
+  if (found == hash) return {};
+  return log_.contradiction("about kernel " + base::short_hash(found), base::short_hash(hash));
 }
 
 Result<evaluate::Evaluator*> Run::evaluator() {
@@ -157,11 +178,12 @@ void Run::show(Progress::Step step, const std::string& kernel, const std::string
 }
 
 Status Run::set_yardstick(const Candidate& candidate) {
-  HONE_TRY(json ignored, log_.step("yardstick", [&]() -> Result<json> {
+  HONE_TRY(const json event, log_.step("yardstick", [&]() -> Result<json> {
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     HONE_TRY_VOID(evaluator->set_yardstick(candidate.kernel));
     return json{{"kernel", candidate.kernel.hash()}, {"score", candidate.score}};
   }));
+  HONE_TRY_VOID(about(event, candidate.kernel.hash()));
   yardstick_ = candidate;
   yardstick_score_ = candidate.score;
   return {};
@@ -180,10 +202,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
   }));
-  if (event.value("kernel", "") != hash)
-    return fail(ErrorCode::kCorrupt, fmt::format("run {} evaluated {} where {} follows from its seed", id_,
-                                                 base::short_hash(event.value("kernel", "")), base::short_hash(hash)),
-                "the run was made by another version of hone: start a new run");
+  HONE_TRY_VOID(about(event, hash));
   const Screening screening = evaluate::screening_from(event.at("screening"));
   const double score = event.at("score");
   ++evaluated_;
@@ -230,7 +249,8 @@ Result<std::string> Run::search() {
     if (log_.next_kind() != "stopped") {
       reason = log_.replaying() ? "" : stop_reason(false);
       if (reason.empty()) {
-        batch = strategy_->next(kBatch);
+        const int left = options_.budget_evaluations - evaluated_;
+        batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(kBatch, left) : kBatch);
         if (batch.empty() && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
       }
     }
@@ -241,8 +261,8 @@ Result<std::string> Run::search() {
       return stopped.value("reason", "budget");
     }
     considered_ += static_cast<int>(batch.size()) + skipped.total();
-    if (skipped.total() > 0) {
-      HONE_TRY(json ignored, log_.step("considered", [&]() -> Result<json> {
+    if (skipped.any()) {
+      HONE_TRY_VOID(log_.step("considered", [&]() -> Result<json> {
         return json{{"constraint", skipped.constraint}, {"duplicate", skipped.duplicate},
                     {"predicted_slower", skipped.predicted_slower}};
       }));
@@ -267,21 +287,23 @@ Status Run::race() {
   if (accepted_.size() < 2) return {};
   const Candidate best = accepted_.front();
   HONE_TRY_VOID(set_yardstick(best));
-  std::vector<Candidate> finalists(accepted_.begin(), accepted_.begin() + std::min<std::ptrdiff_t>(kFinalists, static_cast<std::ptrdiff_t>(accepted_.size())));
-  for (size_t i = 1; i < finalists.size(); ++i) {
-    Candidate& rival = finalists[i];
-    if (rival.score < 0.9 * best.score) continue;
+  const size_t finalists = std::min<size_t>(kFinalists, accepted_.size());
+  for (size_t i = 1; i < finalists; ++i) {
+    Candidate& rival = accepted_[i];
+    if (rival.score < kInReach * best.score) break;
+    const std::string hash = rival.kernel.hash();
     HONE_TRY(const json event, log_.step("raced", [&]() -> Result<json> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
       HONE_TRY(const Screening screening, evaluator->screen(rival.kernel));
-      return json{{"kernel", rival.kernel.hash()}, {"screening", evaluate::to_json(screening)}};
+      return json{{"kernel", hash}, {"screening", evaluate::to_json(screening)}};
     }));
+    HONE_TRY_VOID(about(event, hash));
     const Screening screening = evaluate::screening_from(event.at("screening"));
     spent_ += screening.spent;
     rival.score = screening.verdict.accepted() ? screening.score * best.score : 0;
   }
-  std::stable_sort(finalists.begin(), finalists.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
-  std::copy(finalists.begin(), finalists.end(), accepted_.begin());
+  refused_ += static_cast<int>(std::erase_if(accepted_, [](const Candidate& c) { return c.score <= 0; }));
+  std::stable_sort(accepted_.begin(), accepted_.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
   return {};
 }
 
@@ -290,28 +312,36 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   result.run = id_;
   result.reason = reason;
   HONE_TRY_VOID(race());
-  const Candidate* champion = nullptr;
-  for (size_t i = 0; i < accepted_.size() && i < kFinalists && !champion; ++i) {
-    const Candidate& candidate = accepted_[i];
-    if (candidate.score <= 0) break;
-    show(Progress::Step::kPromoting, candidate.kernel.hash(), candidate.action, "");
+  std::optional<Candidate> champion;
+  for (int tries = 0; tries < kFinalists && leader() && !champion; ++tries) {
+    const Candidate candidate = *leader();
+    const std::string hash = candidate.kernel.hash();
+    show(Progress::Step::kPromoting, hash, candidate.action, "");
     HONE_TRY(const json event, log_.step("promoted", [&]() -> Result<json> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
       HONE_TRY(const Promotion promotion, evaluator->promote(candidate.kernel, services_.opponents));
-      return json{{"kernel", candidate.kernel.hash()}, {"promotion", evaluate::to_json(promotion)}};
+      return json{{"kernel", hash}, {"promotion", evaluate::to_json(promotion)}};
     }));
+    HONE_TRY_VOID(about(event, hash));
     result.promotion = evaluate::promotion_from(event.at("promotion"));
     spent_ += result.promotion->spent;
-    if (result.promotion->verdict.accepted()) champion = &candidate;
+    if (result.promotion->verdict.accepted()) {
+      champion = candidate;
+    } else {
+      // What the full trial refuses is out for good, also when an interrupted run goes on.
+      accepted_.erase(accepted_.begin());
+      ++refused_;
+    }
   }
   std::string path;
   if (champion) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
       path = (services_.champions / fmt::format("{}-{}.cc", task_.name, base::short_hash(result.champion))).string();
-    HONE_TRY(json ignored, log_.step("champion", [&]() -> Result<json> {
+    HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}};
     }));
+    HONE_TRY_VOID(about(event, result.champion));
     if (!path.empty()) {
       HONE_TRY_VOID(base::make_directories(services_.champions));
       HONE_TRY_VOID(base::write_file_atomic(path, kernel::with_config(champion->kernel, champion->kernel.config)));
@@ -319,7 +349,7 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   }
   HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
     return json{{"reason", reason}, {"champion", result.champion},
-                {"summary", json::parse(summary(champion, result.promotion, path))}};
+                {"summary", summary(champion, result.promotion, path)}};
   }));
   result.summary_json = base::canonical_json(finished.at("summary"));
   if (!log_.replaying())
@@ -329,7 +359,8 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   return result;
 }
 
-std::string Run::summary(const Candidate* champion, const std::optional<Promotion>& promotion, const std::string& path) const {
+json Run::summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
+                  const std::string& path) const {
   json out = {{"run", id_}, {"task", task_.name}, {"target", services_.target}, {"track", task::name_of(task_.track)},
               {"champion", nullptr}, {"verdict", "none"}, {"comparison", "INCONCLUSIVE"}, {"opponent", nullptr},
               {"speedup", nullptr}, {"sol_fraction", nullptr}, {"accuracy", nullptr}, {"gain_over_first", nullptr},
@@ -337,7 +368,7 @@ std::string Run::summary(const Candidate* champion, const std::optional<Promotio
               {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
                            {"run", static_cast<double>(spent_.run) * 1e-9}}}};
-  if (!champion || !promotion) return out.dump();
+  if (!champion || !promotion) return out;
   const Headline line = headline_of(*promotion, task_);
   out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
   out["verdict"] = evaluate::name_of(promotion->verdict.kind);
@@ -350,34 +381,50 @@ std::string Run::summary(const Candidate* champion, const std::optional<Promotio
   }
   if (const auto& a = promotion->verdict.accuracy)
     out["accuracy"] = {{"candidate", a->candidate}, {"anchor", a->anchor}, {"bound", a->bound}};
-  return out.dump();
+  return out;
 }
 
 }  // namespace
 
 std::string RunOptions::to_json() const {
   const json out = {{"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
-                    {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"start_source", start_source}};
+                    {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source}};
   return base::canonical_json(out);
 }
 
-Result<RunOptions> RunOptions::from_json(std::string_view text) {
+Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   const json in = json::parse(text, nullptr, false);
   RunOptions options;
   const auto strategy = in.is_object() ? search::strategy_from(in.value("strategy", "")) : std::nullopt;
-  if (!strategy) return fail(ErrorCode::kCorrupt, "the run's options cannot be read");
+  if (!strategy) return fail(ErrorCode::kCorrupt, "the run's options cannot be read", "start a new run");
   options.strategy = *strategy;
   options.seed = in.value("seed", uint64_t{1});
   options.budget_seconds = in.value("budget_seconds", 60.0);
   options.budget_evaluations = in.value("budget_evaluations", 0);
   options.threads = in.value("threads", 0);
+  options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   return options;
+} catch (const json::exception& e) {
+  return fail(ErrorCode::kCorrupt, fmt::format("the run's options cannot be read: {}", e.what()), "start a new run");
 }
+
+namespace {
+
+/// Drives a run that we hold. What is stopped in a hurry is as resumable as what is stopped gently.
+Result<RunResult> drive_held(const archive::RunInfo& info, const task::Task& task, const RunOptions& options,
+                             const Services& services, std::vector<archive::Event> events) {
+  auto result = Run(info.id, task, options, services, std::move(events)).drive();
+  if (!result && result.error().code == ErrorCode::kInterrupted)
+    HONE_TRY_VOID(services.store->update_run(info.id, "interrupted", info.champion, info.summary_json));
+  return result;
+}
+
+}  // namespace
 
 Result<RunResult> start_run(const task::Task& task, const RunOptions& options, const Services& services) {
   archive::RunInfo info;
-  info.id = fmt::format("{:012x}", base::secret_seed() >> 16);
+  info.id = services.run_id.empty() ? fmt::format("{:012x}", base::secret_seed() >> 16) : services.run_id;
   info.task_name = task.name;
   info.task_hash = task.hash();
   info.target = services.target;
@@ -387,16 +434,20 @@ Result<RunResult> start_run(const task::Task& task, const RunOptions& options, c
   info.status = "running";
   HONE_TRY_VOID(services.store->create_run(info));
   HONE_TRY(const auto lock, services.store->lock_run(info.id));
-  return Run(info.id, task, options, services, {}).drive();
+  return drive_held(info, task, options, services, {});
 }
 
-Result<RunResult> resume_run(const archive::RunInfo& info, const task::Task& task, const Services& services) {
+Result<RunResult> resume_run(const archive::RunInfo& run, const task::Task& task, const Services& services) {
+  HONE_TRY(const auto lock, services.store->lock_run(run.id));
+  // As it is now that nobody else can change it.
+  HONE_TRY(const archive::RunInfo info, services.store->run(run.id));
   if (info.status == "finished")
     return fail(ErrorCode::kInput, fmt::format("run {} is finished", info.id), fmt::format("hone show {}", info.id));
-  HONE_TRY(const auto lock, services.store->lock_run(info.id));
   HONE_TRY(const RunOptions options, RunOptions::from_json(info.options_json));
   HONE_TRY(auto events, services.store->events(info.id));
-  return Run(info.id, task, options, services, std::move(events)).drive();
+  if (info.status != "running")
+    HONE_TRY_VOID(services.store->update_run(info.id, "running", info.champion, info.summary_json));
+  return drive_held(info, task, options, services, std::move(events));
 }
 
 }  // namespace hone::engine

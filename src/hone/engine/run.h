@@ -27,6 +27,7 @@ struct RunOptions {
   double budget_seconds = 60;       ///< 0: none
   int budget_evaluations = 0;       ///< 0: none
   int threads = 0;                  ///< 0: all
+  std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);
@@ -54,6 +55,7 @@ struct Services {
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
   std::string target = "cpu", toolchain, machine_json = "{}";
+  std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn
   std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none
   std::function<void(const Progress&)> progress;
   /// The user asked for an end: the search stops, the best so far is promoted.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,11 @@ Comparison comparison_from(std::string_view name) {
   for (const Comparison c : {Comparison::kFaster, Comparison::kSlower})
     if (name_of(c) == name) return c;
   return Comparison::kInconclusive;
+}
+
+/// JSON has no infinity: an error beyond all bounds is written as null.
+double number_from(const json& value) {
+  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
 json to_json(const Ratio& ratio) {
@@ -101,7 +107,8 @@ Verdict verdict_from(const json& value) {
   verdict.detail = value.at("detail");
   if (const json& a = value.at("accuracy"); !a.is_null())
     verdict.accuracy = Accuracy{a.at("output"), a.at("family"), a.at("shape"),
-                                a.at("candidate"), a.at("anchor"), a.at("bound")};
+                                number_from(a.at("candidate")), number_from(a.at("anchor")),
+                                number_from(a.at("bound"))};
   return verdict;
 }
 

@@ -34,6 +34,10 @@ class PoolSearch final : public Strategy {
   PoolSearch(StrategyKind kind, std::vector<Seed> seeds, kernel::Limits limits, uint64_t seed)
       : kind_(kind), seeds_(std::move(seeds)), limits_(std::move(limits)), rng_(seed, 0x7365) {
     if (kind_ == StrategyKind::kTune && seeds_.size() > 1) seeds_.resize(1);
+    // The same text twice (a start kernel that is a pattern's) is one source.
+    std::set<std::string> texts;
+    skipped_.duplicate = static_cast<int>(
+        std::erase_if(seeds_, [&](const Seed& s) { return !texts.insert(s.kernel.source).second; }));
   }
 
   std::vector<Proposal> next(int most) override {
@@ -70,6 +74,7 @@ class PoolSearch final : public Strategy {
     proposal.reason = std::move(reason);
     const std::string hash = proposal.kernel.hash();
     seen_.insert({source, config});
+    if (set_aside_.erase({source, config}) > 0) --skipped_.predicted_slower;
     given_.emplace_back(hash, source);
     batch.push_back(std::move(proposal));
   }

@@ -35,9 +35,12 @@ struct Outcome {
 /// Proposals looked at and left aside before any build.
 struct Skipped {
   int constraint = 0;         ///< the tunables' own constraints exclude it
-  int duplicate = 0;          ///< seen before
-  int predicted_slower = 0;   ///< the model of what was measured so far ranks it behind
+  int duplicate = 0;          ///< a source given twice
+  /// The model of what was measured so far ranks it behind. One that is proposed after all counts back:
+  /// the number may be negative.
+  int predicted_slower = 0;
   [[nodiscard]] int total() const { return constraint + duplicate + predicted_slower; }
+  [[nodiscard]] bool any() const { return constraint != 0 || duplicate != 0 || predicted_slower != 0; }
 };
 
 class Strategy {

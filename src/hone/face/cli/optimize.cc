@@ -42,21 +42,6 @@ Status parse_budget(const std::string& text, engine::RunOptions& options) {
   return {};
 }
 
-/// Whom a run is played against, as --opponents had it; its first event says so.
-Result<std::string> opponents_of(archive::Store& store, const archive::RunInfo& run) {
-  HONE_TRY(const auto events, store.events(run.id));
-  if (events.empty()) return std::string("all");
-  const auto started = nlohmann::json::parse(events.front().json, nullptr, false);
-  if (!started.is_object() || !started.contains("opponents")) return std::string("all");
-  std::string names;
-  for (const auto& item : started["opponents"]) {
-    std::string name = item.is_string() ? item.get<std::string>() : "";
-    if (name.rfind("pytorch ", 0) == 0) name = name == "pytorch eager" ? "pytorch" : "compile";
-    if (name == "naive" || name == "pytorch" || name == "compile") names += (names.empty() ? "" : ",") + name;
-  }
-  return names.empty() ? "none" : names;
-}
-
 /// Everything the terminal gets at the end of a run; its exit status.
 Result<int> finish(const engine::RunResult& result, const task::Task& task, archive::Store& store, bool json) {
   HONE_TRY(const archive::RunInfo info, store.run(result.run));
@@ -100,6 +85,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   options.seed = arguments.seed;
   HONE_TRY_VOID(check_threads(arguments.threads));
   options.threads = arguments.threads;
+  options.opponents = arguments.opponents;
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
   HONE_TRY(const task::Task task, task_of(arguments.task));
   if (!arguments.save.empty()) HONE_TRY_VOID(base::write_file_atomic(arguments.save, task.to_toml()));
@@ -112,7 +98,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     options.start_source = kernel::with_config(kernel, kernel.config);
   }
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, arguments.opponents, home(), hurried));
+  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
   services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };
@@ -127,8 +113,7 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(const std::string opponents, opponents_of(store, info));
-  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, opponents, home(), hurried));
+  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
   services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };

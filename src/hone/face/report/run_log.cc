@@ -181,10 +181,10 @@ void read_considered(const Json& event, RunLog& log) {
     return;
   }
   for (const auto& [key, value] : event.items()) {
-    if (key == "at" || key == "n" || !value.is_number() || small(event, key) == 0) continue;
+    if (key == "at" || key == "n" || !value.is_number() || integer(event, key) == 0) continue;
     std::string why = key;
     std::replace(why.begin(), why.end(), '_', ' ');
-    log.considered[why] += small(event, key);
+    log.considered[why] += static_cast<int>(integer(event, key));  // below zero: taken up after all
   }
 }
 

@@ -1,0 +1,218 @@
+#include "hone/search/strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace hone::search {
+namespace {
+
+constexpr StrategyKind kAll[] = {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kTune};
+
+Seed seed_number(int n) {
+  const auto kernel = kernel::parse_kernel(fmt::format(R"(/* hone
+language = "c++"
+tunables = {{ A = [1, 2, 4, 8], B = [1, 2, 3] }}
+constraints = ["A * B <= LIMIT"]
+[[launch]]
+kernel = "f{}"
+grid = ["1"]
+args = ["x"]
+*/
+)", n), "seed");
+  return {kernel.value(), fmt::format("pattern{}", n), "look"};
+}
+
+std::vector<Seed> seeds(int count) {
+  std::vector<Seed> all;
+  for (int n = 0; n < count; ++n) all.push_back(seed_number(n));
+  return all;
+}
+
+std::unique_ptr<Strategy> make(StrategyKind kind, int sources, uint64_t seed = 1, int64_t limit = 100) {
+  return make_strategy(kind, seeds(sources), {{"LIMIT", limit}}, seed);
+}
+
+using Judge = std::function<Outcome(const Proposal&)>;
+
+Outcome best_at_8_3(const Proposal& p) {
+  return {true, std::exp(0.1 * static_cast<double>(p.kernel.config.at("A")) + 0.2 * static_cast<double>(p.kernel.config.at("B")))};
+}
+
+/// All it proposes, answered by `judge`, until it has nothing left or `most` are reached.
+std::vector<Proposal> play(Strategy& strategy, const Judge& judge, size_t most = 1000, int batch = 2) {
+  std::vector<Proposal> all;
+  while (all.size() < most) {
+    const std::vector<Proposal> next = strategy.next(batch);
+    EXPECT_LE(next.size(), static_cast<size_t>(batch));
+    if (next.empty()) break;
+    for (const Proposal& proposal : next) {
+      strategy.observe(proposal, judge(proposal));
+      all.push_back(proposal);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> hashes(const std::vector<Proposal>& all) {
+  std::vector<std::string> names;
+  for (const Proposal& proposal : all) names.push_back(proposal.kernel.hash());
+  return names;
+}
+
+TEST(StrategyTest, is_a_function_of_its_seed_and_of_what_it_is_told) {
+  for (const StrategyKind kind : kAll) {
+    SCOPED_TRACE(name_of(kind));
+    EXPECT_EQ(hashes(play(*make(kind, 3, 5), best_at_8_3)), hashes(play(*make(kind, 3, 5), best_at_8_3)));
+    bool differs = false;
+    for (uint64_t seed = 6; seed < 12; ++seed)
+      differs |= hashes(play(*make(kind, 3, 5), best_at_8_3)) != hashes(play(*make(kind, 3, seed), best_at_8_3));
+    EXPECT_TRUE(differs) << "the seed does nothing";
+  }
+}
+
+TEST(StrategyTest, replays_whatever_is_asked_between) {
+  // Looking at what was skipped must not change what comes.
+  auto one = make(StrategyKind::kBeam, 3), other = make(StrategyKind::kBeam, 3);
+  std::vector<std::string> a, b;
+  for (int i = 0; i < 8; ++i) {
+    for (const Proposal& p : one->next(2)) a.push_back(p.kernel.hash()), one->observe(p, best_at_8_3(p));
+    for (const Proposal& p : other->next(2)) b.push_back(p.kernel.hash()), other->observe(p, best_at_8_3(p));
+    (void)one->take_skipped();
+  }
+  EXPECT_EQ(a, b);
+}
+
+TEST(StrategyTest, proposes_nothing_twice_and_nothing_excluded) {
+  for (const StrategyKind kind : kAll)
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto all = play(*make(kind, 3, seed, 10), best_at_8_3);
+      const auto names = hashes(all);
+      EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+      for (const Proposal& proposal : all)
+        EXPECT_LE(proposal.kernel.config.at("A") * proposal.kernel.config.at("B"), 10);
+    }
+}
+
+TEST(StrategyTest, looks_at_every_source_before_it_refines_any) {
+  for (const StrategyKind kind : {StrategyKind::kBeam, StrategyKind::kGreedy}) {
+    auto strategy = make(kind, 5);
+    const auto all = play(*strategy, best_at_8_3, 8);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(all[i].kernel.source, seed_number(static_cast<int>(i)).kernel.source);
+      EXPECT_EQ(all[i].kernel.config, seed_number(0).kernel.config);
+    }
+    EXPECT_NE(all[5].kernel.parent, "");
+  }
+}
+
+TEST(StrategyTest, a_child_names_its_parent_and_what_was_changed) {
+  auto strategy = make(StrategyKind::kGreedy, 1);
+  std::map<std::string, Proposal> known;
+  for (const Proposal& p : play(*strategy, best_at_8_3)) {
+    if (!known.empty()) {
+      ASSERT_TRUE(known.contains(p.kernel.parent));
+      EXPECT_THAT(p.action, ::testing::AnyOf(::testing::HasSubstr(" -> "), "a random step"));
+      EXPECT_NE(p.kernel.config, known.at(p.kernel.parent).kernel.config);
+    }
+    known.emplace(p.kernel.hash(), p);
+  }
+}
+
+TEST(StrategyTest, greedy_extends_the_best_only) {
+  auto strategy = make(StrategyKind::kGreedy, 2);
+  std::string best;
+  double best_score = 0;
+  std::string parent_of_next;
+  for (int i = 0; i < 12; ++i) {
+    const auto next = strategy->next(1);
+    if (next.empty()) break;
+    const Proposal& p = next.front();
+    if (i >= 2) {
+      EXPECT_EQ(p.kernel.parent, best);
+    }
+    const Outcome outcome = best_at_8_3(p);
+    strategy->observe(p, outcome);
+    if (outcome.score > best_score) best_score = outcome.score, best = p.kernel.hash();
+  }
+}
+
+TEST(StrategyTest, the_beam_extends_sources_of_different_make) {
+  auto strategy = make(StrategyKind::kBeam, 3);
+  std::set<std::string> sources;
+  size_t n = 0;
+  for (const Proposal& p : play(*strategy, best_at_8_3, 20))
+    if (n++ >= 3) sources.insert(p.kernel.source);
+  EXPECT_GE(sources.size(), 2u);
+}
+
+TEST(StrategyTest, tuning_stays_with_the_first_source) {
+  for (const Proposal& p : play(*make(StrategyKind::kTune, 3), best_at_8_3))
+    EXPECT_EQ(p.kernel.source, seed_number(0).kernel.source);
+}
+
+TEST(StrategyTest, extends_only_what_was_accepted) {
+  // Only the second source works: what comes after the first looks is of it.
+  const std::string works = seed_number(1).kernel.source;
+  const auto all = play(*make(StrategyKind::kBeam, 3), [&](const Proposal& p) -> Outcome {
+    return p.kernel.source == works ? best_at_8_3(p) : Outcome{};
+  });
+  ASSERT_GT(all.size(), 3u);
+  for (size_t i = 3; i < all.size(); ++i) EXPECT_EQ(all[i].kernel.source, works);
+}
+
+TEST(StrategyTest, gives_up_when_nothing_is_accepted) {
+  for (const StrategyKind kind : kAll)
+    EXPECT_EQ(play(*make(kind, 2), [](const Proposal&) { return Outcome{}; }).size(), kind == StrategyKind::kTune ? 1u : 2u);
+}
+
+TEST(StrategyTest, leaves_the_hopeless_unbuilt_and_says_so) {
+  // A = 8 is far ahead and known early; with A at 1 nothing is worth a build.
+  auto strategy = make(StrategyKind::kGreedy, 1);
+  Skipped skipped;
+  size_t proposed = 0;
+  for (;;) {
+    const auto next = strategy->next(2);
+    const Skipped now = strategy->take_skipped();
+    skipped.constraint += now.constraint;
+    skipped.duplicate += now.duplicate;
+    skipped.predicted_slower += now.predicted_slower;
+    if (next.empty()) break;
+    for (const Proposal& p : next) strategy->observe(p, {true, p.kernel.config.at("A") == 8 ? 10.0 : 1.0}), ++proposed;
+  }
+  EXPECT_LT(proposed, 12u);
+  EXPECT_GT(skipped.predicted_slower, 0);
+  EXPECT_LE(proposed + static_cast<size_t>(skipped.total()), 12u) << "a configuration is counted once";
+}
+
+TEST(StrategyTest, counts_what_constraints_exclude_once) {
+  auto strategy = make(StrategyKind::kGreedy, 1, 1, 3);
+  Skipped skipped;
+  for (auto next = strategy->next(2); !next.empty(); next = strategy->next(2)) {
+    for (const Proposal& p : next) strategy->observe(p, best_at_8_3(p));
+    skipped.constraint += strategy->take_skipped().constraint;
+  }
+  EXPECT_GT(skipped.constraint, 0);
+  EXPECT_LE(skipped.constraint, 7);  // of 12, those with A * B > 3
+}
+
+TEST(StrategyTest, takes_a_source_given_twice_for_one) {
+  std::vector<Seed> twice = seeds(2);
+  twice.push_back(seed_number(0));
+  auto strategy = make_strategy(StrategyKind::kBeam, twice, {{"LIMIT", 100}}, 1);
+  EXPECT_EQ(strategy->next(5).size(), 2u);
+  EXPECT_EQ(strategy->take_skipped().duplicate, 1);
+}
+
+TEST(StrategyTest, names_go_both_ways) {
+  for (const StrategyKind kind : kAll) EXPECT_EQ(strategy_from(name_of(kind)), kind);
+  EXPECT_FALSE(strategy_from("luck"));
+}
+
+}  // namespace
+}  // namespace hone::search
