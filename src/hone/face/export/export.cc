@@ -120,7 +120,7 @@ class SourceFile {
     std::string text = fmt::format("// {0}.cc: what {0}.h declares. C++20, g++ 12, clang++ 16 or later, POSIX.\n//\n", name);
     text += comment("    ", fmt::format("g++ -std=c++20 {}{} -c {}.cc", flags, subject_.pooled() ? " -pthread" : "", name));
     text += "//\n// or with CMake\n//\n" + comment("    ", target);
-    text += "//\n// It was verified with these flags; -ffast-math would break NaN, infinity and accuracy.\n//\n";
+    text += "//\n// These are the flags that hone judges kernels with; -ffast-math would break NaN, infinity and accuracy.\n//\n";
     return text + provenance(subject_);
   }
 
@@ -132,7 +132,7 @@ class SourceFile {
     std::string text = build_notes() + fmt::format("#include \"{}.h\"\n\n", subject_.name);
     for (const std::string& file : system) text += fmt::format("#include {}\n", file);
     if (const Isa isa = isa_of(options_.isa); !isa.condition.empty())
-      text += fmt::format("\n#if !({})\n#warning \"{} was verified and measured with {}, which these compiler flags leave out\"\n#endif\n",
+      text += fmt::format("\n#if !({})\n#warning \"{} was made for {}, which these compiler flags leave out\"\n#endif\n",
                           isa.condition, subject_.name, isa.name);
     text += "\n// Kernels are written without an eye to these warnings.\n#pragma GCC diagnostic push\n";
     for (const std::string_view warning :

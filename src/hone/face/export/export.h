@@ -24,7 +24,7 @@ enum class ExportThreads : uint8_t {
 struct Provenance {
   std::string machine;              ///< "AMD EPYC 9575F 64-Core Processor, 16 threads"
   std::string toolchain;            ///< "g++ 12.2.0"
-  std::string date;                 ///< "2025-03-01"
+  std::string date;                 ///< of the verdict, "2025-03-01"; empty: not verified, and the files say so
   std::vector<std::string> shapes;  ///< verified, one line each: "B = 4096, D = 8192"
   std::string measured;             ///< "1.84 times as fast as … (95% interval 1.79 to 1.90)"
 };

@@ -56,6 +56,24 @@ TEST(ExportHeader, SaysWhereItComesFrom) {
   EXPECT_THAT(content(files, "softmax.cc"), AllOf(HasSubstr("#if !(defined(__AVX512F__)"), HasSubstr("#warning")));
 }
 
+TEST(ExportHeader, ClaimsNothingWithoutAVerdict) {
+  ExportOptions options;
+  options.provenance = {"A CPU", "g++ 12", "", {"B = 64"}, "2 times as fast"};
+  for (const ExportedFile& file : exported(make_kernel(testing::kSoftmaxFast), make_task(testing::kSoftmaxTask), options))
+    EXPECT_THAT(file.content, AllOf(HasSubstr("verified  no: exported without a verdict"), Not(HasSubstr("A CPU")),
+                                    Not(HasSubstr("B = 64")), Not(HasSubstr("2 times"))));
+}
+
+TEST(ExportHeader, SaysWhatInputsMustHold) {
+  const auto files = exported(
+      make_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"N\"]\nargs = [\"t\", \"i\", \"y\"]\n*/\n"
+                  "extern \"C\" void f(const float* t, const int64_t* i, float* y, int64_t n) { y[n] = t[i[n]]; }\n"),
+      make_task("name = \"pick\"\noutputs = { y = \"f32[N]\" }\ncompute = \"y = t[i]\"\nworkloads = [{ V = 9, N = 5 }]\n"
+                "[inputs]\nt = { type = \"f32[V]\", domain = \"unit\" }\ni = { type = \"i64[N]\", domain = \"index(V)\" }\n"));
+  EXPECT_THAT(content(files, "pick.h"), AllOf(HasSubstr("t        in, f32[V], each in [0, 1], aligned"),
+                                              HasSubstr("i        in, i64[N], each in [0, V), aligned")));
+}
+
 TEST(ExportHeader, NeedsNothingOfHone) {
   for (const char* source : {testing::kSoftmaxFast, testing::kSoftmaxSimple}) {
     const auto files = exported(make_kernel(source), make_task(testing::kSoftmaxTask));
@@ -80,7 +98,7 @@ TEST(ExportHeader, RenamesWhatIsTaken) {
   const auto files = exported(make_kernel(testing::kMapTiles), make_task(testing::kMapTask));
   EXPECT_THAT(content(files, "sum_and_product.h"),
               HasSubstr("bool sum_and_product(const uint16_t* begin_, const float* new_, float* slot_,\n"
-                        "    float* J_, int64_t J, int64_t i_, int threads = 0);"));
+                        "    float* J_, int64_t J, int64_t i, int threads = 0);"));
 }
 
 TEST(ExportHeader, SerialHasNoThreads) {

@@ -138,6 +138,7 @@ std::string provenance(const Subject& subject) {
   text += fact("kernel", kernel.hash() + (kernel.author.empty() ? "" : ", by " + kernel.author));
   if (subject.fallback) text += fact("fall-back", subject.fallback->hash());
   text += fact("accuracy", fmt::format("track \"{}\"", task::name_of(subject.task.track)));
+  if (from.date.empty()) return text + fact("verified", "no: exported without a verdict");
   text += fact("verified", verified);
   text += fact("shapes", fmt::format("{}", fmt::join(from.shapes, "\n")));
   text += fact("measured", from.measured);
@@ -151,7 +152,8 @@ std::string header_file(const Subject& subject) {
   text += fmt::format("#pragma once\n#include <stdint.h>\n\nnamespace {} {{\n\n", subject.options.space);
   text += documentation(subject);
   text += with_arguments("[[nodiscard]] bool " + name, subject.parameters("threads = 0"), 4) + ";\n\n";
-  text += fmt::format("/// True where the kernel that was measured runs: {}.\n",
+  text += fmt::format("/// True where the kernel itself runs{}: {}.\n",
+                      subject.fallback ? " and not its fall-back" : "",
                       subject.conditions.empty() ? "for all extents that are at least 1"
                                                  : fmt::format("{}", fmt::join(subject.conditions, " and ")));
   text += with_arguments(fmt::format("[[nodiscard]] bool {}_applies", name), subject.applies_parameters("threads = 0"), 4);

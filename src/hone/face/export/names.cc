@@ -21,7 +21,7 @@ constexpr std::string_view kTaken[] = {
     "int32_t", "int64_t", "uint16_t", "uint8_t", "std", "hone",
     // what generated code calls its own
     "THREADS", "L1_BYTES", "L2_BYTES", "L3_BYTES", "VECTOR_BYTES", "threads", "runtime", "slot", "begin", "end",
-    "i", "blocks", "grid_x", "grid_y", "grid_z", "index_x", "index_y", "index_z", "layout", "at", "memory",
+    "block", "grid_x", "grid_y", "grid_z", "index_x", "index_y", "index_z", "layout", "at", "memory",
     "shared", "shared_bytes", "hone_floor_div", "hone_mod", "hone_ceil_div", "hone_min", "hone_max", "hone_abs"};
 
 }  // namespace

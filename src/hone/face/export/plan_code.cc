@@ -291,13 +291,13 @@ class Writer {
       shown.push_back(launch.grid[d].to_string());
     }
     if (rank == 1) {
-      args.emplace_back(pooled() ? "i" : "index_x");
+      args.emplace_back(pooled() ? "block" : "index_x");
     } else if (!pooled()) {
       for (size_t d = 0; d < rank; ++d) args.push_back(fmt::format("index_{}", kAxis[d]));
     } else {
-      args.emplace_back("i % grid_x");
-      args.emplace_back(rank == 2 ? "i / grid_x" : "i / grid_x % grid_y");
-      if (rank == 3) args.emplace_back("i / (grid_x * grid_y)");
+      args.emplace_back("block % grid_x");
+      args.emplace_back(rank == 2 ? "block / grid_x" : "block / grid_x % grid_y");
+      if (rank == 3) args.emplace_back("block / (grid_x * grid_y)");
     }
     std::string condition;
     if (launch.when) {
@@ -309,7 +309,7 @@ class Writer {
                                    condition, extents);
     if (pooled()) {
       text += fmt::format("    runtime::for_blocks({}, THREADS, [=](int64_t{}, int64_t begin, int64_t end) {{\n"
-                          "      for (int64_t i = begin; i < end; ++i)\n{};\n    }});\n",
+                          "      for (int64_t block = begin; block < end; ++block)\n{};\n    }});\n",
                           product, slot ? " slot" : "", with_arguments("        " + function, args, 12));
     } else {
       for (size_t d = rank; d-- > 0;)
