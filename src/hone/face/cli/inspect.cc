@@ -13,6 +13,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/process/process.h"
+#include "hone/engine/local.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
