@@ -1,6 +1,7 @@
 #include "hone/engine/run.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <thread>
 
@@ -36,6 +37,14 @@ constexpr double kGain = 1.005;
 constexpr int kFinalists = 3;
 /// A rival this near the best may turn out to be it.
 constexpr double kInReach = 0.9;
+
+/// A task's name as a part of a file's: it is free text, and may hold slashes.
+std::string file_stem(std::string_view name) {
+  std::string stem(name.substr(0, 60));
+  for (char& c : stem)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+  return stem;
+}
 
 archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
   archive::KernelRow row;
@@ -337,8 +346,13 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   if (champion) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
+<<<<<<< HEAD
       path = (services_.champions / fmt::format("{}-{}.cc", task_.name, base::short_hash(result.champion))).string();
     HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
+=======
+      path = (services_.champions / fmt::format("{}-{}.cc", file_stem(task_.name), base::short_hash(result.champion))).string();
+    HONE_TRY(json ignored, log_.step("champion", [&]() -> Result<json> {
+>>>>>>> h/clidocs
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}};
     }));
     HONE_TRY_VOID(about(event, result.champion));

@@ -73,7 +73,11 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   std::error_code ignored;
   if (std::filesystem::exists(file_or_hash, ignored)) {
     HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
-    return kernel::parse_kernel(source, file_or_hash);
+    HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
+    if (kernel.header.language != kernel::Language::kCpp)
+      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but the target cpu takes c++", file_or_hash,
+                                                 kernel::name_of(kernel.header.language)));
+    return kernel;
   }
   const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });
   if (!store || !hash)

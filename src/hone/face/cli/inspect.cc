@@ -13,6 +13,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/process/process.h"
+#include "hone/engine/local.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
@@ -203,10 +204,20 @@ Result<int> export_kernel(const KernelArguments& arguments) {
   options.limits = target::cpu_limits(cpu);
   options.isa = cpu.isa;
   options.specialised = task.workloads.front().bindings;
-  options.provenance.machine = fmt::format("{}, {} threads", cpu.model, cpu.threads);
+  // hone's patterns ask no more of a pointer than its type does.
+  if (!kernel.header.pattern.empty()) options.alignment = 0;
   for (const auto& workload : task.workloads) options.provenance.shapes.push_back(bindings_text(workload.bindings));
   if (run) {
     options.provenance.date = date_text(run->created_unix_ms, "%Y-%m-%d");
+    // Where it was verified is where the run was, which need not be here.
+    HONE_TRY(const auto events, store.events(run->id));
+    const json started = events.empty() ? json() : json::parse(events.front().json, nullptr, false);
+    if (started.is_object() && started.contains("machine")) {
+      const json& machine = started["machine"];
+      options.isa = machine.value("isa", options.isa);
+      options.provenance.toolchain = started.value("toolchain", "");
+      options.provenance.machine = fmt::format("{}, {} threads", machine.value("model", "?"), machine.value("threads", 0));
+    }
     const json summary = json::parse(run->summary_json, nullptr, false);
     if (summary.is_object() && summary["speedup"].is_object())
       options.provenance.measured = fmt::format("{:.2f} times as fast as {} (95 % interval {:.2f} to {:.2f})",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/json.h"
+#include "hone/engine/local.h"
 #include "hone/engine/summary.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
@@ -52,8 +53,8 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, task_of(arguments.task));
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
-  HONE_TRY(const auto opponents, engine::cpu_opponents(task, arguments.opponents, target::cpu_info().threads));
   HONE_TRY_VOID(check_threads(arguments.threads));
+  HONE_TRY(const auto opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
