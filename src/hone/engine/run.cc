@@ -346,13 +346,8 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   if (champion) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
-<<<<<<< HEAD
-      path = (services_.champions / fmt::format("{}-{}.cc", task_.name, base::short_hash(result.champion))).string();
-    HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
-=======
       path = (services_.champions / fmt::format("{}-{}.cc", file_stem(task_.name), base::short_hash(result.champion))).string();
-    HONE_TRY(json ignored, log_.step("champion", [&]() -> Result<json> {
->>>>>>> h/clidocs
+    HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}};
     }));
     HONE_TRY_VOID(about(event, result.champion));

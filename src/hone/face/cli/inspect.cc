@@ -210,7 +210,7 @@ Result<int> export_kernel(const KernelArguments& arguments) {
   if (run) {
     options.provenance.date = date_text(run->created_unix_ms, "%Y-%m-%d");
     // Where it was verified is where the run was, which need not be here.
-    HONE_TRY(const auto events, store.events(run->id));
+    HONE_TRY(const auto events, store->events(run->id));
     const json started = events.empty() ? json() : json::parse(events.front().json, nullptr, false);
     if (started.is_object() && started.contains("machine")) {
       const json& machine = started["machine"];
