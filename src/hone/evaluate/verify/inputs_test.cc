@@ -127,6 +127,29 @@ TEST(Inputs, follow_their_structure) {
   }
 }
 
+TEST(Inputs, triangles_and_long_rows_come_out_whole_when_drawn_in_parts) {
+  const int64_t n = 301;  // several parts, rows across their edges
+  const auto full = drawn(spec_of(DType::kF32), {n, n}, Family::kNormal);
+  const auto upper = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kTriu), {n, n}, Family::kNormal);
+  const auto lower = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kTril), {n, n}, Family::kNormal);
+  const auto even = drawn(spec_of(DType::kF32, Domain::kReal, Structure::kSymmetric), {n, n}, Family::kNormal);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      const auto at = static_cast<size_t>(i * n + j), mirrored = static_cast<size_t>(j * n + i);
+      ASSERT_EQ(upper[at], i <= j ? full[at] : 0);
+      ASSERT_EQ(lower[at], i >= j ? full[at] : 0);
+      ASSERT_EQ(even[at], full[i <= j ? at : mirrored]);
+    }
+  const auto rows = drawn(spec_of(DType::kF32, Domain::kSimplex), {3, 10007}, Family::kNormal);
+  const auto positive = drawn(spec_of(DType::kF32, Domain::kPositive), {3, 10007}, Family::kNormal);
+  for (size_t r = 0; r < 3; ++r) {
+    double sum = 0;
+    for (size_t i = 0; i < 10007; ++i) sum += positive[r * 10007 + i];
+    for (size_t i = 0; i < 10007; ++i)
+      ASSERT_NEAR(rows[r * 10007 + i] * sum, positive[r * 10007 + i], positive[r * 10007 + i] * 1e-6);
+  }
+}
+
 TEST(Inputs, sparse_holds_zeros_of_both_signs_ties_and_denormals) {
   int zeros = 0, negative_zeros = 0, ones = 0, denormals = 0;
   for (const double v : drawn(spec_of(DType::kF32), {20000}, Family::kSparse)) {
