@@ -23,7 +23,6 @@ void check(const toml::table& item) {
   std::vector<std::string> inputs;
   for (const toml::node& input : *item["inputs"].as_array()) inputs.push_back(input.value_or(std::string()));
   testing::Case c(item["compute"].value_or(std::string()), inputs);
-  ASSERT_FALSE(::testing::Test::HasFailure());
   for (size_t i = 0; i < inputs.size(); ++i)
     c.set(i, numbers(item["data"][c.task.inputs[i].name].as_array()));
   const std::vector<double> expected = numbers(item["expected"].as_array());

@@ -73,8 +73,10 @@ Tensor unary_step(const Step& step) {
     if (!out.scale) continue;
     if (step.operands[0].scale)
       k.unary_scale(op, n, x, a.scale(i, n), out.value + i, finish.own, out.scale + i);
-    else
-      k.magnitude(n, out.value + i, finish.own, out.scale + i);
+    else {
+      std::fill_n(out.scale + i, n, 0.0);
+      k.at_least(n, out.value + i, finish.own, out.scale + i);
+    }
   }
   return out.tensor;
 }

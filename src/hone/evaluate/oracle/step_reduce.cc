@@ -139,7 +139,7 @@ void product_groups(const Group& g, const double* x, const double* sx, bool f32,
         if (f32) v = static_cast<float>(v);
       }
       y[o * g.inner + c] = v;
-      if (s) s[o * g.inner + c] = std::isnan(d) ? HUGE_VAL : std::max(d, own * std::abs(v));
+      if (s) s[o * g.inner + c] = std::isnan(d) ? HUGE_VAL : std::max(d, own * std::abs(v) + kUnderflow);
     }
 }
 

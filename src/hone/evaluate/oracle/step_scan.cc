@@ -42,7 +42,7 @@ void log_add_exp_scale(int64_t n, const double* a, const double* sa, const doubl
   for (int64_t i = 0; i < n; ++i) {
     const double in_a = std::exp(a[i] - y[i]), in_b = std::exp(b[i] - y[i]);
     const double moved = (in_a > 0 ? in_a * sa[i] : 0) + (in_b > 0 ? in_b * sb[i] : 0);
-    s[i] = std::isnan(moved) ? HUGE_VAL : std::max(moved, own * (std::abs(y[i]) + 4 * std::min(in_a, in_b)));
+    s[i] = std::isnan(moved) ? HUGE_VAL : std::max(moved, own * (std::abs(y[i]) + 4 * std::min(in_a, in_b)) + kUnderflow);
   }
 }
 

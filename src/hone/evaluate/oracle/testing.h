@@ -22,10 +22,10 @@ struct Case {
        const std::string& workload = "") {
     auto made = task::task_from_expressions(
         compute, inputs, workload.empty() ? std::vector<std::string>{} : std::vector{workload});
-    if (!made) ADD_FAILURE() << compute << ": " << made.error().to_string();
+    HONE_CHECK(made.has_value(), compute + ": " + made.error().to_string());
     task = std::move(*made);
     auto concrete = task::instantiate(task.primitive, task.workloads.at(0).bindings);
-    if (!concrete) ADD_FAILURE() << compute << ": " << concrete.error().to_string();
+    HONE_CHECK(concrete.has_value(), compute + ": " + concrete.error().to_string());
     graph = std::move(*concrete);
     for (size_t i = 0; i < task.inputs.size(); ++i)
       data.emplace_back(static_cast<size_t>(task::element_count(shape(i)) *

@@ -48,8 +48,6 @@ void judge_element(DType type, double exact, double scale, double found, int64_t
     }
     return;
   }
-  // Hardware that flushes results below the smallest normal to zero is no less accurate for it.
-  if (found == 0 && std::abs(expected) < task::smallest_normal(type)) return;
   const double scaled = std::abs(found - expected) / scale;
   error.rms += scaled * scaled;
   if (scaled > error.max) {

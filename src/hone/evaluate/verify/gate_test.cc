@@ -154,9 +154,28 @@ TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
   const Oracle oracle = c.oracle();
   const Reference reference = make_reference(c.graph, oracle, c.task.track, 0,
                                              {whole(c.output_shape())}, 1);
-  const float flushed[] = {0, 0.5F}, wrong[] = {0x1p-126F, 0.5F};
-  EXPECT_EQ(compare_output(c.graph, 0, reference, flushed, 1).max, 0);
-  EXPECT_GT(compare_output(c.graph, 0, reference, wrong, 1).max, 0.1);
+  const float flushed[] = {0, 0.5F}, wrong[] = {0x1p-124F, 0.5F};
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
+  EXPECT_EQ(judge(compare_output(c.graph, 0, reference, flushed, 1), bound, "y"), std::nullopt);
+  EXPECT_NE(judge(compare_output(c.graph, 0, reference, wrong, 1), bound, "y"), std::nullopt);
+}
+
+TEST(Gate, the_usual_silu_passes_where_its_exponential_overflows) {
+  Case c("y = silu(x) * w", {"x=f32[200]", "w=f32[200]"});
+  const Family large[] = {Family::kLarge};
+  EXPECT_EQ(judged(c, [](const Case& k) {
+              const auto x = floats(k, 0), w = floats(k, 1);
+              std::vector<double> y(x.size());
+              for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * (1.0F / (1.0F + std::exp(-x[i]))) * w[i];
+              return y;
+            }, large),
+            std::nullopt);
+  // -90 is where 1 + exp(-x) is infinite while the result, -7e-38, is still normal.
+  c.set(0, std::vector<double>(200, -90.0));
+  const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+  const std::vector<float> zeros(200, 0.0F);
+  EXPECT_EQ(judge(compare_output(c.graph, 0, reference, zeros.data(), 1),
+                  bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y"), std::nullopt);
 }
 
 TEST(Gate, the_message_names_the_worst_element) {

@@ -11,11 +11,14 @@ namespace hone::evaluate {
 
 /// The unit that scales are counted in: one fp32 rounding.
 inline constexpr double kUnit = 0x1p-24;
+/// In units: the smallest normal fp32 number, which hardware may flush any result below to zero.
+inline constexpr double kUnderflow = 0x1p-126 / kUnit;
 /// A comparison whose operands are within this many times their combined scale may go either way.
 inline constexpr double kAmbiguous = 16 * kUnit;
 
-/// Units that an honest fp32 implementation of `op` may lose: 1 for arithmetic, twice
-/// the units in the last place that CUDA documents for its fp32 library functions.
+/// Units that an honest fp32 implementation of `op` may lose: 1 for arithmetic, 2 where a division
+/// may be a product with a reciprocal, twice the units in the last place that CUDA documents for its
+/// fp32 library functions.
 [[nodiscard]] double roundings_of(task::Prim op);
 
 /// How an exact operand (no rounding behind it) enters the rule of `op`: as a term of a sum, with its
@@ -48,14 +51,14 @@ struct Kernels {
                        const double* sa, const double* b, const double* sb, double* s);
   /// s = factor * |y|
   void (*magnitude)(int64_t n, const double* y, double factor, double* s);
-  /// s = max(s, factor * |y|)
+  /// s = max(s, factor * |y| + kUnderflow): an operation's own rounding
   void (*at_least)(int64_t n, const double* y, double factor, double* s);
 
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
 
   /// Sum of a run: pairwise in fp64, or with every addition rounded to fp32 and in an order that
-  /// good kernels use: 1024 running sums, as a thread block keeps them, then pairwise.
+  /// good kernels use: 32 running sums or more, of at most 512 terms each, then pairwise.
   double (*sum)(int64_t n, const double* x, bool f32);
   double (*sum_magnitudes)(int64_t n, const double* x);
   double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN
