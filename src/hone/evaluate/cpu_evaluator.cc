@@ -24,7 +24,9 @@ using target::Session;
 
 /// A batch shorter than this drowns in the hand-off between processes.
 constexpr double kShortestBatchNs = 2.5e6;
-constexpr int kMostCalls = 400;
+constexpr int kMostCalls = 4096;   // what the runner's table holds
+/// No less of a sample's wall time is the kernel's: below that the hand-off's jitter is all one sees.
+constexpr double kLeastShare = 0.05;
 /// Share of a sample that its threads may have waited for a CPU before the sample is thrown away.
 constexpr double kContended = 0.05;
 constexpr int kRetries = 2;
@@ -210,14 +212,15 @@ CpuEvaluator::Timed CpuEvaluator::time_batch(Session& session, int64_t empty_ns,
       outcome = session.run(calls, deadline(play.bound_ns, calls.size()));
     }
     if (outcome.how != target::BatchOutcome::How::kDone) return {0, verdict_of(outcome)};
-    const double ns = std::max(1.0, static_cast<double>(outcome.wall_ns - empty_ns)) / static_cast<double>(slots.size());
+    const auto wall = static_cast<double>(outcome.wall_ns);
+    const double ns = std::max(kLeastShare * wall, wall - static_cast<double>(empty_ns)) / static_cast<double>(slots.size());
     const Stopwatch watch(spent.verify);
     for (const int slot : slots)
       if (Verdict verdict = stage.check_quick(slot); !verdict.accepted()) return {0, std::move(verdict)};
     if (gate)
       if (Verdict verdict = stage.check(slots[rng_.below(slots.size())]); !verdict.accepted())
         return {0, std::move(verdict)};
-    const bool contended = static_cast<double>(outcome.contended_ns) > kContended * static_cast<double>(outcome.wall_ns);
+    const bool contended = static_cast<double>(outcome.contended_ns) > kContended * wall;
     if (!contended || attempt == kRetries) return {ns, {}};
   }
 }
@@ -611,12 +614,13 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
     break;
   }
   std::vector<double> hot;
-  const std::vector<target::Call> same(static_cast<size_t>(play.batch) + 1, stage.call(slots[0]));
+  const std::vector<target::Call> same(static_cast<size_t>(std::min(play.batch + 1, kMostCalls)), stage.call(slots[0]));
   for (int i = 0; i < 4; ++i) {
     const Stopwatch watch(promotion.spent.run);
     const auto outcome = all[0].session->run(same, deadline(play.bound_ns, same.size()));
     if (outcome.how != target::BatchOutcome::How::kDone) break;
-    if (i > 0) hot.push_back(std::max(1.0, static_cast<double>(outcome.wall_ns - all[0].empty_ns)) / static_cast<double>(same.size()));
+    const auto wall = static_cast<double>(outcome.wall_ns);
+    if (i > 0) hot.push_back(std::max(kLeastShare * wall, wall - static_cast<double>(all[0].empty_ns)) / static_cast<double>(same.size()));
   }
   result.hot_ns = median(hot);
   return result;

@@ -14,8 +14,11 @@ namespace {
 
 constexpr int64_t kLine = 64;          ///< every tensor starts on a cache line
 constexpr int64_t kGuard = 256;        ///< bytes on both sides of an output that must not change
-constexpr int64_t kSlack = 4096;       ///< how far an output may move from call to call
+
 constexpr unsigned char kGuardByte = 0xA7;
+
+/// How far an output may move from call to call: a page, or about its own size if it is small.
+int64_t slack_of(int64_t bytes) { return std::clamp<int64_t>((bytes + 63) / 64 * 64, 512, 4096); }
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -82,7 +85,7 @@ struct Stage::State {
 Status Stage::State::lay_out() {
   int64_t input_stride = 0, output_stride = 0;
   for (const int64_t bytes : input_bytes) input_stride += round_up(bytes, kLine) + kLine;
-  for (const int64_t bytes : output_bytes) output_stride += round_up(bytes, kLine) + 2 * kGuard + kSlack;
+  for (const int64_t bytes : output_bytes) output_stride += round_up(bytes, kLine) + 2 * kGuard + slack_of(bytes);
   if (!input_bytes.empty()) {
     HONE_TRY(target::Region region, target::Region::create(input_stride * options.calls, target::Region::Access::kInput));
     regions.push_back(std::move(region));
@@ -100,7 +103,7 @@ Status Stage::State::lay_out() {
     offset = slot * output_stride;
     auto& row = cells.emplace_back();
     for (const int64_t bytes : output_bytes) {
-      const int64_t size = round_up(bytes, kLine) + 2 * kGuard + kSlack;
+      const int64_t size = round_up(bytes, kLine) + 2 * kGuard + slack_of(bytes);
       row.push_back({output_region, offset, size, offset + kGuard});
       offset += size;
     }
@@ -278,7 +281,7 @@ void Stage::poison(std::span<const int> slots) {
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {
       Cell& cell = s.cells[static_cast<size_t>(slot)][i];
       if (!s.options.edge)
-        cell.tensor = cell.start + kGuard + kLine * static_cast<int64_t>(s.rng.below(kSlack / kLine + 1));
+        cell.tensor = cell.start + kGuard + kLine * static_cast<int64_t>(s.rng.below(static_cast<uint64_t>(slack_of(s.output_bytes[i]) / kLine + 1)));
       s.guard(cell, s.output_bytes[i]);
       fill_poison(s.output_type(i), s.output(slot, i), task::element_count(s.output_shape(i)), s.options.threads);
     }
