@@ -26,6 +26,9 @@ class EventLog {
   [[nodiscard]] double elapsed() const { return at_; }
   /// Active seconds now, for display and for the next event.
   [[nodiscard]] double now() const;
+  /// What was done since the clock stood at `ns` is no progress of the run: it only brought this process
+  /// to where another was.
+  void leave_out_since(int64_t ns) { base_ns_ += clock_.now_ns() - ns; }
 
   /// The next event: the recorded one, or what `perform` gives (with "at" added), appended first and
   /// read back, so that nobody sees live what a replay would not. kCorrupt when the recording holds

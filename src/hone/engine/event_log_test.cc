@@ -104,6 +104,15 @@ TEST_F(EventLogTest, the_same_work_gives_the_same_times_however_often_it_is_take
   EXPECT_EQ(whole, pieces);
 }
 
+TEST_F(EventLogTest, leaves_out_what_is_no_progress) {
+  EventLog first = log(clock_);
+  must(take(first, "a", 1'000'000'000));
+  const int64_t before = clock_.now_ns();
+  clock_.advance_ns(5'000'000'000);
+  first.leave_out_since(before);
+  EXPECT_DOUBLE_EQ(must(take(first, "b", 1'000'000'000)).at("at"), 2);
+}
+
 TEST_F(EventLogTest, nobody_sees_live_what_a_replay_would_not) {
   EventLog first = log(clock_);
   const double infinity = std::numeric_limits<double>::infinity();

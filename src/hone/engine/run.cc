@@ -91,7 +91,11 @@ class Run {
       HONE_TRY(const std::string reason, search());
       HONE_TRY(RunResult result, conclude(reason));
       // An interrupted search that is resumed goes on; every other end is the end.
-      if (reason != "interrupted" || !stop_was_recorded_) return result;
+      if (reason == "interrupted" && stop_was_recorded_) continue;
+      HONE_TRY_VOID(services_.store->update_run(id_, reason == "interrupted" ? "interrupted" : "finished",
+                                                result.champion, result.summary_json));
+      show(Progress::Step::kDone, result.champion, "", reason);
+      return result;
     }
   }
   Status start();
@@ -162,8 +166,11 @@ Status Run::about(const json& event, const std::string& hash) const {
 
 Result<evaluate::Evaluator*> Run::evaluator() {
   if (!evaluator_) {
+    const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluator_, services_.evaluator());
     if (yardstick_) HONE_TRY_VOID(evaluator_->set_yardstick(yardstick_->kernel));
+    // The first time is the run's and paid from its budget; being killed costs it nothing.
+    if (!bounds_ns_.empty()) log_.leave_out_since(before);
   }
   return evaluator_.get();
 }
@@ -360,11 +367,9 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     return json{{"reason", reason}, {"champion", result.champion},
                 {"summary", summary(champion, result.promotion, path)}};
   }));
+  if (finished.at("reason") != reason || finished.at("champion") != result.champion || !finished.at("summary").is_object())
+    return log_.contradiction("another end", reason);
   result.summary_json = base::canonical_json(finished.at("summary"));
-  if (!log_.replaying())
-    HONE_TRY_VOID(services_.store->update_run(id_, reason == "interrupted" ? "interrupted" : "finished", result.champion,
-                                              result.summary_json));
-  show(Progress::Step::kDone, result.champion, "", reason);
   return result;
 }
 
