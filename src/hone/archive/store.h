@@ -26,7 +26,7 @@ struct RunInfo {
   std::string task_toml;
   int64_t created_unix_ms = 0;
   int64_t updated_unix_ms = 0;
-  std::string status;        ///< "running", "finished", "interrupted"; a running run nobody holds is resumable
+  std::string status;        ///< "running", "finished", "interrupted", "failed"; a running run nobody holds is resumable
   std::string champion;      ///< kernel hash or empty
   std::string summary_json;  ///< the final result line, empty until there is one
 };

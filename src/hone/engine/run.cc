@@ -429,8 +429,12 @@ namespace {
 Result<RunResult> drive_held(const archive::RunInfo& info, const task::Task& task, const RunOptions& options,
                              const Services& services, std::vector<archive::Event> events) {
   auto result = Run(info.id, task, options, services, std::move(events)).drive();
-  if (!result && result.error().code == ErrorCode::kInterrupted)
-    HONE_TRY_VOID(services.store->update_run(info.id, "interrupted", info.champion, info.summary_json));
+  if (!result) {
+    // Best effort, as the archive may be what failed: the error says more than a status, and either way
+    // the run can be resumed.
+    const char* status = result.error().code == ErrorCode::kInterrupted ? "interrupted" : "failed";
+    (void)services.store->update_run(info.id, status, info.champion, info.summary_json);
+  }
   return result;
 }
 

@@ -24,9 +24,9 @@ using target::Session;
 
 /// A batch shorter than this drowns in the hand-off between processes.
 constexpr double kShortestBatchNs = 2.5e6;
-constexpr int kMostCalls = 4096;   // what the runner's table holds
-/// No less of a sample's wall time is the kernel's: below that the hand-off's jitter is all one sees.
-constexpr double kLeastShare = 0.05;
+constexpr int kMostCalls = 4000;  // the runner's table holds 4096
+/// Share of the available memory that inputs and outputs may take: the oracle and the compiler need some.
+constexpr double kMostMemory = 0.8;
 /// Share of a sample that its threads may have waited for a CPU before the sample is thrown away.
 constexpr double kContended = 0.05;
 constexpr int kRetries = 2;
@@ -43,6 +43,15 @@ double median(std::vector<double> values) {
   const size_t n = values.size();
   return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
+
+/// Nanoseconds a call. A batch hardly longer than an empty one says no more than that the kernel is quick:
+/// then half of it counts as the kernel's, which pulls ratios towards 1 and never away from it.
+double net_ns(int64_t wall_ns, int64_t empty_ns, size_t calls) {
+  return std::max<double>({static_cast<double>(wall_ns - empty_ns), 0.5 * static_cast<double>(wall_ns), 1}) /
+         static_cast<double>(calls);
+}
+
+std::string gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / static_cast<double>(int64_t{1} << 30)); }
 
 class Stopwatch {
  public:
@@ -61,6 +70,7 @@ struct Playing {
   const task::Workload* workload = nullptr;
   std::unique_ptr<Stage> stage;
   int batch = 1;                        ///< calls a timed batch
+  int slots = 1;                        ///< calls with buffers of their own
   task::Cost cost;
   Kernel twin;                          ///< the fastest configuration here
   double bound_ns = 0;
@@ -212,15 +222,14 @@ CpuEvaluator::Timed CpuEvaluator::time_batch(Session& session, int64_t empty_ns,
       outcome = session.run(calls, deadline(play.bound_ns, calls.size()));
     }
     if (outcome.how != target::BatchOutcome::How::kDone) return {0, verdict_of(outcome)};
-    const auto wall = static_cast<double>(outcome.wall_ns);
-    const double ns = std::max(kLeastShare * wall, wall - static_cast<double>(empty_ns)) / static_cast<double>(slots.size());
+    const double ns = net_ns(outcome.wall_ns, empty_ns, slots.size());
     const Stopwatch watch(spent.verify);
     for (const int slot : slots)
       if (Verdict verdict = stage.check_quick(slot); !verdict.accepted()) return {0, std::move(verdict)};
     if (gate)
       if (Verdict verdict = stage.check(slots[rng_.below(slots.size())]); !verdict.accepted())
         return {0, std::move(verdict)};
-    const bool contended = static_cast<double>(outcome.contended_ns) > kContended * wall;
+    const bool contended = static_cast<double>(outcome.contended_ns) > kContended * static_cast<double>(outcome.wall_ns);
     if (!contended || attempt == kRetries) return {ns, {}};
   }
 }
@@ -264,6 +273,7 @@ Status CpuEvaluator::prepare_twin(Playing& play) {
 
 Status CpuEvaluator::prepare() {
   const int tensors = static_cast<int>(task_.inputs.size() + task_.outputs.size());
+  double wanted = 0;
   for (const task::Workload& workload : task_.workloads) {
     Playing play;
     play.workload = &workload;
@@ -278,15 +288,26 @@ Status CpuEvaluator::prepare() {
     const double guess_ns = static_cast<double>(bytes) / 50;
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
     play.batch = static_cast<int>(std::clamp<double>(kShortestBatchNs / guess_ns, 1, static_cast<double>(std::min<int64_t>(kMostCalls, room))));
+    play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
+    wanted += static_cast<double>(bytes) * play.slots;
+    plays_.push_back(std::move(play));
+  }
+  // Before anything is allocated: a machine that runs out of memory helps nobody.
+  if (const int64_t available = target::available_memory();
+      available >= 0 && wanted > kMostMemory * static_cast<double>(available))
+    return fail(ErrorCode::kExhausted,
+                fmt::format("the workloads need {} of memory for inputs and outputs, but only {} are available",
+                            gibibytes(wanted), gibibytes(static_cast<double>(available))),
+                "use smaller workloads, or fewer");
+  for (Playing& play : plays_) {
     StageOptions stage;
     stage.contents = static_cast<int>(std::size(kTimedFamilies));
-    stage.calls = std::max(play.batch, static_cast<int>(std::min<int64_t>(stage.contents, std::max<int64_t>(1, 4 * room))));
+    stage.calls = play.slots;
     stage.threads = target::cpu_info().threads;
-    HONE_TRY(play.stage, Stage::create(task_, workload.bindings, stage));
+    HONE_TRY(play.stage, Stage::create(task_, play.workload->bindings, stage));
     for (int c = 0; c < play.stage->contents(); ++c)
       play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
     HONE_TRY_VOID(prepare_twin(play));
-    plays_.push_back(std::move(play));
   }
   HONE_CHECK(tensors > 0);
   for (task::Bindings& bindings : hidden_shapes(task_, base::secret_seed()))
@@ -619,8 +640,7 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
     const Stopwatch watch(promotion.spent.run);
     const auto outcome = all[0].session->run(same, deadline(play.bound_ns, same.size()));
     if (outcome.how != target::BatchOutcome::How::kDone) break;
-    const auto wall = static_cast<double>(outcome.wall_ns);
-    if (i > 0) hot.push_back(std::max(kLeastShare * wall, wall - static_cast<double>(all[0].empty_ns)) / static_cast<double>(same.size()));
+    if (i > 0) hot.push_back(net_ns(outcome.wall_ns, all[0].empty_ns, same.size()));
   }
   result.hot_ns = median(hot);
   return result;

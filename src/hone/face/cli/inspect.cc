@@ -77,7 +77,7 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
   }
   fmt::print("{}", table.to_string());
   if (!run.champion.empty()) fmt::print("\nchampion: {}   (hone show {})\n", base::short_hash(run.champion), base::short_hash(run.champion));
-  if (status == "killed" || status == "interrupted") fmt::print("\nhone resume {} goes on with it\n", run.id);
+  if (status == "killed" || status == "interrupted" || status == "failed") fmt::print("\nhone resume {} goes on with it\n", run.id);
   return 0;
 }
 

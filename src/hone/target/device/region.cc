@@ -25,7 +25,8 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-/// MemAvailable of /proc/meminfo, bytes; -1 when it cannot be read.
+}  // namespace
+
 int64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   for (std::string key; file >> key;) {
@@ -35,8 +36,6 @@ int64_t available_memory() {
   }
   return -1;
 }
-
-}  // namespace
 
 Result<Region> Region::create(int64_t bytes, Access access) {
   HONE_CHECK(bytes > 0);

@@ -15,6 +15,9 @@
 
 namespace hone::target {
 
+/// Memory that can be had without swapping (MemAvailable), bytes; -1 when that cannot be told.
+[[nodiscard]] int64_t available_memory();
+
 /// Memory shared with sessions: an anonymous file that we map writable. A session maps it read-only
 /// (inputs: the file is sealed against any other mapping) or writable (outputs).
 class Region {
