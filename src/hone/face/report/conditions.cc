@@ -22,10 +22,12 @@ void write_time(Html& out, const RunLog& log) {
   screening += log.raced;
   for (const PromotionEvent& p : log.promotions) promotion += p.promotion.spent;
   std::vector<Part> parts = {
-      {"build", "part-build", 1e-9 * static_cast<double>(screening.build), 1e-9 * static_cast<double>(promotion.build)},
+      {"build", "part-build", 1e-9 * static_cast<double>(screening.build),
+       1e-9 * static_cast<double>(promotion.build)},
       {"verify", "part-verify", 1e-9 * static_cast<double>(screening.verify),
        1e-9 * static_cast<double>(promotion.verify)},
-      {"run", "part-run", 1e-9 * static_cast<double>(screening.run), 1e-9 * static_cast<double>(promotion.run)},
+      {"run", "part-run", 1e-9 * static_cast<double>(screening.run),
+       1e-9 * static_cast<double>(promotion.run)},
   };
   double spent = 0;
   for (const Part& part : parts) spent += part.all();
@@ -38,23 +40,26 @@ void write_time(Html& out, const RunLog& log) {
   for (const Part& part : parts) {
     const double share = 100 * part.all() / total;
     if (share <= 0) continue;
-    out.add(R"(<span class="{}" style="width:{}" title="{}: {}"><b>{}</b></span>)", part.style, svg::pc(share), part.name,
-            time_s(part.all()), share > 8 ? part.name : "");
+    out.add(R"(<span class="{}" style="width:{}" title="{}: {}"><b>{}</b></span>)", part.style,
+            svg::pc(share), part.name, time_s(part.all()), share > 8 ? part.name : "");
   }
-  out.raw(R"(</div><div class="scroll"><table class="grid narrow"><thead><tr><th></th><th class="num">all</th>)"
-          R"(<th class="num">share</th><th class="num">screening</th><th class="num">promotion</th></tr></thead><tbody>)");
+  out.raw(
+      R"(</div><div class="scroll"><table class="grid narrow"><thead><tr><th></th><th class="num">all</th>)"
+      R"(<th class="num">share</th><th class="num">screening</th><th class="num">promotion</th></tr></thead><tbody>)");
   for (const Part& part : parts) {
     const bool evaluator = part.style != "part-rest";
-    out.add(R"(<tr><td><i class="swatch {}"></i>{}</td><td class="num">{}</td><td class="num">{}</td>)", part.style,
-            part.name, time_s(part.all()), percent(part.all() / total));
+    out.add(R"(<tr><td><i class="swatch {}"></i>{}</td><td class="num">{}</td><td class="num">{}</td>)",
+            part.style, part.name, time_s(part.all()), percent(part.all() / total));
     out.add(R"(<td class="num">{}</td><td class="num">{}</td></tr>)", evaluator ? time_s(part.screening) : "",
             evaluator ? time_s(part.promotion) : "");
     out.raw("\n");
   }
   out.raw("</tbody></table></div>\n");
   if (rest < 0)
-    out.add("<p class=\"dim\">The parts add up to more than the {} of active time: builds ran side by side.</p>\n",
-            time_s(log.seconds));
+    out.add(
+        "<p class=\"dim\">The parts add up to more than the {} of active time: builds ran side by "
+        "side.</p>\n",
+        time_s(log.seconds));
   else
     out.raw("<p class=\"dim\">Rest: calibration, baselines, drawing inputs, the search itself.</p>\n");
 }
@@ -62,20 +67,25 @@ void write_time(Html& out, const RunLog& log) {
 /// A row of the samples that a promotion's numbers were made from.
 void write_samples(Html& out, const PromotionEvent& event) {
   const auto& workloads = event.promotion.workloads;
-  if (std::all_of(workloads.begin(), workloads.end(), [](const auto& w) { return w.samples_ns.empty(); })) return;
-  out.raw(R"(<h3>Raw times of the champion</h3><div class="scroll"><table class="grid"><thead><tr><th>workload</th>)"
-          R"(<th class="num">samples</th><th class="num">least</th><th class="num">5 %</th><th class="num">median</th>)"
-          R"(<th class="num">95 %</th><th class="num">most</th><th class="strip"></th></tr></thead><tbody>)");
+  if (std::all_of(workloads.begin(), workloads.end(), [](const auto& w) { return w.samples_ns.empty(); }))
+    return;
+  out.raw(
+      R"(<h3>Raw times of the champion</h3><div class="scroll"><table class="grid"><thead><tr><th>workload</th>)"
+      R"(<th class="num">samples</th><th class="num">least</th><th class="num">5 %</th><th class="num">median</th>)"
+      R"(<th class="num">95 %</th><th class="num">most</th><th class="strip"></th></tr></thead><tbody>)");
   for (const evaluate::WorkloadResult& w : workloads) {
     std::vector<double> sorted;
     for (const double ns : w.samples_ns)
       if (ns > 0 && std::isfinite(ns)) sorted.push_back(ns);
     if (sorted.empty()) continue;
     std::sort(sorted.begin(), sorted.end());
-    const auto quantile = [&](double q) { return sorted[static_cast<size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))]; };
+    const auto quantile = [&](double q) {
+      return sorted[static_cast<size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
+    };
     out.add(R"(<tr><td>{}</td><td class="num">{}</td>)", w.workload, sorted.size());
-    for (const double q : {0.0, 0.05, 0.5, 0.95, 1.0}) out.add(R"(<td class="num">{}</td>)", time_ns(quantile(q)));
-    out.raw(R"(<td class="strip"><svg class="samples" aria-hidden="true">)");
+    for (const double q : {0.0, 0.05, 0.5, 0.95, 1.0})
+      out.add(R"(<td class="num">{}</td>)", time_ns(quantile(q)));
+    out.raw(R"(<td class="strip"><svg class="samplestrip" aria-hidden="true">)");
     const svg::Scale x(svg::Scale::Kind::kLinear, sorted.front() * 0.999, sorted.back() * 1.001);
     // A strip of a few hundred marks shows what thousands would.
     const size_t stride = std::max<size_t>(1, sorted.size() / 300);
@@ -98,10 +108,12 @@ void write_conditions_of(Html& out, const RunLog& log) {
   if (!log.bounds_ns.empty()) {
     Facts bounds;
     for (size_t i = 0; i < log.bounds_ns.size(); ++i)
-      bounds.emplace_back(i < log.workloads.size() ? log.workloads[i].name : fmt::format("workload {}", i + 1),
-                          time_ns(log.bounds_ns[i]));
-    out.raw("<h3>Speed of light before the search</h3><p class=\"dim\">Calibrated once to guide the search. The "
-            "fractions above are taken against bounds measured in the promotion itself.</p>");
+      bounds.emplace_back(
+          i < log.workloads.size() ? log.workloads[i].name : fmt::format("workload {}", i + 1),
+          time_ns(log.bounds_ns[i]));
+    out.raw(
+        "<h3>Speed of light before the search</h3><p class=\"dim\">Calibrated once to guide the search. The "
+        "fractions above are taken against bounds measured in the promotion itself.</p>");
     write_facts(out, bounds);
   }
 }
@@ -121,9 +133,9 @@ void write_replay(Html& out, const RunLog& log) {
   for (const Evaluation& e : log.evaluations)
     if (e.accepted() && !first) first = &e;
   if (first && !log.champion.empty() && first->kernel != log.champion)
-    commands += fmt::format("# champion against the first correct kernel, timed anew\nhone compare {} {} {}\n",
-                            base::short_hash(log.champion), base::short_hash(first->kernel),
-                            task_file(log.info.task_name));
+    commands += fmt::format(
+        "# champion against the first correct kernel, timed anew\nhone compare {} {} {}\n",
+        base::short_hash(log.champion), base::short_hash(first->kernel), task_file(log.info.task_name));
   commands += fmt::format("# this page\nhone report {}", log.info.id);
   out.raw("<h3>Again</h3>");
   write_commands(out, commands);
@@ -140,7 +152,8 @@ void write_conditions(Html& out, const Material& from) {
   }
   write_conditions_of(out, from.log);
   write_replay(out, from.log);
-  out.add("<h3 id=\"taskfile\">Task file <span class=\"dim\">({})</span></h3>", task_file(from.log.info.task_name));
+  out.add("<h3 id=\"taskfile\">Task file <span class=\"dim\">({})</span></h3>",
+          task_file(from.log.info.task_name));
   out.add(R"(<div class="copyable"><button type="button" class="copy">copy</button><pre>{}</pre></div>)",
           from.log.info.task_toml);
   out.raw("</section>\n");

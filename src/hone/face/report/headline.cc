@@ -11,7 +11,8 @@
 namespace hone::face::report {
 namespace {
 
-OpponentSummary summarise_opponent(const std::string& name, const RunLog& log, const evaluate::Promotion& promotion) {
+OpponentSummary summarise_opponent(const std::string& name, const RunLog& log,
+                                   const evaluate::Promotion& promotion) {
   std::vector<evaluate::SuiteRow> rows;
   std::vector<double> low, high, weights;
   for (const evaluate::WorkloadResult& w : promotion.workloads) {
@@ -28,7 +29,11 @@ OpponentSummary summarise_opponent(const std::string& name, const RunLog& log, c
   return {name,
           {suite.geometric_mean, evaluate::weighted_geometric_mean(low, weights),
            evaluate::weighted_geometric_mean(high, weights)},
-          suite.median, suite.faster, suite.slower, suite.inconclusive, suite.rows()};
+          suite.median,
+          suite.faster,
+          suite.slower,
+          suite.inconclusive,
+          suite.rows()};
 }
 
 }  // namespace
@@ -63,7 +68,6 @@ Headline headline_of(const RunLog& log) {
 }
 
 std::string comparison_words(const OpponentSummary& o) {
-  if (o.inconclusive == o.rows) return "not distinguishable from";
   if (o.faster == o.rows) return fmt::format("{}× faster than", ratio_text(o.ratio).median);
   if (o.slower == o.rows) {
     const evaluate::Ratio inverse{1 / o.ratio.median, 0, 0};

@@ -26,13 +26,15 @@ RunLog log_of(const std::vector<std::vector<OpponentResult>>& workloads, double 
     p.workloads.push_back(r);
     declared.push_back({{"name", r.workload}, {"weight", w == 1 ? weight_of_second : 1.0}});
   }
-  return read_log({}, {{0, "started", nlohmann::json{{"workloads", declared}}.dump()},
-                       {1, "promoted", nlohmann::json{{"kernel", "k"}, {"promotion", evaluate::to_json(p)}}.dump()},
-                       {2, "champion", R"({"kernel":"k","score":3.5})"}});
+  return read_log(
+      {}, {{0, "started", nlohmann::json{{"workloads", declared}}.dump()},
+           {1, "promoted", nlohmann::json{{"kernel", "k"}, {"promotion", evaluate::to_json(p)}}.dump()},
+           {2, "champion", R"({"kernel":"k","score":3.5})"}});
 }
 
 TEST(Headline, TheStrongestOpponentLeads) {
-  const RunLog log = log_of({{against("naive", 6, Comparison::kFaster), against("eager", 2, Comparison::kFaster)}});
+  const RunLog log = log_of(
+      {{against("naive", 6, Comparison::kFaster), against("eager", 2, Comparison::kFaster)}});
   const Headline head = headline_of(log);
   ASSERT_EQ(head.opponents.size(), 2U);
   EXPECT_EQ(head.opponents[0].name, "eager");
@@ -42,13 +44,15 @@ TEST(Headline, TheStrongestOpponentLeads) {
 }
 
 TEST(Headline, AnOpponentOfOneWorkloadDoesNotLead) {
-  const RunLog log = log_of({{against("naive", 6, Comparison::kFaster), against("partial", 1.1, Comparison::kFaster)},
-                             {against("naive", 5, Comparison::kFaster)}});
+  const RunLog log = log_of(
+      {{against("naive", 6, Comparison::kFaster), against("partial", 1.1, Comparison::kFaster)},
+       {against("naive", 5, Comparison::kFaster)}});
   EXPECT_EQ(headline_of(log).opponents[0].name, "naive");
 }
 
 TEST(Headline, WeightsCount) {
-  const RunLog log = log_of({{against("a", 8, Comparison::kFaster)}, {against("a", 1, Comparison::kInconclusive)}}, 2);
+  const RunLog log = log_of(
+      {{against("a", 8, Comparison::kFaster)}, {against("a", 1, Comparison::kInconclusive)}}, 2);
   const OpponentSummary o = headline_of(log).opponents[0];
   EXPECT_NEAR(o.ratio.median, 2, 1e-12);
   EXPECT_NEAR(o.ratio.low, 1.8, 1e-12);
@@ -58,20 +62,24 @@ TEST(Headline, WeightsCount) {
 }
 
 TEST(Headline, SlowerAndUndecidedAreSaid) {
-  EXPECT_EQ(comparison_words(headline_of(log_of({{against("a", 0.5, Comparison::kSlower)}})).opponents[0]), "2.00× slower than");
-  EXPECT_EQ(comparison_words(headline_of(log_of({{against("a", 1, Comparison::kInconclusive)}})).opponents[0]),
-            "not distinguishable from");
+  EXPECT_EQ(comparison_words(headline_of(log_of({{against("a", 0.5, Comparison::kSlower)}})).opponents[0]),
+            "2.00× slower than");
+  EXPECT_EQ(
+      comparison_words(headline_of(log_of({{against("a", 1, Comparison::kInconclusive)}})).opponents[0]),
+      "1.000× as fast as");
 }
 
 TEST(RunLog, ResumingTakesTheEndBack) {
-  const RunLog log = read_log({}, {{0, "finished", R"({"reason":"interrupted"})"}, {1, "screened", R"({"n":1})"}});
+  const RunLog log = read_log(
+      {}, {{0, "finished", R"({"reason":"interrupted"})"}, {1, "screened", R"({"n":1})"}});
   EXPECT_EQ(log.finished, "");
   EXPECT_EQ(log.evaluations.size(), 1U);
 }
 
 TEST(RunLog, ConsideredCountsBothWays) {
-  const RunLog log = read_log({}, {{0, "considered", R"({"why":"duplicate"})"},
-                                   {1, "considered", R"({"at":9.5,"duplicate":4,"predicted_slower":2,"constraint":0})"}});
+  const RunLog log = read_log(
+      {}, {{0, "considered", R"({"why":"duplicate"})"},
+           {1, "considered", R"({"at":9.5,"duplicate":4,"predicted_slower":2,"constraint":0})"}});
   const std::map<std::string, int> expected{{"duplicate", 5}, {"predicted slower", 2}};
   EXPECT_EQ(log.considered, expected);
 }

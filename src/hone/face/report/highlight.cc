@@ -11,31 +11,53 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 const Names& cpp_words() {
-  static const Names kWords{
-      "alignas",  "asm",       "auto",     "break",    "case",     "class",     "concept",   "const",
-      "constexpr", "continue", "decltype", "default",  "delete",   "do",        "else",      "enum",
-      "explicit", "extern",    "false",    "for",      "friend",   "goto",      "if",        "inline",
-      "namespace", "new",      "noexcept", "nullptr",  "operator", "private",   "public",    "register",
-      "requires", "restrict",  "return",   "sizeof",   "static",   "struct",    "switch",    "template",
-      "this",     "true",      "typedef",  "typename", "union",    "using",     "virtual",   "volatile",
-      "while",    "__device__", "__global__", "__shared__", "__constant__", "__host__", "__restrict__",
-      "__kernel", "__global",  "__local",  "__private", "kernel",  "static_cast", "reinterpret_cast"};
+  static const Names kWords{"alignas",      "asm",
+                            "auto",         "break",
+                            "case",         "class",
+                            "concept",      "const",
+                            "constexpr",    "continue",
+                            "decltype",     "default",
+                            "delete",       "do",
+                            "else",         "enum",
+                            "explicit",     "extern",
+                            "false",        "for",
+                            "friend",       "goto",
+                            "if",           "inline",
+                            "namespace",    "new",
+                            "noexcept",     "nullptr",
+                            "operator",     "private",
+                            "public",       "register",
+                            "requires",     "restrict",
+                            "return",       "sizeof",
+                            "static",       "struct",
+                            "switch",       "template",
+                            "this",         "true",
+                            "typedef",      "typename",
+                            "union",        "using",
+                            "virtual",      "volatile",
+                            "while",        "__device__",
+                            "__global__",   "__shared__",
+                            "__constant__", "__host__",
+                            "__restrict__", "__kernel",
+                            "__global",     "__local",
+                            "__private",    "kernel",
+                            "static_cast",  "reinterpret_cast"};
   return kWords;
 }
 
 const Names& python_words() {
-  static const Names kWords{"and",    "as",     "assert", "async",  "await", "break", "class", "continue", "def",
-                            "del",    "elif",   "else",   "except", "False", "for",   "from",  "global",   "if",
-                            "import", "in",     "is",     "lambda", "None",  "not",   "or",    "pass",     "raise",
-                            "return", "True",   "try",    "while",  "with",  "yield"};
+  static const Names kWords{
+      "and",  "as",     "assert", "async", "await", "break",  "class", "continue", "def",   "del",  "elif",
+      "else", "except", "False",  "for",   "from",  "global", "if",    "import",   "in",    "is",   "lambda",
+      "None", "not",    "or",     "pass",  "raise", "return", "True",  "try",      "while", "with", "yield"};
   return kWords;
 }
 
 bool is_type(std::string_view word) {
-  static const Names kTypes{"void",   "bool",   "char",    "int",      "long",     "short", "float",
-                            "double", "half",   "signed",  "unsigned", "size_t",   "dim3",  "uint",
-                            "float2", "float4", "double2", "half2",    "__half",   "__half2", "__nv_bfloat16",
-                            "f16v",   "f32v",   "f64v",    "i8v",      "i16v",     "i32v",  "i64v"};
+  static const Names kTypes{"void",   "bool",   "char",    "int",      "long",   "short",   "float",
+                            "double", "half",   "signed",  "unsigned", "size_t", "dim3",    "uint",
+                            "float2", "float4", "double2", "half2",    "__half", "__half2", "__nv_bfloat16",
+                            "f16v",   "f32v",   "f64v",    "i8v",      "i16v",   "i32v",    "i64v"};
   return kTypes.contains(word) || (word.ends_with("_t") && word.find("int") != std::string_view::npos);
 }
 
@@ -55,7 +77,9 @@ class Scanner {
   }
 
  private:
-  [[nodiscard]] char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  [[nodiscard]] char peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   [[nodiscard]] bool here(std::string_view what) const { return text_.substr(at_, what.size()) == what; }
   /// The end of what closes with `mark`, from `from` on.
   [[nodiscard]] size_t after(std::string_view mark, size_t from) const {
@@ -89,9 +113,9 @@ class Scanner {
   }
   size_t number_end() const {
     size_t i = at_;
-    while (i < text_.size() &&
-           (in_word(text_[i]) || text_[i] == '.' || text_[i] == '\'' ||
-            ((text_[i] == '+' || text_[i] == '-') && i > at_ && std::string_view("eEpP").find(text_[i - 1]) != std::string_view::npos)))
+    while (i < text_.size() && (in_word(text_[i]) || text_[i] == '.' || text_[i] == '\'' ||
+                                ((text_[i] == '+' || text_[i] == '-') && i > at_ &&
+                                 std::string_view("eEpP").find(text_[i - 1]) != std::string_view::npos)))
       ++i;
     return i;
   }
@@ -107,11 +131,11 @@ class Scanner {
     size_t next = end;
     while (next < text_.size() && text_[next] == ' ') ++next;
     const bool called = next < text_.size() && text_[next] == '(';
-    emit(tunables_.contains(name)                            ? "u"
+    emit(tunables_.contains(name)                                  ? "u"
          : (python_ ? python_words() : cpp_words()).contains(name) ? "k"
-         : is_type(name)                                     ? "t"
-         : called                                            ? "f"
-                                                             : "",
+         : is_type(name)                                           ? "t"
+         : called                                                  ? "f"
+                                                                   : "",
          end);
   }
 
@@ -144,13 +168,15 @@ class Scanner {
     if (!python_ && here("//")) return emit("c", line_end());
     if (python_ && c == '#') return emit("c", line_end());
     if (python_ && (here("\"\"\"") || here("'''"))) return emit("s", after(text_.substr(at_, 3), at_ + 3));
-    if (!python_ && c == '#') return emit("p", std::min(line_end(), at_ + 1 + (word_end_from(at_ + 1) - (at_ + 1))));
+    if (!python_ && c == '#')
+      return emit("p", std::min(line_end(), at_ + 1 + (word_end_from(at_ + 1) - (at_ + 1))));
     if (c == '"' || c == '\'') return emit("s", string_end());
     if (std::isdigit(static_cast<unsigned char>(c))) return emit("n", number_end());
     if (starts_word(c)) return word();
     // A run of anything else goes out in one piece.
     size_t end = at_ + 1;
-    while (end < text_.size() && !starts_word(text_[end]) && !std::isdigit(static_cast<unsigned char>(text_[end])) &&
+    while (end < text_.size() && !starts_word(text_[end]) &&
+           !std::isdigit(static_cast<unsigned char>(text_[end])) &&
            std::string_view("/#\"'").find(text_[end]) == std::string_view::npos)
       ++end;
     emit("", end);

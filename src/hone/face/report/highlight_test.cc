@@ -44,8 +44,8 @@ TEST(Highlight, PythonHasItsOwnComments) {
 }
 
 TEST(Highlight, WhateverComesInComesOut) {
-  for (const std::string source :
-       {"", "\"open", "/* open", "/* hone\nx = \"open", "'", "\\", "\"\\", "#", "1e+", "\"\"\"", "/* hone */", "a\n\n\nb"}) {
+  for (const std::string source : {"", "\"open", "/* open", "/* hone\nx = \"open", "'", "\\", "\"\\", "#",
+                                   "1e+", "\"\"\"", "/* hone */", "a\n\n\nb"}) {
     for (const char* language : {"c++", "triton", "unheard of"})
       EXPECT_EQ(text_of(highlight(source, language, {})), source) << language;
   }

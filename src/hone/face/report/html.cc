@@ -31,20 +31,34 @@ CodePoint decode(std::string_view text, size_t at) {
 
 /// Marks that are invisible and change how their neighbours are shown, and the C1 controls.
 bool is_deceptive(uint32_t c) {
-  return (c >= 0x80 && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || (c >= 0xE0000 && c < 0xE0080);
+  return (c >= 0x80 && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF ||
+         (c >= 0xE0000 && c < 0xE0080);
 }
 
 void escape_ascii(char c, std::string& out) {
   switch (c) {
-    case '&': out += "&amp;"; return;
-    case '<': out += "&lt;"; return;
-    case '>': out += "&gt;"; return;
-    case '"': out += "&quot;"; return;
-    case '\'': out += "&#39;"; return;
+    case '&':
+      out += "&amp;";
+      return;
+    case '<':
+      out += "&lt;";
+      return;
+    case '>':
+      out += "&gt;";
+      return;
+    case '"':
+      out += "&quot;";
+      return;
+    case '\'':
+      out += "&#39;";
+      return;
     case '\n':
-    case '\t': out += c; return;
-    default: break;
+    case '\t':
+      out += c;
+      return;
+    default:
+      break;
   }
   if (c == 0x7F) {
     out += "\xE2\x90\xA1";

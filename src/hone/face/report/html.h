@@ -26,8 +26,7 @@ namespace detail {
 inline std::string prepare(std::string_view text) { return escape(text); }
 inline std::string_view prepare(const Markup& markup) { return markup.html; }
 template <class T>
-  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
-T prepare(T value) {
+requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>) T prepare(T value) {
   return value;
 }
 template <class T>

@@ -11,9 +11,7 @@ TEST(Html, StringsAreEscapedMarkupIsNot) {
   EXPECT_EQ(out.text(), "<td title=\"a&quot;b\">&lt;b&gt; <i>x</i> 7</td>");
 }
 
-TEST(Html, BracesInValuesAreNoFormat) {
-  EXPECT_EQ(markup("{}", "{} {0} }}{{").html, "{} {0} }}{{");
-}
+TEST(Html, BracesInValuesAreNoFormat) { EXPECT_EQ(markup("{}", "{} {0} }}{{").html, "{} {0} }}{{"); }
 
 TEST(Escape, Brackets) { EXPECT_EQ(escape("</script>&amp;'"), "&lt;/script&gt;&amp;amp;&#39;"); }
 

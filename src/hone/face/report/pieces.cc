@@ -23,9 +23,9 @@ Markup kernel_link(const std::string& kernel) {
 }
 
 std::string verdict_class(std::string_view verdict) {
-  constexpr std::array<std::string_view, 9> kKnown{
-      "accepted",      "does not apply", "does not compile", "launch fails", "wrong",
-      "less accurate", "out of bounds",  "does not finish",  "cheating"};
+  constexpr std::array<std::string_view, 9> kKnown{"accepted",      "does not apply",  "does not compile",
+                                                   "launch fails",  "wrong",           "less accurate",
+                                                   "out of bounds", "does not finish", "cheating"};
   if (std::find(kKnown.begin(), kKnown.end(), verdict) == kKnown.end()) return "v-other";
   std::string name = "v-" + std::string(verdict);
   std::replace(name.begin(), name.end(), ' ', '-');
@@ -54,18 +54,25 @@ std::string task_file(std::string_view task_name) {
 }
 
 void write_commands(Html& out, const std::string& commands) {
-  out.add(R"(<div class="copyable"><button type="button" class="copy">copy</button><pre>{}</pre></div>)", commands);
+  out.add(R"(<div class="copyable"><button type="button" class="copy">copy</button><pre>{}</pre></div>)",
+          commands);
   out.raw("\n");
 }
 
-Markup whisker(const evaluate::Ratio& ratio, double low, double high) {
-  const svg::Scale scale = svg::log_around(std::min(low, 1.0), std::max(high, 1.0), 1.08);
-  const double end = std::isfinite(ratio.high) ? ratio.high : scale.high();
+void Extent::hold(const evaluate::Ratio& ratio) {
+  if (!(ratio.median > 0)) return;
+  // An interval that is nearly unbounded must not squeeze the others.
+  low = std::min({low, ratio.median, std::max(ratio.low, ratio.median / 3)});
+  high = std::max({high, ratio.median, std::min(ratio.high, ratio.median * 3)});
+}
+
+Markup whisker(const evaluate::Ratio& ratio, Extent extent) {
+  const svg::Scale scale = svg::log_around(extent.low, extent.high, 1.08);
   Html out;
   out.raw(R"(<svg class="whisker" aria-hidden="true">)");
   out.add(R"(<line class="one" x1="{0}" x2="{0}" y1="0" y2="100%"/>)", svg::along(scale, 1));
   out.add(R"(<line class="range" x1="{}" x2="{}" y1="50%" y2="50%"/>)", svg::along(scale, ratio.low),
-          svg::along(scale, end));
+          svg::along(scale, ratio.high));
   out.add(R"(<circle cx="{}" cy="50%" r="3.5"/></svg>)", svg::along(scale, ratio.median));
   return std::move(out).markup();
 }

@@ -21,7 +21,8 @@ constexpr size_t kMostReason = 600;
 std::string shape_of(std::string_view reason) {
   std::string shape;
   for (size_t i = 0; i < reason.size();) {
-    const bool in_name = !shape.empty() && (std::isalpha(static_cast<unsigned char>(shape.back())) || shape.back() == '_');
+    const bool in_name = !shape.empty() &&
+                         (std::isalpha(static_cast<unsigned char>(shape.back())) || shape.back() == '_');
     if (!std::isdigit(static_cast<unsigned char>(reason[i])) || in_name) {
       shape += reason[i++];
       continue;
@@ -77,9 +78,10 @@ class Writer {
     const bool one_reason = std::all_of(group.members.begin(), group.members.end(), [&](const Evaluation* e) {
       return e->verdict.reason == group.members.front()->verdict.reason;
     });
-    out_.add(R"(<details class="group"><summary><span class="count">{}</span><span class="{}">{}</span> {}</summary>)",
-             group.members.size(), verdict_class(group.verdict), group.verdict,
-             until(one_reason ? group.members.front()->verdict.reason : group.shape, kMostReason));
+    out_.add(
+        R"(<details class="group"><summary><span class="count">{}</span><span class="{}">{}</span> {}</summary>)",
+        group.members.size(), verdict_class(group.verdict), group.verdict,
+        until(one_reason ? group.members.front()->verdict.reason : group.shape, kMostReason));
     out_.raw("<ul class=\"plain refusals\">");
     for (const Evaluation* e : group.members) member(*e, !one_reason);
     out_.raw("</ul></details>\n");
@@ -95,8 +97,8 @@ class Writer {
     out_.add(R"(<b>{}</b> {} <span class="changed">{}</span>)", e.action, e.pattern, config_markup(e.config));
     if (with_reason) out_.add(R"(<div class="reason">{}</div>)", until(e.verdict.reason, kMostReason));
     if (const auto& a = e.verdict.accuracy)
-      out_.add(R"(<div class="reason dim">output {}, {}, {}: scaled error {}, anchor {}, bound {}</div>)", a->output,
-               a->family, a->shape, three(a->candidate), three(a->anchor), three(a->bound));
+      out_.add(R"(<div class="reason dim">output {}, {}, {}: scaled error {}, anchor {}, bound {}</div>)",
+               a->output, a->family, a->shape, three(a->candidate), three(a->anchor), three(a->bound));
     if (!e.verdict.detail.empty()) log(e);
     out_.raw("</li>\n");
   }
@@ -144,10 +146,12 @@ void write_refused(Html& out, const Material& from) {
   for (const Group& group : groups) writer.group(group);
   if (!log.considered.empty()) {
     std::vector<std::pair<std::string, int>> reasons(log.considered.begin(), log.considered.end());
-    std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::stable_sort(reasons.begin(), reasons.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     out.raw(R"(<h3>Considered but not built</h3><table class="grid narrow"><tbody>)");
     for (const auto& [why, count] : reasons)
-      out.add(R"(<tr><td class="num">{}</td><td>{}</td></tr>)", whole(count), why.empty() ? "no reason given" : why);
+      out.add(R"(<tr><td class="num">{}</td><td>{}</td></tr>)", whole(count),
+              why.empty() ? "no reason given" : why);
     out.raw("</tbody></table>\n");
   }
   out.raw("</section>\n");

@@ -15,16 +15,18 @@ std::string_view asset(std::string_view name) {
 }
 
 void write_document(Html& out, const report::Material& from, const Html& sections) {
-  out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-          "script-src 'unsafe-inline'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
+  out.raw(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
   out.add("<title>{}: hone run {}</title>\n<style>\n", from.log.info.task_name, from.log.info.id);
   out.raw(asset("report/report.css")).raw("</style>\n</head>\n<body>\n<nav><a href=\"#top\">");
   out.add("<b>{}</b></a>", from.log.info.task_name);
   constexpr std::pair<std::string_view, std::string_view> kLinks[] = {
-      {"results", "Results"}, {"progress", "Progress"}, {"roofline", "Roofline"}, {"candidates", "Candidates"},
-      {"source", "Source"},   {"refused", "Refused"},   {"conditions", "Conditions"}};
+      {"results", "Results"},       {"progress", "Progress"}, {"roofline", "Roofline"},
+      {"candidates", "Candidates"}, {"source", "Source"},     {"refused", "Refused"},
+      {"conditions", "Conditions"}};
   for (const auto& [id, title] : kLinks)
     if (sections.text().find(fmt::format("<section id=\"{}\"", id)) != std::string::npos)
       out.add("<a href=\"#{}\">{}</a>", id, title);

@@ -41,24 +41,28 @@ std::vector<Point> points_of(const RunLog& log, const WorkloadResult& w) {
   for (const Evaluation* e : screened) {
     const double ns = e->median_ns[static_cast<size_t>(index)];
     points.push_back({Point::Kind::kScreened, ns, "",
-                      fmt::format("#{}  {}\n{} in screening\n{}", e->number, base::short_hash(e->kernel), time_ns(ns),
-                                  config_text(e->config))});
+                      fmt::format("#{}  {}\n{} in screening\n{}", e->number, base::short_hash(e->kernel),
+                                  time_ns(ns), config_text(e->config))});
   }
   for (const evaluate::OpponentResult& o : w.opponents)
     if (o.opponent_ns > 0)
       points.push_back({Point::Kind::kOpponent, o.opponent_ns, o.opponent,
                         fmt::format("{}\n{}", o.opponent, time_ns(o.opponent_ns))});
   points.push_back({Point::Kind::kChampion, w.candidate_ns, "champion " + percent(w.sol_fraction),
-                    fmt::format("champion {}\n{}", base::short_hash(log.champion), time_ns(w.candidate_ns))});
+                    fmt::format("champion {}\n{}\n{} of the bound, paired", base::short_hash(log.champion),
+                                time_ns(w.candidate_ns), percent(w.sol_fraction))});
   return points;
 }
 
 std::string_view class_of(Point::Kind kind) {
-  return kind == Point::Kind::kChampion ? "champion" : kind == Point::Kind::kOpponent ? "opponent" : "screened";
+  return kind == Point::Kind::kChampion   ? "champion"
+         : kind == Point::Kind::kOpponent ? "opponent"
+                                          : "screened";
 }
 
 /// A column of points at one place of the x axis, labelled to the right without overlap.
-void write_points(Html& out, const std::vector<Point>& points, const std::string& x, const Scale& y, double work) {
+void write_points(Html& out, const std::vector<Point>& points, const std::string& x, const Scale& y,
+                  double work) {
   struct Label {
     double at, wanted;
     const Point* point;
@@ -66,15 +70,21 @@ void write_points(Html& out, const std::vector<Point>& points, const std::string
   std::vector<Label> labels;
   for (const Point& p : points) {
     const double at = 100 - y.at(work / p.ns);
-    out.add(R"(<circle class="{}" cx="{}" cy="{}" r="{}"><title>{}</title></circle>)", class_of(p.kind), x, svg::pc(at),
-            p.kind == Point::Kind::kChampion ? 6 : p.kind == Point::Kind::kOpponent ? 4.5 : 3.0, p.title);
+    out.add(R"(<circle class="{}" cx="{}" cy="{}" r="{}"><title>{}</title></circle>)", class_of(p.kind), x,
+            svg::pc(at),
+            p.kind == Point::Kind::kChampion   ? 6
+            : p.kind == Point::Kind::kOpponent ? 4.5
+                                               : 3.0,
+            p.title);
     if (!p.label.empty()) labels.push_back({at, at, &p});
   }
-  std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.wanted < b.wanted; });
-  for (size_t i = 1; i < labels.size(); ++i) labels[i].at = std::max(labels[i].at, labels[i - 1].at + kLabelGap);
+  std::stable_sort(labels.begin(), labels.end(),
+                   [](const Label& a, const Label& b) { return a.wanted < b.wanted; });
+  for (size_t i = 1; i < labels.size(); ++i)
+    labels[i].at = std::max(labels[i].at, labels[i - 1].at + kLabelGap);
   for (const Label& label : labels)
-    out.add(R"(<text class="label {}" x="{}" y="{}" dx="11" dy=".32em">{}</text>)", class_of(label.point->kind), x,
-            svg::pc(label.at), label.point->label);
+    out.add(R"(<text class="label {}" x="{}" y="{}" dx="11" dy=".32em">{}</text>)",
+            class_of(label.point->kind), x, svg::pc(label.at), label.point->label);
 }
 
 /// Values that the y axis has to hold, for `work` bytes or operations a call.
@@ -92,24 +102,27 @@ void write_panel(Html& out, const RunLog& log, const WorkloadResult& w) {
   const std::vector<Point> points = points_of(log, w);
   const Scale y = y_scale(points, w.flops, roof);
   const Scale x = svg::log_around(intensity / 3, intensity * 6, 1);
-  out.add(R"(<figure class="chart roof"><h3>{} <span class="dim">{} moved at least, {} operations a byte</span></h3>)",
-          w.workload, bytes_moved(w.bytes), three(intensity));
-  out.raw(R"(<p class="chartbar">GFLOP/s</p><svg class="area" height="250" role="img" aria-label="roofline">)");
+  out.add(
+      R"(<figure class="chart roof"><h3>{} <span class="dim">{} moved at least, {} operations a byte</span></h3>)",
+      w.workload, bytes_moved(w.bytes), three(intensity));
+  out.raw(
+      R"(<p class="chartbar">GFLOP/s</p><svg class="area" height="250" role="img" aria-label="roofline">)");
   svg::x_axis(out, x, 4);
   svg::y_axis(out, y, 5, "");
   if (by_memory) {
     const double slope = roof / intensity;
     const double from = std::max(x.low(), y.low() / slope), to = std::min(x.high(), y.high() / slope);
-    out.add(R"(<line class="memory" x1="{}" y1="{}" x2="{}" y2="{}"/>)", svg::along(x, from), svg::up(y, from * slope),
-            svg::along(x, to), svg::up(y, to * slope));
+    out.add(R"(<line class="memory" x1="{}" y1="{}" x2="{}" y2="{}"/>)", svg::along(x, from),
+            svg::up(y, from * slope), svg::along(x, to), svg::up(y, to * slope));
     out.add(R"(<text class="label rooftext" x="{}" y="{}" dx="-10" dy="-6" text-anchor="end">{}</text>)",
             svg::along(x, intensity), svg::up(y, roof), bandwidth(w.bytes / w.bound_ns));
   } else {
     out.add(R"(<line class="memory" x1="0" x2="100%" y1="{0}" y2="{0}"/>)", svg::up(y, roof));
-    out.add(R"(<text class="label rooftext" x="4" y="{}" dy="-6">{}</text>)", svg::up(y, roof), flop_rate(roof));
+    out.add(R"(<text class="label rooftext" x="4" y="{}" dy="-6">{}</text>)", svg::up(y, roof),
+            flop_rate(roof));
   }
-  out.add(R"(<line class="drop" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>)", svg::along(x, intensity), svg::up(y, roof),
-          svg::up(y, w.flops / w.candidate_ns));
+  out.add(R"(<line class="drop" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>)", svg::along(x, intensity),
+          svg::up(y, roof), svg::up(y, w.flops / w.candidate_ns));
   write_points(out, points, svg::along(x, intensity), y, w.flops);
   out.raw("</svg><p class=\"axisname\">operations a byte</p></figure>\n");
 }
@@ -159,12 +172,16 @@ void write_roofline(Html& out, const Material& from) {
   if (counting.empty() && moving.empty()) return;
   open_section(
       out, "roofline", "Roofline",
-      markup("{} Large dot and rings were measured in the champion\u2019s promotion; small dots are screening "
-             "times of other sessions, and only hint at where those kernels lie.",
-             computing ? "The roof is the limit measured in the champion\u2019s promotion that binds the workload."
-                       : "The roof is the bandwidth that the task\u2019s stream twin (reads each input once, writes "
-                         "each output once, computes nothing) reached in the champion\u2019s promotion. No compute "
-                         "peak is recorded, so only the memory roof is drawn."));
+      markup(
+          "{} Large dot and rings were measured in the champion\u2019s promotion; small dots are screening "
+          "times of other sessions, and only hint at where those kernels lie. Positions are median times; "
+          "the "
+          "champion\u2019s fraction is paired, as in the results.",
+          computing
+              ? "The roof is the limit measured in the champion\u2019s promotion that binds the workload."
+              : "The roof is the bandwidth that the task\u2019s stream twin (reads each input once, writes "
+                "each output once, computes nothing) reached in the champion\u2019s promotion. No compute "
+                "peak is recorded, so only the memory roof is drawn."));
   out.raw("<div class=\"panels\">");
   for (const WorkloadResult* w : counting) write_panel(out, from.log, *w);
   if (!moving.empty()) write_bandwidths(out, from.log, moving);

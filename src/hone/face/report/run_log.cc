@@ -127,7 +127,8 @@ Facts facts_of(const Json& object) {
     }
     std::replace(name.begin(), name.end(), '_', ' ');
     if (shown.empty()) continue;
-    if (shown.size() > kMostFact) shown = fmt::format("{} in all", bytes_held(static_cast<double>(shown.size())));
+    if (shown.size() > kMostFact)
+      shown = fmt::format("{} in all", bytes_held(static_cast<double>(shown.size())));
     facts.emplace_back(std::move(name), std::move(shown));
   }
   return facts;
@@ -147,7 +148,8 @@ void read_started(const Json& event, RunLog& log) {
       LoggedWorkload workload{text(item, "name"), {}, number(item, "weight", 1)};
       if (const Json& bindings = member(item, "bindings"); bindings.is_object())
         for (const auto& [symbol, value] : bindings.items())
-          workload.bindings += fmt::format("{}{}={}", workload.bindings.empty() ? "" : " ", symbol, text_of(value));
+          workload.bindings += fmt::format("{}{}={}", workload.bindings.empty() ? "" : " ", symbol,
+                                           text_of(value));
       log.workloads.push_back(std::move(workload));
     }
   }
@@ -206,16 +208,18 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
   } else if (kind == "raced") {
     const Json& screening = member(event, "screening");
     const bool accepted = verdict_of(member(screening, "verdict")).accepted();
-    log.races.push_back({text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
+    log.races.push_back(
+        {text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
     log.raced += spent_of(member(screening, "spent"));
   } else if (kind == "stopped") {
     log.stopped = text(event, "reason");
   } else if (kind == "promoted") {
     const Json& promotion = member(event, "promotion");
     const Json& deterministic = member(promotion, "bitwise_deterministic");
-    log.promotions.push_back({text(event, "kernel"), number(event, "at"), verdict_of(member(promotion, "verdict")),
-                              deterministic.is_boolean() ? std::optional(deterministic.get<bool>()) : std::nullopt,
-                              promotion_of(promotion)});
+    log.promotions.push_back(
+        {text(event, "kernel"), number(event, "at"), verdict_of(member(promotion, "verdict")),
+         deterministic.is_boolean() ? std::optional(deterministic.get<bool>()) : std::nullopt,
+         promotion_of(promotion)});
   } else if (kind == "finished") {
     log.finished = text(event, "reason");
     if (log.finished.empty()) log.finished = "no reason given";
@@ -283,7 +287,8 @@ double RunLog::weight_of(std::string_view workload) const {
 
 std::string config_text(const Config& config) {
   std::string text;
-  for (const auto& [name, value] : config) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : config)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 

@@ -29,14 +29,14 @@ struct LoggedVerdict {
 
 /// A `screened` event.
 struct Evaluation {
-  int number = 0;              ///< of the evaluation, from 1
-  double at = 0;               ///< seconds of active time
+  int number = 0;  ///< of the evaluation, from 1
+  double at = 0;   ///< seconds of active time
   std::string kernel, parent, author, pattern, action, note;
-  std::string reason;          ///< why it was proposed
+  std::string reason;  ///< why it was proposed
   Config config;
   LoggedVerdict verdict;
   std::vector<double> median_ns;  ///< per workload, raw
-  double score = 0;            ///< speedup over the run's first accepted kernel; 0 when refused
+  double score = 0;               ///< speedup over the run's first accepted kernel; 0 when refused
   evaluate::Spent spent;
   [[nodiscard]] bool accepted() const { return verdict.accepted(); }
 };
@@ -65,22 +65,22 @@ struct LoggedWorkload {
 struct RunLog {
   archive::RunInfo info;
   std::string track, toolchain, version, machine_model;
-  Facts machine, options;      ///< as `started` has them
+  Facts machine, options;  ///< as `started` has them
   std::vector<LoggedWorkload> workloads;
-  std::vector<std::string> opponents;       ///< asked for
-  std::vector<double> bounds_ns;            ///< calibrated before the search, per workload: a prior
-  std::vector<Evaluation> evaluations;      ///< in the order of the log
+  std::vector<std::string> opponents;   ///< asked for
+  std::vector<double> bounds_ns;        ///< calibrated before the search, per workload: a prior
+  std::vector<Evaluation> evaluations;  ///< in the order of the log
   std::vector<Mark> yardsticks, champions;
-  std::vector<Mark> races;                  ///< finalists, each against the yardstick of the moment
+  std::vector<Mark> races;  ///< finalists, each against the yardstick of the moment
   evaluate::Spent raced;
   std::vector<PromotionEvent> promotions;
-  std::map<std::string, int> considered;    ///< why a proposal was not worth a build -> how many
-  std::string stopped;                      ///< why the search ended; empty: it has not
-  std::string finished;                     ///< why the run ended; empty: it has not
-  double seconds = 0;                       ///< active time up to the last event
-  std::string champion;                     ///< kernel hash, or empty
-  int unread = 0;                           ///< events that are no JSON object
-  std::map<std::string, int> unknown;       ///< kinds of event that we do not know -> how many
+  std::map<std::string, int> considered;  ///< why a proposal was not worth a build -> how many
+  std::string stopped;                    ///< why the search ended; empty: it has not
+  std::string finished;                   ///< why the run ended; empty: it has not
+  double seconds = 0;                     ///< active time up to the last event
+  std::string champion;                   ///< kernel hash, or empty
+  int unread = 0;                         ///< events that are no JSON object
+  std::map<std::string, int> unknown;     ///< kinds of event that we do not know -> how many
 
   /// Index in `evaluations` of the kernel's first accepted evaluation, else of its first.
   std::unordered_map<std::string, size_t> by_kernel;

@@ -18,9 +18,9 @@ struct Material {
   std::optional<archive::KernelRow> champion;  ///< absent: none, or the archive does not hold it
 };
 
-void write_head(Html& out, const Material& from);        ///< what was asked, what came out
-void write_results(Html& out, const Material& from);     ///< every workload against every opponent
-void write_progress(Html& out, const Material& from);    ///< score over time, by pattern
+void write_head(Html& out, const Material& from);      ///< what was asked, what came out
+void write_results(Html& out, const Material& from);   ///< every workload against every opponent
+void write_progress(Html& out, const Material& from);  ///< score over time, by pattern
 void write_roofline(Html& out, const Material& from);
 void write_tree(Html& out, const Material& from);        ///< path to the champion, all candidates
 void write_source(Html& out, const Material& from);      ///< the champion's file, how to use it
@@ -43,7 +43,12 @@ void write_facts(Html& out, const Facts& facts);
 [[nodiscard]] std::string task_file(std::string_view task_name);
 /// Commands in a box with a button that copies them.
 void write_commands(Html& out, const std::string& commands);
-/// The interval of a ratio as a whisker on a scale that is common to a table; `low` to `high` on it.
-[[nodiscard]] Markup whisker(const evaluate::Ratio& ratio, double low, double high);
+/// What the whiskers of a table have to hold; 1 is always in it.
+struct Extent {
+  double low = 1, high = 1;
+  void hold(const evaluate::Ratio& ratio);
+};
+/// The interval of a ratio as a whisker on a scale that is common to a table.
+[[nodiscard]] Markup whisker(const evaluate::Ratio& ratio, Extent extent);
 
 }  // namespace hone::face::report

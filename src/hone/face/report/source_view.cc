@@ -56,12 +56,16 @@ void write_source(Html& out, const Material& from) {
   }
   write_facts(out, facts);
   if (!shown.configured)
-    out.raw("<p class=\"notice\">The source is shown as stored: its header has the tunables\u2019 defaults, not the "
-            "configuration above. <code>hone export</code> writes the file with it.</p>\n");
+    out.raw(
+        "<p class=\"notice\">The source is shown as stored: its header has the tunables\u2019 defaults, not "
+        "the "
+        "configuration above. <code>hone export</code> writes the file with it.</p>\n");
   const std::string_view text = std::string_view(shown.text).substr(0, kMostSource);
-  out.raw(R"(<div class="copyable"><button type="button" class="copy">copy</button><pre class="source"><code>)");
+  out.raw(
+      R"(<div class="copyable"><button type="button" class="copy">copy</button><pre class="source"><code>)");
   out.add("{}</code></pre></div>", highlight(text, row.language, shown.tunables));
-  if (text.size() < shown.text.size()) out.add("<p>The first {} of it.</p>", bytes_held(static_cast<double>(text.size())));
+  if (text.size() < shown.text.size())
+    out.add("<p>The first {} of it.</p>", bytes_held(static_cast<double>(text.size())));
   out.raw("<h3>Use it</h3>");
   const std::string task = task_file(from.log.info.task_name);
   write_commands(out, fmt::format("# a C++ header and its source, to be built into a program\n"

@@ -55,7 +55,8 @@ double Scale::at(double value) const {
 std::vector<double> Scale::ticks(int wanted) const {
   if (kind_ == Kind::kLinear) return linear_ticks(low_, high_, wanted);
   const auto most = static_cast<size_t>(wanted) + 2;
-  for (const auto& mantissas : {std::vector<double>{1, 1.5, 2, 3, 4, 5, 6, 8}, {1, 2, 3, 5}, {1, 2, 5}, {1, 3}}) {
+  for (const auto& mantissas :
+       {std::vector<double>{1, 1.5, 2, 3, 4, 5, 6, 8}, {1, 2, 3, 5}, {1, 2, 5}, {1, 3}}) {
     std::vector<double> all = log_ticks(low_, high_, mantissas, 1);
     if (all.size() <= most) return all.size() >= 2 ? all : linear_ticks(low_, high_, wanted);
   }
@@ -82,7 +83,7 @@ void y_axis(Html& out, const Scale& scale, int ticks, const std::string& unit) {
     const std::string y = up(scale, value);
     out.add(R"(<line class="grid" x1="0" x2="100%" y1="{}" y2="{}"/>)", y, y);
     out.add(R"(<text class="tick" x="-8" y="{}" dy=".32em" text-anchor="end">{}{}</text>)", y,
-            fmt::format("{:.4g}", value), unit);
+            fmt::format("{:.6g}", value), unit);
   }
 }
 
@@ -91,7 +92,7 @@ void x_axis(Html& out, const Scale& scale, int ticks, double divisor) {
     const std::string x = along(scale, value);
     out.add(R"(<line class="grid" x1="{}" x2="{}" y1="0" y2="100%"/>)", x, x);
     out.add(R"(<text class="tick" x="{}" y="100%" dy="16" text-anchor="middle">{}</text>)", x,
-            fmt::format("{:.4g}", value / divisor));
+            fmt::format("{:.6g}", value / divisor));
   }
 }
 

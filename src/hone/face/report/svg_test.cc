@@ -41,7 +41,8 @@ TEST(Scale, AnyScaleHasFewTicks) {
 
 TEST(Scale, NonsenseIsMadeSense) {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-  for (const auto& [low, high] : {std::pair(nan, nan), {inf, inf}, {0.0, 0.0}, {-1.0, inf}, {5.0, 5.0}, {0.0, 1e308}}) {
+  for (const auto& [low, high] :
+       {std::pair(nan, nan), {inf, inf}, {0.0, 0.0}, {-1.0, inf}, {5.0, 5.0}, {0.0, 1e308}}) {
     for (const auto kind : {Scale::Kind::kLinear, Scale::Kind::kLog}) {
       const Scale scale(kind, low, high);
       EXPECT_LT(scale.low(), scale.high());

@@ -19,10 +19,10 @@ constexpr int kDeepest = 24;
 struct Node {
   const Evaluation* evaluation = nullptr;
   size_t parent = kNobody;
-  std::vector<size_t> children;          ///< accepted, best first
-  std::map<std::string, int> refused;    ///< refused children by verdict
-  double best = 0;                       ///< best score of the node and all below
-  int below = 0;                         ///< accepted nodes below
+  std::vector<size_t> children;        ///< accepted, best first
+  std::map<std::string, int> refused;  ///< refused children by verdict
+  double best = 0;                     ///< best score of the node and all below
+  int below = 0;                       ///< accepted nodes below
   bool on_path = false;
 };
 
@@ -49,7 +49,10 @@ Markup difference(const Evaluation* parent, const Evaluation& child) {
 Markup gain_over(const Evaluation* parent, const Evaluation& child) {
   if (!parent || !(parent->score > 0)) return {};
   const double gain = child.score / parent->score;
-  return markup(R"(<span class="gain {}">×{}</span>)", gain > 1.005 ? "up" : gain < 0.995 ? "down" : "same",
+  return markup(R"(<span class="gain {}">×{}</span>)",
+                gain > 1.005   ? "up"
+                : gain < 0.995 ? "down"
+                               : "same",
                 fmt::format("{:.{}f}", gain, gain < 10 ? 2 : 1));
 }
 
@@ -70,7 +73,7 @@ class Tree {
   }
 
   const RunLog& log_;
-  std::vector<Node> nodes_;   ///< in the order of evaluation: parents before children
+  std::vector<Node> nodes_;  ///< in the order of evaluation: parents before children
   std::vector<size_t> roots_;
   std::vector<size_t> path_;  ///< from the root to the champion, or to the best
   int refused_ = 0;
@@ -114,13 +117,17 @@ void Tree::write_row(Html& out, const Node& node, bool name_parent) const {
   const Evaluation& e = *node.evaluation;
   const Evaluation* parent = parent_of(node);
   const std::string name = base::short_hash(e.kernel);
-  out.add(R"(<span class="row{}" id="k-{}"><span class="what"><span class="dim">#{}</span> <code>{}</code> <b>{}</b> )",
-          e.kernel == log_.champion ? " champion" : "", name, e.number, name,
-          !e.action.empty() ? e.action : !e.pattern.empty() ? e.pattern : e.author);
-  if (name_parent && parent) out.add(R"(<span class="dim">from {}</span> )", base::short_hash(parent->kernel));
+  out.add(
+      R"(<span class="row{}" id="k-{}"><span class="what"><span class="dim">#{}</span> <code>{}</code> <b>{}</b> )",
+      e.kernel == log_.champion ? " champion" : "", name, e.number, name,
+      !e.action.empty()    ? e.action
+      : !e.pattern.empty() ? e.pattern
+                           : e.author);
+  if (name_parent && parent)
+    out.add(R"(<span class="dim">from {}</span> )", base::short_hash(parent->kernel));
   if (!parent && !e.action.empty() && !e.pattern.empty()) out.add("<span>{}</span> ", e.pattern);
-  out.add(R"(<span class="changed">{}</span></span><span class="score">{}{}</span></span>)", difference(parent, e),
-          gain_over(parent, e), times(e.score));
+  out.add(R"(<span class="changed">{}</span></span><span class="score">{}{}</span></span>)",
+          difference(parent, e), gain_over(parent, e), times(e.score));
 }
 
 /// Descendants in depth-first order, each naming its parent.
@@ -171,7 +178,8 @@ void Tree::write_node(Html& out, size_t index, int depth) const {
     out.add(R"(<li class="leaf{}">)", on);
     write_row(out, node, false);
   } else {
-    out.add(R"(<li class="branch{}"><details{}><summary>)", on, Markup{node.on_path || depth == 0 ? " open=\"\"" : ""});
+    out.add(R"(<li class="branch{}"><details{}><summary>)", on,
+            Markup{node.on_path || depth == 0 ? " open=\"\"" : ""});
     write_row(out, node, false);
     out.raw("</summary>");
     write_children(out, node, depth);
@@ -190,17 +198,22 @@ void Tree::write_path(Html& out) const {
   if (path_.empty()) return;
   double most = 0;
   for (const size_t i : path_) most = std::max(most, nodes_[i].evaluation->score);
-  out.add("<h3>Path to the {}</h3>", nodes_[path_.back()].evaluation->kernel == log_.champion ? "champion" : "best");
-  out.raw(R"(<div class="scroll"><table class="grid path"><thead><tr><th class="num">#</th><th>kernel</th><th>action</th>)"
-          R"(<th>changed</th><th class="num">gain</th><th class="num">score</th><th class="bar"></th></tr></thead><tbody>)");
+  out.add("<h3>Path to the {}</h3>",
+          nodes_[path_.back()].evaluation->kernel == log_.champion ? "champion" : "best");
+  out.raw(
+      R"(<div class="scroll"><table class="grid path"><thead><tr><th class="num">#</th><th>kernel</th><th>action</th>)"
+      R"(<th>changed</th><th class="num">gain</th><th class="num">score</th><th class="bar"></th></tr></thead><tbody>)");
   for (const size_t i : path_) {
     const Node& node = nodes_[i];
     const Evaluation& e = *node.evaluation;
-    out.add(R"(<tr><td class="num dim">{}</td><td>{}</td><td>{}</td><td><span class="changed">{}</span>{}</td>)", e.number,
-            kernel_link(e.kernel), e.action.empty() ? e.author : e.action, difference(parent_of(node), e),
-            e.reason.empty() ? Markup{} : markup(R"(<div class="why">{}</div>)", e.reason));
-    out.add(R"(<td class="num">{}</td><td class="num">{}</td><td class="bar"><i style="width:{}"></i></td></tr>)",
-            gain_over(parent_of(node), e), times(e.score), svg::pc(most > 0 ? 100 * e.score / most : 0));
+    out.add(
+        R"(<tr><td class="num dim">{}</td><td>{}</td><td>{}</td><td><span class="changed">{}</span>{}</td>)",
+        e.number, kernel_link(e.kernel), e.action.empty() ? e.author : e.action,
+        difference(parent_of(node), e),
+        e.reason.empty() ? Markup{} : markup(R"(<div class="why">{}</div>)", e.reason));
+    out.add(
+        R"(<td class="num">{}</td><td class="num">{}</td><td class="bar"><i style="width:{}"></i></td></tr>)",
+        gain_over(parent_of(node), e), times(e.score), svg::pc(most > 0 ? 100 * e.score / most : 0));
     out.raw("\n");
   }
   out.raw("</tbody></table></div>\n");
@@ -213,8 +226,9 @@ namespace {
 /// Scores were taken at different times; the finalists met once more.
 void write_race(Html& out, const RunLog& log) {
   if (log.races.empty()) return;
-  out.raw(R"(<h3>Race of the finalists</h3><p class="dim">Speed against the yardstick of the moment, timed in turn.</p>)"
-          R"(<table class="grid narrow"><tbody>)");
+  out.raw(
+      R"(<h3>Race of the finalists</h3><p class="dim">Speed against the yardstick of the moment, timed in turn.</p>)"
+      R"(<table class="grid narrow"><tbody>)");
   for (const Mark& mark : log.races)
     out.add(R"(<tr><td>{}</td><td class="num">{}</td></tr>)", kernel_link(mark.kernel),
             mark.score > 0 ? times(mark.score) : "refused");
@@ -227,9 +241,10 @@ void write_tree(Html& out, const Material& from) {
   const RunLog& log = from.log;
   if (log.accepted() == 0) return;
   const Tree tree(log);
-  open_section(out, "candidates", "Candidates",
-               Markup{"What each kernel changed against its parent, what that gained, and its score: speed in "
-                      "screening over the first correct kernel."});
+  open_section(
+      out, "candidates", "Candidates",
+      Markup{"What each kernel changed against its parent, what that gained, and its score: speed in "
+             "screening over the first correct kernel."});
   tree.write_path(out);
   write_race(out, log);
   out.add("<h3>All {} accepted kernels</h3>", log.accepted());

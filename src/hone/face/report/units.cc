@@ -33,7 +33,11 @@ std::string three(double value) {
     const size_t e = text.find('e');
     return text.substr(0, e) + "e" + std::to_string(std::stoi(text.substr(e + 1)));
   }
-  return fmt::format("{:.{}f}", value, std::max(0, 2 - exponent));
+  if (exponent > 2) {
+    const double unit = std::pow(10, exponent - 2);
+    return fmt::format("{:.0f}", std::round(value / unit) * unit);
+  }
+  return fmt::format("{:.{}f}", value, 2 - exponent);
 }
 
 std::string time_ns(double ns) {
@@ -68,7 +72,8 @@ std::string bandwidth(double bytes_per_ns) {
 }
 
 std::string flop_rate(double flops_per_ns) {
-  return flops_per_ns > 0 ? scaled(flops_per_ns * 1e3, 1000, {"MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"}) : kNone;
+  return flops_per_ns > 0 ? scaled(flops_per_ns * 1e3, 1000, {"MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"})
+                          : kNone;
 }
 
 std::string percent(double fraction) {
@@ -98,7 +103,7 @@ RatioText ratio_text(const evaluate::Ratio& ratio) {
   const bool plain = ratio.median >= 0.1 && ratio.median < 1000;
   const int decimals = near_one ? 3 : ratio.median >= 100 ? 0 : ratio.median >= 10 ? 1 : 2;
   const auto text = [&](double value) {
-    return plain && std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : three(value);
+    return plain && std::abs(value) < 1000 ? fmt::format("{:.{}f}", value, decimals) : three(value);
   };
   return {text(ratio.median), fmt::format("[{}, {}]", text(ratio.low), text(ratio.high))};
 }

@@ -16,6 +16,7 @@ TEST(Units, ThreeSignificantDigits) {
   EXPECT_EQ(three(12.345), "12.3");
   EXPECT_EQ(three(999.6), "1000");
   EXPECT_EQ(three(9.996), "10.0");
+  EXPECT_EQ(three(12107), "12100");
   EXPECT_EQ(three(0.012345), "0.0123");
   EXPECT_EQ(three(-0.5), "-0.500");
   EXPECT_EQ(three(2.31e-7), "2.31e-7");
@@ -53,6 +54,7 @@ TEST(Units, RatiosNearOneKeepTheirSide) {
   const RatioText close = ratio_text({1.004, 1.002, 1.006});
   EXPECT_EQ(close.median + " " + close.interval, "1.004 [1.002, 1.006]");
   EXPECT_EQ(ratio_text({2.314, 2.28, 2.351}).interval, "[2.28, 2.35]");
+  EXPECT_EQ(ratio_text({24.9, 14.7, 254181655369.0}).interval, "[14.7, 2.54e11]");
   EXPECT_EQ(ratio_text({14.25, 13.9, kInf}).interval, "[13.9, \u221E]");
 }
 

@@ -28,7 +28,9 @@ class HtmlCheck {
   [[nodiscard]] int depth() const { return depth_; }
 
  private:
-  static bool is_void(std::string_view tag) { return tag == "meta" || tag == "br" || tag == "hr" || tag == "img"; }
+  static bool is_void(std::string_view tag) {
+    return tag == "meta" || tag == "br" || tag == "hr" || tag == "img";
+  }
 
   void wrong(std::string what) {
     if (!problem_.empty()) return;
@@ -48,13 +50,15 @@ class HtmlCheck {
       } else if (c == '&') {
         text_ += entity();
       } else {
-        if (c == '>' || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')) wrong("stray character");
+        if (c == '>' || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t'))
+          wrong("stray character");
         if (at_ < page_.size()) text_ += page_[at_++];
       }
     }
     if (problem_.empty() && !open_.empty()) problem_ = "not closed: " + open_.back();
     for (const std::string& link : links_)
-      if (problem_.empty() && link.size() > 1 && link.starts_with('#') && !link.starts_with("#k-") && !ids_.contains(link.substr(1)))
+      if (problem_.empty() && link.size() > 1 && link.starts_with('#') && !link.starts_with("#k-") &&
+          !ids_.contains(link.substr(1)))
         problem_ = "link to nowhere: " + link;
   }
 
@@ -74,7 +78,8 @@ class HtmlCheck {
 
   [[nodiscard]] std::string name() {
     const size_t from = at_;
-    while (at_ < page_.size() && (std::isalnum(static_cast<unsigned char>(page_[at_])) || page_[at_] == '-')) ++at_;
+    while (at_ < page_.size() && (std::isalnum(static_cast<unsigned char>(page_[at_])) || page_[at_] == '-'))
+      ++at_;
     return std::string(page_.substr(from, at_ - from));
   }
   void spaces() {
@@ -86,7 +91,8 @@ class HtmlCheck {
     if (at_ < page_.size() && page_[at_] == '/') {
       ++at_;
       const std::string closing = name();
-      if (open_.empty() || open_.back() != closing || page_[at_] != '>') return wrong("closes what is not open: " + closing);
+      if (open_.empty() || open_.back() != closing || page_[at_] != '>')
+        return wrong("closes what is not open: " + closing);
       open_.pop_back();
       ++at_;
       return;
@@ -116,19 +122,23 @@ class HtmlCheck {
     std::set<std::string> seen;
     for (spaces(); at_ < page_.size() && page_[at_] != '>' && page_[at_] != '/'; spaces()) {
       const std::string key = name();
-      if (key.empty() || !seen.insert(key).second) return wrong("attribute twice or without a name in " + tag);
+      if (key.empty() || !seen.insert(key).second)
+        return wrong("attribute twice or without a name in " + tag);
       if (page_.substr(at_, 2) != "=\"") return wrong("attribute without a quoted value in " + tag);
       at_ += 2;
       std::string value;
       while (at_ < page_.size() && page_[at_] != '"') {
         if (page_[at_] == '<' || page_[at_] == '>') return wrong("bracket in an attribute of " + tag);
-        if (page_[at_] == '&') value += entity();
-        else value += page_[at_++];
+        if (page_[at_] == '&')
+          value += entity();
+        else
+          value += page_[at_++];
       }
       ++at_;
       if (key == "id" && !ids_.insert(value).second) return wrong("id twice: " + value);
       if (key == "href") links_.push_back(value);
-      if (key.starts_with("on") || key == "src" || key == "srcset" || (key == "href" && !value.starts_with('#')))
+      if (key.starts_with("on") || key == "src" || key == "srcset" ||
+          (key == "href" && !value.starts_with('#')))
         return wrong("reaches out: " + key);
     }
   }
