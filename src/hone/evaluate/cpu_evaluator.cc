@@ -513,6 +513,8 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
   };
   CompareOptions compare;
   compare.max_pairs = options_.max_pairs;
+  // Five processes of four pairs are the least that a call takes; a comparison that they leave open goes on.
+  compare.pairs_per_process = 4;
   compare.seed = 1;
   std::vector<Participant> all(2);
   all[0].name = "candidate";
@@ -536,35 +538,37 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
   for (int process = 0; process < 64; ++process) {
     // Enough processes for a call, then until every comparison is settled or time is up.
     if (process >= compare.min_processes && ((!opponents.empty() && decided()) || opponents.empty() || elapsed() > seconds)) break;
-    for (Participant& p : all) {
-      if (p.absent || (p.session && p.opponent && !p.opponent->restarts)) continue;
-      p.session.reset();
-      std::string why;
-      if (p.kernel) {
-        HONE_TRY(Loaded loaded, load(*p.kernel, stage));
-        if (!loaded.session && p.name == "candidate") {
-          promotion.verdict = loaded.verdict;
-          return result;
-        }
-        p.session = std::move(loaded.session);
-        why = loaded.verdict.reason;
-      } else {
-        auto started = p.opponent->start(stage);
-        if (started) {
-          p.session = std::move(*started);
+    {
+      const Stopwatch watch(promotion.spent.verify);
+      for (Participant& p : all) {
+        if (p.absent || (p.session && p.opponent && !p.opponent->restarts)) continue;
+        p.session.reset();
+        std::string why;
+        if (p.kernel) {
+          HONE_TRY(Loaded loaded, load(*p.kernel, stage));
+          if (!loaded.session && p.name == "candidate") {
+            promotion.verdict = loaded.verdict;
+            return result;
+          }
+          p.session = std::move(loaded.session);
+          why = loaded.verdict.reason;
         } else {
-          why = started.error().message;
+          auto started = p.opponent->start(stage);
+          if (started) {
+            p.session = std::move(*started);
+          } else {
+            why = started.error().message;
+          }
         }
+        p.absent = !p.session;
+        if (p.absent) {
+          promotion.absent.push_back(fmt::format("{}: {}", p.name, why));
+          continue;
+        }
+        p.empty_ns = p.session->empty_batch_ns();
       }
-      p.absent = !p.session;
-      if (p.absent) {
-        promotion.absent.push_back(fmt::format("{}: {}", p.name, why));
-        continue;
-      }
-      p.empty_ns = p.session->empty_batch_ns();
     }
-    const int rounds = process < compare.min_processes && elapsed() > 0.7 * seconds ? 2 : compare.pairs_per_process;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < compare.pairs_per_process; ++round) {
       if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
       // Everybody plays the same slots, on contents that nobody has seen before.
       const std::vector<int> slots = pick_slots(stage, play.batch);
@@ -604,7 +608,6 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
       for (Participant& p : all)
         if (const auto it = times.find(p.name); p.comparer && !p.absent && it != times.end())
           p.comparer->add({mine, it->second, process});
-      if (process + 1 > compare.min_processes && elapsed() > seconds) break;
     }
   }
   result.candidate_ns = median(all[0].times);
