@@ -136,6 +136,11 @@ def orphans(seconds=30):
     """Processes still alive that long after their program ended; they are ended and reaped."""
     limit = time.monotonic() + seconds
     while (alive := children()) and time.monotonic() < limit:
+        # A namespace's init ends when the programs in it have been reaped: they are ours now.
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            break
         time.sleep(0.01)
     for pid, _ in alive:
         os.kill(pid, signal.SIGKILL)
