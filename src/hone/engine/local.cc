@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/engine/champion.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
@@ -69,6 +70,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
   const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
   services.limits["THREADS"] = threads;
   services.toolchain = toolchain->name();
+  services.device = cpu_place(services.toolchain, threads).device;
   services.machine_json = machine_json();
   services.champions = home / "champions";
   services.evaluator = [&task, toolchain, options, hurried = std::move(hurried)]() {

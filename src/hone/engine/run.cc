@@ -12,6 +12,8 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/random.h"
+#include "hone/base/version.h"
+#include "hone/engine/champion.h"
 #include "hone/engine/event_log.h"
 #include "hone/engine/summary.h"
 
@@ -23,7 +25,6 @@ using evaluate::Screening;
 using kernel::Kernel;
 using nlohmann::json;
 
-constexpr const char* kVersion = "0.1.0";
 /// Builds that run side by side before their candidates are measured one by one.
 constexpr int kBatch = 2;
 /// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
@@ -138,10 +139,10 @@ Status Run::start() {
       workloads.push_back({{"name", w.name}, {"bindings", w.bindings}, {"weight", w.weight}});
     json opponents = json::array();
     for (const auto& o : services_.opponents) opponents.push_back(o.name);
-    return json{{"task", task_.name}, {"task_hash", task_.hash()}, {"target", services_.target},
+    return json{{"task", task_.name}, {"task_hash", task_.hash()}, {"target", services_.target}, {"device", services_.device},
                 {"track", task::name_of(task_.track)}, {"toolchain", services_.toolchain},
                 {"machine", json::parse(services_.machine_json)}, {"options", json::parse(options_.to_json())},
-                {"workloads", workloads}, {"opponents", opponents}, {"hone", kVersion}};
+                {"workloads", workloads}, {"opponents", opponents}, {"hone", base::kVersion}};
   }));
   if (started.at("task_hash") != task_.hash())
     return log_.contradiction("of task " + base::short_hash(started.at("task_hash").get<std::string>()),
@@ -355,12 +356,13 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     if (!services_.champions.empty())
       path = (services_.champions / fmt::format("{}-{}.cc", file_stem(task_.name), base::short_hash(result.champion))).string();
     HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
-      return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}};
+      return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}, {"day", day_of(services_.clock->unix_ms())}};
     }));
     HONE_TRY_VOID(about(event, result.champion));
     if (!path.empty()) {
       HONE_TRY_VOID(base::make_directories(services_.champions));
-      HONE_TRY_VOID(base::write_file_atomic(path, kernel::with_config(champion->kernel, champion->kernel.config)));
+      const Place place{services_.target, services_.device, services_.toolchain};
+      HONE_TRY_VOID(base::write_file_atomic(path, champion_text(champion->kernel, task_, place, event.value("day", ""))));
     }
   }
   HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {

@@ -54,7 +54,7 @@ struct Services {
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
-  std::string target = "cpu", toolchain, machine_json = "{}";
+  std::string target = "cpu", device, toolchain, machine_json = "{}";  ///< device: engine::Place
   std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn
   std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none
   std::function<void(const Progress&)> progress;

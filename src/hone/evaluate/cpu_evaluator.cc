@@ -365,9 +365,7 @@ Result<Verdict> CpuEvaluator::check_hidden(const Kernel& kernel, std::vector<Hid
     const auto outcome = loaded.session->run(calls, std::chrono::seconds(10));
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);
-      std::vector<std::string> at;
-      for (const auto& [name, value] : bindings) at.push_back(fmt::format("{}={}", name, value));
-      verdict.reason += fmt::format(" (hidden shape {})", fmt::join(at, " "));
+      verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));
       return verdict;
     }
     for (const int slot : slots) {

@@ -22,12 +22,6 @@ int64_t slack_of(int64_t bytes) { return std::clamp<int64_t>((bytes + 63) / 64 *
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-std::string shape_text(const task::Bindings& bindings) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : bindings) parts.push_back(fmt::format("{}={}", name, value));
-  return parts.empty() ? "as declared" : fmt::format("{}", fmt::join(parts, " "));
-}
-
 /// One drawn set of inputs and what is known of the right answers.
 struct Content {
   Family family = Family::kNormal;
@@ -174,7 +168,7 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const Cell& cell = cells[static_cast<size_t>(slot)][index];
   if (!guard_intact(cell, output_bytes[index]))
     return {VerdictKind::kOutOfBounds,
-            fmt::format("wrote outside output {} at {}", name, shape_text(graph.bindings)), {}, {}};
+            fmt::format("wrote outside output {} at {}", name, task::bindings_text(graph.bindings)), {}, {}};
   Content& content = contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])];
   const int64_t count = task::element_count(output_shape(index));
   const std::byte* data = output(slot, index);
@@ -185,13 +179,13 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const OutputError error = compare_output(graph, static_cast<int>(index), known, data, options.threads);
   const Bound bound = bound_of(graph, task.track, static_cast<int>(index), {known.anchor}, 4);
   Verdict verdict;
-  verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), shape_text(graph.bindings),
+  verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), task::bindings_text(graph.bindings),
                               error.max, known.anchor.max, bound.max};
   if (const auto why = judge(error, bound, name)) {
     const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
     verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
     verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(content.family),
-                                 shape_text(graph.bindings));
+                                 task::bindings_text(graph.bindings));
   }
   return verdict;
 }

@@ -1,5 +1,3 @@
-// toml++ has a different ABI with and without exceptions: one setting in the whole program.
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -7,34 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "hone/kernel/header_text.h"
 #include "hone/kernel/kernel.h"
 
 namespace hone::kernel {
 namespace {
 
 using task::IntExpr;
-
-constexpr std::string_view kOpen = "/* hone";
-constexpr std::string_view kClose = "*/";
-
-struct Block {
-  size_t begin = 0, end = 0;  ///< the TOML between the comment's marks
-  int line = 1;               ///< line of the file on which the TOML begins
-};
-
-Result<Block> find_block(std::string_view source, const std::string& path) {
-  const size_t open = source.find(kOpen);
-  if (open == std::string_view::npos)
-    return fail(ErrorCode::kInput, "no header: expected a comment that begins with \"/* hone\"",
-                "put the launch plan in a comment at the top of the file; see docs/kernels.md", path);
-  const size_t begin = open + kOpen.size();
-  const size_t end = source.find(kClose, begin);
-  if (end == std::string_view::npos)
-    return fail(ErrorCode::kInput, "the header comment is not closed", "end it with */",
-                path + ":1:1");
-  return Block{begin, end,
-               1 + static_cast<int>(std::count(source.begin(), source.begin() + begin, '\n'))};
-}
 
 /// Reads one header; every accessor reports file, line and column.
 class Reader {
@@ -235,18 +212,35 @@ Status parse_tunables(const Reader& read, const toml::table& table, Kernel& kern
   return {};
 }
 
+/// `[verified]`, as hone writes it into a champion's file.
+Result<Verified> parse_verified(const Reader& read, const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (!table) return read.error(node, "\"verified\" must be a table", "hone writes it; take it out and hone evaluate --save puts it back");
+  HONE_TRY_VOID(read.only(*table, {"task", "task_hash", "target", "device", "toolchain", "shapes", "date", "hone"}));
+  Verified verified;
+  HONE_TRY(verified.task, read.text(*table, "task", true));
+  HONE_TRY(verified.task_hash, read.text(*table, "task_hash", true));
+  HONE_TRY(verified.target, read.text(*table, "target", true));
+  HONE_TRY(verified.device, read.text(*table, "device", true));
+  HONE_TRY(verified.toolchain, read.text(*table, "toolchain", true));
+  HONE_TRY(verified.shapes, read.names(*table, "shapes"));
+  HONE_TRY(verified.date, read.text(*table, "date", true));
+  HONE_TRY(verified.hone, read.text(*table, "hone", false));
+  return verified;
+}
+
 }  // namespace
 
 Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
-  HONE_TRY(const Block block, find_block(source, path));
-  Reader read(path, block.line);
-  toml::parse_result document = toml::parse(source.substr(block.begin, block.end - block.begin));
+  HONE_TRY(const HeaderText text, take_apart(source, path));
+  Reader read(path, text.line);
+  toml::parse_result document = toml::parse(text.toml);
   if (!document)
     return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", document.error().description()),
                 "the header is TOML", read.at(document.error().source().begin));
   const toml::table& table = document.table();
   HONE_TRY_VOID(read.only(table, {"language", "requires", "tunables", "constraints", "config",
-                                  "specialise", "workspaces", "launch", "pattern", "action", "note"}));
+                                  "specialise", "workspaces", "launch", "pattern", "action", "note", "verified"}));
   Kernel kernel;
   kernel.source = source;
   Header& header = kernel.header;
@@ -281,40 +275,11 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     HONE_TRY(Launch parsed, parse_launch(read, *launch));
     header.launches.push_back(std::move(parsed));
   }
+  if (const toml::node* node = table.get("verified")) {
+    HONE_TRY(header.verified, parse_verified(read, *node));
+  }
   kernel.author = "user";
   return kernel;
-}
-
-std::string with_config(const Kernel& kernel, const Config& config) {
-  if (config.empty()) return kernel.source;
-  std::vector<std::string> pairs;
-  for (const auto& [name, value] : config) pairs.push_back(fmt::format("{} = {}", name, value));
-  const std::string line = fmt::format("config = {{ {} }}", fmt::join(pairs, ", "));
-  const auto block = find_block(kernel.source, "");
-  HONE_CHECK(block.has_value(), "a parsed kernel has a header");
-  std::string text = kernel.source.substr(block->begin, block->end - block->begin);
-  // The line goes after `tunables`, or takes the place of an earlier `config`.
-  const auto line_of = [&](std::string_view key) -> std::pair<size_t, size_t> {
-    for (size_t start = 0; start < text.size();) {
-      size_t end = text.find('\n', start);
-      if (end == std::string::npos) end = text.size();
-      std::string_view row(text.data() + start, end - start);
-      const size_t first = row.find_first_not_of(" \t");
-      if (first != std::string_view::npos && row.substr(first, key.size()) == key &&
-          row.find_first_of(" =", first) == first + key.size())
-        return {start, end};
-      start = end + 1;
-    }
-    return {std::string::npos, 0};
-  };
-  if (const auto [start, end] = line_of("config"); start != std::string::npos) {
-    text.replace(start, end - start, line);
-  } else {
-    const auto [tunables, ignored] = line_of("tunables");
-    HONE_CHECK(tunables != std::string::npos, "a header with a configuration declares tunables");
-    text.insert(tunables, line + "\n");
-  }
-  return kernel.source.substr(0, block->begin) + text + kernel.source.substr(block->end);
 }
 
 }  // namespace hone::kernel

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "hone/base/hash.h"
 
 namespace hone::kernel {
 namespace {
@@ -39,13 +38,6 @@ std::optional<Language> language_from(std::string_view name) {
   for (size_t i = 0; i < kLanguages.size(); ++i)
     if (kLanguages[i] == name) return static_cast<Language>(i);
   return std::nullopt;
-}
-
-std::string Kernel::hash() const {
-  base::Hasher hasher;
-  hasher.add("kernel").add(source);
-  for (const auto& [name, value] : config) hasher.add(name).add(std::to_string(value));
-  return hasher.finish();
 }
 
 Result<bool> applies(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {

@@ -52,6 +52,18 @@ struct Tunable {
   std::vector<int64_t> values;            ///< allowed values, in order; the first is the default
 };
 
+/// Where a kernel was accepted, as its file says. Text for people and for a warning: whoever uses the kernel
+/// verifies it anew, as anybody can edit a file.
+struct Verified {
+  std::string task, task_hash;            ///< name, hash of the content
+  std::string target;                     ///< "cpu"
+  std::string device;                     ///< "AMD EPYC 9575F 64-Core Processor, avx512, 2 threads"
+  std::string toolchain;                  ///< "g++ 12.2.0"
+  std::vector<std::string> shapes;        ///< workloads in full: "B=4096 D=4096"
+  std::string date;                       ///< UTC, "2026-11-22"
+  std::string hone;                       ///< version
+};
+
 /// Everything the header says.
 struct Header {
   Language language = Language::kCpp;
@@ -64,6 +76,7 @@ struct Header {
   std::string pattern;                    ///< the pattern it came from, if any
   std::string action;                     ///< the last action taken on it
   std::string note;                       ///< a sentence for people
+  std::optional<Verified> verified;       ///< TOML table [verified]; no part of the kernel's hash
 };
 
 using Config = std::map<std::string, int64_t, std::less<>>;  ///< tunable -> value
@@ -75,7 +88,8 @@ struct Kernel {
   std::string parent;                     ///< hash of the kernel it came from, or empty
   std::string author;                     ///< "pattern:rows", "tuner", "user", a model's name
 
-  /// Names the kernel: source and config; not parent or author.
+  /// Names the kernel: code, what its header means, config; not layout, parent, author, or where it was
+  /// verified. So a champion and the file it was written to have one name.
   [[nodiscard]] std::string hash() const;
 };
 
@@ -85,6 +99,9 @@ struct Kernel {
 
 /// The source with its header's `config` set to `config`: what a champion's file looks like.
 [[nodiscard]] std::string with_config(const Kernel& kernel, const Config& config);
+
+/// The source (that parses) with its header's [verified] set.
+[[nodiscard]] std::string with_verified(std::string_view source, const Verified& verified);
 
 /// Symbols that plan expressions may use beside shapes and tunables: THREADS, L1_BYTES, L2_BYTES,
 /// L3_BYTES, VECTOR_BYTES on a CPU; SMS, SHARED_MAX, WAVE on a GPU.

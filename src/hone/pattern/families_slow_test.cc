@@ -1,5 +1,4 @@
 // Every task of test/cases/pattern/ through every offer of the patterns, judged by the evaluator.
-#define TOML_EXCEPTIONS 0
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 

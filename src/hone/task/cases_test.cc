@@ -3,7 +3,6 @@
 //         outputs (printed types, in order), primitive and surface (printed graphs), cost.
 //   bad:  the same sources; error is the expected "context: message", hint a part of the hint.
 // Symbols without a workload are bound to 6.
-#define TOML_EXCEPTIONS 0
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 

@@ -192,4 +192,10 @@ Result<Task> task_from_expressions(const std::string& compute, const std::vector
   return assemble(std::move(draft));
 }
 
+std::string bindings_text(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text.empty() ? "as declared" : text;
+}
+
 }  // namespace hone::task

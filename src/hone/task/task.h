@@ -42,6 +42,9 @@ struct Workload {
   double weight = 1;
 };
 
+/// "B=4 D=5"; "as declared" where there are no symbols.
+[[nodiscard]] std::string bindings_text(const Bindings& bindings);
+
 /// Which accuracy a candidate is held to: docs/how_we_measure.md.
 enum class Track : uint8_t { kStrict, kAsPytorch, kTf32, kBf16, kF16 };
 [[nodiscard]] std::string_view name_of(Track track);

@@ -1,5 +1,4 @@
 // Reads a task file. The only place of this room that knows toml++.
-#define TOML_EXCEPTIONS 0
 #include <fmt/format.h>
 #include <toml++/toml.h>
 

@@ -9,6 +9,7 @@
 #include <ranges>
 #include <regex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,9 @@ inline std::vector<PytorchCase> load_pytorch_cases() {
   std::sort(files.begin(), files.end());
   std::vector<PytorchCase> cases;
   for (const fs::path& file : files) {
-    const toml::table table = toml::parse_file(file.string());
+    const toml::parse_result parsed = toml::parse_file(file.string());
+    if (!parsed) throw std::runtime_error(file.string() + ": " + std::string(parsed.error().description()));
+    const toml::table& table = parsed.table();
     const auto strings = [&](const toml::table& from) {
       const toml::array* list = from["inputs"].as_array();
       if (list == nullptr) list = table["inputs"].as_array();

@@ -1,6 +1,5 @@
 // Data-driven: every [[case]] of test/cases/oracle/*.toml. compute and inputs as on a command line;
 // data.<input>: values; expected: the first output, to 1e-12 of its scale; scale: to 1e-6, if given.
-#define TOML_EXCEPTIONS 0
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 

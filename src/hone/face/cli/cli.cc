@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "hone/base/version.h"
 #include "hone/face/cli/commands.h"
 #include "hone/task/graph/op_table.h"
 
@@ -95,7 +96,7 @@ int exit_status(const Error& error) {
 
 int run_cli(int argc, char** argv) {
   CLI::App app{"hone: an autonomous kernel engineer. Say what to compute; get a fast kernel, proved right.", "hone"};
-  app.set_version_flag("--version", "hone 0.1.0", "print the version");
+  app.set_version_flag("--version", std::string("hone ") + base::kVersion, "print the version");
   app.set_help_flag("-h,--help", "print this help");
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormat>());
@@ -155,6 +156,7 @@ int run_cli(int argc, char** argv) {
     return c;
   };
   command = judge("evaluate", "verify and measure one kernel", 1, evaluate_kernel);
+  command->add_option("--save", judging.save, "if it is accepted, write it to this file with where that was")->type_name("FILE");
   add_opponents(command, judging.opponents);
   add_threads(command, judging.threads);
   add_json(command, judging.json);

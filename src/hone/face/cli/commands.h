@@ -27,7 +27,7 @@ struct OptimizeArguments {
 struct KernelArguments {
   std::vector<std::string> kernels;      ///< files, or hashes of the archive
   TaskArguments task;
-  std::string opponents = "all", as, output;
+  std::string opponents = "all", as, output, save;
   int threads = 0;
   bool json = false;
 };

@@ -97,6 +97,13 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   return kernel;
 }
 
+void say_where_verified(const kernel::Kernel& kernel, const std::string& name, const task::Task& task, const engine::Place& here) {
+  const auto differences = engine::not_as_verified(kernel, task, here);
+  if (differences.empty()) return;
+  fmt::print(stderr, "note: {} was verified on {}, elsewhere or for something else, and is verified anew\n  {}\n", name,
+             kernel.header.verified->date, fmt::join(differences, "\n  "));
+}
+
 void watch_interrupts() {
   struct sigaction action{};
   action.sa_handler = on_interrupt;

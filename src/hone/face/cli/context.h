@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hone/archive/store.h"
+#include "hone/engine/champion.h"
 #include "hone/engine/local.h"
 #include "hone/face/cli/commands.h"
 #include "hone/target/toolchain/toolchain.h"
@@ -28,6 +29,10 @@ namespace hone::face {
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
+
+/// Says on standard error where the kernel's file claims more, or other, than holds here; nothing where it
+/// was verified as it is used now, or nowhere.
+void say_where_verified(const kernel::Kernel& kernel, const std::string& name, const task::Task& task, const engine::Place& here);
 
 /// First Ctrl-C: interrupted() is true from then on. Second: hurried() too. Third: the process ends.
 void watch_interrupts();

@@ -201,12 +201,19 @@ Result<int> export_kernel(const KernelArguments& arguments) {
     return fail(ErrorCode::kUsage, "which task is the kernel for?", "hone export KERNEL TASK.toml --as header");
   }
   const target::CpuInfo& cpu = target::cpu_info();
+  HONE_TRY(const auto toolchain, target::cpp_toolchain());
+  const engine::Place here = engine::cpu_place(toolchain->name(), cpu.threads);
+  const auto elsewhere = [&](const std::vector<std::string>& differences) {
+    return fail(ErrorCode::kInput, fmt::format("{} was verified elsewhere, not here ({})", arguments.kernels.front(), fmt::join(differences, "; ")),
+                "hone evaluate KERNEL TASK.toml --save FILE verifies it here; then export FILE");
+  };
+  if (const auto differences = engine::not_as_verified(kernel, task, here); !differences.empty()) return elsewhere(differences);
   options.limits = target::cpu_limits(cpu);
   options.isa = cpu.isa;
   options.specialised = task.workloads.front().bindings;
   // hone's patterns ask no more of a pointer than its type does.
   if (!kernel.header.pattern.empty()) options.alignment = 0;
-  for (const auto& workload : task.workloads) options.provenance.shapes.push_back(bindings_text(workload.bindings));
+  for (const auto& workload : task.workloads) options.provenance.shapes.push_back(task::bindings_text(workload.bindings));
   if (run) {
     options.provenance.date = date_text(run->created_unix_ms, "%Y-%m-%d");
     // Where it was verified is where the run was, which need not be here.
@@ -216,6 +223,8 @@ Result<int> export_kernel(const KernelArguments& arguments) {
       const json& machine = started["machine"];
       options.isa = machine.value("isa", options.isa);
       options.provenance.toolchain = started.value("toolchain", "");
+      const std::string there = started.value("device", here.device);
+      if (!kernel.header.verified && there != here.device) return elsewhere({fmt::format("device: {}, here {}", there, here.device)});
       options.provenance.machine = fmt::format("{}, {} threads", machine.value("model", "?"), machine.value("threads", 0));
     }
     const json summary = json::parse(run->summary_json, nullptr, false);
@@ -223,6 +232,10 @@ Result<int> export_kernel(const KernelArguments& arguments) {
       options.provenance.measured = fmt::format("{:.2f} times as fast as {} (95 % interval {:.2f} to {:.2f})",
                                                 summary["speedup"].value("median", 1.0), summary.value("opponent", ""),
                                                 summary["speedup"].value("low", 0.0), summary["speedup"].value("high", 0.0));
+  } else if (const auto& verified = kernel.header.verified) {
+    options.provenance.date = verified->date;
+    options.provenance.toolchain = verified->toolchain;
+    options.provenance.machine = verified->device;
   } else {
     fmt::print(stderr, "note: this kernel is no champion of the archive; hone evaluate says whether it is right\n");
   }
@@ -259,7 +272,7 @@ Result<int> explain(const TaskArguments& arguments, bool as_json) {
   for (const auto& workload : task.workloads) {
     HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
     const task::Cost cost = task::minimal_cost(graph);
-    table.add({bindings_text(workload.bindings), bytes_text(cost.bytes_read), bytes_text(cost.bytes_written),
+    table.add({task::bindings_text(workload.bindings), bytes_text(cost.bytes_read), bytes_text(cost.bytes_written),
                fmt::format("{:.3g}", cost.flops), fmt::format("{:.3g}", cost.transcendental)});
     workloads.push_back({{"name", workload.name}, {"bindings", workload.bindings}, {"bytes_read", cost.bytes_read},
                          {"bytes_written", cost.bytes_written}, {"flops", cost.flops}, {"transcendental", cost.transcendental}});

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/clock.h"
+#include "hone/base/file.h"
 #include "hone/base/json.h"
 #include "hone/engine/local.h"
 #include "hone/engine/summary.h"
@@ -20,11 +22,13 @@ using nlohmann::json;
 struct Bench {
   std::shared_ptr<target::Toolchain> toolchain;
   std::unique_ptr<evaluate::Evaluator> evaluator;
+  engine::Place place;
 };
 
 Result<Bench> bench_for(const task::Task& task, int threads) {
   Bench bench;
   HONE_TRY(bench.toolchain, target::cpp_toolchain());
+  bench.place = engine::cpu_place(bench.toolchain->name(), threads > 0 ? threads : target::cpu_info().threads);
   evaluate::EvaluatorOptions options;
   options.threads = threads;
   options.interrupted = interrupted;
@@ -57,6 +61,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const auto opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));
+  say_where_verified(kernel, arguments.kernels.front(), task, bench.place);
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   evaluate::Promotion promotion;
   promotion.verdict = screening.verdict;
@@ -69,6 +74,11 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
              verdict.accepted() ? fmt::format("right on every input family, workload and hidden shape ({})", task.name) : verdict.reason);
   if (!verdict.accepted() && !verdict.detail.empty()) fmt::print(out, "{}\n", verdict.detail);
   if (verdict.accepted()) fmt::print(out, "\n{}", promotion_text(promotion, task));
+  if (verdict.accepted() && !arguments.save.empty()) {
+    const std::string day = engine::day_of(base::system_clock().unix_ms());
+    HONE_TRY_VOID(base::write_file_atomic(arguments.save, engine::champion_text(kernel, task, bench.place, day)));
+    fmt::print(out, "\n  kernel: {}\n", arguments.save);
+  }
   if (arguments.json) {
     json line = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"accuracy", nullptr}, {"measurement", nullptr}};
     const json whole = evaluate::to_json(promotion);
@@ -91,6 +101,7 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads));
   for (const auto* kernel : {&a, &b}) {
+    say_where_verified(*kernel, arguments.kernels[kernel == &a ? 0 : 1], task, bench.place);
     HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(*kernel));
     if (!screening.verdict.accepted())
       return fail(ErrorCode::kInput, fmt::format("{} is refused: {}: {}", arguments.kernels[kernel == &a ? 0 : 1],

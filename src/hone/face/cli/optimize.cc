@@ -93,12 +93,14 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   if (start.empty() && task.start)
     start = (std::filesystem::path(arguments.task.file).parent_path() / *task.start).string();
   HONE_TRY(archive::Store store, open_archive());
+  std::optional<kernel::Kernel> given;
   if (!start.empty()) {
-    HONE_TRY(const kernel::Kernel kernel, kernel_of(start, &store));
-    options.start_source = kernel::with_config(kernel, kernel.config);
+    HONE_TRY(given, kernel_of(start, &store));
+    options.start_source = kernel::with_config(*given, given->config);
   }
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+  if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };

@@ -44,12 +44,6 @@ std::string bytes_text(double bytes) {
   return significant(bytes, 3) + " " + unit[k];
 }
 
-std::string bindings_text(const task::Bindings& bindings) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : bindings) parts.push_back(fmt::format("{}={}", name, value));
-  return fmt::format("{}", fmt::join(parts, " "));
-}
-
 std::string Table::to_string(const std::string& indent) const {
   std::vector<size_t> widths;
   for (const auto& row : rows_)
@@ -77,7 +71,7 @@ std::string promotion_text(const evaluate::Promotion& promotion, const task::Tas
   Table table({"workload", "against", "", "ratio (95 %)", "opponent", "kernel", "speed of light"});
   for (size_t w = 0; w < promotion.workloads.size(); ++w) {
     const auto& workload = promotion.workloads[w];
-    std::string name = w < task.workloads.size() ? bindings_text(task.workloads[w].bindings) : "";
+    std::string name = w < task.workloads.size() ? task::bindings_text(task.workloads[w].bindings) : "";
     if (name.empty()) name = workload.workload;
     const std::string light = fmt::format("{:.2f}", workload.sol_fraction);
     if (workload.opponents.empty()) table.add({name, "-", "", "", "", time_text(workload.candidate_ns), light});

@@ -14,7 +14,6 @@ namespace hone::face {
 [[nodiscard]] std::string time_text(double ns);          ///< "4.21 ms"
 [[nodiscard]] std::string ratio_text(const evaluate::Ratio& ratio);  ///< "9.84x [9.71, 9.93]"
 [[nodiscard]] std::string bytes_text(double bytes);      ///< "128 MiB"
-[[nodiscard]] std::string bindings_text(const task::Bindings& bindings);
 
 /// Columns as wide as their widest cell, two spaces between; the first row is the head, underlined.
 class Table {

@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hone/kernel/kernel.h"
+
+namespace hone::kernel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kSource = R"hone(/* hone
+# what a person wrote stays
+language = "c++"
+tunables = { ROWS = [4, 1, 16] }
+note     = "a row at a time"
+
+[[launch]]
+kernel = "f"
+grid   = ["ceil_div(B, ROWS)"]
+args   = ["x", "y", "i64:B"]
+*/
+void f(const float*, float*, int64_t, int64_t) {}
+)hone";
+
+Kernel parsed(const std::string& source) {
+  auto kernel = parse_kernel(source, "k.cc");
+  if (!kernel) throw std::runtime_error(kernel.error().to_string());
+  return *kernel;
+}
+
+Verified verified() {
+  return {"softmax", "abc", "cpu", "A \"CPU\" \\ */ of ours", "g++ 12.2.0", {"B=4 D=5", "B=1 D=7"}, "2026-11-22", "0.1.0"};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(KernelFile, CarriesWhereItWasVerified) {
+  const Kernel kernel = parsed(with_verified(kSource, verified()));
+  ASSERT_TRUE(kernel.header.verified.has_value());
+  const Verified& v = *kernel.header.verified;
+  EXPECT_EQ(v.task, "softmax");
+  EXPECT_EQ(v.device, "A \"CPU\" \\ * / of ours");  // a mark that would end the comment is broken up
+  EXPECT_EQ(v.toolchain, "g++ 12.2.0");
+  EXPECT_THAT(v.shapes, ElementsAre("B=4 D=5", "B=1 D=7"));
+  EXPECT_EQ(v.date, "2026-11-22");
+  EXPECT_EQ(kernel.header.launches.size(), 1u);
+}
+
+TEST(KernelFile, VerifiedAgainReplacesTheNote) {
+  Verified later = verified();
+  later.date = "2027-01-01";
+  const std::string twice = with_verified(with_verified(kSource, verified()), later);
+  EXPECT_EQ(twice, with_verified(kSource, later));
+}
+
+TEST(KernelFile, TakesTheNoteOutBetweenOtherTables) {
+  const std::string between = replaced(kSource, "[[launch]]", "[verified]\ntask = \"t\"\ntask_hash = \"\"\ntarget = \"cpu\"\ndevice = \"d\"\n"
+                                                              "toolchain = \"g++\"\ndate = \"\"\n\n[[launch]]");
+  EXPECT_EQ(parsed(between).header.verified->device, "d");
+  EXPECT_EQ(with_verified(between, verified()), with_verified(kSource, verified()));
+}
+
+TEST(KernelFile, NameIsThatOfTheKernelItHolds) {
+  Kernel kernel = parsed(kSource);
+  kernel.config["ROWS"] = 16;
+  const std::string file = with_verified(with_config(kernel, kernel.config), verified());
+  EXPECT_THAT(file, HasSubstr("# what a person wrote stays"));
+  EXPECT_EQ(parsed(file).hash(), kernel.hash());
+  EXPECT_NE(parsed(kSource).hash(), kernel.hash());
+}
+
+TEST(KernelFile, NameFollowsCodeAndMeaning) {
+  const std::string name = parsed(kSource).hash();
+  EXPECT_NE(parsed(replaced(kSource, "void f(", "void  f(")).hash(), name);
+  EXPECT_NE(parsed(replaced(kSource, "a row", "two rows")).hash(), name);
+  EXPECT_NE(parsed(replaced(kSource, "\"i64:B\"", "\"i32:B\"")).hash(), name);
+  EXPECT_NE(parsed(replaced(kSource, "tunables =", "requires = [\"B > 1\"]\ntunables =")).hash(), name);
+  // Layout of the header is not meaning.
+  EXPECT_EQ(parsed(replaced(kSource, "note     =", "note =")).hash(), name);
+}
+
+TEST(KernelFile, NothingHidesBehindTheNote) {
+  // What looks like the note's table inside a text is text: what follows it counts.
+  const std::string a = replaced(kSource, "\"a row at a time\"", "'''\n[verified]\n'''\nrequires = [\"B > 1\"]");
+  const std::string b = replaced(kSource, "\"a row at a time\"", "'''\n[verified]\n'''\nrequires = [\"B > 2\"]");
+  EXPECT_NE(parsed(a).hash(), parsed(b).hash());
+}
+
+TEST(KernelFile, ConfigurationAsATableBecomesALine) {
+  const std::string table = replaced(kSource, "[[launch]]", "[config]\nROWS = 1\n\n[[launch]]");
+  Kernel kernel = parsed(table);
+  EXPECT_EQ(kernel.config.at("ROWS"), 1);
+  kernel.config["ROWS"] = 16;
+  const std::string file = with_config(kernel, kernel.config);
+  EXPECT_EQ(parsed(file).config.at("ROWS"), 16);
+  EXPECT_THAT(file, Not(HasSubstr("[config]")));
+}
+
+TEST(KernelFile, ANoteThatLacksSomethingIsAUsersMistake) {
+  const auto kernel = parse_kernel(replaced(kSource, "[[launch]]", "[verified]\ntask = \"t\"\n\n[[launch]]"), "k.cc");
+  ASSERT_FALSE(kernel.has_value());
+  EXPECT_EQ(kernel.error().code, ErrorCode::kInput);
+  EXPECT_THAT(kernel.error().to_string(), HasSubstr("\"task_hash\" is missing"));
+}
+
+}  // namespace
+}  // namespace hone::kernel
