@@ -7,6 +7,7 @@
 #   make fast        the unit tests only
 #   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
 #   make install     PREFIX=/usr/local
+#   make docs        write docs/language.md anew, from the program's own tables
 #   make format      clang-format over our sources
 #   make clean       remove what was built
 #
@@ -15,7 +16,7 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: demo check check-long build fast tests pytorch install format clean
+.PHONY: demo check check-long build fast tests pytorch install docs format clean
 .DEFAULT_GOAL := build
 
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
@@ -51,6 +52,11 @@ install:
 	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }
 	cmake --build build --target hone hone_library --parallel $(JOBS)
 	cmake --install build --prefix $(PREFIX)
+
+docs:
+	cmake --build build --target hone --parallel $(JOBS)
+	build/hone ops --markdown > build/language.md
+	mv build/language.md docs/language.md
 
 format:
 	@scripts/format.sh

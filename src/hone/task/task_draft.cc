@@ -13,14 +13,54 @@
 namespace hone::task {
 namespace {
 
-constexpr std::string_view kDomains[] = {"real", "positive", "simplex", "index", "sign", "near_one", "unit"};
-constexpr std::string_view kStructures[] = {"none", "triu", "tril", "symmetric"};
-constexpr std::string_view kTracks[] = {"f32", "as-pytorch", "tf32", "bf16", "f16"};
+constexpr Word kDomains[] = {
+    {"real", "any finite value; what an input has that says nothing"},
+    {"positive", "above 0"},
+    {"simplex", "not negative, with sum 1 along the last axis: probabilities"},
+    {"index", "`index(N)`: integers from 0 to N - 1; N may use symbols"},
+    {"sign", "-1 or 1"},
+    {"near_one", "1 with a little noise: weights of norms, variances"},
+    {"unit", "from 0 to 1"},
+};
+constexpr Word kStructures[] = {
+    {"none", "nothing is promised; what an input has that says nothing"},
+    {"triu", "zero below the diagonal of the last two axes"},
+    {"tril", "zero above the diagonal of the last two axes"},
+    {"symmetric", "equal to its transpose over the last two axes"},
+};
+constexpr Word kTracks[] = {
+    {"f32", "as accurate as true fp32 arithmetic; what a task has that says nothing"},
+    {"as-pytorch", "as PyTorch's defaults on a GPU: convolutions may round their operands to TF32"},
+    {"tf32", "products and convolutions may round their operands to TF32"},
+    {"bf16", "products and convolutions may round their operands to bf16"},
+    {"f16", "products and convolutions may round their operands to f16"},
+};
+constexpr Word kTaskKeys[] = {
+    {"name", "text; needed"},
+    {"inputs", "table from names to types, or to tables (below); needed"},
+    {"outputs", "table from names to types; left out: every name that is assigned and not used again"},
+    {"compute", "text, the computation; needed"},
+    {"workloads", "list of tables, the shapes to run at; needed where types use symbols"},
+    {"precision", "text, the accuracy track: one of those below"},
+    {"nan", "true: NaN and infinite inputs are part of the contract"},
+    {"deterministic", "true: two calls on equal inputs must agree bit for bit"},
+    {"start", "text, a kernel file to begin from, relative to the task file"},
+};
+constexpr Word kInputKeys[] = {
+    {"type", "text, such as \"f32[B, D]\"; needed"},
+    {"domain", "text, the values it may take: one of those below"},
+    {"structure", "text: one of those below"},
+    {"constant", "true: it does not change between calls, so that work on it may be done once"},
+};
+constexpr Word kWorkloadKeys[] = {
+    {"name", "text; left out: w0, w1, …"},
+    {"weight", "number above 0, how much the shape counts in the mean; left out: 1"},
+};
 
-template <class T, size_t N>
-std::optional<T> find_name(const std::string_view (&names)[N], std::string_view name) {
-  for (size_t i = 0; i < N; ++i)
-    if (names[i] == name) return static_cast<T>(i);
+template <class T>
+std::optional<T> find_name(std::span<const Word> words, std::string_view name) {
+  for (size_t i = 0; i < words.size(); ++i)
+    if (words[i].name == name) return static_cast<T>(i);
   return std::nullopt;
 }
 
@@ -245,14 +285,21 @@ class Assembler {
 
 }  // namespace
 
+std::span<const Word> domain_words() { return kDomains; }
+std::span<const Word> structure_words() { return kStructures; }
+std::span<const Word> track_words() { return kTracks; }
+std::span<const Word> task_keys() { return kTaskKeys; }
+std::span<const Word> input_keys() { return kInputKeys; }
+std::span<const Word> workload_keys() { return kWorkloadKeys; }
+
 std::optional<Domain> domain_from(std::string_view name) { return find_name<Domain>(kDomains, name); }
-std::string_view name_of(Domain domain) { return kDomains[static_cast<size_t>(domain)]; }
+std::string_view name_of(Domain domain) { return kDomains[static_cast<size_t>(domain)].name; }
 std::optional<Structure> structure_from(std::string_view name) {
   return find_name<Structure>(kStructures, name);
 }
-std::string_view name_of(Structure structure) { return kStructures[static_cast<size_t>(structure)]; }
+std::string_view name_of(Structure structure) { return kStructures[static_cast<size_t>(structure)].name; }
 std::optional<Track> track_from(std::string_view name) { return find_name<Track>(kTracks, name); }
-std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)]; }
+std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)].name; }
 
 bool is_identifier(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;

@@ -2,7 +2,9 @@
 // Both readers fill a Draft and share assemble(), which builds the graphs and checks everything.
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,18 @@ struct Draft {
 };
 
 [[nodiscard]] Result<Task> assemble(Draft draft);
+
+/// A word of the language and what it means: for messages and the reference.
+struct Word {
+  std::string_view name, meaning;
+};
+[[nodiscard]] std::span<const Word> domain_words();     ///< in the order of Domain
+[[nodiscard]] std::span<const Word> structure_words();  ///< in the order of Structure
+[[nodiscard]] std::span<const Word> track_words();      ///< in the order of Track
+[[nodiscard]] std::span<const Word> task_keys();        ///< of a task file
+[[nodiscard]] std::span<const Word> input_keys();       ///< of an input written as a table
+/// Of a workload; its other keys are shape symbols.
+[[nodiscard]] std::span<const Word> workload_keys();
 
 [[nodiscard]] std::optional<Domain> domain_from(std::string_view name);
 [[nodiscard]] std::string_view name_of(Domain domain);

@@ -45,9 +45,7 @@ class Reader {
     const toml::parse_result parsed = toml::parse(text_, path_);
     if (!parsed) return wrong(where_of(parsed.error().source()), std::string(parsed.error().description()));
     const toml::table& root = parsed.table();
-    HONE_TRY_VOID(check_keys(
-        root, "a task",
-        {"name", "inputs", "outputs", "compute", "workloads", "precision", "nan", "deterministic", "start"}));
+    HONE_TRY_VOID(check_keys(root, "a task", task_keys()));
     Task& task = draft_.task;
     HONE_TRY(const std::string* name, text_at(root, "name", true));
     task.name = *name;
@@ -73,10 +71,11 @@ class Reader {
   }
 
   [[nodiscard]] Status check_keys(const toml::table& table, std::string_view what,
-                                  std::initializer_list<std::string_view> known) const {
+                                  std::span<const Word> known) const {
+    std::vector<std::string> names;
+    for (const Word& word : known) names.emplace_back(word.name);
     for (const auto& [key, value] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-      const std::vector<std::string> names(known.begin(), known.end());
+      if (std::find(names.begin(), names.end(), key.str()) != names.end()) continue;
       std::string hint = did_you_mean(key.str(), names);
       if (hint.empty()) hint = fmt::format("keys of {}: {}", what, join(names));
       return wrong(where_of(key.source()), fmt::format("{} has no key '{}'", what, key.str()), hint);
@@ -171,7 +170,7 @@ class Reader {
   }
 
   [[nodiscard]] Status read_long_input(const toml::table& table, const Entry& entry, InputSpec& input) const {
-    HONE_TRY_VOID(check_keys(table, "an input", {"type", "domain", "structure", "constant"}));
+    HONE_TRY_VOID(check_keys(table, "an input", input_keys()));
     HONE_TRY(const std::string* type, text_at(table, "type", false));
     if (type == nullptr)
       return wrong(entry.where, fmt::format("the input '{}' has no type", entry.key), "type = \"f32[B, D]\"");

@@ -183,6 +183,12 @@ int run_cli(int argc, char** argv) {
   add_json(command, json);
   command->callback([&] { action = [&] { return explain(explaining, json); }; });
 
+  bool markdown = false;
+  command = add("ops", "list the operations of the task language");
+  command->add_option("NAME", subject, "say all about one operation");
+  command->add_flag("--markdown", markdown, "print docs/language.md: the whole reference");
+  command->callback([&] { action = [&] { return list_ops(subject, markdown); }; });
+
   command = add("check", "check the archive's integrity");
   command->callback([&] { action = [] { return check_archive(); }; });
 

@@ -42,6 +42,8 @@ struct KernelArguments {
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> report(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> explain(const TaskArguments& task, bool json);
+/// All operations, or one by its name or alias; as docs/language.md with `markdown`.
+[[nodiscard]] Result<int> list_ops(const std::string& name, bool markdown);
 [[nodiscard]] Result<int> check_archive();
 
 /// Exit status for an error, by its code.

@@ -13,68 +13,39 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// Spellings of PyTorch for parameters that are named after NumPy here.
+constexpr Synonym kSynonyms[] = {
+    {"dim", "axis"},
+    {"dims", "axes"},
+    {"axes", "axis"},
+    {"keepdim", "keepdims"},
+    {"input", "x"},
+    {"other", "y"},
+    {"ddof", "correction"},
+    {"gamma", "weight"},
+    {"beta", "bias"},
+    {"running_mean", "mean"},
+    {"running_var", "var"},
+    {"num_groups", "groups"},
+    {"kernel_size", "kernel"},
+    {"attn_mask", "mask"},
+    {"is_causal", "causal"},
+    {"indices", "index"},
+    {"index", "indices"},
+    {"query", "q"},
+    {"key", "k"},
+    {"value", "v"},
+    {"equation", "spec"},
+    {"target", "targets"},
+    {"a_min", "min"},
+    {"a_max", "max"},
+    {"dim0", "axis0"},
+    {"dim1", "axis1"},
+    {"size", "shape"}};
+
 std::string_view canonical_keyword(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"dim", "axis"},
-                                                                     {"dims", "axes"},
-                                                                     {"axes", "axis"},
-                                                                     {"keepdim", "keepdims"},
-                                                                     {"input", "x"},
-                                                                     {"other", "y"},
-                                                                     {"ddof", "correction"},
-                                                                     {"gamma", "weight"},
-                                                                     {"beta", "bias"},
-                                                                     {"running_mean", "mean"},
-                                                                     {"running_var", "var"},
-                                                                     {"num_groups", "groups"},
-                                                                     {"kernel_size", "kernel"},
-                                                                     {"attn_mask", "mask"},
-                                                                     {"is_causal", "causal"},
-                                                                     {"indices", "index"},
-                                                                     {"index", "indices"},
-                                                                     {"query", "q"},
-                                                                     {"key", "k"},
-                                                                     {"value", "v"},
-                                                                     {"equation", "spec"},
-                                                                     {"target", "targets"},
-                                                                     {"a_min", "min"},
-                                                                     {"a_max", "max"},
-                                                                     {"dim0", "axis0"},
-                                                                     {"dim1", "axis1"},
-                                                                     {"size", "shape"}};
-  for (const auto& [from, to] : kSame)
+  for (const auto& [from, to] : kSynonyms)
     if (from == name) return to;
   return name;
-}
-
-std::string_view expected_text(ParamKind kind) {
-  switch (kind) {
-    case ParamKind::kTensor:
-      return "a tensor";
-    case ParamKind::kTensors:
-      return "a list of tensors";
-    case ParamKind::kAxis:
-      return "an axis (an integer)";
-    case ParamKind::kAxes:
-      return "an axis or a list of axes";
-    case ParamKind::kInt:
-      return "an integer";
-    case ParamKind::kInts:
-      return "an integer or a list of integers";
-    case ParamKind::kDim:
-      return "an integer or a shape expression";
-    case ParamKind::kDims:
-      return "a shape, such as [B, 2*D]";
-    case ParamKind::kNumber:
-      return "a number";
-    case ParamKind::kBool:
-      return "true or false";
-    case ParamKind::kText:
-      return "a text in quotes";
-    case ParamKind::kDType:
-      return "an element type, such as f32";
-  }
-  return "";
 }
 
 class Binding {
@@ -169,7 +140,7 @@ class Binding {
       return fail_at(arg.where, fmt::format("'{}' of {} is a constant, found the expression {}", param.name,
                                             op_.name, arg.value.integer.to_string()));
     return fail_at(arg.where,
-                   fmt::format("'{}' of {} is {}, found {}", param.name, op_.name, expected_text(param.kind),
+                   fmt::format("'{}' of {} is {}, found {}", param.name, op_.name, meaning_of(param.kind),
                                describe(arg.value)),
                    hint);
   }
@@ -290,6 +261,8 @@ class Binding {
 };
 
 }  // namespace
+
+std::span<const Synonym> keyword_synonyms() { return kSynonyms; }
 
 std::string describe(const Value& value) {
   switch (value.kind) {

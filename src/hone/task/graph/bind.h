@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/task/graph/op_table.h"
@@ -31,6 +32,12 @@ struct Binder {
 
 [[nodiscard]] Sourced<Bound> bind_arguments(const Op& op, const std::vector<Argument>& args, Where where,
                                             const Binder& binder);
+
+/// A parameter may be given by a name that PyTorch or NumPy has for it: {"dim", "axis"}.
+struct Synonym {
+  std::string_view from, to;
+};
+[[nodiscard]] std::span<const Synonym> keyword_synonyms();
 
 /// "a number", "a tensor", "a list", …: for messages.
 [[nodiscard]] std::string describe(const Value& value);

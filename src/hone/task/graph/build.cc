@@ -21,10 +21,6 @@ namespace {
 using Kind = Value::Kind;
 using Evaluated = Sourced<Value>;
 
-struct Operator {
-  std::string_view text;
-  std::string_view op;
-};
 constexpr Operator kBinary[] = {{"+", "add"},
                                 {"-", "sub"},
                                 {"*", "mul"},
@@ -528,6 +524,8 @@ class Builder {
 };
 
 }  // namespace
+
+std::span<const Operator> operator_table() { return kBinary; }
 
 Sourced<Graph> build_graph(const std::vector<Statement>& program, std::span<const DeclaredInput> inputs,
                            std::span<const std::string> outputs) {

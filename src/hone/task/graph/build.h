@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/task/graph/graph.h"
@@ -16,8 +17,15 @@ struct DeclaredInput {
   std::string structure;  ///< "triu", "tril", "symmetric" or empty
 };
 
-/// A graph whose outputs are `outputs`, each of them assigned by the program, or, if that is empty, the names assigned that nothing later
-/// uses, in the order of their assignment. Names may be assigned again; the last one counts.
+/// A binary operator and the op it stands for: {"+", "add"}.
+struct Operator {
+  std::string_view text, op;
+};
+[[nodiscard]] std::span<const Operator> operator_table();
+
+/// A graph whose outputs are `outputs`, each of them assigned by the program, or, if that is empty, the
+/// names assigned that nothing later uses, in the order of their assignment. Names may be assigned
+/// again; the last one counts.
 [[nodiscard]] Sourced<Graph> build_graph(const std::vector<Statement>& program,
                                          std::span<const DeclaredInput> inputs,
                                          std::span<const std::string> outputs);

@@ -196,18 +196,49 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> kno
   return found.empty() ? "" : fmt::format("did you mean '{}'?", found);
 }
 
-std::string op_reference_markdown() {
-  std::string page;
-  for (const Family& family : families()) {
-    page += fmt::format("## {}\n\n| op | meaning |\n| --- | --- |\n", family.title);
-    for (const OpRow& row : family.rows) {
-      std::string names;
-      for (const std::string& alias : split(row.aliases, ' ')) names += fmt::format(" Also `{}`.", alias);
-      page += fmt::format("| `{}` | {}{} |\n", row.signature, row.doc, names);
+const std::vector<std::pair<std::string, std::vector<const Op*>>>& ops_by_family() {
+  static const auto list = [] {
+    std::vector<std::pair<std::string, std::vector<const Op*>>> result;
+    for (const Family& family : families()) {
+      result.emplace_back(family.title, std::vector<const Op*>{});
+      for (const OpRow& row : family.rows) {
+        const std::string_view signature = row.signature;
+        result.back().second.push_back(&op_table().find(signature.substr(0, signature.find('(')))->second);
+      }
     }
-    page += "\n";
+    return result;
+  }();
+  return list;
+}
+
+std::string_view meaning_of(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::kTensor:
+      return "a tensor";
+    case ParamKind::kTensors:
+      return "a list of tensors";
+    case ParamKind::kAxis:
+      return "an axis (an integer)";
+    case ParamKind::kAxes:
+      return "an axis or a list of axes";
+    case ParamKind::kInt:
+      return "an integer";
+    case ParamKind::kInts:
+      return "an integer or a list of integers";
+    case ParamKind::kDim:
+      return "an integer or a shape expression";
+    case ParamKind::kDims:
+      return "a shape, such as [B, 2*D]";
+    case ParamKind::kNumber:
+      return "a number";
+    case ParamKind::kBool:
+      return "true or false";
+    case ParamKind::kText:
+      return "a text in quotes";
+    case ParamKind::kDType:
+      return "an element type, such as f32";
   }
-  return page;
+  return "";
 }
 
 std::optional<size_t> operand_position(const Op& op, const Attrs& attrs, std::string_view param) {

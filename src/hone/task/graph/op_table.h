@@ -57,6 +57,9 @@ enum class ParamKind : uint8_t {
   kText,
   kDType
 };
+/// "an axis (an integer)", …: what an argument of a kind looks like.
+[[nodiscard]] std::string_view meaning_of(ParamKind kind);
+
 struct Param {
   std::string name;
   ParamKind kind = ParamKind::kTensor;
@@ -84,8 +87,8 @@ struct Op {
 /// The names closest to a misspelt one, for hints: "did you mean 'softmax'?"; may be empty.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 [[nodiscard]] std::vector<std::string> all_op_names();
-/// The reference page of all ops, in Markdown, by family.
-[[nodiscard]] std::string op_reference_markdown();
+/// Titles of the families and their ops, both in the order of the tables.
+[[nodiscard]] const std::vector<std::pair<std::string, std::vector<const Op*>>>& ops_by_family();
 
 /// An operand as inference sees it.
 struct Operand {

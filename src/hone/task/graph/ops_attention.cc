@@ -49,6 +49,9 @@ Result<TensorType> infer_attention(Call& call) {
                                dims_text(call.dims(*mask)), dims_text(scores)));
   }
   TensorType type{common_dtype(std::span(call.operands).first(3)), q};
+  if (!is_float(type.dtype))
+    return wrong(fmt::format("attention takes q, k and v of a float type, found {}", name_of(type.dtype)),
+                 "cast first: f32(q)");
   type.dims[n - 1] = v[n - 1];
   return type;
 }

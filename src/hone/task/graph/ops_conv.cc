@@ -16,6 +16,8 @@ Status check_operands(const Call& call, int rank, std::string_view weight_layout
                              : rank == 2 ? "H, W"
                                          : "D, H, W",
                              weight_layout, call.type(0).to_string(), call.type(1).to_string()));
+  if (common_dtype(call.operands) == DType::kBool)
+    return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: f32(x)");
   return {};
 }
 
@@ -121,15 +123,21 @@ Ref lower_conv_transpose(const LowerCall& c) {
 const OpRow kRows[] = {
     {"conv1d" HONE_CONV_PARAMS, "",
      "Convolution of x [N, C, L] with a weight [O, C/groups, K] (not flipped).", infer_conv, lower_conv},
-    {"conv2d" HONE_CONV_PARAMS, "", "The same in two dimensions.", infer_conv, lower_conv},
-    {"conv3d" HONE_CONV_PARAMS, "", "The same in three dimensions.", infer_conv, lower_conv},
+    {"conv2d" HONE_CONV_PARAMS, "",
+     "Convolution of x [N, C, H, W] with a weight [O, C/groups, K, K] (not flipped).",
+     infer_conv, lower_conv},
+    {"conv3d" HONE_CONV_PARAMS, "",
+     "Convolution of x [N, C, D, H, W] with a weight [O, C/groups, K, K, K] (not flipped).",
+     infer_conv, lower_conv},
     {"conv_transpose1d" HONE_CONV_TRANSPOSE_PARAMS, "",
      "Transposed convolution of x [N, C, L] with a weight [C, O/groups, K].", infer_conv_transpose,
      lower_conv_transpose},
-    {"conv_transpose2d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in two dimensions.", infer_conv_transpose,
+    {"conv_transpose2d" HONE_CONV_TRANSPOSE_PARAMS, "",
+     "Transposed convolution of x [N, C, H, W] with a weight [C, O/groups, K, K].", infer_conv_transpose,
      lower_conv_transpose},
-    {"conv_transpose3d" HONE_CONV_TRANSPOSE_PARAMS, "", "The same in three dimensions.", infer_conv_transpose,
-     lower_conv_transpose},
+    {"conv_transpose3d" HONE_CONV_TRANSPOSE_PARAMS, "",
+     "Transposed convolution of x [N, C, D, H, W] with a weight [C, O/groups, K, K, K].",
+     infer_conv_transpose, lower_conv_transpose},
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ Result<TensorType> infer_pool(Call& call) {
   if (!largest && !is_float(call.type(0).dtype))
     return wrong(fmt::format("{} needs a float type, found {}", call.op.name, call.type(0).to_string()));
   if (largest && call.type(0).dtype == DType::kBool)
-    return wrong(fmt::format("{} does not take bool", call.op.name));
+    return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x) or f32(x)");
   HONE_TRY_VOID(settle_window(call, "kernel", rank, 1));
   if (!call.has("stride")) call.attrs["stride"] = call.attr<Ints>("kernel");
   HONE_TRY_VOID(settle_window(call, "stride", rank, 1));
@@ -107,9 +107,12 @@ Result<TensorType> infer_adaptive(Call& call) {
   if (call.rank(0) < rank + 1)
     return wrong(
         fmt::format("{} takes [..., C, {} more], found {}", call.op.name, rank, call.type(0).to_string()));
+  const bool average = call.op.name.find("avg") != std::string::npos;
+  if (!average && call.type(0).dtype == DType::kBool)
+    return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x) or f32(x)");
   HONE_TRY_VOID(settle_window(call, "output_size", rank, 1));
   TensorType type = call.type(0);
-  if (call.op.name.find("avg") != std::string::npos) type.dtype = float_dtype(call.operands[0]);
+  if (average) type.dtype = float_dtype(call.operands[0]);
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
     IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
     const int64_t size = call.attr<Ints>("output_size")[i];
@@ -148,23 +151,36 @@ const OpRow kRows[] = {
     {"max_pool1d" HONE_MAX_POOL_PARAMS, "",
      "Largest element of each window over the last dimension; stride is the kernel by default.", infer_pool,
      lower_max_pool},
-    {"max_pool2d" HONE_MAX_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_max_pool},
-    {"max_pool3d" HONE_MAX_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_max_pool},
-    {"avg_pool1d" HONE_AVG_POOL_PARAMS, "", "Mean of each window over the last dimension.", infer_pool,
+    {"max_pool2d" HONE_MAX_POOL_PARAMS, "",
+     "Largest element of each window over the last two dimensions; stride is the kernel by default.",
+     infer_pool, lower_max_pool},
+    {"max_pool3d" HONE_MAX_POOL_PARAMS, "",
+     "Largest element of each window over the last three dimensions; stride is the kernel by default.",
+     infer_pool, lower_max_pool},
+    {"avg_pool1d" HONE_AVG_POOL_PARAMS, "",
+     "Mean of each window over the last dimension; stride is the kernel by default.", infer_pool,
      lower_avg_pool},
-    {"avg_pool2d" HONE_AVG_POOL_PARAMS, "", "The same over the last two.", infer_pool, lower_avg_pool},
-    {"avg_pool3d" HONE_AVG_POOL_PARAMS, "", "The same over the last three.", infer_pool, lower_avg_pool},
+    {"avg_pool2d" HONE_AVG_POOL_PARAMS, "",
+     "Mean of each window over the last two dimensions; stride is the kernel by default.",
+     infer_pool, lower_avg_pool},
+    {"avg_pool3d" HONE_AVG_POOL_PARAMS, "",
+     "Mean of each window over the last three dimensions; stride is the kernel by default.",
+     infer_pool, lower_avg_pool},
     {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.",
      infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive,
+    {"adaptive_avg_pool2d(x, output_size: ints)", "",
+     "Mean of equal blocks of the last two dimensions.", infer_adaptive,
      lower_adaptive},
-    {"adaptive_avg_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive,
+    {"adaptive_avg_pool3d(x, output_size: ints)", "",
+     "Mean of equal blocks of the last three dimensions.", infer_adaptive,
      lower_adaptive},
     {"adaptive_max_pool1d(x, output_size: ints)", "",
      "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
-    {"adaptive_max_pool2d(x, output_size: ints)", "", "The same over the last two.", infer_adaptive,
+    {"adaptive_max_pool2d(x, output_size: ints)", "",
+     "Largest element of equal blocks of the last two dimensions.", infer_adaptive,
      lower_adaptive},
-    {"adaptive_max_pool3d(x, output_size: ints)", "", "The same over the last three.", infer_adaptive,
+    {"adaptive_max_pool3d(x, output_size: ints)", "",
+     "Largest element of equal blocks of the last three dimensions.", infer_adaptive,
      lower_adaptive},
 };
 
