@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/contraction.h"
+#include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/template.h"
@@ -187,6 +189,14 @@ bool has_reductions(const Program& program) {
 
 std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
+  if (const auto contraction = find_contraction(task); !contraction) {
+    why_not.push_back("matmul: " + contraction.error().message);
+  } else if (const auto source = matmul_cpp(task, **contraction); !source) {
+    why_not.push_back("matmul: " + source.error().message);
+  } else {
+    offers.push_back({finished(*source, "matmul"), "matmul", "pack and tile"});
+    return offers;
+  }
   const auto program = find_program(task);
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);

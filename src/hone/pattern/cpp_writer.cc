@@ -33,8 +33,8 @@ std::string parenthesised(const IntExpr& e) {
 
 }  // namespace
 
-CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept)
-    : program_(program), way_(way), kept_(std::move(kept)) {
+CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept, std::vector<int> local)
+    : program_(program), way_(way), kept_(std::move(kept)), local_(std::move(local)) {
   const auto& graph = *program_.nest.graph;
   for (const int input : graph.inputs)
     if (!program_.is_row_value(input)) element_inputs_.push_back(input);
@@ -50,9 +50,8 @@ std::string CppWriter::output_name(int id) const {
 
 std::string CppWriter::tensor_type(int id) const { return storage_type(program_.node(id).type.dtype); }
 
-std::string CppWriter::parameters() const {
+std::string parameters_of(const task::Task& task) {
   std::vector<std::string> all;
-  const auto& task = *program_.task;
   for (const auto& input : task.inputs)
     all.push_back(fmt::format("[[maybe_unused]] const {}* {}", storage_type(input.type.dtype), input.name));
   for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("{}* {}", storage_type(type.dtype), name));
@@ -60,9 +59,8 @@ std::string CppWriter::parameters() const {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string CppWriter::arguments() const {
+std::string arguments_of(const task::Task& task) {
   std::vector<std::string> all;
-  const auto& task = *program_.task;
   for (const auto& input : task.inputs) all.push_back("\"" + input.name + "\"");
   for (const auto& [name, type] : task.outputs) all.push_back("\"" + name + "\"");
   for (const std::string& symbol : task.symbols()) all.push_back("\"i64:" + symbol + "\"");
@@ -137,7 +135,8 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
     text += fmt::format("{}{}{}* {}_row = {}{};\n", indent, qualifier, tensor_type(id), name, name,
                         at.empty() ? "" : " + " + at);
   };
-  for (const int input : element_inputs_) pointer(input, program_.tensor_of_input(input), "const ");
+  for (const int input : element_inputs_)
+    if (std::find(local_.begin(), local_.end(), input) == local_.end()) pointer(input, program_.tensor_of_input(input), "const ");
   for (const Pass& pass : program_.passes)
     for (const int output : pass.stores) pointer(output, output_name(output), "");
   for (const int output : program_.column_outputs) pointer(output, output_name(output), "");

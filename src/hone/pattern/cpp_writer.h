@@ -14,15 +14,19 @@ namespace hone::pattern {
 /// What part of the innermost axis a pass runs over: all of it, or `count` elements from `start`.
 enum class Span : uint8_t { kWhole, kSlice };
 
+/// A task's tensors and symbols as a function's parameters ("const float* x, float* y, int64_t B") and as plan
+/// arguments ("\"x\", \"y\", \"i64:B\"").
+[[nodiscard]] std::string parameters_of(const task::Task& task);
+[[nodiscard]] std::string arguments_of(const task::Task& task);
+
 class CppWriter {
  public:
-  /// `kept`: element values to store in scratch when first computed and to load afterwards.
-  CppWriter(const Program& program, Way way, std::vector<int> kept);
+  /// `kept`: element values to store in scratch when first computed and to load afterwards. `local`: inputs
+  /// whose row pointer NAME_row the surrounding text declares.
+  CppWriter(const Program& program, Way way, std::vector<int> kept, std::vector<int> local = {});
 
-  /// Tensors and symbols as the kernel's parameters ("const float* x, float* y, int64_t B") and as plan
-  /// arguments ("\"x\", \"y\", \"i64:B\"").
-  [[nodiscard]] std::string parameters() const;
-  [[nodiscard]] std::string arguments() const;
+  [[nodiscard]] std::string parameters() const { return parameters_of(*program_.task); }
+  [[nodiscard]] std::string arguments() const { return arguments_of(*program_.task); }
   /// "requires = [...]\n" or nothing.
   [[nodiscard]] std::string requirements() const;
 
@@ -66,6 +70,7 @@ class CppWriter {
   const Program& program_;
   Way way_;
   std::vector<int> kept_;
+  std::vector<int> local_;
   std::vector<int> element_inputs_;          ///< input nodes read element by element
   // State of the pass being written.
   size_t pass_ = 0;

@@ -175,6 +175,7 @@ void merge_axes(Nest& nest) {
     again = false;
     for (size_t k = 0; k + 1 < nest.order.size() && !again; ++k) {
       const int a = nest.order[k], b = nest.order[k + 1];
+      if (std::find(nest.fenced.begin(), nest.fenced.end(), b) != nest.fenced.end()) continue;
       if (nest.axes[static_cast<size_t>(a)].reduced != nest.axes[static_cast<size_t>(b)].reduced) continue;
       bool together = true;
       for (size_t id = 0; id < graph.nodes.size() && together; ++id) {
@@ -229,7 +230,7 @@ IntExpr Nest::stride(int node, int axis) const {
   return product(inner);
 }
 
-Result<Nest> find_nest(const task::Task& task) {
+Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences) {
   const Graph& graph = task.primitive;
   for (const Node& node : graph.nodes)
     if (!supported(node))
@@ -280,6 +281,11 @@ Result<Nest> find_nest(const task::Task& task) {
       }
     }
   }
+  for (const size_t fence : fences)
+    for (const int axis : table.resolve(flat({dims[static_cast<size_t>(graph.inputs.front())][fence]}))) {
+      nest.fenced.push_back(nest_axis(axis));
+      break;
+    }
   merge_axes(nest);
   return nest;
 }

@@ -23,6 +23,8 @@ struct Nest {
   std::vector<std::vector<int>> of_node;
   /// Axes of the loops, outermost first: the order of the largest tensors in memory.
   std::vector<int> order;
+  /// Axes that are not merged with the axis before them.
+  std::vector<int> fenced;
   /// Reshapes that split a symbolic extent hold only where these divide: "C % 8 == 0".
   std::vector<task::IntExpr> conditions;
 
@@ -33,7 +35,8 @@ struct Nest {
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
-/// Analyses `task.primitive`. Axes that are always neighbours and share their role are merged.
-[[nodiscard]] Result<Nest> find_nest(const task::Task& task);
+/// Analyses `task.primitive`. Axes that are always neighbours and share their role are merged, but not
+/// across the beginnings of the first input's dimensions `fences`.
+[[nodiscard]] Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences = {});
 
 }  // namespace hone::pattern

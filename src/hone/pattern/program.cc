@@ -76,10 +76,10 @@ std::vector<int> Program::worth_keeping() const {
   return kept;
 }
 
-Result<Program> find_program(const task::Task& task, bool columns) {
+Result<Program> find_program(const task::Task& task, bool columns, const std::vector<size_t>& fences) {
   Program program;
   program.task = &task;
-  HONE_TRY(program.nest, find_nest(task));
+  HONE_TRY(program.nest, find_nest(task, fences));
   const task::Graph& graph = task.primitive;
   std::vector<int> removed;
   bool any = false;

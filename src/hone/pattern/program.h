@@ -43,6 +43,7 @@ struct Program {
 /// All reductions must remove the same axes (kUnavailable else): other graphs need several kernels.
 /// Without reductions the innermost axis is the row; where the innermost axis is not reduced, the
 /// program goes by columns if `columns` allows it.
-[[nodiscard]] Result<Program> find_program(const task::Task& task, bool columns = true);
+/// `fences`: as for find_nest.
+[[nodiscard]] Result<Program> find_program(const task::Task& task, bool columns = true, const std::vector<size_t>& fences = {});
 
 }  // namespace hone::pattern

@@ -8,6 +8,7 @@
 #include "hone/cpu/columns.h"
 #include "hone/cpu/integer.h"
 #include "hone/cpu/math.h"
+#include "hone/cpu/matmul.h"
 #include "hone/cpu/memory.h"
 #include "hone/cpu/loops.h"
 #include "hone/cpu/reduce.h"

@@ -1,0 +1,208 @@
+#include "hone/pattern/contraction.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace hone::pattern {
+namespace {
+
+using task::Graph;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+using Strides = std::vector<IntExpr>;
+
+bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
+
+Strides dense(const task::Dims& dims) {
+  Strides strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
+
+tl::unexpected<Error> no(const char* why) { return fail(ErrorCode::kUnavailable, why); }
+
+struct View {
+  int input = -1;
+  Strides strides;
+  bool whole = false;   ///< dense, in the order of its dimensions
+};
+
+/// The input that a factor is read from, and how far its dimensions lie apart there.
+Result<View> view_of(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kInput) return View{id, dense(node.type.dims), true};
+  switch (node.prim) {
+    case Prim::kCast: {
+      if (!task::is_float(graph.node(node.operands[0]).type.dtype) || !task::is_float(node.type.dtype))
+        return no("a factor is converted from or to integers");
+      if (task::size_of(node.type.dtype) < task::size_of(graph.node(node.operands[0]).type.dtype))
+        return no("a factor is rounded before it is multiplied");
+      return view_of(graph, node.operands[0]);
+    }
+    case Prim::kReshape: {
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      if (!view.whole) return no("a factor is reshaped after it was permuted");
+      view.strides = dense(node.type.dims);
+      return view;
+    }
+    case Prim::kTranspose: {
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      Strides strides;
+      for (const int64_t from : node.attr<std::vector<int64_t>>("perm")) strides.push_back(view.strides[static_cast<size_t>(from)]);
+      return View{view.input, std::move(strides), false};
+    }
+    case Prim::kBroadcast: {
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      const auto& from = graph.node(node.operands[0]).type.dims;
+      for (size_t d = 0; d < from.size(); ++d)
+        if (is_one(from[d]) && !is_one(node.type.dims[d])) view.strides[d] = 0;
+      view.whole = false;
+      return view;
+    }
+    default:
+      return no("a factor is computed, not read");
+  }
+}
+
+Result<Factor> factor(const Graph& graph, int id, const std::string& letters) {
+  HONE_TRY(View view, view_of(graph, id));
+  return Factor{view.input, letters, std::move(view.strides)};
+}
+
+/// What follows the product, as a task of its own with the product as its first input.
+Result<task::Task> epilogue_of(const task::Task& task, int dot) {
+  const Graph& graph = task.primitive;
+  std::vector<bool> after(graph.nodes.size(), false), needed(graph.nodes.size(), false);
+  std::vector<int> work(graph.outputs.begin(), graph.outputs.end());
+  while (!work.empty()) {
+    const int id = work.back();
+    work.pop_back();
+    if (needed[static_cast<size_t>(id)]) continue;
+    needed[static_cast<size_t>(id)] = true;
+    if (id != dot)
+      for (const int operand : graph.node(id).operands) work.push_back(operand);
+  }
+  task::Task epilogue;
+  epilogue.name = task.name;
+  epilogue.outputs = task.outputs;
+  epilogue.workloads = task.workloads;
+  Graph& out = epilogue.primitive;
+  std::vector<int> place(graph.nodes.size(), -1);
+  Node product;
+  product.op = task::name_of(Prim::kInput);
+  product.prim = Prim::kInput;
+  product.type = graph.node(dot).type;
+  product.attrs["name"] = std::string("product");
+  out.nodes.push_back(product);
+  out.inputs.push_back(0);
+  epilogue.inputs.push_back({"product", product.type});
+  place[static_cast<size_t>(dot)] = 0;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (!needed[id] || static_cast<int>(id) == dot) continue;
+    Node node = graph.nodes[id];
+    for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
+    if (task::is_reduction(node.prim)) return no("a reduction beside the product");
+    place[id] = static_cast<int>(out.nodes.size());
+    if (node.prim == Prim::kInput) {
+      const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), static_cast<int>(id));
+      epilogue.inputs.push_back(task.inputs[static_cast<size_t>(at - graph.inputs.begin())]);
+      out.inputs.push_back(place[id]);
+    }
+    out.nodes.push_back(std::move(node));
+  }
+  for (const int output : graph.outputs) out.outputs.push_back(place[static_cast<size_t>(output)]);
+  out.output_names = graph.output_names;
+  return epilogue;
+}
+
+/// Letters of a group as one axis where every factor that has them keeps them together.
+IntExpr extent_of(const std::string& letters, const std::string& spec, const task::Dims& dims) {
+  IntExpr all = 1;
+  for (const char c : letters) all = all * dims[spec.find(c)];
+  return all;
+}
+
+}  // namespace
+
+IntExpr Factor::stride(char letter) const {
+  const size_t at = letters.find(letter);
+  return at == std::string::npos ? IntExpr(0) : strides[at];
+}
+
+bool Factor::has(const AxisGroup& group) const { return letters.find_first_of(group.letters) != std::string::npos; }
+
+Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  int dot = -1;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (graph.nodes[id].prim != Prim::kDot) continue;
+    if (dot >= 0) return no("more than one product");
+    dot = static_cast<int>(id);
+  }
+  if (dot < 0) return no("no product");
+  const Node& node = graph.node(dot);
+  auto found = std::make_unique<Contraction>();
+  found->accumulate = node.type.dtype;
+  if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64) return no("a product of integers");
+  const std::string& spec = node.attr<std::string>("spec");
+  const size_t comma = spec.find(','), arrow = spec.find("->");
+  std::string left = spec.substr(0, comma), right = spec.substr(comma + 1, arrow - comma - 1);
+  const std::string result = spec.substr(arrow + 2);
+  int first = node.operands[0], second = node.operands[1];
+  if (result.empty()) return no("a product without rows and columns");
+  // Columns are what the last letter of the result belongs to.
+  if (right.find(result.back()) == std::string::npos) {
+    std::swap(left, right);
+    std::swap(first, second);
+  }
+  HONE_TRY(found->a, factor(graph, first, left));
+  HONE_TRY(found->b, factor(graph, second, right));
+  const auto group = [&](char c) {
+    const bool in_a = left.find(c) != std::string::npos, in_b = right.find(c) != std::string::npos;
+    return in_a && in_b ? 0 : in_a ? 1 : 2;
+  };
+  std::string letters[3];
+  int last = 0;
+  for (const char c : result) {
+    const int g = group(c);
+    if (g < last) return no("the result's dimensions are interleaved");
+    last = g;
+    letters[g] += c;
+  }
+  if (letters[1].empty() || letters[2].empty()) return no("the product has no rows or no columns");
+  std::string depth;
+  for (const char c : left)
+    if (result.find(c) == std::string::npos) depth += c;
+  if (depth.empty()) return no("the product sums nothing");
+  const auto& dims = node.type.dims;
+  found->batch = {letters[0], extent_of(letters[0], result, dims)};
+  found->row = {letters[1], extent_of(letters[1], result, dims)};
+  found->column = {letters[2], extent_of(letters[2], result, dims)};
+  found->depth = {depth, extent_of(depth, left, graph.node(first).type.dims)};
+
+  for (size_t i = 0; i < left.size(); ++i) found->extents[left[i]] = graph.node(first).type.dims[i];
+  for (size_t i = 0; i < right.size(); ++i) found->extents[right[i]] = graph.node(second).type.dims[i];
+
+  HONE_TRY(found->epilogue, epilogue_of(task, dot));
+  std::vector<size_t> fences;
+  if (!letters[0].empty()) fences.push_back(letters[0].size());
+  fences.push_back(letters[0].size() + letters[1].size());
+  HONE_TRY(found->program, find_program(found->epilogue, false, fences));
+  // A row of the epilogue is a row of the product: the same axes in the same order.
+  const Program& program = found->program;
+  std::vector<int> axes = program.row_axes;
+  axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
+  const auto& product = program.nest.of_node[0];
+  if (axes != product || program.inner_axes.size() != 1) return no("the result's element-wise part runs over other axes");
+  IntExpr columns = program.extent(program.inner_axes.back());
+  if (!(columns == found->column.extent)) return no("the columns of the result are not one stretch");
+  for (const int output : program.nest.graph->outputs)
+    if (program.nest.of_node[static_cast<size_t>(output)] != product) return no("an output is not laid out as the product is");
+  return found;
+}
+
+}  // namespace hone::pattern
