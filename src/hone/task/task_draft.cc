@@ -1,6 +1,7 @@
 #include "hone/task/task_draft.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -203,6 +204,12 @@ class Assembler {
           return wrong(where,
                        fmt::format("the workload '{}' gives no value for '{}'", workload.name, symbol));
       HONE_TRY_VOID(check_workload(workload, where));
+    }
+    for (size_t i = 0; i < task_.default_workloads.size(); ++i) {
+      const std::string& name = task_.default_workloads[i];
+      if (!names.contains(name))
+        return wrong(draft_.default_where[i], fmt::format("there is no workload '{}'", name),
+                     fmt::format("the workloads: {}", fmt::join(names, ", ")));
     }
     return {};
   }
