@@ -2,6 +2,7 @@
 #include "hone/task/task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +10,7 @@
 
 #include "hone/base/hash.h"
 #include "hone/task/graph/attr_text.h"
+#include "hone/task/graph/op_table.h"
 #include "hone/task/task_draft.h"
 
 namespace hone::task {
@@ -147,6 +149,12 @@ std::string Task::to_toml() const {
     }
     head += "]\n";
   }
+  if (!default_workloads.empty()) {
+    std::string names;
+    for (const std::string& workload : default_workloads)
+      names += (names.empty() ? "" : ", ") + toml_text(workload);
+    head += fmt::format("default = [{}]\n", names);
+  }
   std::string text = head + "\n[inputs]\n";
   for (const InputSpec& input : inputs) {
     const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone &&
@@ -166,6 +174,24 @@ std::string Task::to_toml() const {
   for (const auto& [output, type] : outputs)
     text += fmt::format("{} = {}\n", output, toml_text(type.to_string()));
   return text;
+}
+
+Result<Task> select_workloads(Task task, const std::vector<std::string>& names) {
+  const std::vector<std::string>& wanted = names.empty() ? task.default_workloads : names;
+  if (wanted.empty()) return task;
+  std::vector<std::string> known;
+  for (const Workload& workload : task.workloads) known.push_back(workload.name);
+  for (const std::string& name : wanted)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return fail(ErrorCode::kUsage,
+                  fmt::format("the task {} has no workload '{}'; it has {}", task.name, name,
+                              fmt::join(known, ", ")),
+                  did_you_mean(name, known));
+  std::erase_if(task.workloads, [&](const Workload& workload) {
+    return std::find(wanted.begin(), wanted.end(), workload.name) == wanted.end();
+  });
+  task.default_workloads.clear();
+  return task;
 }
 
 Result<Task> task_from_expressions(const std::string& compute, const std::vector<std::string>& inputs,

@@ -57,6 +57,7 @@ struct Task {
   Graph surface;
   Graph primitive;                  ///< lower(surface)
   std::vector<Workload> workloads;  ///< at least one
+  std::vector<std::string> default_workloads;  ///< those meant when none is asked for; empty: all
   Track track = Track::kStrict;
   bool nan_policy = false;           ///< NaN and Inf inputs are part of the contract
   bool deterministic = false;        ///< outputs must be bitwise reproducible
@@ -71,6 +72,10 @@ struct Task {
 /// `path` is used in error contexts ("softmax.toml:3:9") only.
 [[nodiscard]] Result<Task> parse_task(std::string_view toml, const std::string& path);
 [[nodiscard]] Result<Task> load_task(const std::filesystem::path& path);
+
+/// The task with the named workloads only, in the file's order; without names its default ones, and
+/// all where it has none. kUsage for a name that it does not have: the message lists those it has.
+[[nodiscard]] Result<Task> select_workloads(Task task, const std::vector<std::string>& names);
 
 /// hone optimize -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]' [-w 'B=4,D=8']…
 /// Outputs are the names assigned that nothing later uses.

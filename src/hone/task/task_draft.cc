@@ -1,6 +1,7 @@
 #include "hone/task/task_draft.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -41,6 +42,7 @@ constexpr Word kTaskKeys[] = {
     {"outputs", "table from names to types; left out: every name that is assigned and not used again"},
     {"compute", "text, the computation; needed"},
     {"workloads", "list of tables, the shapes to run at; needed where types use symbols"},
+    {"default", "text, or a list: the workloads to run where none is asked for (-w); left out: all"},
     {"precision", "text, the accuracy track: one of those below"},
     {"nan", "true: NaN and infinite inputs are part of the contract"},
     {"deterministic", "true: two calls on equal inputs must agree bit for bit"},
@@ -243,6 +245,12 @@ class Assembler {
           return wrong(where,
                        fmt::format("the workload '{}' gives no value for '{}'", workload.name, symbol));
       HONE_TRY_VOID(check_workload(workload, where));
+    }
+    for (size_t i = 0; i < task_.default_workloads.size(); ++i) {
+      const std::string& name = task_.default_workloads[i];
+      if (!names.contains(name))
+        return wrong(draft_.default_where[i], fmt::format("there is no workload '{}'", name),
+                     fmt::format("the workloads: {}", fmt::join(names, ", ")));
     }
     return {};
   }

@@ -18,6 +18,7 @@ struct Draft {
   std::vector<Where> output_where;                          ///< in the file
   std::vector<Where> input_where;
   std::vector<Where> workload_where;
+  std::vector<Where> default_where;  ///< of default_workloads
   /// From a position in the computation to one in the file.
   std::function<Where(Where)> to_file;
   /// "softmax.toml:3:9"

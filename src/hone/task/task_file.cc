@@ -55,6 +55,7 @@ class Reader {
     HONE_TRY(const std::string* compute, text_at(root, "compute", true));
     task.compute = *compute;
     HONE_TRY_VOID(read_workloads(root));
+    HONE_TRY_VOID(read_default(root));
     HONE_TRY_VOID(read_policies(root));
     const SourceMap map(text_, where_of(root.get("compute")->source()));
     draft_.to_file = [map](Where inside) { return map.to_file(inside); };
@@ -270,6 +271,27 @@ class Reader {
         return wrong(where,
                      fmt::format("'{}' of a workload is an integer, found {}", entry.key, kind_text(value)));
       workload.bindings[entry.key] = value.as_integer()->get();
+    }
+    return {};
+  }
+
+  /// default = "small" or ["small", "large"]; assemble() knows whether there are such workloads.
+  Status read_default(const toml::table& root) {
+    const toml::node* node = root.get("default");
+    if (node == nullptr) return {};
+    std::vector<const toml::node*> names{node};
+    if (const toml::array* list = node->as_array()) {
+      names.clear();
+      for (const toml::node& item : *list) names.push_back(&item);
+    }
+    for (const toml::node* name : names) {
+      if (!name->is_string())
+        return wrong(where_of(name->source()),
+                     fmt::format("'default' is the name of a workload or a list of names, found {}",
+                                 kind_text(*name)),
+                     "default = \"small\"");
+      draft_.task.default_workloads.push_back(name->as_string()->get());
+      draft_.default_where.push_back(where_of(name->source()));
     }
     return {};
   }

@@ -71,6 +71,46 @@ std::string row_task(std::string_view compute, std::string_view more = "") {
          "\"\nworkloads = [ { B = 4, D = 8 } ]\n" + std::string(more);
 }
 
+constexpr std::string_view kThree = R"toml(
+name = "three"
+inputs = { x = "f32[B]" }
+compute = "y = exp(x)"
+workloads = [ { name = "full", B = 4096 }, { name = "small", B = 65 }, { name = "tiny", B = 7 } ]
+default = "small"
+)toml";
+
+std::vector<std::string> selected(const Task& task, const std::vector<std::string>& names) {
+  const auto some = select_workloads(task, names);
+  EXPECT_TRUE(some.has_value());
+  std::vector<std::string> left;
+  for (const Workload& workload : some ? some->workloads : std::vector<Workload>{})
+    left.push_back(workload.name);
+  return left;
+}
+
+TEST(Task, WorkloadsAreSelectedByName) {
+  const Task task = parsed(kThree);
+  EXPECT_THAT(task.default_workloads, ElementsAre("small"));
+  EXPECT_THAT(selected(task, {}), ElementsAre("small"));
+  EXPECT_THAT(selected(task, {"tiny"}), ElementsAre("tiny"));
+  EXPECT_THAT(selected(task, {"tiny", "full", "tiny"}), ElementsAre("full", "tiny"));
+  const auto none = select_workloads(task, {"small", "smal"});
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(none.error().message, "the task three has no workload 'smal'; it has full, small, tiny");
+  EXPECT_THAT(selected(parsed(row_task("y = exp(x)")), {}), ElementsAre("w0"));
+}
+
+TEST(Task, TheDefaultSurvivesWritingButNotSelecting) {
+  const Task task = parsed(kThree);
+  EXPECT_THAT(parsed(task.to_toml()).default_workloads, ElementsAre("small"));
+  // A run's record holds what it ran on; reading it back must not narrow that again.
+  const auto some = select_workloads(task, {"full", "tiny"});
+  ASSERT_TRUE(some.has_value());
+  EXPECT_THAT(selected(parsed(some->to_toml()), {}), ElementsAre("full", "tiny"));
+  EXPECT_EQ(some->hash(), task.hash());
+}
+
 TEST(Task, HashIsOfWhatDecidesCorrectness) {
   const std::string hash = parsed(row_task("y = softmax(x)")).hash();
   EXPECT_EQ(parsed(row_task("y   =  softmax(x, axis=-1) # the same")).hash(), hash);

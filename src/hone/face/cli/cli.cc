@@ -47,8 +47,9 @@ void add_task(CLI::App* command, TaskArguments& task) {
       ->type_name("TEXT");
   command->add_option("-i,--input", task.inputs, "an input of the expression: 'x=f32[16384,4096]' (once for each)")
       ->type_name("NAME=TYPE")->allow_extra_args(false);
-  command->add_option("-w,--workload", task.workloads, "values of its symbols: 'B=4096,D=8192' (once for each shape)")
-      ->type_name("NAME=VALUE,...")->allow_extra_args(false);
+  command->add_option("-w,--workload", task.workloads, "a workload of the task file by its name; of an expression its symbols' values: "
+                      "'B=4096,D=8192' (once for each)")
+      ->type_name("NAME|SYMBOL=N,...")->allow_extra_args(false);
 }
 
 void add_threads(CLI::App* command, int& threads) {

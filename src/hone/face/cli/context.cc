@@ -45,10 +45,11 @@ Result<task::Task> task_of(const TaskArguments& arguments) {
   if (!arguments.file.empty()) {
     if (!arguments.expression.empty())
       return fail(ErrorCode::kUsage, "both a task file and an expression (-e) are given", "give one of them");
-    if (!arguments.inputs.empty() || !arguments.workloads.empty())
-      return fail(ErrorCode::kUsage, "-i and -w belong to an expression (-e)", "a task file says its inputs and workloads itself");
+    if (!arguments.inputs.empty())
+      return fail(ErrorCode::kUsage, "-i belongs to an expression (-e)", "a task file says its inputs itself");
     HONE_TRY(const std::string text, read_text(arguments.file, "task file"));
-    return task::parse_task(text, arguments.file);
+    HONE_TRY(task::Task task, task::parse_task(text, arguments.file));
+    return task::select_workloads(std::move(task), arguments.workloads);
   }
   auto task = task::task_from_expressions(arguments.expression, arguments.inputs, arguments.workloads);
   if (!task && arguments.workloads.empty() && task.error().hint.rfind("workloads = ", 0) == 0)
