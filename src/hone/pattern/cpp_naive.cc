@@ -92,8 +92,8 @@ class PlainWriter {
     } else if (node.prim == Prim::kSymbol) {
       text = fmt::format("{}{}", type, wrapped(node.attr<IntExpr>("value")));
     } else if (node.prim == Prim::kIota) {
-      const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
-      text = axes.empty() ? "0" : fmt::format("at{}", axes.front());
+      const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
+      text = axis ? fmt::format("at{}", *axis) : "0";
     } else if (node.prim == Prim::kInput) {
       text = fmt::format("{}({}[{}])", type, program_.tensor_of_input(id), index(id));
     } else {

@@ -7,6 +7,7 @@
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/template.h"
+#include "hone/pattern/thin_product.h"
 
 namespace hone::pattern {
 namespace {
@@ -187,7 +188,9 @@ bool has_reductions(const Program& program) {
 
 }  // namespace
 
-std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not) {
+std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
+  const std::optional<task::Task> rewritten = thin_products_as_sums(given);
+  const task::Task& task = rewritten ? *rewritten : given;
   std::vector<Offer> offers;
   if (const auto contraction = find_contraction(task); !contraction) {
     why_not.push_back("matmul: " + contraction.error().message);

@@ -98,7 +98,7 @@ bool CppWriter::vectorisable() const {
     const bool arg = node.prim == Prim::kArgMax || node.prim == Prim::kArgMin;
     if (arg && (program_.inner_axes.size() != 1 || program_.by_columns)) return false;
     if (program_.is_row_value(static_cast<int>(id))) continue;
-    if (node.prim == Prim::kIota && program_.nest.of_node[id].size() != 1) return false;
+    if (node.prim == Prim::kIota && !program_.nest.axis_of_dim(static_cast<int>(id), node.attr<int64_t>("axis"))) return false;
     const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
     if (way_ == Way::kVector32 && !fits_32(node.type.dtype) && !iota_like) return false;
   }
@@ -215,7 +215,7 @@ std::string CppWriter::compute_element(int id) {
     return fmt::format("hone::splat<{}>(hone::load<hone::Lane<{}>>({}))", type, type, at);
   }
   if (node.prim == Prim::kIota) {
-    const int axis = program_.nest.of_node[static_cast<size_t>(id)].front();
+    const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const char* lane = way_ == Way::kVector32 ? "int32_t" : "int64_t";
     if (axis == vector_axis()) return fmt::format("hone::iota<{0}>() + hone::splat<{0}>(({1})j)", type, lane);
     return fmt::format("hone::splat<{}>(({})at{})", type, lane, axis);
@@ -242,8 +242,8 @@ std::string CppWriter::row(int id) {
     const std::string at = offset(id, program_.row_axes);
     value = fmt::format("hone::load<{}>({}{})", type, program_.tensor_of_input(id), at.empty() ? "" : " + " + at);
   } else if (node.prim == Prim::kIota) {
-    const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
-    value = axes.empty() ? "0" : fmt::format("at{}", axes.front());
+    const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
+    value = axis ? fmt::format("at{}", *axis) : "0";
   } else {
     HONE_CHECK(!task::is_reduction(node.prim), "a reduction is named by its pass");
     std::vector<std::string> operands;

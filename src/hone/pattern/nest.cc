@@ -213,6 +213,16 @@ bool Nest::has(int node, int axis) const {
   return std::find(axes_of.begin(), axes_of.end(), axis) != axes_of.end();
 }
 
+std::optional<int> Nest::axis_of_dim(int node, int64_t dim) const {
+  const auto& dims = graph->node(node).type.dims;
+  const auto& mine = of_node[static_cast<size_t>(node)];
+  size_t before = 0, all = 0;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (!is_one(dims[d])) ++all, before += static_cast<int64_t>(d) < dim;
+  if (all != mine.size() || is_one(dims[static_cast<size_t>(dim)])) return std::nullopt;
+  return mine[before];
+}
+
 std::vector<int> Nest::removed_by(int node) const {
   std::vector<int> gone;
   const Node& reduction = graph->node(node);

@@ -3,6 +3,7 @@
 // tensor then is a subset of the axes, a reduction removes axes, and a kernel is loops over the axes.
 // Pure; a graph that has no such nest is an Error (kUnavailable) that names the operation in the way.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Nest {
   std::vector<task::IntExpr> conditions;
 
   [[nodiscard]] bool has(int node, int axis) const;
+  /// The one axis that dimension `dim` of a node is; nothing where it has extent 1 or is split or merged.
+  [[nodiscard]] std::optional<int> axis_of_dim(int node, int64_t dim) const;
   /// Axes that reduction node `node` removes.
   [[nodiscard]] std::vector<int> removed_by(int node) const;
   /// Elements between neighbours along `axis` in a dense tensor of that node's axes; 0 without the axis.
