@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/compose.h"
 #include "hone/pattern/contraction.h"
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/partition.h"
 #include "hone/pattern/template.h"
 #include "hone/pattern/thin_product.h"
 
@@ -186,9 +188,8 @@ bool has_reductions(const Program& program) {
   return std::any_of(program.passes.begin(), program.passes.end(), [](const Pass& p) { return !p.reductions.empty(); });
 }
 
-}  // namespace
-
-std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
+/// Offers of single patterns.
+std::vector<Offer> direct_offers(const task::Task& given, std::vector<std::string>& why_not) {
   const std::optional<task::Task> rewritten = thin_products_as_sums(given);
   const task::Task& task = rewritten ? *rewritten : given;
   std::vector<Offer> offers;
@@ -227,6 +228,57 @@ std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>&
     add("rows", "recompute", rows(*program, *way, false));
     add("split", "split rows between blocks", split(*program, *way));
   }
+  return offers;
+}
+
+bool has_direct_offer(const task::Task& task) {
+  std::vector<std::string> ignored;
+  return !direct_offers(task, ignored).empty();
+}
+
+/// Offers for a graph that takes several kernels: each part by the first pattern that covers it, or by plain
+/// loops; then, for each part that has a choice, the same with its next pattern.
+std::vector<Offer> offers_in_parts(const task::Task& task) {
+  const Partition parts = partition(task, has_direct_offer);
+  if (parts.parts.size() < 2) return {};
+  std::vector<std::vector<Offer>> choices;
+  size_t covered = 0;
+  for (const Part& part : parts.parts) {
+    std::vector<std::string> ignored;
+    choices.push_back(direct_offers(part.task, ignored));
+    covered += !choices.back().empty();
+    if (!choices.back().empty()) continue;
+    auto plain = naive_cpp(part.task);
+    if (!plain) return {};
+    choices.back().push_back({std::move(*plain), "naive", "plain loops"});
+  }
+  if (covered == 0) return {};   // plain loops throughout are offered as such
+  std::vector<Offer> offers;
+  const auto offer = [&](size_t changed) {
+    std::vector<kernel::Kernel> kernels;
+    std::string action;
+    for (size_t k = 0; k < choices.size(); ++k) {
+      const Offer& choice = choices[k][k == changed ? 1 : 0];
+      kernels.push_back(choice.kernel);
+      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
+    }
+    action = fmt::format("in {} parts: {}", choices.size(), action);
+    kernel::Kernel kernel = finished(compose_cpp(parts, kernels), "parts");
+    kernel.header.action = action;
+    offers.push_back({std::move(kernel), "parts", action});
+  };
+  offer(choices.size());
+  constexpr size_t kMostOffers = 4;
+  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
+    if (choices[k].size() > 1) offer(k);
+  return offers;
+}
+
+}  // namespace
+
+std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not) {
+  std::vector<Offer> offers = direct_offers(task, why_not);
+  if (offers.empty()) offers = offers_in_parts(task);
   return offers;
 }
 

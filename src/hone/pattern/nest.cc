@@ -297,6 +297,13 @@ Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences
       break;
     }
   merge_axes(nest);
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.prim != Prim::kIota) continue;
+    const int64_t dim = node.attr<int64_t>("axis");
+    if (!is_one(node.type.dims[static_cast<size_t>(dim)]) && !nest.axis_of_dim(static_cast<int>(id), dim))
+      return fail(ErrorCode::kUnavailable, "an index along an axis that is taken apart");
+  }
   return nest;
 }
 

@@ -97,6 +97,7 @@ Result<Program> find_program(const task::Task& task, bool columns, const std::ve
     const bool inner = any ? std::find(removed.begin(), removed.end(), order[k]) != removed.end() : k + 1 == order.size();
     (inner ? program.inner_axes : program.row_axes).push_back(order[k]);
   }
+  if (program.inner_axes.empty()) return fail(ErrorCode::kUnavailable, "nothing to loop over: one number");
   if (columns && any && !program.row_axes.empty() && program.row_axes.back() == order.back()) {
     program.by_columns = true;
     program.inner_axes.push_back(order.back());

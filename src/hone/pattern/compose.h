@@ -1,0 +1,16 @@
+// Several kernels as one: their launches one after another, their sources in namespaces of their own, what
+// could clash renamed. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/kernel/kernel.h"
+#include "hone/pattern/partition.h"
+
+namespace hone::pattern {
+
+/// One C++ source that runs `kernels`, one for each part. Tunables, functions and workspaces of the first part
+/// get the suffix _1, and so on.
+[[nodiscard]] std::string compose_cpp(const Partition& partition, const std::vector<kernel::Kernel>& kernels);
+
+}  // namespace hone::pattern

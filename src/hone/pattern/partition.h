@@ -1,0 +1,28 @@
+// Covers a graph with parts, each a task of its own that one pattern can write: what lies between parts goes
+// through memory, so parts are as large as patterns allow. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/task/task.h"
+
+namespace hone::pattern {
+
+/// A piece of the graph. Its inputs and outputs are tensors of the whole task, or of `between`.
+struct Part {
+  task::Task task;
+};
+
+struct Partition {
+  std::vector<Part> parts;                                        ///< in an order that respects their needs
+  std::vector<std::pair<std::string, task::TensorType>> between;  ///< tensors that one part writes and others read
+};
+
+/// Whether a task can be written by one pattern.
+using Covered = bool (*)(const task::Task& task);
+
+/// The graph in as few parts as greedy merging finds; the pairs with most bytes between them merge first.
+/// Nodes that `covered` cannot take even by themselves stay alone.
+[[nodiscard]] Partition partition(const task::Task& task, Covered covered);
+
+}  // namespace hone::pattern
