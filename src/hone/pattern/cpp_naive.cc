@@ -191,7 +191,7 @@ class PlainWriter {
 }  // namespace
 
 Result<kernel::Kernel> naive_cpp(const task::Task& task) {
-  HONE_TRY(const Program program, find_program(task, false));
+  HONE_TRY(const Program program, find_program(task, {.columns = false}));
   for (const Node& node : task.primitive.nodes)
     if ((node.prim == Prim::kArgMax || node.prim == Prim::kArgMin) && program.inner_axes.size() != 1)
       return fail(ErrorCode::kUnavailable, "an index over several loops");

@@ -7,9 +7,9 @@
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/normal_form.h"
 #include "hone/pattern/partition.h"
 #include "hone/pattern/template.h"
-#include "hone/pattern/thin_product.h"
 
 namespace hone::pattern {
 namespace {
@@ -188,10 +188,13 @@ bool has_reductions(const Program& program) {
   return std::any_of(program.passes.begin(), program.passes.end(), [](const Pass& p) { return !p.reductions.empty(); });
 }
 
+bool has_scans(const Program& program) {
+  const auto& nodes = program.nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
+}
+
 /// Offers of single patterns.
-std::vector<Offer> direct_offers(const task::Task& given, std::vector<std::string>& why_not) {
-  const std::optional<task::Task> rewritten = thin_products_as_sums(given);
-  const task::Task& task = rewritten ? *rewritten : given;
+std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
   if (const auto contraction = find_contraction(task); !contraction) {
     why_not.push_back("matmul: " + contraction.error().message);
@@ -201,7 +204,7 @@ std::vector<Offer> direct_offers(const task::Task& given, std::vector<std::strin
     offers.push_back({finished(*source, "matmul"), "matmul", "pack and tile"});
     return offers;
   }
-  const auto program = find_program(task);
+  const auto program = find_program(task, {.scans = true});
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);
     return offers;
@@ -219,14 +222,15 @@ std::vector<Offer> direct_offers(const task::Task& given, std::vector<std::strin
       why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
     }
   };
-  if (!has_reductions(*program)) {
+  const bool scans = has_scans(*program);
+  if (!has_reductions(*program) && !scans) {
     add("map", "fuse into one loop", map(*program, *way));
   } else if (program->by_columns) {
     add("columns", "tiles of columns", columns(*program, *way));
   } else {
     if (!program->worth_keeping().empty()) add("rows", "keep in scratch", rows(*program, *way, true));
-    add("rows", "recompute", rows(*program, *way, false));
-    add("split", "split rows between blocks", split(*program, *way));
+    add("rows", scans ? "scan" : "recompute", rows(*program, *way, false));
+    if (!scans) add("split", "split rows between blocks", split(*program, *way));
   }
   return offers;
 }
@@ -276,7 +280,8 @@ std::vector<Offer> offers_in_parts(const task::Task& task) {
 
 }  // namespace
 
-std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not) {
+std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
+  const task::Task task = normal_form(given);
   std::vector<Offer> offers = direct_offers(task, why_not);
   if (offers.empty()) offers = offers_in_parts(task);
   return offers;

@@ -26,6 +26,15 @@ const char* reducer_of(Prim op) {
   }
 }
 
+const char* scan_of(Prim op) {
+  switch (op) {
+    case Prim::kCumSum: return "hone::Sum";
+    case Prim::kCumProd: return "hone::Prod";
+    case Prim::kCumMax: return "hone::Max";
+    default: return "hone::Min";
+  }
+}
+
 std::string parenthesised(const IntExpr& e) {
   const std::string text = e.to_cpp();
   return text.find_first_of(" ?") == std::string::npos ? text : "(" + text + ")";
@@ -82,8 +91,28 @@ bool CppWriter::is_view(int id) const {
   return op == Prim::kBroadcast || op == Prim::kReshape || op == Prim::kTranspose;
 }
 
+/// Whether the row is walked from its end, as reverse scans need it.
+bool CppWriter::goes_back() const {
+  const auto& nodes = program_.nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim) && node.attr<bool>("reverse"); });
+}
+
+/// Scans run along the whole contiguous row, all in one direction; reductions go forward.
+bool CppWriter::scans_can_be_written() const {
+  const auto& nodes = program_.nest.graph->nodes;
+  const bool back = goes_back();
+  for (const Node& node : nodes) {
+    if (back && task::is_reduction(node.prim)) return false;
+    if (!task::is_scan(node.prim)) continue;
+    if (program_.by_columns || program_.inner_axes.size() != 1 || node.attr<bool>("reverse") != back) return false;
+    if (node.type.dtype == DType::kBool || node.type.dtype == DType::kBF16 || node.type.dtype == DType::kF16) return false;
+  }
+  return true;
+}
+
 bool CppWriter::vectorisable() const {
   const auto& graph = *program_.nest.graph;
+  if (!scans_can_be_written()) return false;
   const auto unit = [&](int id) {
     const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
     return !program_.nest.has(id, vector_axis()) || axes.back() == vector_axis();
@@ -220,6 +249,13 @@ std::string CppWriter::compute_element(int id) {
     if (axis == vector_axis()) return fmt::format("hone::iota<{0}>() + hone::splat<{0}>(({1})j)", type, lane);
     return fmt::format("hone::splat<{}>(({})at{})", type, lane, axis);
   }
+  if (task::is_scan(node.prim)) {
+    const std::string value = element(node.operands[0]);
+    const std::string state = fmt::format("scan{}_{}", id, pass_);
+    hoisted_.push_back(fmt::format("hone::Scan<{}, {}, {}, {}> {};", type, scan_of(node.prim), node.attr<bool>("reverse"),
+                                   node.attr<bool>("exclusive"), state));
+    return fmt::format("{}.next({}, n)", state, value);
+  }
   std::vector<std::string> operands;
   std::vector<DType> types;
   for (const int operand : node.operands) {
@@ -319,7 +355,7 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent, Span 
   const std::string length = span == Span::kSlice ? "count" : program_.extent(vector_axis()).to_cpp();
   const char* index = span == Span::kSlice ? "i" : "j";
   text += pass.reductions.empty()
-              ? fmt::format("{}hone::for_each<{}, UNROLL>({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, vector, length, index)
+              ? fmt::format("{}hone::for_each{}<{}, UNROLL>({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, goes_back() ? "_back" : "", vector, length, index)
               : fmt::format("{}pass{}.run({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, number, length, index);
   if (span == Span::kSlice) text += inner + "  const int64_t j = start + i;\n";
   const std::string ahead = prefetches(number);

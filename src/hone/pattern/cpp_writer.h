@@ -62,6 +62,8 @@ class CppWriter {
   std::string compute_element(int id);
   std::string row(int id);
   [[nodiscard]] bool is_view(int id) const;
+  [[nodiscard]] bool scans_can_be_written() const;
+  [[nodiscard]] bool goes_back() const;
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
   [[nodiscard]] std::string output_name(int id) const;
   [[nodiscard]] std::string prefetches(size_t pass) const;

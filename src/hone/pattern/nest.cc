@@ -185,9 +185,13 @@ void merge_axes(Nest& nest) {
         if (at == axes.end() && next == axes.end()) continue;
         together = at != axes.end() && next != axes.end() && next == at + 1;
         // An index along one axis cannot be told from the merged one.
-        if (graph.nodes[id].prim == Prim::kIota || graph.nodes[id].prim == Prim::kArgMax ||
-            graph.nodes[id].prim == Prim::kArgMin)
-          together = false;
+        const Prim op = graph.nodes[id].prim;
+        if (op == Prim::kIota || op == Prim::kArgMax || op == Prim::kArgMin) together = false;
+        // A scan starts anew on every other axis.
+        if (task::is_scan(op)) {
+          const auto along = nest.axis_of_dim(static_cast<int>(id), graph.nodes[id].attr<int64_t>("axis"));
+          if (!along || *along == a || *along == b) together = false;
+        }
       }
       for (size_t id = 0; id < graph.nodes.size() && together; ++id) {
         if (!task::is_reduction(graph.nodes[id].prim)) continue;
@@ -240,10 +244,10 @@ IntExpr Nest::stride(int node, int axis) const {
   return product(inner);
 }
 
-Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences) {
+Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   const Graph& graph = task.primitive;
   for (const Node& node : graph.nodes)
-    if (!supported(node))
+    if (!supported(node) && !(options.scans && task::is_scan(node.prim) && node.prim != Prim::kCumLogSumExp))
       return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(node.prim)));
   AxisTable table(task);
   std::vector<DimAxes> dims(graph.nodes.size());
@@ -291,7 +295,7 @@ Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences
       }
     }
   }
-  for (const size_t fence : fences)
+  for (const size_t fence : options.fences)
     for (const int axis : table.resolve(flat({dims[static_cast<size_t>(graph.inputs.front())][fence]}))) {
       nest.fenced.push_back(nest_axis(axis));
       break;

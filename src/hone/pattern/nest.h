@@ -38,8 +38,13 @@ struct Nest {
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
-/// Analyses `task.primitive`. Axes that are always neighbours and share their role are merged, but not
-/// across the beginnings of the first input's dimensions `fences`.
-[[nodiscard]] Result<Nest> find_nest(const task::Task& task, const std::vector<size_t>& fences = {});
+struct NestOptions {
+  bool columns = true;           ///< of a Program: may go by columns
+  bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
+  std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
+};
+
+/// Analyses `task.primitive`. Axes that are always neighbours and share their role are merged.
+[[nodiscard]] Result<Nest> find_nest(const task::Task& task, const NestOptions& options = {});
 
 }  // namespace hone::pattern

@@ -76,10 +76,10 @@ std::vector<int> Program::worth_keeping() const {
   return kept;
 }
 
-Result<Program> find_program(const task::Task& task, bool columns, const std::vector<size_t>& fences) {
+Result<Program> find_program(const task::Task& task, const NestOptions& options) {
   Program program;
   program.task = &task;
-  HONE_TRY(program.nest, find_nest(task, fences));
+  HONE_TRY(program.nest, find_nest(task, options));
   const task::Graph& graph = task.primitive;
   std::vector<int> removed;
   bool any = false;
@@ -92,13 +92,22 @@ Result<Program> find_program(const task::Task& task, bool columns, const std::ve
     removed = gone;
     any = true;
   }
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (!task::is_scan(graph.nodes[id].prim)) continue;
+    const auto along = program.nest.axis_of_dim(static_cast<int>(id), graph.nodes[id].attr<int64_t>("axis"));
+    if (!along) return fail(ErrorCode::kUnavailable, "a scan along an axis that is taken apart");
+    if (any && removed != std::vector<int>{*along})
+      return fail(ErrorCode::kUnavailable, "scans and reductions over different axes need several kernels");
+    removed = {*along};
+    any = true;
+  }
   const auto& order = program.nest.order;
   for (size_t k = 0; k < order.size(); ++k) {
     const bool inner = any ? std::find(removed.begin(), removed.end(), order[k]) != removed.end() : k + 1 == order.size();
     (inner ? program.inner_axes : program.row_axes).push_back(order[k]);
   }
   if (program.inner_axes.empty()) return fail(ErrorCode::kUnavailable, "nothing to loop over: one number");
-  if (columns && any && !program.row_axes.empty() && program.row_axes.back() == order.back()) {
+  if (options.columns && any && !program.row_axes.empty() && program.row_axes.back() == order.back()) {
     program.by_columns = true;
     program.inner_axes.push_back(order.back());
     program.row_axes.pop_back();

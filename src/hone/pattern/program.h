@@ -42,8 +42,8 @@ struct Program {
 
 /// All reductions must remove the same axes (kUnavailable else): other graphs need several kernels.
 /// Without reductions the innermost axis is the row; where the innermost axis is not reduced, the
-/// program goes by columns if `columns` allows it.
-/// `fences`: as for find_nest.
-[[nodiscard]] Result<Program> find_program(const task::Task& task, bool columns = true, const std::vector<size_t>& fences = {});
+/// program goes by columns if the options allow it.
+/// With scans, all must run along one axis: it is the inner one.
+[[nodiscard]] Result<Program> find_program(const task::Task& task, const NestOptions& options = {});
 
 }  // namespace hone::pattern

@@ -12,4 +12,5 @@
 #include "hone/cpu/memory.h"
 #include "hone/cpu/loops.h"
 #include "hone/cpu/reduce.h"
+#include "hone/cpu/scan.h"
 #include "hone/cpu/vector.h"

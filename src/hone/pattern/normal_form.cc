@@ -1,0 +1,208 @@
+#include "hone/pattern/normal_form.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace hone::pattern {
+namespace {
+
+using task::Dims;
+using task::Graph;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+struct Spec {
+  std::string left, right, result;
+};
+
+Spec spec_of(const Node& dot) {
+  const std::string& text = dot.attr<std::string>("spec");
+  const size_t comma = text.find(','), arrow = text.find("->");
+  return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+}
+
+bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
+
+bool is_thin(const Node& node) {
+  if (node.prim != Prim::kDot) return false;
+  const Spec spec = spec_of(node);
+  const auto only_in = [&](const std::string& mine, const std::string& other) {
+    return std::any_of(spec.result.begin(), spec.result.end(), [&](char c) { return has(mine, c) && !has(other, c); });
+  };
+  return !only_in(spec.left, spec.right) || !only_in(spec.right, spec.left);
+}
+
+/// Appends nodes to a graph.
+class Builder {
+ public:
+  explicit Builder(Graph& graph) : graph_(graph) {}
+
+  int add(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {}) {
+    Node node;
+    node.op = task::name_of(prim);
+    node.prim = prim;
+    node.operands = std::move(operands);
+    node.type = std::move(type);
+    node.attrs = std::move(attrs);
+    graph_.nodes.push_back(std::move(node));
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+
+  /// One factor with the axes `letters`: its own where it has them, 1 elsewhere.
+  int spread(int factor, const std::string& own, const std::string& letters, task::DType dtype) {
+    task::TensorType type = graph_.node(factor).type;
+    if (type.dtype != dtype) {
+      type.dtype = dtype;
+      factor = add(Prim::kCast, {factor}, type);
+    }
+    std::string order;
+    std::vector<int64_t> perm;
+    for (const char c : letters)
+      if (has(own, c)) order += c, perm.push_back(static_cast<int64_t>(own.find(c)));
+    if (order != own) {
+      Dims dims;
+      for (const int64_t d : perm) dims.push_back(type.dims[static_cast<size_t>(d)]);
+      type.dims = dims;
+      factor = add(Prim::kTranspose, {factor}, type, {{"perm", perm}});
+    }
+    Dims dims;
+    for (const char c : letters) dims.push_back(has(own, c) ? type.dims[order.find(c)] : IntExpr(1));
+    return add(Prim::kReshape, {factor}, {dtype, std::move(dims)});
+  }
+
+ private:
+  Graph& graph_;
+};
+
+int as_sum(Graph& out, const Node& dot) {
+  const Spec spec = spec_of(dot);
+  std::string letters = spec.result;
+  for (const char c : spec.left)
+    if (!has(letters, c)) letters += c;
+  Builder build(out);
+  const int left = dot.operands[0], right = dot.operands[1];
+  Dims dims, kept = dot.type.dims;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    const char c = letters[i];
+    dims.push_back(has(spec.left, c) ? out.node(left).type.dims[spec.left.find(c)] : out.node(right).type.dims[spec.right.find(c)]);
+    if (i < spec.result.size()) continue;
+    axes.push_back(static_cast<int64_t>(i));
+    kept.emplace_back(1);
+  }
+  const int a = build.spread(left, spec.left, letters, dot.type.dtype);
+  const int b = build.spread(right, spec.right, letters, dot.type.dtype);
+  const int product = build.add(Prim::kMul, {a, b}, {dot.type.dtype, dims});
+  const int sum = build.add(Prim::kSum, {product}, {dot.type.dtype, kept}, {{"axes", axes}});
+  return build.add(Prim::kReshape, {sum}, dot.type);
+}
+
+/// The scan that flip(scan(flip(x))) along one axis is, and x.
+std::optional<std::pair<Node, int>> turned_scan(const Graph& graph, const Node& node) {
+  if (node.prim != Prim::kFlip) return std::nullopt;
+  const Node& scan = graph.node(node.operands[0]);
+  if (!task::is_scan(scan.prim)) return std::nullopt;
+  const Node& flip = graph.node(scan.operands[0]);
+  const std::vector<int64_t> along{scan.attr<int64_t>("axis")};
+  if (flip.prim != Prim::kFlip || flip.attr<std::vector<int64_t>>("axes") != along || node.attr<std::vector<int64_t>>("axes") != along)
+    return std::nullopt;
+  Node turned = scan;
+  turned.attrs["reverse"] = !scan.attr<bool>("reverse");
+  return std::pair(turned, flip.operands[0]);
+}
+
+/// The value of a constant, seen through broadcasts; nothing for anything else.
+std::optional<double> constant_value(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape) return constant_value(graph, node.operands[0]);
+  if (node.prim != Prim::kConstant) return std::nullopt;
+  const task::Attr& value = node.attrs.find("value")->second;
+  if (std::holds_alternative<double>(value)) return std::get<double>(value);
+  if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
+  return std::nullopt;
+}
+
+/// The exclusive scan that concat(neutral, scan(x without its last element)) is, and x.
+std::optional<std::pair<Node, int>> exclusive_scan(const Graph& graph, const Node& node) {
+  if (node.prim != Prim::kConcat || node.operands.size() != 2) return std::nullopt;
+  const Node& scan = graph.node(node.operands[1]);
+  if (scan.prim != Prim::kCumSum && scan.prim != Prim::kCumProd) return std::nullopt;
+  const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+  const auto& first = graph.node(node.operands[0]).type.dims[axis];
+  if (scan.attr<int64_t>("axis") != node.attr<int64_t>("axis") || scan.attr<bool>("reverse") || scan.attr<bool>("exclusive") ||
+      !(first == IntExpr(1)) || constant_value(graph, node.operands[0]) != (scan.prim == Prim::kCumSum ? 0.0 : 1.0))
+    return std::nullopt;
+  const Node& slice = graph.node(scan.operands[0]);
+  if (slice.prim != Prim::kSlice) return std::nullopt;
+  const auto& x = graph.node(slice.operands[0]);
+  const auto& step = slice.attr<std::vector<int64_t>>("step");
+  const auto& start = slice.attr<Dims>("start");
+  if (!(x.type.dims == node.type.dims) || std::any_of(step.begin(), step.end(), [](int64_t n) { return n != 1; }) ||
+      std::any_of(start.begin(), start.end(), [](const IntExpr& n) { return !(n == IntExpr(0)); }))
+    return std::nullopt;
+  Node whole = scan;
+  whole.type = node.type;
+  whole.attrs["exclusive"] = true;
+  return std::pair(whole, slice.operands[0]);
+}
+
+/// Drops what no output needs; inputs stay.
+void drop_dead(Graph& graph) {
+  std::vector<bool> needed(graph.nodes.size(), false);
+  std::vector<int> work(graph.outputs.begin(), graph.outputs.end());
+  work.insert(work.end(), graph.inputs.begin(), graph.inputs.end());
+  while (!work.empty()) {
+    const int id = work.back();
+    work.pop_back();
+    if (needed[static_cast<size_t>(id)]) continue;
+    needed[static_cast<size_t>(id)] = true;
+    for (const int operand : graph.node(id).operands) work.push_back(operand);
+  }
+  std::vector<int> place(graph.nodes.size(), -1);
+  std::vector<Node> kept;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (!needed[id]) continue;
+    Node node = std::move(graph.nodes[id]);
+    for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
+    place[id] = static_cast<int>(kept.size());
+    kept.push_back(std::move(node));
+  }
+  graph.nodes = std::move(kept);
+  for (int& id : graph.inputs) id = place[static_cast<size_t>(id)];
+  for (int& id : graph.outputs) id = place[static_cast<size_t>(id)];
+}
+
+}  // namespace
+
+task::Task normal_form(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  task::Task rewritten = task;
+  Graph& out = rewritten.primitive;
+  out.nodes.clear();
+  std::vector<int> place;
+  const auto put = [&](Node node) {
+    out.nodes.push_back(std::move(node));
+    return static_cast<int>(out.nodes.size()) - 1;
+  };
+  for (const Node& original : graph.nodes) {
+    Node node = original;
+    for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
+    auto scan = turned_scan(graph, original);
+    if (!scan) scan = exclusive_scan(graph, original);
+    if (scan) {
+      scan->first.operands = {place[static_cast<size_t>(scan->second)]};
+      place.push_back(put(std::move(scan->first)));
+    } else {
+      place.push_back(is_thin(node) ? as_sum(out, node) : put(std::move(node)));
+    }
+  }
+  for (int& id : out.inputs) id = place[static_cast<size_t>(id)];
+  for (int& id : out.outputs) id = place[static_cast<size_t>(id)];
+  drop_dead(out);
+  return rewritten;
+}
+
+}  // namespace hone::pattern

@@ -1,0 +1,11 @@
+// Graphs as the patterns know them best: the same computation with fewer, larger operations. Pure.
+#pragma once
+#include "hone/task/task.h"
+
+namespace hone::pattern {
+
+/// Products without rows or columns become multiply and sum; a scan between two flips becomes one that runs
+/// backwards; a scan of all but the last element behind its neutral element becomes an exclusive one.
+[[nodiscard]] task::Task normal_form(const task::Task& task);
+
+}  // namespace hone::pattern

@@ -1,0 +1,120 @@
+// Running sums, products and extremes along a row, a vector at a time.
+//
+//   hone::Scan<f32v, hone::Sum> total;
+//   hone::for_each<f32v, 2>(D, [&](int64_t j, auto n) HONE_BODY {
+//     hone::put<STREAM>(y + j, total.next(hone::load_n<f32v>(x + j, n), n), n);
+//   });
+//
+// Within a vector the scan takes log2(width) shifts; between vectors one value is carried, in double for
+// float lanes, so that the error does not grow with the length of the row. The chain from vector to vector
+// is one addition; the shifts of several vectors overlap.
+#pragma once
+#include "hone/cpu/loops.h"
+
+namespace hone {
+
+namespace detail {
+
+template <unsigned BYTES>
+struct IndexOf { using Type = int; };
+template <>
+struct IndexOf<8> { using Type = long long; };
+
+/// Lane i takes lane i - S (towards higher lanes), or i + S (BACK); lanes without a source take `fill`.
+template <int S, bool BACK, class V>
+HONE_INLINE V shift(V v, V fill) {
+  constexpr int kWidth = width<V>;
+#if defined(__clang__)
+  V out = fill;
+  HONE_UNROLL(16)
+  for (int i = 0; i < kWidth; ++i) {
+    const int from = BACK ? i + S : i - S;
+    if (from >= 0 && from < kWidth) out[i] = v[from];
+  }
+  return out;
+#else
+  using Index = Of<typename IndexOf<sizeof(Lane<V>)>::Type, sizeof(V)>;
+  Index from{};
+  HONE_UNROLL(16)
+  for (int i = 0; i < kWidth; ++i) {
+    const int at = BACK ? i + S : i - S;
+    from[i] = at >= 0 && at < kWidth ? at : kWidth + i;
+  }
+  return __builtin_shuffle(v, fill, from);
+#endif
+}
+
+template <class OP>
+struct Joined;
+template <>
+struct Joined<Sum> {
+  template <class T>
+  static HONE_INLINE T join(T a, T b) { return a + b; }
+};
+template <>
+struct Joined<Prod> {
+  template <class T>
+  static HONE_INLINE T join(T a, T b) { return a * b; }
+};
+template <>
+struct Joined<Max> {
+  template <class T>
+  static HONE_INLINE T join(T a, T b) { return max(a, b); }
+};
+template <>
+struct Joined<Min> {
+  template <class T>
+  static HONE_INLINE T join(T a, T b) { return min(a, b); }
+};
+
+}  // namespace detail
+
+/// OP: Sum, Prod, Max or Min. BACK: from the row's end to its beginning, with for_each_back. EXCLUSIVE: each
+/// element gets the result of those before it.
+template <class V, class OP, bool BACK = false, bool EXCLUSIVE = false>
+class Scan {
+  using L = Lane<V>;
+  static constexpr bool kExact = Same<OP, Max> || Same<OP, Min>;
+  using Carry = decltype(L{} * (Same<L, float> && !kExact ? 1.0 : L{}));
+  using Join = detail::Joined<OP>;
+
+ public:
+  HONE_INLINE V next(V v, All) { return step(v); }
+  /// Of the last vector of a row, which is the first one going back: n elements of it are there.
+  HONE_INLINE V next(V v, int64_t n) {
+    if constexpr (BACK) v = select(iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(n), v, neutral());
+    return step(v);
+  }
+
+ private:
+  static HONE_INLINE V neutral() { return OP::template State<V, 1>::neutral(); }
+  template <int S>
+  static HONE_INLINE V run(V v) {
+    if constexpr (S < width<V>) return run<2 * S>(Join::join(detail::shift<S, BACK>(v, neutral()), v));
+    else return v;
+  }
+  HONE_INLINE V step(V v) {
+    const V inside = run<1>(v);
+    const V carried = splat<V>(static_cast<L>(carry_));
+    const V shown = EXCLUSIVE ? detail::shift<1, BACK>(inside, neutral()) : inside;
+    const L whole = inside[BACK ? 0 : width<V> - 1];
+    carry_ = Join::join(carry_, static_cast<Carry>(whole));
+    return Join::join(carried, shown);
+  }
+  Carry carry_ = static_cast<Carry>(neutral()[0]);
+};
+
+/// body(j, n) as for_each calls it, from the last vector to the first.
+template <class V, int UNROLL, class Body>
+HONE_INLINE void for_each_back(int64_t count, Body body) {
+  constexpr int64_t kWidth = width<V>;
+  int64_t j = count / kWidth * kWidth;
+  if (j < count) body(j, count - j);
+  for (; j >= UNROLL * kWidth; j -= UNROLL * kWidth) {
+    HONE_UNROLL(8)
+    for (int u = 1; u <= UNROLL; ++u) body(j - u * kWidth, All{});
+  }
+  for (; j > 0; j -= kWidth) body(j - kWidth, All{});
+}
+
+}  // namespace hone
