@@ -53,7 +53,8 @@ json to_json(const OpponentResult& o) {
 json to_json(const WorkloadResult& w) {
   json opponents = json::array();
   for (const OpponentResult& o : w.opponents) opponents.push_back(to_json(o));
-  return {{"workload", w.workload}, {"bytes", w.bytes}, {"flops", w.flops}, {"bound_ns", w.bound_ns},
+  return {{"workload", w.workload}, {"bytes", w.bytes}, {"flops", w.flops}, {"memory_ns", w.memory_ns},
+          {"compute_ns", w.compute_ns}, {"bound_note", w.bound_note}, {"bound_ns", w.bound_ns},
           {"bound_by", w.bound_by}, {"candidate_ns", w.candidate_ns}, {"hot_ns", w.hot_ns},
           {"sol_fraction", w.sol_fraction}, {"opponents", opponents}, {"samples_ns", w.samples_ns}};
 }
@@ -64,6 +65,10 @@ WorkloadResult workload_from(const json& value) {
   w.bytes = value.at("bytes");
   w.flops = value.at("flops");
   w.bound_ns = value.at("bound_ns");
+  // Archives older than the compute side have these not.
+  w.memory_ns = value.value("memory_ns", w.bound_ns);
+  w.compute_ns = value.value("compute_ns", 0.0);
+  w.bound_note = value.value("bound_note", "");
   w.bound_by = value.at("bound_by");
   w.candidate_ns = value.at("candidate_ns");
   w.hot_ns = value.at("hot_ns");

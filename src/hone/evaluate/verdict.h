@@ -76,11 +76,14 @@ struct OpponentResult {
 struct WorkloadResult {
   std::string workload;
   double bytes = 0, flops = 0;        ///< minimal
-  double bound_ns = 0;                ///< speed of light from peaks measured in the same session
-  std::string bound_by;               ///< "copy", "read", "write" or "compute"
+  double memory_ns = 0;               ///< memory side of the speed of light: the stream twin's median, same session
+  double compute_ns = 0;              ///< compute side: the least multiply-adds at the CPU's kept peak; 0: none
+  double bound_ns = 0;                ///< speed of light: the longer of the two
+  std::string bound_by;               ///< "memory" or "compute"
   double candidate_ns = 0;            ///< median, cold
   double hot_ns = 0;                  ///< median on buffers that stay the same; 0: not measured
-  double sol_fraction = 0;            ///< bound_ns / candidate_ns, paired
+  double sol_fraction = 0;            ///< bound_ns / candidate_ns, paired where memory binds
+  std::string bound_note;             ///< why the fraction is above 1, if it is after measuring the peaks anew
   std::vector<OpponentResult> opponents;
   std::vector<double> samples_ns;     ///< raw, candidate
 };

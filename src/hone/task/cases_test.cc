@@ -55,6 +55,12 @@ void check_cost(const toml::table& want, const Task& task) {
   EXPECT_EQ(cost.bytes_written, want["written"].value_or(cost.bytes_written));
   EXPECT_EQ(cost.flops, want["flops"].value_or(cost.flops));
   EXPECT_EQ(cost.transcendental, want["transcendental"].value_or(cost.transcendental));
+  const toml::table* products = want["products"].as_table();
+  if (!products) return;
+  EXPECT_EQ(cost.products.f64, (*products)["f64"].value_or(0.0));
+  EXPECT_EQ(cost.products.f32, (*products)["f32"].value_or(0.0));
+  EXPECT_EQ(cost.products.bf16, (*products)["bf16"].value_or(0.0));
+  EXPECT_EQ(cost.products.i8, (*products)["i8"].value_or(0.0));
 }
 
 void check_good(const toml::table& item) {

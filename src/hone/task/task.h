@@ -83,12 +83,21 @@ struct Task {
                                                  const std::vector<std::string>& inputs,
                                                  const std::vector<std::string>& workloads);
 
+/// Multiply-adds of contractions and convolutions, by the least type that holds both operands: values
+/// that are bf16 or i8 before a widening cast count as such, f16 as f32. Integers wider than i8 are
+/// not counted.
+struct Products {
+  double f64 = 0, f32 = 0, bf16 = 0, i8 = 0;
+  [[nodiscard]] double all() const { return f64 + f32 + bf16 + i8; }
+};
+
 /// The least the computation can cost at one workload.
 struct Cost {
   double bytes_read = 0;      ///< every input element that the outputs depend on, once
   double bytes_written = 0;   ///< every output element, once
   double flops = 0;           ///< arithmetic operations of the primitive graph (fma counts 2)
   double transcendental = 0;  ///< exp, log, sin, tanh, erf, pow, … among them
+  Products products;          ///< the multiply-adds among them, and those of i8
 };
 [[nodiscard]] Cost minimal_cost(const ConcreteGraph& graph);
 

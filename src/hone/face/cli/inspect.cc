@@ -20,6 +20,7 @@
 #include "hone/face/export/export.h"
 #include "hone/face/report/report.h"
 #include "hone/pattern/library.h"
+#include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -87,6 +88,14 @@ Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, c
   for (const archive::RunInfo& run : runs)
     if (run.champion == hash) return std::optional(run);
   return std::optional<archive::RunInfo>();
+}
+
+/// "1.05e+06 f32", "-"
+std::string products_text(const task::Products& products) {
+  std::string text;
+  for (const auto& [name, n] : {std::pair{"f64", products.f64}, {"f32", products.f32}, {"bf16", products.bf16}, {"i8", products.i8}})
+    if (n > 0) text += fmt::format("{}{:.3g} {}", text.empty() ? "" : ", ", n, name);
+  return text.empty() ? "-" : text;
 }
 
 Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bool as_json) {
@@ -164,9 +173,11 @@ Result<int> list_targets(bool as_json) {
   const auto toolchain = target::cpp_toolchain();
   const auto& torch = evaluate::find_pytorch();
   const std::string jail = base::probe_jail().to_string();
+  const target::CpuPeaks peaks = target::cpu_peaks();
   if (as_json) {
     json line = {{"targets", json::array({{{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                                            {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
+                                           {"peaks", target::to_json(peaks)},
                                            {"pytorch", torch ? json(torch->torch_version) : json()}}})}};
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
@@ -175,6 +186,9 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  L1 {}, L2 {}, last level {}, memory {}\n", bytes_text(static_cast<double>(cpu.l1_bytes)),
              bytes_text(static_cast<double>(cpu.l2_bytes)), bytes_text(static_cast<double>(cpu.l3_bytes)),
              bytes_text(static_cast<double>(cpu.memory_bytes)));
+  fmt::print("  memory peaks: read {:.3g}, write {:.3g}, copy {:.3g} GB/s (read and written){}\n", peaks.read, peaks.write, peaks.copy,
+             peaks.quiet ? "" : "; others used the CPU meanwhile");
+  fmt::print("  multiply-adds: f64 {:.3g}, f32 {:.3g}, bf16 {:.3g}, i8 {:.3g} billion/s\n", peaks.f64, peaks.f32, peaks.bf16, peaks.i8);
   fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
   fmt::print("  jail: {}\n", jail);
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
@@ -268,14 +282,20 @@ Result<int> explain(const TaskArguments& arguments, bool as_json) {
   json workloads = json::array();
   std::string text = fmt::format("task {} ({}), track {}\n\n{}\n\ngraph\n{}\nprimitives\n{}\n", task.name, base::short_hash(task.hash()),
                                  task::name_of(task.track), task.compute, task.surface.to_string(), task.primitive.to_string());
-  Table table({"workload", "read at least", "written at least", "operations", "transcendental"});
+  Table table({"workload", "read at least", "written at least", "operations", "transcendental", "multiply-adds", "speed of light", "bound by"});
+  const target::CpuPeaks peaks = target::cpu_peaks();
   for (const auto& workload : task.workloads) {
     HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
     const task::Cost cost = task::minimal_cost(graph);
+    const double memory_ns = target::memory_ns(cost, peaks), compute_ns = target::compute_ns(cost, task.track, peaks);
     table.add({task::bindings_text(workload.bindings), bytes_text(cost.bytes_read), bytes_text(cost.bytes_written),
-               fmt::format("{:.3g}", cost.flops), fmt::format("{:.3g}", cost.transcendental)});
+               fmt::format("{:.3g}", cost.flops), fmt::format("{:.3g}", cost.transcendental), products_text(cost.products),
+               time_text(std::max(memory_ns, compute_ns)), std::string(target::bound_by(memory_ns, compute_ns))});
     workloads.push_back({{"name", workload.name}, {"bindings", workload.bindings}, {"bytes_read", cost.bytes_read},
-                         {"bytes_written", cost.bytes_written}, {"flops", cost.flops}, {"transcendental", cost.transcendental}});
+                         {"bytes_written", cost.bytes_written}, {"flops", cost.flops}, {"transcendental", cost.transcendental},
+                         {"products", {{"f64", cost.products.f64}, {"f32", cost.products.f32}, {"bf16", cost.products.bf16}, {"i8", cost.products.i8}}},
+                         {"memory_ns", memory_ns}, {"compute_ns", compute_ns}, {"bound_ns", std::max(memory_ns, compute_ns)},
+                         {"bound_by", target::bound_by(memory_ns, compute_ns)}});
   }
   text += table.to_string("");
   std::vector<std::string> why_not;

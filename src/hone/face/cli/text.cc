@@ -85,6 +85,8 @@ std::string promotion_text(const evaluate::Promotion& promotion, const task::Tas
   if (const auto& a = promotion.verdict.accuracy)
     text += fmt::format("\n  accuracy: {:.2g} (anchor {:.2g}, bound {:.2g}) on output {}, {} inputs, {}\n", a->candidate,
                         a->anchor, a->bound, a->output, a->family, a->shape);
+  for (const auto& workload : promotion.workloads)
+    if (!workload.bound_note.empty()) text += fmt::format("  {}: {}\n", workload.workload, workload.bound_note);
   if (!promotion.bitwise_deterministic) text += "  two calls on equal inputs differed bitwise\n";
   for (const std::string& why : promotion.absent) text += "  absent: " + why + "\n";
   return text;

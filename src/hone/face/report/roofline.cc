@@ -1,5 +1,6 @@
 // The roofline: what the champion, its opponents and the other accepted kernels reach of what the
-// memory allows. The roof is the stream twin's measured bandwidth from the champion's promotion.
+// memory and the CPU's multiply-add units allow. The memory roof is the stream twin's bandwidth from the
+// champion's promotion, the compute roof the machine's kept peak.
 #include <algorithm>
 #include <cmath>
 
@@ -97,10 +98,11 @@ Scale y_scale(const std::vector<Point>& points, double work, double roof) {
 /// Operations a byte against operations a nanosecond (GFLOP/s).
 void write_panel(Html& out, const RunLog& log, const WorkloadResult& w) {
   const double intensity = w.flops / w.bytes;
-  const bool by_memory = w.bound_by != "compute";
   const double roof = w.flops / w.bound_ns;  // at this intensity
+  const double memory = w.memory_ns > 0 ? w.flops / w.memory_ns : 0;
+  const double compute = w.compute_ns > 0 ? w.flops / w.compute_ns : 0;
   const std::vector<Point> points = points_of(log, w);
-  const Scale y = y_scale(points, w.flops, roof);
+  const Scale y = y_scale(points, w.flops, std::max({roof, memory, compute}));
   const Scale x = svg::log_around(intensity / 3, intensity * 6, 1);
   out.add(
       R"(<figure class="chart roof"><h3>{} <span class="dim">{} moved at least, {} operations a byte</span></h3>)",
@@ -109,17 +111,18 @@ void write_panel(Html& out, const RunLog& log, const WorkloadResult& w) {
       R"(<p class="chartbar">GFLOP/s</p><svg class="area" height="250" role="img" aria-label="roofline">)");
   svg::x_axis(out, x, 4);
   svg::y_axis(out, y, 5, "");
-  if (by_memory) {
-    const double slope = roof / intensity;
+  if (memory > 0) {
+    const double slope = memory / intensity;
     const double from = std::max(x.low(), y.low() / slope), to = std::min(x.high(), y.high() / slope);
     out.add(R"(<line class="memory" x1="{}" y1="{}" x2="{}" y2="{}"/>)", svg::along(x, from),
             svg::up(y, from * slope), svg::along(x, to), svg::up(y, to * slope));
     out.add(R"(<text class="label rooftext" x="{}" y="{}" dx="-10" dy="-6" text-anchor="end">{}</text>)",
-            svg::along(x, intensity), svg::up(y, roof), bandwidth(w.bytes / w.bound_ns));
-  } else {
-    out.add(R"(<line class="memory" x1="0" x2="100%" y1="{0}" y2="{0}"/>)", svg::up(y, roof));
-    out.add(R"(<text class="label rooftext" x="4" y="{}" dy="-6">{}</text>)", svg::up(y, roof),
-            flop_rate(roof));
+            svg::along(x, intensity), svg::up(y, memory), bandwidth(w.bytes / w.memory_ns));
+  }
+  if (compute > 0) {
+    out.add(R"(<line class="memory" x1="0" x2="100%" y1="{0}" y2="{0}"/>)", svg::up(y, compute));
+    out.add(R"(<text class="label rooftext" x="4" y="{}" dy="-6">{}</text>)", svg::up(y, compute),
+            flop_rate(compute));
   }
   out.add(R"(<line class="drop" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>)", svg::along(x, intensity),
           svg::up(y, roof), svg::up(y, w.flops / w.candidate_ns));
@@ -163,10 +166,10 @@ void write_bandwidths(Html& out, const RunLog& log, const std::vector<const Work
 void write_roofline(Html& out, const Material& from) {
   if (!from.head.promotion) return;
   std::vector<const WorkloadResult*> counting, moving;
-  bool computing = false;
+  bool multiplying = false;
   for (const WorkloadResult& w : from.head.promotion->promotion.workloads) {
     if (!(w.bytes > 0) || !(w.bound_ns > 0) || !(w.candidate_ns > 0)) continue;
-    computing = computing || w.bound_by == "compute";
+    multiplying = multiplying || w.compute_ns > 0;
     (w.flops > 0 ? counting : moving).push_back(&w);
   }
   if (counting.empty() && moving.empty()) return;
@@ -177,11 +180,13 @@ void write_roofline(Html& out, const Material& from) {
           "times of other sessions, and only hint at where those kernels lie. Positions are median times; "
           "the "
           "champion\u2019s fraction is paired, as in the results.",
-          computing
-              ? "The roof is the limit measured in the champion\u2019s promotion that binds the workload."
+          multiplying
+              ? "The slope is the bandwidth that the task\u2019s stream twin (reads each input once, writes "
+                "each output once, computes nothing) reached in the champion\u2019s promotion; the level line "
+                "is the machine\u2019s measured peak of multiply-adds, for the least of them that the task takes."
               : "The roof is the bandwidth that the task\u2019s stream twin (reads each input once, writes "
                 "each output once, computes nothing) reached in the champion\u2019s promotion. No compute "
-                "peak is recorded, so only the memory roof is drawn."));
+                "peak is recorded (the task multiplies no matrices), so only the memory roof is drawn."));
   out.raw("<div class=\"panels\">");
   for (const WorkloadResult* w : counting) write_panel(out, from.log, *w);
   if (!moving.empty()) write_bandwidths(out, from.log, moving);

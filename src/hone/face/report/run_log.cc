@@ -97,6 +97,9 @@ evaluate::Promotion promotion_of(const Json& value) {
       w.flops = number(item, "flops");
       w.bound_ns = number(item, "bound_ns");
       w.bound_by = text(item, "bound_by");
+      w.memory_ns = number(item, "memory_ns", w.bound_ns);
+      w.compute_ns = number(item, "compute_ns");
+      w.bound_note = text(item, "bound_note");
       w.candidate_ns = number(item, "candidate_ns");
       w.hot_ns = number(item, "hot_ns");
       w.sol_fraction = number(item, "sol_fraction");

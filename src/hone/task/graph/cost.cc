@@ -74,6 +74,7 @@ class Accountant {
       if (node.prim == Prim::kInput) cost.bytes_read += input_elements(id) * size_of(node.type.dtype);
       cost.flops += flops(id);
       if (is_transcendental(node.prim)) cost.transcendental += elements(id);
+      if (double* kind = kind_of(node, cost.products)) *kind += products(id);
     }
     for (const int id : graph_.graph.outputs)
       cost.bytes_written += count(shape(id)) * size_of(graph_.graph.node(id).type.dtype);
@@ -111,6 +112,40 @@ class Accountant {
            (!node.operands.empty() && is_float(graph_.graph.node(node.operands[0]).type.dtype));
   }
 
+  /// The type of a value before casts that widened it.
+  [[nodiscard]] DType narrowest(int id) const {
+    DType least = graph_.graph.node(id).type.dtype;
+    for (const Node* node = &graph_.graph.node(id); node->prim == Prim::kCast;) {
+      node = &graph_.graph.node(node->operands[0]);
+      const DType type = node->type.dtype;
+      if (is_float(type) != is_float(least) || size_of(type) > size_of(least)) break;
+      least = type;
+    }
+    return least;
+  }
+
+  /// Where a node's products are counted; null: they are not.
+  double* kind_of(const Node& node, Products& products) const {
+    if (node.prim != Prim::kDot && node.prim != Prim::kConv && node.prim != Prim::kConvTranspose) return nullptr;
+    const DType a = narrowest(node.operands[0]), b = narrowest(node.operands[1]);
+    if (a == DType::kF64 || b == DType::kF64) return &products.f64;
+    if (a == DType::kBF16 && b == DType::kBF16) return &products.bf16;
+    if (a == DType::kI8 && b == DType::kI8) return &products.i8;
+    return is_float(a) || is_float(b) ? &products.f32 : nullptr;
+  }
+
+  [[nodiscard]] double products(int id) const {
+    const Node& node = graph_.graph.node(id);
+    const double share = needs_[static_cast<size_t>(id)].count() / count(shape(id));
+    const auto in = [&](size_t i) -> const Shape& { return shape(node.operands[i]); };
+    switch (node.prim) {
+      case Prim::kDot: return share * dot_products(graph_, id, triangles_);
+      case Prim::kConv: return share * conv_products(node, shape(id), in(0), in(1));
+      case Prim::kConvTranspose: return share * conv_transpose_products(node, shape(id), in(0), in(1));
+      default: return 0;
+    }
+  }
+
   [[nodiscard]] double flops(int id) const {
     const Node& node = graph_.graph.node(id);
     if (!is_real(node) || node.prim == Prim::kCast || node.prim == Prim::kWhere) return 0;
@@ -123,11 +158,9 @@ class Accountant {
     }
     switch (node.prim) {
       case Prim::kDot:
-        return share * 2 * dot_products(graph_, id, triangles_);
       case Prim::kConv:
-        return share * 2 * conv_products(node, shape(id), in(0), in(1));
       case Prim::kConvTranspose:
-        return share * 2 * conv_transpose_products(node, shape(id), in(0), in(1));
+        return 2 * products(id);
       case Prim::kPoolMax:
       case Prim::kPoolSum:
         return share * pool_operations(node, shape(id), in(0));

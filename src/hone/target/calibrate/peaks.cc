@@ -1,0 +1,106 @@
+#include "hone/target/calibrate/peaks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+#include "hone/target/cpu.h"
+
+namespace hone::target {
+namespace {
+
+/// Grows with every change to what is measured and how.
+constexpr std::string_view kVersion = "cpu-peaks-1";
+
+struct Field {
+  const char* name;
+  double CpuPeaks::* value;
+};
+constexpr Field kFields[] = {{"read", &CpuPeaks::read}, {"write", &CpuPeaks::write}, {"copy", &CpuPeaks::copy},
+                             {"f64", &CpuPeaks::f64},   {"f32", &CpuPeaks::f32},     {"bf16", &CpuPeaks::bf16},
+                             {"i8", &CpuPeaks::i8}};
+
+std::optional<CpuPeaks> kept(const std::filesystem::path& file, int threads) {
+  const auto text = base::read_file(file);
+  if (!text) return std::nullopt;
+  auto peaks = peaks_from(nlohmann::json::parse(*text, nullptr, false));
+  if (!peaks || peaks->threads != threads) return std::nullopt;
+  return peaks;
+}
+
+PeakKeeper& own() {
+  static PeakKeeper keeper(base::cache_directory() / "calibration", measure_cpu_peaks);
+  return keeper;
+}
+
+int threads_or_all(int threads) { return threads > 0 ? threads : cpu_info().threads; }
+
+}  // namespace
+
+CpuPeaks higher(const CpuPeaks& a, const CpuPeaks& b) {
+  CpuPeaks all = a;
+  for (const Field& field : kFields) all.*field.value = std::max(a.*field.value, b.*field.value);
+  all.quiet = a.quiet || b.quiet;
+  return all;
+}
+
+nlohmann::json to_json(const CpuPeaks& peaks) {
+  nlohmann::json out = {{"threads", peaks.threads}, {"quiet", peaks.quiet}};
+  for (const Field& field : kFields) out[field.name] = peaks.*field.value;
+  return out;
+}
+
+std::optional<CpuPeaks> peaks_from(const nlohmann::json& value) {
+  CpuPeaks peaks;
+  if (!value.is_object()) return std::nullopt;
+  for (const Field& field : kFields) {
+    const auto it = value.find(field.name);
+    if (it == value.end() || !it->is_number()) return std::nullopt;
+    peaks.*field.value = it->get<double>();
+    if (!(peaks.*field.value > 0) || !std::isfinite(peaks.*field.value)) return std::nullopt;
+  }
+  const auto threads = value.find("threads"), quiet = value.find("quiet");
+  if (threads == value.end() || !threads->is_number_integer() || quiet == value.end() || !quiet->is_boolean())
+    return std::nullopt;
+  peaks.threads = threads->get<int>();
+  peaks.quiet = quiet->get<bool>();
+  return peaks;
+}
+
+std::filesystem::path PeakKeeper::file(int threads) const {
+  base::Hasher key;
+  key.add(kVersion).add(cpu_key(cpu_info())).add(std::to_string(threads));
+  return folder_ / (base::short_hash(key.finish()) + ".json");
+}
+
+CpuPeaks PeakKeeper::measure_and_keep(int threads) {
+  CpuPeaks peaks = measure_(threads);
+  if (const auto old = kept(file(threads), threads)) peaks = higher(peaks, *old);
+  if (const auto it = known_.find(threads); it != known_.end()) peaks = higher(peaks, it->second);
+  known_[threads] = peaks;
+  if (base::make_directories(folder_))
+    static_cast<void>(base::write_file_atomic(file(threads), base::canonical_json(to_json(peaks))));
+  return peaks;
+}
+
+CpuPeaks PeakKeeper::get(int threads) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = known_.find(threads); it != known_.end()) return it->second;
+  if (const auto old = kept(file(threads), threads); old && old->quiet) return known_[threads] = *old;
+  return measure_and_keep(threads);
+}
+
+CpuPeaks PeakKeeper::measure_again(int threads) {
+  const std::scoped_lock lock(mutex_);
+  return measure_and_keep(threads);
+}
+
+CpuPeaks cpu_peaks(int threads) { return own().get(threads_or_all(threads)); }
+CpuPeaks measure_cpu_peaks_again(int threads) { return own().measure_again(threads_or_all(threads)); }
+
+}  // namespace hone::target
