@@ -1,7 +1,7 @@
 # hone_room(NAME [ROOMS a b ...] [USES target ...])
 # One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test
 # program of its own, hone_NAME_<file>, registered with ctest under the label "unit"
-# (a file named *_slow_test.cc is labelled "slow").
+# (a file named *_slow_test.cc is labelled "slow", *_long_test.cc "long").
 function(hone_room name)
   cmake_parse_arguments(ARG "" "" "ROOMS;USES" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
@@ -34,6 +34,8 @@ function(hone_room name)
       target_compile_definitions(${target} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       if(test MATCHES "_slow_test\\.cc$")
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS slow TIMEOUT 600)
+      elseif(test MATCHES "_long_test\\.cc$")
+        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS long TIMEOUT 7200)
       else()
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
       endif()

@@ -89,11 +89,7 @@ TEST_P(Suites, EveryFileHoldsItsThreeWorkloads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Suites, testing::ValuesIn(kSuites),
-                         [](const auto& suite) {
-                           std::string name(suite.param);
-                           std::replace(name.begin(), name.end(), '/', '_');
-                           return name;
-                         });
+                         [](const auto& suite) { return suite_name(suite.param); });
 
 /// What KernelBench draws says what may be declared of an input, and nothing more may be.
 void check_declared(const InputSpec& input, const Workload& full, const std::string& values) {

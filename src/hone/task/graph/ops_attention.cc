@@ -9,13 +9,14 @@
 namespace hone::task {
 namespace {
 
-/// Query heads that share one key head, where q has more heads than k (grouped-query attention);
-/// none where the heads agree.
+/// Query heads that share one key head (grouped-query attention) where q's heads are a multiple of
+/// k's as they are written: 8 of 2, G*K of K, H of 1. None where they agree or, being different
+/// symbols, have to.
 std::optional<IntExpr> head_group(const Dims& q, const Dims& k) {
   if (q.size() < 3 || q.size() != k.size()) return std::nullopt;
   const IntExpr& heads = q[q.size() - 3];
   const IntExpr& key_heads = k[k.size() - 3];
-  if (key_heads == IntExpr(1) || may_equal(heads, key_heads)) return std::nullopt;
+  if (heads == key_heads) return std::nullopt;
   return IntExpr::divide_exactly(heads, key_heads);
 }
 

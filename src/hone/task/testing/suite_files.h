@@ -14,7 +14,14 @@
 namespace hone::task {
 
 /// By folder under tasks/.
-inline constexpr std::string_view kSuites[] = {"kernelbench/level1"};
+inline constexpr std::string_view kSuites[] = {"kernelbench/level1", "inference"};
+
+/// For names of tests: "kernelbench_level1".
+inline std::string suite_name(std::string_view suite) {
+  std::string name(suite);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
 
 /// Sorted by name; a folder that is missing or empty fails the test that asks.
 inline std::vector<std::filesystem::path> suite_files(std::string_view suite) {

@@ -1,0 +1,103 @@
+// The suites under tasks/ against PyTorch: at `tiny`, what PyTorch computes for each task passes the
+// gate that candidates pass, so that the oracle and PyTorch take the task to mean the same. Skips
+// where there is no torch.
+#include <gmock/gmock.h>
+
+#include "hone/evaluate/baseline/testing/forwards.h"
+#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/inputs.h"
+#include "hone/task/testing/suite_files.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// A task at `tiny` with drawn inputs.
+struct Drawn {
+  task::Task task;
+  task::ConcreteGraph graph;
+  Forward forward;
+
+  [[nodiscard]] std::vector<TensorView> views() const {
+    std::vector<TensorView> views;
+    const char* at = forward.data.data();
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      const task::Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.inputs[i])];
+      const task::DType dtype = task.inputs[i].type.dtype;
+      views.push_back({dtype, shape, at});
+      at += task::element_count(shape) * task::size_of(dtype);
+    }
+    return views;
+  }
+};
+
+std::optional<Drawn> drawn(const std::filesystem::path& file, Family family) {
+  auto task = task::suite_task(file);
+  if (!task) return std::nullopt;
+  const task::Workload* tiny = task::find_workload(*task, "tiny");
+  EXPECT_NE(tiny, nullptr);
+  if (tiny == nullptr) return std::nullopt;
+  auto graph = task::instantiate(task->primitive, tiny->bindings);
+  EXPECT_TRUE(graph.has_value());
+  if (!graph) return std::nullopt;
+  auto forward = forward_of(*task, *graph);
+  EXPECT_TRUE(forward.has_value()) << (forward ? "" : forward.error().to_string());
+  if (!forward) return std::nullopt;
+  for (size_t i = 0; i < task->inputs.size(); ++i) {
+    const task::InputSpec& spec = task->inputs[i];
+    const task::Shape& shape = graph->shapes[static_cast<size_t>(graph->graph.inputs[i])];
+    std::string bytes(static_cast<size_t>(task::element_count(shape) * task::size_of(spec.type.dtype)), '\0');
+    draw(spec, shape, forward->bounds[i], family, 11 + i, bytes.data());
+    forward->data += bytes;
+  }
+  return Drawn{std::move(*task), std::move(*graph), std::move(*forward)};
+}
+
+void check(const Drawn& d, const ForwardResult& result) {
+  ASSERT_EQ(result.error, "") << d.forward.source;
+  const Oracle oracle(d.graph, d.views());
+  size_t at = 0;
+  for (size_t k = 0; k < d.task.outputs.size(); ++k) {
+    const int output = static_cast<int>(k);
+    const std::string& name = d.task.outputs[k].first;
+    const Reference reference = make_reference(d.graph, oracle, d.task.track, output,
+                                               plan_boxes(d.graph, output, {}), 1);
+    const OutputError error = compare_output(d.graph, output, reference, result.outputs.data() + at, 1);
+    const Bound bound = bound_of(d.graph, d.task.track, output, {reference.anchor}, GateOptions{}.slack);
+    const auto why = judge(error, bound, name);
+    EXPECT_FALSE(why.has_value()) << *why << "\n" << d.forward.source;
+    EXPECT_GT(error.count, 0);
+    const auto node = static_cast<size_t>(d.graph.graph.outputs[k]);
+    at += static_cast<size_t>(task::element_count(d.graph.shapes[node]) *
+                              task::size_of(d.forward.outputs[k].dtype));
+  }
+  EXPECT_EQ(at, result.outputs.size());
+}
+
+class SuitesAgainstPytorch : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(SuitesAgainstPytorch, PytorchPassesTheGateAtTiny) {
+  SKIP_WITHOUT_TORCH();
+  for (const Family family : {Family::kNormal, Family::kUniform}) {
+    std::vector<Drawn> tasks;
+    std::vector<Forward> forwards;
+    for (const auto& file : task::suite_files(GetParam())) {
+      SCOPED_TRACE(file.string());
+      auto one = drawn(file, family);
+      if (!one) continue;
+      forwards.push_back(one->forward);
+      tasks.push_back(std::move(*one));
+    }
+    const auto results = run_forwards(forwards, 1, std::chrono::minutes(5));
+    ASSERT_TRUE(results.has_value()) << results.error().to_string();
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      SCOPED_TRACE(tasks[i].task.name + " " + std::string(name_of(family)));
+      check(tasks[i], (*results)[i]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SuitesAgainstPytorch, testing::ValuesIn(task::kSuites),
+                         [](const auto& suite) { return task::suite_name(suite.param); });
+
+}  // namespace
+}  // namespace hone::evaluate
