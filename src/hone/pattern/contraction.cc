@@ -191,7 +191,7 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   std::vector<size_t> fences;
   if (!letters[0].empty()) fences.push_back(letters[0].size());
   fences.push_back(letters[0].size() + letters[1].size());
-  HONE_TRY(found->program, find_program(found->epilogue, {.columns = false, .fences = fences}));
+  HONE_TRY(found->program, find_program(found->epilogue, {.columns = false, .slices = true, .fences = fences}));
   // A row of the epilogue is a row of the product: the same axes in the same order.
   const Program& program = found->program;
   std::vector<int> axes = program.row_axes;

@@ -204,7 +204,7 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
     offers.push_back({finished(*source, "matmul"), "matmul", "pack and tile"});
     return offers;
   }
-  const auto program = find_program(task, {.scans = true});
+  const auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);
     return offers;

@@ -47,6 +47,8 @@ CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept, std
   const auto& graph = *program_.nest.graph;
   for (const int input : graph.inputs)
     if (!program_.is_row_value(input)) element_inputs_.push_back(input);
+  for (const auto& [slice, access] : program_.nest.access)
+    if (!program_.is_row_value(slice)) element_inputs_.push_back(slice);
 }
 
 std::string CppWriter::output_name(int id) const {
@@ -86,6 +88,22 @@ bool CppWriter::stores_elements() const {
   return std::any_of(program_.passes.begin(), program_.passes.end(), [](const Pass& p) { return !p.stores.empty(); });
 }
 
+bool CppWriter::is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || program_.nest.access.contains(id); }
+
+std::string CppWriter::leaf_tensor(int id) const {
+  const auto slice = program_.nest.access.find(id);
+  if (slice == program_.nest.access.end()) return program_.tensor_of_input(id);
+  const std::string tensor = program_.tensor_of_input(slice->second.input);
+  const IntExpr& base = slice->second.base;
+  return base.is_constant() && base.constant() == 0 ? tensor : tensor + " + " + parenthesised(base);
+}
+
+std::string CppWriter::leaf_name(int id) const {
+  const auto slice = program_.nest.access.find(id);
+  return slice == program_.nest.access.end() ? program_.tensor_of_input(id)
+                                             : fmt::format("{}_{}", program_.tensor_of_input(slice->second.input), id);
+}
+
 bool CppWriter::is_view(int id) const {
   const Prim op = program_.node(id).prim;
   return op == Prim::kBroadcast || op == Prim::kReshape || op == Prim::kTranspose;
@@ -114,8 +132,9 @@ bool CppWriter::vectorisable() const {
   const auto& graph = *program_.nest.graph;
   if (!scans_can_be_written()) return false;
   const auto unit = [&](int id) {
-    const auto& axes = program_.nest.of_node[static_cast<size_t>(id)];
-    return !program_.nest.has(id, vector_axis()) || axes.back() == vector_axis();
+    if (!program_.nest.has(id, vector_axis())) return true;
+    const IntExpr step = program_.nest.stride(id, vector_axis());
+    return step.is_constant() && step.constant() == 1;
   };
   for (const int input : element_inputs_)
     if (!unit(input)) return false;
@@ -159,16 +178,16 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
       rest = fmt::format("{} / {}", rest, extent);
     }
   }
-  const auto pointer = [&](int id, const std::string& name, const char* qualifier) {
+  const auto pointer = [&](int id, const std::string& name, const std::string& tensor, const char* qualifier) {
     const std::string at = offset(id, axes);
-    text += fmt::format("{}{}{}* {}_row = {}{};\n", indent, qualifier, tensor_type(id), name, name,
+    text += fmt::format("{}{}{}* {}_row = {}{};\n", indent, qualifier, tensor_type(id), name, tensor,
                         at.empty() ? "" : " + " + at);
   };
   for (const int input : element_inputs_)
-    if (std::find(local_.begin(), local_.end(), input) == local_.end()) pointer(input, program_.tensor_of_input(input), "const ");
+    if (std::find(local_.begin(), local_.end(), input) == local_.end()) pointer(input, leaf_name(input), leaf_tensor(input), "const ");
   for (const Pass& pass : program_.passes)
-    for (const int output : pass.stores) pointer(output, output_name(output), "");
-  for (const int output : program_.column_outputs) pointer(output, output_name(output), "");
+    for (const int output : pass.stores) pointer(output, output_name(output), output_name(output), "");
+  for (const int output : program_.column_outputs) pointer(output, output_name(output), output_name(output), "");
   return text;
 }
 
@@ -215,7 +234,7 @@ std::string CppWriter::element(int id) {
   if (is_view(id)) return element_names_[id] = element(node.operands[0]);
   if (program_.is_column_value(id)) {
     if (task::is_reduction(node.prim)) return element_names_[id] = fmt::format("hone::load_n<{}>(v{} + i, n)", type, id);
-    if (in_rows_ && node.prim != Prim::kInput && node.prim != Prim::kIota) {
+    if (in_rows_ && !is_leaf(id) && node.prim != Prim::kIota) {
       if (std::find(columns_needed_.begin(), columns_needed_.end(), id) == columns_needed_.end()) columns_needed_.push_back(id);
       return element_names_[id] = fmt::format("hone::load_n<{}>(c{} + i, n)", type, id);
     }
@@ -234,8 +253,8 @@ std::string CppWriter::compute_element(int id) {
   const auto kept = std::find(kept_.begin(), kept_.end(), id);
   if (kept != kept_.end() && program_.depth[static_cast<size_t>(id)] < static_cast<int>(pass_))
     return fmt::format("hone::load_n<{}>(keep{} + j, n)", type, kept - kept_.begin());
-  if (node.prim == Prim::kInput) {
-    const std::string at = element_pointer(id, program_.tensor_of_input(id));
+  if (is_leaf(id)) {
+    const std::string at = element_pointer(id, leaf_name(id));
     const bool vector = program_.nest.has(id, vector_axis());
     if (node.type.dtype == DType::kBool)
       return vector ? fmt::format("hone::load_n<{0}>({1}, n) != {0}{{}}", type, at)
@@ -274,9 +293,9 @@ std::string CppWriter::row(int id) {
   std::string value;
   if (node.prim == Prim::kSymbol) {
     value = fmt::format("({})({})", type, node.attr<IntExpr>("value").to_cpp());
-  } else if (node.prim == Prim::kInput) {
+  } else if (is_leaf(id)) {
     const std::string at = offset(id, program_.row_axes);
-    value = fmt::format("hone::load<{}>({}{})", type, program_.tensor_of_input(id), at.empty() ? "" : " + " + at);
+    value = fmt::format("hone::load<{}>({}{})", type, leaf_tensor(id), at.empty() ? "" : " + " + at);
   } else if (node.prim == Prim::kIota) {
     const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     value = axis ? fmt::format("at{}", *axis) : "0";
@@ -300,8 +319,7 @@ std::string CppWriter::prefetches(size_t pass) const {
   const bool last = pass + 1 == program_.passes.size();
   for (const int input : element_inputs_) {
     if (!program_.nest.has(input, vector_axis())) continue;
-    const std::string tensor = program_.tensor_of_input(input);
-    const std::string at = element_pointer(input, tensor);
+    const std::string at = element_pointer(input, leaf_name(input));
     if (program_.passes.size() > 1 && last && !program_.row_axes.empty()) {
       const IntExpr stride = program_.nest.stride(input, program_.row_axes.back());
       if (!(stride.is_constant() && stride.constant() == 0))

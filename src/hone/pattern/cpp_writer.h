@@ -62,6 +62,9 @@ class CppWriter {
   std::string compute_element(int id);
   std::string row(int id);
   [[nodiscard]] bool is_view(int id) const;
+  [[nodiscard]] bool is_leaf(int id) const;              ///< read from memory: an input, or a slice of one
+  [[nodiscard]] std::string leaf_tensor(int id) const;   ///< what it is read from: "x", "x + D"
+  [[nodiscard]] std::string leaf_name(int id) const;     ///< what its row pointer is called, without _row
   [[nodiscard]] bool scans_can_be_written() const;
   [[nodiscard]] bool goes_back() const;
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
@@ -73,7 +76,7 @@ class CppWriter {
   Way way_;
   std::vector<int> kept_;
   std::vector<int> local_;
-  std::vector<int> element_inputs_;          ///< input nodes read element by element
+  std::vector<int> element_inputs_;          ///< leaves read element by element
   // State of the pass being written.
   size_t pass_ = 0;
   std::map<int, std::string> element_names_; ///< in the current body

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,8 @@ using task::Graph;
 using task::IntExpr;
 using task::Node;
 using task::Prim;
+
+using Strides = std::vector<IntExpr>;
 
 bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
 
@@ -129,7 +132,7 @@ class AxisTable {
 bool supported(const Node& node) {
   switch (node.prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
-    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose:
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice:
       return true;
     default:
       return task::is_elementwise(node.prim) || task::is_reduction(node.prim);
@@ -144,9 +147,40 @@ std::vector<int> flat(const DimAxes& dims) {
   return all;
 }
 
+Strides dense(const task::Dims& dims) {
+  Strides strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
+
+/// A slice of an input, also through permutations and further slices; nothing for anything else.
+std::optional<Access> slice_of_input(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kInput) return Access{id, 0, dense(node.type.dims), {}};
+  if (node.prim == Prim::kTranspose) {
+    auto from = slice_of_input(graph, node.operands[0]);
+    if (!from) return from;
+    Strides strides;
+    for (const int64_t dim : node.attr<std::vector<int64_t>>("perm")) strides.push_back(from->strides[static_cast<size_t>(dim)]);
+    from->strides = std::move(strides);
+    return from;
+  }
+  if (node.prim != Prim::kSlice) return std::nullopt;
+  auto from = slice_of_input(graph, node.operands[0]);
+  if (!from) return from;
+  const auto& start = node.attr<task::Dims>("start");
+  const auto& step = node.attr<std::vector<int64_t>>("step");
+  for (size_t d = 0; d < start.size(); ++d) {
+    from->base = from->base + start[d] * from->strides[d];
+    from->strides[d] = from->strides[d] * IntExpr(step[d]);
+  }
+  return from;
+}
+
 /// Ties the dimensions of a node to those of its operands.
 Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable& table) {
   const Node& node = graph.nodes[id];
+  if (node.prim == Prim::kSlice) return {};   // has axes of its own
   DimAxes& mine = dims[id];
   for (const int operand : node.operands) {
     const DimAxes& theirs = dims[static_cast<size_t>(operand)];
@@ -186,6 +220,8 @@ void merge_axes(Nest& nest) {
         together = at != axes.end() && next != axes.end() && next == at + 1;
         // An index along one axis cannot be told from the merged one.
         const Prim op = graph.nodes[id].prim;
+        // Dimensions of a slice do not lie one behind the other.
+        if (nest.access.contains(static_cast<int>(id))) together = false;
         if (op == Prim::kIota || op == Prim::kArgMax || op == Prim::kArgMin) together = false;
         // A scan starts anew on every other axis.
         if (task::is_scan(op)) {
@@ -236,6 +272,17 @@ std::vector<int> Nest::removed_by(int node) const {
 }
 
 IntExpr Nest::stride(int node, int axis) const {
+  if (const auto own = access.find(node); own != access.end()) {
+    for (size_t d = 0; d < own->second.axes.size(); ++d) {
+      const auto& of_dim = own->second.axes[d];
+      const auto at = std::find(of_dim.begin(), of_dim.end(), axis);
+      if (at == of_dim.end()) continue;
+      IntExpr step = own->second.strides[d];
+      for (auto it = at + 1; it != of_dim.end(); ++it) step = step * axes[static_cast<size_t>(*it)].extent;
+      return step;
+    }
+    return 0;
+  }
   const auto& mine = of_node[static_cast<size_t>(node)];
   const auto at = std::find(mine.begin(), mine.end(), axis);
   if (at == mine.end()) return 0;
@@ -246,6 +293,14 @@ IntExpr Nest::stride(int node, int axis) const {
 
 Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   const Graph& graph = task.primitive;
+  std::map<int, Access> slices;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (graph.nodes[id].prim != Prim::kSlice) continue;
+    if (!options.slices) return fail(ErrorCode::kUnavailable, "no loop nest for slice");
+    auto slice = slice_of_input(graph, static_cast<int>(id));
+    if (!slice) return fail(ErrorCode::kUnavailable, "a slice of something computed");
+    slices.emplace(static_cast<int>(id), std::move(*slice));
+  }
   for (const Node& node : graph.nodes)
     if (!supported(node) && !(options.scans && task::is_scan(node.prim) && node.prim != Prim::kCumLogSumExp))
       return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(node.prim)));
@@ -254,6 +309,19 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     for (const IntExpr& extent : graph.nodes[id].type.dims)
       dims[id].push_back(is_one(extent) ? std::vector<int>{} : std::vector<int>{table.fresh(extent)});
+  // Nodes that nothing but slices look at have no axes here: the slices say where they read.
+  std::vector<bool> looked_at(graph.nodes.size(), false);
+  for (const int output : graph.outputs) looked_at[static_cast<size_t>(output)] = true;
+  for (size_t id = graph.nodes.size(); id-- > 0;) {
+    const Node& node = graph.nodes[id];
+    if (!looked_at[id] && (node.prim == Prim::kInput || node.prim == Prim::kTranspose || node.prim == Prim::kSlice)) {
+      dims[id].clear();
+      continue;
+    }
+    if (node.prim != Prim::kSlice)
+      for (const int operand : node.operands) looked_at[static_cast<size_t>(operand)] = true;
+  }
+  std::erase_if(slices, [&](const auto& one) { return !looked_at[static_cast<size_t>(one.first)]; });
   // A reduction keeps its reduced dimension with extent 1: it has no axis there, so tying works on it
   // as on any broadcast.
   for (size_t id = 0; id < graph.nodes.size(); ++id) HONE_TRY_VOID(tie(graph, id, dims, table));
@@ -275,6 +343,14 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     if (task::is_reduction(graph.nodes[id].prim))
       for (const int axis : nest.removed_by(static_cast<int>(id))) nest.axes[static_cast<size_t>(axis)].reduced = true;
+
+  for (auto& [id, slice] : slices) {
+    for (const auto& of_dim : dims[static_cast<size_t>(id)]) {
+      slice.axes.emplace_back();
+      for (const int axis : table.resolve(of_dim)) slice.axes.back().push_back(nest_axis(axis));
+    }
+    nest.access.emplace(id, std::move(slice));
+  }
 
   // Loop order: that of the tensors in memory, the ones with most axes first; axes that only smaller
   // tensors have go where those tensors put them.

@@ -3,6 +3,7 @@
 // tensor then is a subset of the axes, a reduction removes axes, and a kernel is loops over the axes.
 // Pure; a graph that has no such nest is an Error (kUnavailable) that names the operation in the way.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +18,22 @@ struct Axis {
   bool reduced = false;          ///< some reduction runs over it
 };
 
+/// Where a node is read in place from an input although it is a slice or a permutation of it: element
+/// (i0, i1, …) lies at base + i0 * strides[0] + i1 * strides[1] + …
+struct Access {
+  int input = -1;                     ///< graph node
+  task::IntExpr base = 0;
+  std::vector<task::IntExpr> strides; ///< of each dimension
+  std::vector<std::vector<int>> axes; ///< of each dimension, as of_node
+};
+
 struct Nest {
   const task::Graph* graph = nullptr;   ///< primitive
   std::vector<Axis> axes;
   /// Axes of each node in its memory order, outermost first; dimensions of extent 1 have none.
   std::vector<std::vector<int>> of_node;
+  /// Nodes that are read from an input in their own way.
+  std::map<int, Access> access;
   /// Axes of the loops, outermost first: the order of the largest tensors in memory.
   std::vector<int> order;
   /// Axes that are not merged with the axis before them.
@@ -34,13 +46,14 @@ struct Nest {
   [[nodiscard]] std::optional<int> axis_of_dim(int node, int64_t dim) const;
   /// Axes that reduction node `node` removes.
   [[nodiscard]] std::vector<int> removed_by(int node) const;
-  /// Elements between neighbours along `axis` in a dense tensor of that node's axes; 0 without the axis.
+  /// Elements between neighbours along `axis` in that node's memory: dense, or as `access` says; 0 without the axis.
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
 struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
+  bool slices = false;           ///< slices of inputs are taken, as Nest::access
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
 };
 

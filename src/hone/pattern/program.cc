@@ -109,6 +109,9 @@ Result<Program> find_program(const task::Task& task, const NestOptions& options)
   if (program.inner_axes.empty()) return fail(ErrorCode::kUnavailable, "nothing to loop over: one number");
   if (options.columns && any && !program.row_axes.empty() && program.row_axes.back() == order.back()) {
     program.by_columns = true;
+    for (size_t id = 0; id < graph.nodes.size(); ++id)
+      if (task::is_reduction(graph.nodes[id].prim) && !program.nest.has(static_cast<int>(id), order.back()))
+        return fail(ErrorCode::kUnavailable, "a sum for all columns beside sums of each need several kernels");
     program.inner_axes.push_back(order.back());
     program.row_axes.pop_back();
   }
