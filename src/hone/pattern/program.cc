@@ -115,6 +115,9 @@ Result<Program> find_program(const task::Task& task, const NestOptions& options)
     program.inner_axes.push_back(order.back());
     program.row_axes.pop_back();
   }
+  for (const int output : graph.outputs)
+    for (const int axis : program.row_axes)
+      if (!program.nest.has(output, axis)) return fail(ErrorCode::kUnavailable, "outputs over different axes need several kernels");
   program.depth.assign(graph.nodes.size(), 0);
   int deepest = 0;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {

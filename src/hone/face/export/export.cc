@@ -66,7 +66,7 @@ class SourceFile {
     subject_.applies_threads = main.plan.applies_threads;
     subject_.scratch = main.plan.scratch || (other && other->plan.scratch);
     if (needs_device_) HONE_TRY_VOID(device_.add("hone/cpu.h"));
-    HONE_TRY_VOID(runtime_.add("integer.h"));
+    HONE_TRY_VOID(device_.add("hone/cpu/integer.h"));   // what plans' expressions call
     if (subject_.pooled()) HONE_TRY_VOID(runtime_.add("pool.h"));
     if (subject_.scratch) HONE_TRY_VOID(runtime_.add("scratch.h"));
     return text(main, other ? &*other : nullptr);
@@ -141,11 +141,8 @@ class SourceFile {
       text += fmt::format("#pragma GCC diagnostic ignored \"{}\"\n", warning);
     text += "#if !defined(__clang__)\n#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"\n#endif\n\n";
     text += fmt::format("namespace {}::{} {{\nnamespace {{\n\n", options_.space, detail_);
-    if (!device_.text().empty())
-      text += "// ==== hone's device headers (Apache License 2.0)\n\n" + device_.text();
+    text += "// ==== hone's device headers (Apache License 2.0)\n\n" + device_.text();
     text += "// ==== what launch plans need\n\n" + runtime_.text();
-    text += "using runtime::hone_floor_div, runtime::hone_mod, runtime::hone_ceil_div, runtime::hone_min,\n"
-            "    runtime::hone_max, runtime::hone_abs;\n\n";
     text += main.text;
     if (other) text += other->text;
     if (options_.alignment > 0)

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <set>
 
-#include "hone/face/export/runtime/integer.h"
 #include "hone/face/export/runtime/scratch.h"
+#include "hone/target/toolchain/include/hone/cpu/integer.h"
 
 namespace {
 
@@ -108,16 +108,16 @@ TEST(Scratch, GrowsAndIsAligned) {
 }
 
 TEST(Integer, RoundsAsPlansDo) {
-  EXPECT_EQ(runtime::hone_floor_div(-7, 2), -4);
-  EXPECT_EQ(runtime::hone_floor_div(7, -2), -4);
-  EXPECT_EQ(runtime::hone_floor_div(-7, -2), 3);
-  EXPECT_EQ(runtime::hone_mod(-7, 2), 1);
-  EXPECT_EQ(runtime::hone_mod(7, -2), -1);
-  EXPECT_EQ(runtime::hone_ceil_div(7, 2), 4);
-  EXPECT_EQ(runtime::hone_ceil_div(-7, 2), -3);
-  EXPECT_EQ(runtime::hone_ceil_div(7, -2), -3);
-  EXPECT_EQ(runtime::hone_floor_div(7, 0), 0);
-  EXPECT_EQ(runtime::hone_mod(7, 0), 0);
+  EXPECT_EQ(hone_floor_div(-7, 2), -4);
+  EXPECT_EQ(hone_floor_div(7, -2), -4);
+  EXPECT_EQ(hone_floor_div(-7, -2), 3);
+  EXPECT_EQ(hone_mod(-7, 2), 1);
+  EXPECT_EQ(hone_mod(7, -2), -1);
+  EXPECT_EQ(hone_ceil_div(7, 2), 4);
+  EXPECT_EQ(hone_ceil_div(-7, 2), -3);
+  EXPECT_EQ(hone_ceil_div(7, -2), -3);
+  EXPECT_EQ(hone_floor_div(7, 0), 0);
+  EXPECT_EQ(hone_mod(7, 0), 0);
 }
 
 }  // namespace
