@@ -66,7 +66,7 @@ class SourceFile {
     subject_.applies_threads = main.plan.applies_threads;
     subject_.scratch = main.plan.scratch || (other && other->plan.scratch);
     if (needs_device_) HONE_TRY_VOID(device_.add("hone/cpu.h"));
-    HONE_TRY_VOID(device_.add("hone/cpu/integer.h"));   // what plans' expressions call
+    HONE_TRY_VOID(device_.add("hone/cpu/plan.h"));   // what plans' expressions call
     if (subject_.pooled()) HONE_TRY_VOID(runtime_.add("pool.h"));
     if (subject_.scratch) HONE_TRY_VOID(runtime_.add("scratch.h"));
     return text(main, other ? &*other : nullptr);

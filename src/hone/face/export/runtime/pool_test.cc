@@ -6,7 +6,7 @@
 #include <set>
 
 #include "hone/face/export/runtime/scratch.h"
-#include "hone/target/toolchain/include/hone/cpu/integer.h"
+#include "hone/target/toolchain/include/hone/cpu/plan.h"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "hone/cpu/math.h"
 #include "hone/cpu/matmul.h"
 #include "hone/cpu/memory.h"
+#include "hone/cpu/plan.h"
 #include "hone/cpu/loops.h"
 #include "hone/cpu/reduce.h"
 #include "hone/cpu/scan.h"
