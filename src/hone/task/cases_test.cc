@@ -1,7 +1,9 @@
 // Data-driven tests: every file of test/cases/task holds [[good]] and [[bad]] cases.
 //   good: inputs + compute (as on a command line) or task (a whole task file); checked are
 //         outputs (printed types, in order), primitive and surface (printed graphs), cost.
-//   bad:  the same sources; error is the expected "context: message", hint a part of the hint.
+//   bad:  the same sources; error is the expected "context: message", hint the whole hint (absent: none).
+//   hostile: before + piece * times + after stands for @ in `task` (a task file) or `compute`; error and
+//         hint as of bad.
 // Symbols without a workload are bound to 6.
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
@@ -90,7 +92,28 @@ void check_bad(const toml::table& item) {
   ASSERT_FALSE(task.has_value()) << "accepted";
   const Error& error = task.error();
   EXPECT_EQ(error.context + ": " + error.message, text(item, "error"));
-  EXPECT_NE(error.hint.find(text(item, "hint")), std::string::npos) << error.hint;
+  EXPECT_EQ(error.hint, text(item, "hint"));
+}
+
+/// A text too long to write down: the frame with its @ replaced.
+std::string blown_up(const toml::table& item, const std::string& frame) {
+  std::string body = text(item, "before");
+  for (int64_t i = 0; i < item["times"].value_or(int64_t{0}); ++i) body += text(item, "piece");
+  body += text(item, "after");
+  std::string whole = frame;
+  return whole.replace(whole.find('@'), 1, body);
+}
+
+void check_hostile(const toml::table& item) {
+  constexpr const char* kFrame =
+      "name = \"t\"\ninputs = { x = \"f32[B, D]\" }\ncompute = \"\"\"\n@\"\"\"\nworkloads = [ { B = 4, D = 8 "
+      "} ]\n";
+  const std::string source = item.contains("task") ? blown_up(item, text(item, "task"))
+                                                   : blown_up(item, kFrame);
+  const auto task = parse_task(source, "task.toml");
+  ASSERT_FALSE(task.has_value()) << "accepted";
+  EXPECT_EQ(task.error().context + ": " + task.error().message, text(item, "error"));
+  EXPECT_EQ(task.error().hint, text(item, "hint"));
 }
 
 class Cases : public testing::TestWithParam<std::string> {};
@@ -103,15 +126,17 @@ TEST_P(Cases, Hold) {
   ASSERT_TRUE(parsed) << parsed.error();
   int count = 0;
   for (const auto& [kind, list] : parsed.table()) {
-    ASSERT_TRUE((kind == "good" || kind == "bad") && list.is_array()) << kind.str();
+    ASSERT_TRUE((kind == "good" || kind == "bad" || kind == "hostile") && list.is_array()) << kind.str();
     for (const toml::node& item : *list.as_array()) {
       const toml::table& table = *item.as_table();
       SCOPED_TRACE(GetParam() + ".toml:" + std::to_string(item.source().begin.line) + " " +
                    text(table, "name") + text(table, "compute"));
       if (kind == "good") {
         check_good(table);
-      } else {
+      } else if (kind == "bad") {
         check_bad(table);
+      } else {
+        check_hostile(table);
       }
       ++count;
     }

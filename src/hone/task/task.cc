@@ -94,8 +94,9 @@ Result<Workload> workload_from(const std::string& text, size_t index) {
     const char* end = value.data() + value.size();
     if (key == "weight") {
       const auto read = std::from_chars(value.data(), end, workload.weight);
-      if (read.ec != std::errc() || read.ptr != end || !(workload.weight > 0))
-        return fail(ErrorCode::kUsage, "the weight of a workload is a number above 0", "", context);
+      if (read.ec != std::errc() || read.ptr != end || !(workload.weight > 0) || workload.weight > 1e9)
+        return fail(ErrorCode::kUsage, "the weight of a workload is a number above 0 and below 1e9", "",
+                    context);
       continue;
     }
     const auto read = std::from_chars(value.data(), end, workload.bindings[key]);
@@ -220,7 +221,8 @@ Result<Task> task_from_expressions(const std::string& compute, const std::vector
 
 std::string bindings_text(const Bindings& bindings) {
   std::string text;
-  for (const auto& [name, value] : bindings) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : bindings)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text.empty() ? "as declared" : text;
 }
 

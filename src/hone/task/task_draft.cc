@@ -8,7 +8,9 @@
 #include <set>
 
 #include "hone/task/graph/build.h"
+#include "hone/task/graph/check.h"
 #include "hone/task/graph/infer.h"
+#include "hone/task/language/limits.h"
 #include "hone/task/language/syntax.h"
 
 namespace hone::task {
@@ -72,6 +74,12 @@ class Assembler {
   explicit Assembler(Draft draft) : draft_(std::move(draft)), task_(draft_.task) {}
 
   Result<Task> run() {
+    if (task_.inputs.size() > kMaxInputs)
+      return wrong(draft_.input_where[kMaxInputs], fmt::format("more than {} inputs", kMaxInputs),
+                   "split the task, or stack inputs of one shape into one");
+    if (task_.workloads.size() > kMaxWorkloads)
+      return wrong(draft_.workload_where[kMaxWorkloads], fmt::format("more than {} workloads", kMaxWorkloads),
+                   "each is measured on its own: a few shapes say more");
     for (size_t i = 0; i < task_.inputs.size(); ++i) HONE_TRY_VOID(check_input(i));
     HONE_TRY_VOID(build());
     HONE_TRY_VOID(check_outputs());
@@ -81,7 +89,8 @@ class Assembler {
 
  private:
   [[nodiscard]] tl::unexpected<Error> wrong(Where where, std::string message, std::string hint = {}) const {
-    return fail(ErrorCode::kInput, std::move(message), std::move(hint), draft_.context(where));
+    return tl::unexpected<Error>(
+        readable({ErrorCode::kInput, std::move(message), std::move(hint), draft_.context(where)}));
   }
 
   Status check_input(size_t i) {
@@ -90,14 +99,34 @@ class Assembler {
     for (size_t k = 0; k < i; ++k)
       if (task_.inputs[k].name == input.name)
         return wrong(where, fmt::format("the input '{}' is declared twice", input.name));
+    if (is_word(input.name))
+      return wrong(where,
+                   fmt::format("an input cannot be called '{}': it is a word of the language", input.name),
+                   "give it another name");
+    if (input.name.size() > kMaxName)
+      return wrong(where, fmt::format("the name '{}' has more than {} characters", input.name, kMaxName));
+    if (input.type.dims.size() > kMaxRank)
+      return wrong(where, fmt::format("the input '{}' has {} dimensions: {} at most", input.name,
+                                      input.type.dims.size(), kMaxRank));
     for (const IntExpr& dim : input.type.dims) {
+      if (dim.size() > kMaxExprSize)
+        return wrong(where, fmt::format("the input '{}' has an extent of more than {} terms", input.name,
+                                        kMaxExprSize));
       if (dim.is_constant() && dim.constant() < 1)
         return wrong(where, fmt::format("the input '{}' has an extent of {}: every extent must be at least 1",
                                         input.name, dim.constant()));
       for (const std::string& symbol : dim.symbols()) {
         if (symbol == "name" || symbol == "weight")
           return wrong(where,
-                       fmt::format("a shape symbol cannot be called '{}': workloads use that key", symbol));
+                       fmt::format("a shape symbol cannot be called '{}': workloads use that key", symbol),
+                       "give it another name");
+        if (is_word(symbol))
+          return wrong(
+              where,
+              fmt::format("a shape symbol cannot be called '{}': it is a word of the language", symbol),
+              "give it another name");
+        if (symbol.size() > kMaxName)
+          return wrong(where, fmt::format("the name '{}' has more than {} characters", symbol, kMaxName));
         for (const InputSpec& other : task_.inputs)
           if (other.name == symbol)
             return wrong(where, fmt::format("'{}' is both an input and a shape symbol", symbol));
@@ -109,6 +138,8 @@ class Assembler {
         return wrong(where, fmt::format("the domain index needs an integer type, found {}", name_of(dtype)));
       for (const std::string& symbol : input.index_bound.symbols())
         HONE_TRY_VOID(check_symbol(symbol, where));
+    } else if (input.domain == Domain::kSign && dtype == DType::kBool) {
+      return wrong(where, "the domain sign needs a float or integer type, found bool");
     } else if (input.domain != Domain::kReal && input.domain != Domain::kSign && !is_float(dtype)) {
       return wrong(where, fmt::format("the domain {} needs a float type, found {}", name_of(input.domain),
                                       name_of(dtype)));
@@ -123,6 +154,14 @@ class Assembler {
       if (input.structure == Structure::kSymmetric &&
           !may_equal(input.type.dims[rank - 1], input.type.dims[rank - 2]))
         return wrong(where, fmt::format("a symmetric input is square, found {}", input.type.to_string()));
+      const bool nonzero = input.domain == Domain::kPositive || input.domain == Domain::kSign ||
+                           input.domain == Domain::kNearOne || input.domain == Domain::kSimplex;
+      const bool triangle = input.structure != Structure::kSymmetric;
+      if ((triangle && nonzero) || (!triangle && input.domain == Domain::kSimplex))
+        return wrong(
+            where,
+            fmt::format("an input cannot be both {} and {}", name_of(input.structure), name_of(input.domain)),
+            triangle ? "a triangle is zero on one side" : "");
     }
     return {};
   }
@@ -131,7 +170,9 @@ class Assembler {
     const std::vector<std::string> known = task_.symbols();
     if (std::find(known.begin(), known.end(), symbol) != known.end()) return {};
     std::string hint = did_you_mean(symbol, known);
-    if (hint.empty()) hint = "symbols come from the shapes of the inputs";
+    if (hint.empty())
+      hint = known.empty() ? "the shapes of the inputs use no symbols"
+                           : "symbols come from the shapes of the inputs";
     return wrong(where, fmt::format("unknown shape symbol '{}'", symbol), hint);
   }
 
@@ -145,7 +186,7 @@ class Assembler {
     const auto located = [&](SourceError error) {
       const Where where = error.where.line == 0 ? Where{} : draft_.to_file(error.where);
       error.error.context = draft_.context(where);
-      return tl::unexpected<Error>(std::move(error.error));
+      return tl::unexpected<Error>(readable(std::move(error.error)));
     };
     auto program = parse_program(task_.compute);
     if (!program) return located(std::move(program).error());
@@ -236,9 +277,10 @@ class Assembler {
       if (!names.insert(workload.name).second)
         return wrong(where, fmt::format("two workloads are called '{}'", workload.name));
       for (const auto& [symbol, value] : workload.bindings) {
-        HONE_TRY_VOID(check_symbol(symbol, where));
+        const Where at = binding_where(i, symbol);
+        HONE_TRY_VOID(check_symbol(symbol, at));
         if (value < 1)
-          return wrong(where, fmt::format("{} = {}: every symbol must be at least 1", symbol, value));
+          return wrong(at, fmt::format("{} = {}: every symbol must be at least 1", symbol, value));
       }
       for (const std::string& symbol : symbols)
         if (!workload.bindings.contains(symbol))
@@ -255,8 +297,27 @@ class Assembler {
     return {};
   }
 
+  [[nodiscard]] Where binding_where(size_t workload, const std::string& symbol) const {
+    if (workload < draft_.binding_where.size()) {
+      const auto it = draft_.binding_where[workload].find(symbol);
+      if (it != draft_.binding_where[workload].end()) return it->second;
+    }
+    return draft_.workload_where[workload];
+  }
+
   [[nodiscard]] Status check_workload(const Workload& workload, Where where) const {
-    auto concrete = instantiate(task_.primitive, workload.bindings);
+    for (const InputSpec& input : task_.inputs) {
+      const size_t rank = input.type.dims.size();
+      if (input.structure != Structure::kSymmetric) continue;
+      const auto rows = input.type.dims[rank - 2].eval(workload.bindings);
+      const auto columns = input.type.dims[rank - 1].eval(workload.bindings);
+      if (rows && columns && *rows != *columns)
+        return wrong(where, fmt::format("the symmetric input '{}' is {} by {} (workload '{}')", input.name,
+                                        *rows, *columns, workload.name));
+    }
+    Status surface = check_surface(task_.surface, workload.bindings);
+    auto concrete = surface ? instantiate(task_.primitive, workload.bindings)
+                            : Result<ConcreteGraph>(tl::unexpected(std::move(surface).error()));
     if (!concrete) {
       Error error = std::move(concrete).error();
       Where inner;
@@ -264,14 +325,25 @@ class Assembler {
       error.context = draft_.context(inner);
       if (task_.workloads.size() > 1 || !workload.bindings.empty())
         error.message += fmt::format(" (workload '{}')", workload.name);
-      return tl::unexpected(std::move(error));
+      return tl::unexpected(readable(std::move(error)));
     }
     for (const InputSpec& input : task_.inputs) {
       if (input.domain != Domain::kIndex) continue;
       const auto bound = input.index_bound.eval(workload.bindings);
-      if (!bound || *bound < 1)
-        return wrong(where, fmt::format("index({}) of the input '{}' is not at least 1 (workload '{}')",
-                                        input.index_bound.to_string(), input.name, workload.name));
+      if (!bound)
+        return wrong(where, fmt::format("in the bound of the input '{}': {} (workload '{}')", input.name,
+                                        bound.error().message, workload.name));
+      if (*bound < 1)
+        return wrong(where,
+                     fmt::format("index({}) of the input '{}' is index({}): the bound must be at least 1 "
+                                 "(workload '{}')",
+                                 input.index_bound.to_string(), input.name, *bound, workload.name));
+      const int bits = 8 * size_of(input.type.dtype) - 1;
+      if (bits < 63 && *bound - 1 >= int64_t{1} << bits)
+        return wrong(where,
+                     fmt::format("index({}) of the input '{}' goes beyond {} (workload '{}')", *bound,
+                                 input.name, name_of(input.type.dtype), workload.name),
+                     "give it a wider integer type");
     }
     for (size_t i = 0; i < draft_.outputs.size(); ++i) {
       const Shape& shape = concrete->shapes[static_cast<size_t>(concrete->graph.outputs[i])];
@@ -308,6 +380,40 @@ std::optional<Structure> structure_from(std::string_view name) {
 std::string_view name_of(Structure structure) { return kStructures[static_cast<size_t>(structure)].name; }
 std::optional<Track> track_from(std::string_view name) { return find_name<Track>(kTracks, name); }
 std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)].name; }
+
+Error readable(Error error) {
+  constexpr size_t kLongestWord = 60;
+  constexpr size_t kLongest = 400;
+  const auto fit = [&](const std::string& text) {
+    std::string out;
+    size_t word = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const auto c = static_cast<unsigned char>(text[i]);
+      if (c < 0x20 || c == 0x7f) {
+        out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : fmt::format("\\x{:02x}", c);
+        continue;
+      }
+      word = c == ' ' ? 0 : word + 1;
+      const bool continues = (c & 0xc0U) == 0x80U;
+      if (!continues && out.size() >= kLongest) return out + "…";
+      if (word <= kLongestWord || (continues && word <= kLongestWord + 3)) {
+        out += text[i];
+        continue;
+      }
+      // The rest of the word goes, but a quote that closes it stays.
+      size_t end = std::min(text.find(' ', i), text.size());
+      const size_t quote = text.find('\'', i);
+      if (quote < end) end = quote;
+      out += "…";
+      i = end - 1;
+      word = 0;
+    }
+    return out;
+  };
+  error.message = fit(error.message);
+  error.hint = fit(error.hint);
+  return error;
+}
 
 bool is_identifier(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;

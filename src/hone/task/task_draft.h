@@ -2,6 +2,7 @@
 // Both readers fill a Draft and share assemble(), which builds the graphs and checks everything.
 #pragma once
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct Draft {
   std::vector<Where> input_where;
   std::vector<Where> workload_where;
   std::vector<Where> default_where;  ///< of default_workloads
+  /// Of the values in each workload, where the reader knows them.
+  std::vector<std::map<std::string, Where>> binding_where;
   /// From a position in the computation to one in the file.
   std::function<Where(Where)> to_file;
   /// "softmax.toml:3:9"
@@ -44,6 +47,9 @@ struct Word {
 [[nodiscard]] std::optional<Structure> structure_from(std::string_view name);
 [[nodiscard]] std::string_view name_of(Structure structure);
 [[nodiscard]] std::optional<Track> track_from(std::string_view name);
+/// The error fit for a terminal: control characters as escapes, words and sentences that go on for ever
+/// cut short.
+[[nodiscard]] Error readable(Error error);
 /// [A-Za-z_][A-Za-z0-9_]*
 [[nodiscard]] bool is_identifier(std::string_view text);
 

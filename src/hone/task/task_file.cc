@@ -8,8 +8,10 @@
 
 #include "hone/base/file.h"
 #include "hone/task/graph/op_table.h"
+#include "hone/task/language/limits.h"
 #include "hone/task/source_map.h"
 #include "hone/task/task_draft.h"
+#include "hone/task/toml_guard.h"
 
 namespace hone::task {
 namespace {
@@ -32,6 +34,10 @@ std::string_view kind_text(const toml::node& node) {
       return "a number with a point";
     case toml::node_type::boolean:
       return "true or false";
+    case toml::node_type::date:
+    case toml::node_type::time:
+    case toml::node_type::date_time:
+      return "a date or time";
     default:
       return "something else";
   }
@@ -42,14 +48,24 @@ class Reader {
   Reader(std::string_view text, std::string path) : text_(text), path_(std::move(path)) {}
 
   Result<Task> run() {
+    if (auto problem = toml_guard(text_))
+      return wrong(problem->where, std::move(problem->message), std::move(problem->hint));
     const toml::parse_result parsed = toml::parse(text_, path_);
-    if (!parsed) return wrong(where_of(parsed.error().source()), std::string(parsed.error().description()));
+    if (!parsed) {
+      TomlProblem problem = toml_problem(parsed.error().description(), text_,
+                                         where_of(parsed.error().source()));
+      return wrong(problem.where, std::move(problem.message), std::move(problem.hint));
+    }
     const toml::table& root = parsed.table();
     HONE_TRY_VOID(check_keys(root, "a task", task_keys()));
     Task& task = draft_.task;
     HONE_TRY(const std::string* name, text_at(root, "name", true));
     task.name = *name;
-    if (task.name.empty()) return wrong(where_of(root.get("name")->source()), "the name is empty");
+    if (task.name.empty())
+      return wrong(where_of(root.get("name")->source()), "the name is empty", "name = \"softmax\"");
+    if (task.name.size() > kMaxName)
+      return wrong(where_of(root.get("name")->source()),
+                   fmt::format("the name has more than {} characters", kMaxName));
     HONE_TRY_VOID(read_inputs(root));
     HONE_TRY_VOID(read_outputs(root));
     HONE_TRY(const std::string* compute, text_at(root, "compute", true));
@@ -67,21 +83,47 @@ class Reader {
 
  private:
   [[nodiscard]] tl::unexpected<Error> wrong(Where where, std::string message, std::string hint = {}) const {
-    return fail(ErrorCode::kInput, std::move(message), std::move(hint),
-                where.line == 0 ? path_ : fmt::format("{}:{}:{}", path_, where.line, where.column));
+    return tl::unexpected<Error>(
+        readable({ErrorCode::kInput, std::move(message), std::move(hint),
+                  where.line == 0 ? path_ : fmt::format("{}:{}:{}", path_, where.line, where.column)}));
+  }
+
+  struct Entry {
+    std::string key;
+    Where where;
+    const toml::node* value;
+  };
+
+  /// toml++ sorts tables by key; the file's order is the declared one.
+  static std::vector<Entry> in_order(const toml::table& table) {
+    std::vector<Entry> entries;
+    for (const auto& [key, value] : table)
+      entries.push_back({std::string(key.str()), where_of(key.source()), &value});
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+    });
+    return entries;
   }
 
   [[nodiscard]] Status check_keys(const toml::table& table, std::string_view what,
                                   std::span<const Word> known) const {
     std::vector<std::string> names;
     for (const Word& word : known) names.emplace_back(word.name);
-    for (const auto& [key, value] : table) {
-      if (std::find(names.begin(), names.end(), key.str()) != names.end()) continue;
-      std::string hint = did_you_mean(key.str(), names);
+    for (const Entry& entry : in_order(table)) {
+      if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
+      std::string hint = did_you_mean(entry.key, names);
       if (hint.empty()) hint = fmt::format("keys of {}: {}", what, join(names));
-      return wrong(where_of(key.source()), fmt::format("{} has no key '{}'", what, key.str()), hint);
+      return wrong(entry.where, fmt::format("{} has no key '{}'", what, entry.key), hint);
     }
     return {};
+  }
+
+  /// "did you mean …?", or all of them.
+  static std::string nearest(std::string_view text, std::span<const Word> words, std::string_view all) {
+    std::vector<std::string> names;
+    for (const Word& word : words) names.emplace_back(word.name);
+    std::string hint = did_you_mean(text, names);
+    return hint.empty() ? std::string(all) : hint;
   }
 
   static std::string join(const std::vector<std::string>& names) {
@@ -97,7 +139,7 @@ class Reader {
     if (node == nullptr) {
       if (!needed) return nullptr;
       return wrong({}, fmt::format("the task has no '{}'", key),
-                   key == "compute" ? "compute = \"y = …\"" : "");
+                   key == "compute" ? "compute = \"y = …\"" : fmt::format("{} = \"…\"", key));
     }
     if (!node->is_string())
       return wrong(where_of(node->source()), fmt::format("'{}' is a text, found {}", key, kind_text(*node)));
@@ -124,23 +166,6 @@ class Reader {
     return wrong(map.to_file({1, column}), std::move(error.message), std::move(error.hint));
   }
 
-  struct Entry {
-    std::string key;
-    Where where;
-    const toml::node* value;
-  };
-
-  /// toml++ sorts tables by key; the file's order is the declared one.
-  static std::vector<Entry> in_order(const toml::table& table) {
-    std::vector<Entry> entries;
-    for (const auto& [key, value] : table)
-      entries.push_back({std::string(key.str()), where_of(key.source()), &value});
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-      return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
-    });
-    return entries;
-  }
-
   Status read_inputs(const toml::table& root) {
     const toml::node* node = root.get("inputs");
     if (node == nullptr) return wrong({}, "the task has no 'inputs'", "inputs = { x = \"f32[B, D]\" }");
@@ -155,7 +180,14 @@ class Reader {
       InputSpec input;
       input.name = entry.key;
       if (entry.value->is_string()) {
-        HONE_TRY(input.type, type_from(*entry.value));
+        auto type = type_from(*entry.value);
+        const auto keys = task_keys();
+        if (!type &&
+            std::any_of(keys.begin(), keys.end(), [&](const Word& key) { return key.name == entry.key; }))
+          return wrong(entry.where, fmt::format("'{}' stands among the inputs", entry.key),
+                       "keys of the task come before the first [section]");
+        if (!type) return tl::unexpected(std::move(type).error());
+        input.type = std::move(*type);
       } else if (entry.value->is_table()) {
         HONE_TRY_VOID(read_long_input(*entry.value->as_table(), entry, input));
       } else {
@@ -184,7 +216,7 @@ class Reader {
       if (!known)
         return wrong(where_of(table.get("structure")->source()),
                      fmt::format("there is no structure \"{}\"", *structure),
-                     "none, triu, tril or symmetric");
+                     nearest(*structure, structure_words(), "none, triu, tril or symmetric"));
       input.structure = *known;
     }
     HONE_TRY(input.constant, flag_at(table, "constant"));
@@ -201,10 +233,14 @@ class Reader {
       input.index_bound = std::move(*bound);
       return {};
     }
+    if (text.rfind("index(", 0) == 0)
+      return wrong(where, "expected ')' after the bound of index", "index(N): integers from 0 to N - 1");
     if (text == "index")
       return wrong(where, "the domain index needs its bound", "index(N): integers from 0 to N - 1");
     const auto domain = domain_from(text);
-    if (!domain) return wrong(where, fmt::format("there is no domain \"{}\"", text), std::string(kHint));
+    if (!domain)
+      return wrong(where, fmt::format("there is no domain \"{}\"", text),
+                   nearest(text, domain_words(), kHint));
     input.domain = *domain;
     return {};
   }
@@ -218,6 +254,8 @@ class Reader {
                                node->is_table() ? "an empty one" : kind_text(*node)),
                    "outputs = { y = \"f32[B, D]\" }");
     for (const Entry& entry : in_order(*node->as_table())) {
+      if (!is_identifier(entry.key))
+        return wrong(entry.where, fmt::format("'{}' is not a name: letters, digits and _", entry.key));
       if (!entry.value->is_string())
         return wrong(where_of(entry.value->source()),
                      fmt::format("the output '{}' is a type, found {}", entry.key, kind_text(*entry.value)));
@@ -246,7 +284,11 @@ class Reader {
                      std::string(kHint));
       Workload workload;
       workload.name = fmt::format("w{}", draft_.task.workloads.size());
-      for (const Entry& entry : in_order(*item.as_table())) HONE_TRY_VOID(read_workload_key(entry, workload));
+      draft_.binding_where.emplace_back();
+      for (const Entry& entry : in_order(*item.as_table())) {
+        HONE_TRY_VOID(read_workload_key(entry, workload));
+        draft_.binding_where.back()[entry.key] = entry.where;
+      }
       draft_.task.workloads.push_back(std::move(workload));
       draft_.workload_where.push_back(where_of(item.source()));
     }
@@ -264,7 +306,7 @@ class Reader {
     } else if (entry.key == "weight") {
       const auto weight = value.is_number() ? value.value<double>() : std::nullopt;
       if (!weight || !(*weight > 0) || *weight > 1e9)
-        return wrong(where, "the weight of a workload is a number above 0");
+        return wrong(where, "the weight of a workload is a number above 0 and below 1e9");
       workload.weight = *weight;
     } else {
       if (!value.is_integer())
@@ -304,12 +346,15 @@ class Reader {
       if (!track)
         return wrong(where_of(root.get("precision")->source()),
                      fmt::format("there is no precision \"{}\"", *precision),
-                     "f32, as-pytorch, tf32, bf16 or f16");
+                     nearest(*precision, track_words(), "f32, as-pytorch, tf32, bf16 or f16"));
       task.track = *track;
     }
     HONE_TRY(task.nan_policy, flag_at(root, "nan"));
     HONE_TRY(task.deterministic, flag_at(root, "deterministic"));
     HONE_TRY(const std::string* start, text_at(root, "start", false));
+    if (start != nullptr && start->empty())
+      return wrong(where_of(root.get("start")->source()), "'start' names no file",
+                   "leave it out to begin from nothing");
     if (start != nullptr) task.start = *start;
     return {};
   }

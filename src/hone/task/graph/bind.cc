@@ -6,41 +6,42 @@
 #include <numeric>
 #include <optional>
 
+#include "hone/task/graph/attr_text.h"
 #include "hone/task/graph/infer.h"
+#include "hone/task/language/limits.h"
 
 namespace hone::task {
 namespace {
 
 using Kind = Value::Kind;
 
-constexpr Synonym kSynonyms[] = {
-    {"dim", "axis"},
-    {"dims", "axes"},
-    {"axes", "axis"},
-    {"keepdim", "keepdims"},
-    {"input", "x"},
-    {"other", "y"},
-    {"ddof", "correction"},
-    {"gamma", "weight"},
-    {"beta", "bias"},
-    {"running_mean", "mean"},
-    {"running_var", "var"},
-    {"num_groups", "groups"},
-    {"kernel_size", "kernel"},
-    {"attn_mask", "mask"},
-    {"is_causal", "causal"},
-    {"indices", "index"},
-    {"index", "indices"},
-    {"query", "q"},
-    {"key", "k"},
-    {"value", "v"},
-    {"equation", "spec"},
-    {"target", "targets"},
-    {"a_min", "min"},
-    {"a_max", "max"},
-    {"dim0", "axis0"},
-    {"dim1", "axis1"},
-    {"size", "shape"}};
+constexpr Synonym kSynonyms[] = {{"dim", "axis"},
+                                 {"dims", "axes"},
+                                 {"axes", "axis"},
+                                 {"keepdim", "keepdims"},
+                                 {"input", "x"},
+                                 {"other", "y"},
+                                 {"ddof", "correction"},
+                                 {"gamma", "weight"},
+                                 {"beta", "bias"},
+                                 {"running_mean", "mean"},
+                                 {"running_var", "var"},
+                                 {"num_groups", "groups"},
+                                 {"kernel_size", "kernel"},
+                                 {"attn_mask", "mask"},
+                                 {"is_causal", "causal"},
+                                 {"indices", "index"},
+                                 {"index", "indices"},
+                                 {"query", "q"},
+                                 {"key", "k"},
+                                 {"value", "v"},
+                                 {"equation", "spec"},
+                                 {"target", "targets"},
+                                 {"a_min", "min"},
+                                 {"a_max", "max"},
+                                 {"dim0", "axis0"},
+                                 {"dim1", "axis1"},
+                                 {"size", "shape"}};
 
 std::string_view canonical_keyword(std::string_view name) {
   for (const auto& [from, to] : kSynonyms)
@@ -136,19 +137,44 @@ class Binding {
     std::string hint;
     if (arg.value.is(Kind::kTensor) && (op_.name == "max" || op_.name == "min"))
       hint = fmt::format("the {} of two tensors is {}imum(a, b)", op_.name, op_.name);
+    if (arg.value.is(Kind::kText) && param.kind == ParamKind::kDType)
+      hint = "element types stand without quotes";
+    if (arg.value.is(Kind::kTensor) && op_.params[0].kind == ParamKind::kTensors)
+      hint = fmt::format("the tensors are one list: {}([a, b])", op_.name);
+    if (hint.empty()) hint = op_.signature;
     if (arg.value.is(Kind::kInt) && !arg.value.integer.is_constant())
-      return fail_at(arg.where, fmt::format("'{}' of {} is a constant, found the expression {}", param.name,
-                                            op_.name, arg.value.integer.to_string()));
+      return fail_at(arg.where,
+                     fmt::format("'{}' of {} must be a constant, found the expression {}", param.name,
+                                 op_.name, arg.value.integer.to_string()),
+                     hint);
     return fail_at(arg.where,
                    fmt::format("'{}' of {} is {}, found {}", param.name, op_.name, meaning_of(param.kind),
                                describe(arg.value)),
                    hint);
   }
 
+  tl::unexpected<SourceError> bad_item(const Param& param, const Value& item, Where where) const {
+    return fail_at(where,
+                   fmt::format("the items of '{}' of {} are integers{}, found {}", param.name, op_.name,
+                               param.kind == ParamKind::kDims ? " or shape expressions" : "", describe(item)),
+                   item.is(Kind::kTensor) ? "a quotient of extents is written //" : op_.signature);
+  }
+
+  static bool beyond(int64_t value) { return value > kMaxInteger || value < -kMaxInteger; }
+
+  tl::unexpected<SourceError> out_of_range(const Param& param, const IntExpr& value, Where where) const {
+    return fail_at(where,
+                   fmt::format("'{}' of {} is {}: out of range", param.name, op_.name, value.to_string()),
+                   "integer arguments lie between -2^31 and 2^31");
+  }
+
   Done convert(const Param& param, const Argument& arg) {
     const Value& value = arg.value;
     if (value.is(Kind::kNone)) {
-      if (!param.optional) return mismatch(param, arg);
+      // Where leaving it out means something else than nothing, none would be a surprise.
+      const bool nothing = param.optional && !param.fallback;
+      if (!nothing && !(param.fallback && *param.fallback == Attr(std::string("none"))))
+        return mismatch(param, arg);
       if (param.fallback) bound_.attrs[param.name] = *param.fallback;
       return {};
     }
@@ -163,6 +189,7 @@ class Binding {
       case ParamKind::kAxis:
       case ParamKind::kInt:
         if (!value.is(Kind::kInt) || !value.integer.is_constant()) return mismatch(param, arg);
+        if (beyond(value.integer.constant())) return out_of_range(param, value.integer, arg.where);
         bound_.attrs[param.name] = value.integer.constant();
         return {};
       case ParamKind::kAxes:
@@ -170,7 +197,9 @@ class Binding {
         std::vector<int64_t> numbers;
         const std::vector<Value> one{value};
         for (const Value& item : value.is(Kind::kList) ? value.items : one) {
-          if (!item.is(Kind::kInt) || !item.integer.is_constant()) return mismatch(param, arg);
+          if (!item.is(Kind::kInt) || !item.integer.is_constant())
+            return value.is(Kind::kList) ? bad_item(param, item, arg.where) : mismatch(param, arg);
+          if (beyond(item.integer.constant())) return out_of_range(param, item.integer, arg.where);
           numbers.push_back(item.integer.constant());
         }
         bound_.attrs[param.name] = std::move(numbers);
@@ -184,7 +213,8 @@ class Binding {
         Dims dims;
         const std::vector<Value> one{value};
         for (const Value& item : value.is(Kind::kList) ? value.items : one) {
-          if (!item.is(Kind::kInt)) return mismatch(param, arg);
+          if (!item.is(Kind::kInt))
+            return value.is(Kind::kList) ? bad_item(param, item, arg.where) : mismatch(param, arg);
           dims.push_back(item.integer);
         }
         bound_.attrs[param.name] = std::move(dims);
@@ -235,7 +265,11 @@ class Binding {
     }
     const auto normal = [&](int64_t axis) -> Sourced<int64_t> {
       auto result = normal_axis(axis, rank);
-      if (!result) return tl::unexpected(SourceError{std::move(result).error(), where});
+      if (!result) {
+        const bool given = given_[static_cast<size_t>(&param - op_.params.data())].has_value();
+        if (!given) result.error().hint = fmt::format("{} takes axis={} unless told another", op_.name, axis);
+        return tl::unexpected(SourceError{std::move(result).error(), where});
+      }
       return *result;
     };
     if (auto* one = std::get_if<int64_t>(&it->second)) {
@@ -271,7 +305,7 @@ std::string describe(const Value& value) {
     case Kind::kInt:
       return value.integer.to_string();
     case Kind::kReal:
-      return fmt::format("{}", value.real);
+      return number_text(value.real);
     case Kind::kBool:
       return value.truth ? "true" : "false";
     case Kind::kText:
@@ -281,7 +315,7 @@ std::string describe(const Value& value) {
     case Kind::kDType:
       return "the element type " + std::string(name_of(value.dtype));
     case Kind::kList:
-      return "a list";
+      return value.items.empty() ? "an empty list" : "a list";
   }
   return "";
 }

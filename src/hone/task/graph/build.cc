@@ -12,8 +12,10 @@
 
 #include "hone/task/graph/bind.h"
 #include "hone/task/graph/fold.h"
+#include "hone/task/graph/foreign.h"
 #include "hone/task/graph/infer.h"
 #include "hone/task/language/int_expr_node.h"
+#include "hone/task/language/limits.h"
 
 namespace hone::task {
 namespace {
@@ -62,6 +64,8 @@ class Builder {
   }
 
   Sourced<Graph> run(const std::vector<Statement>& program, std::span<const std::string> outputs) {
+    for (const Statement& statement : program)
+      targets_.insert(statement.targets.begin(), statement.targets.end());
     for (const Statement& statement : program) HONE_TRY_VOID(execute(statement));
     std::vector<std::string> wanted(outputs.begin(), outputs.end());
     if (wanted.empty())
@@ -74,6 +78,10 @@ class Builder {
       if (inputs_.contains(name))
         return fail_at(where_of_[name], fmt::format("the output '{}' has the name of an input", name),
                        "give it another name");
+      if (!is_operand(it->second))
+        return fail_at(where_of_[name],
+                       fmt::format("the output '{}' is {}, not a tensor", name, describe(it->second)),
+                       it->second.is(Kind::kList) ? "take its parts: a, b = …" : "");
       HONE_TRY(const int id, as_tensor(it->second, where_of_[name]));
       graph_.outputs.push_back(id);
       graph_.output_names.push_back(name);
@@ -87,17 +95,37 @@ class Builder {
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
 
+  /// What a name may not be assigned to: shape symbols, words of the language, the same name twice.
+  [[nodiscard]] Sourced<void> check_targets(const Statement& statement) const {
+    for (size_t i = 0; i < statement.targets.size(); ++i) {
+      const std::string& name = statement.targets[i];
+      const Where where = statement.target_where[i];
+      if (symbols_.contains(name))
+        return fail_at(where, fmt::format("'{}' is a shape symbol and cannot be assigned", name),
+                       "give the result another name");
+      if (is_word(name))
+        return fail_at(where, fmt::format("'{}' is a word of the language and cannot be assigned", name),
+                       "give the result another name");
+      for (size_t k = 0; k < i; ++k)
+        if (statement.targets[k] == name)
+          return fail_at(where, fmt::format("'{}' stands twice on the left", name));
+    }
+    return {};
+  }
+
   Sourced<void> execute(const Statement& statement) {
+    HONE_TRY_VOID(check_targets(statement));
     HONE_TRY(Value value, evaluate(statement.value));
     if (statement.targets.size() == 1) {
       assign(statement.targets[0], statement.target_where[0], std::move(value));
       return {};
     }
     if (!value.is(Kind::kList) || value.items.size() != statement.targets.size())
-      return fail_at(
-          statement.target_where[0],
-          fmt::format("{} names on the left, but {} on the right", statement.targets.size(),
-                      value.is(Kind::kList) ? fmt::format("{} values", value.items.size()) : "one value"));
+      return fail_at(statement.target_where[0],
+                     fmt::format("{} names on the left, but {} on the right", statement.targets.size(),
+                                 value.is(Kind::kList) && value.items.size() != 1
+                                     ? fmt::format("{} values", value.items.size())
+                                     : "one value"));
     for (size_t i = 0; i < statement.targets.size(); ++i)
       assign(statement.targets[i], statement.target_where[i], std::move(value.items[i]));
     return {};
@@ -210,9 +238,14 @@ class Builder {
       if (e.text == module)
         return fail_at(e.where, fmt::format("there are no modules such as '{}'", module),
                        "operations stand alone: softmax(x), not torch.softmax(x)");
+    if (targets_.contains(e.text))
+      return fail_at(e.where, fmt::format("'{}' is used before it is assigned", e.text),
+                     "a statement sees the names of the lines above it");
     std::vector<std::string> known(symbols_.begin(), symbols_.end());
     for (const auto& [text, value] : names_) known.push_back(text);
-    return fail_at(e.where, fmt::format("unknown name '{}'", e.text), did_you_mean(e.text, known));
+    std::string hint = did_you_mean(e.text, known);
+    if (hint.empty()) hint = foreign_dtype_hint(e.text);
+    return fail_at(e.where, fmt::format("unknown name '{}'", e.text), std::move(hint));
   }
 
   Evaluated list(const Expr& e) {
@@ -224,8 +257,15 @@ class Builder {
     return Value::list(std::move(items));
   }
 
+  static bool is_operand(const Value& value) {
+    return value.is(Kind::kTensor) || value.is(Kind::kInt) || value.is(Kind::kReal) || value.is(Kind::kBool);
+  }
+
   Evaluated unary(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
+    if (!is_operand(value))
+      return fail_at(e.args[0].where, fmt::format("'{}' stands before a tensor or a number, found {}", e.text,
+                                                  describe(value)));
     if (e.text == "-" && value.is(Kind::kInt)) return Value::of(IntExpr(-1) * value.integer);
     if (e.text == "-" && value.is(Kind::kReal)) return Value::of_real(-value.real);
     if (e.text != "-" && value.is(Kind::kBool)) return Value::of_bool(!value.truth);
@@ -235,12 +275,27 @@ class Builder {
   Evaluated binary(const Expr& e) {
     HONE_TRY(Value a, evaluate(e.args[0]));
     HONE_TRY(Value b, evaluate(e.args[1]));
-    if (auto known = binary_known(e.text, a, b)) return *known;
+    for (const auto& [value, side, at] :
+         {std::tuple{&a, "left", e.args[0].where}, {&b, "right", e.args[1].where}})
+      if (!is_operand(*value))
+        return fail_at(at, fmt::format("the {} side of '{}' is a tensor or a number, found {}", side, e.text,
+                                       describe(*value)));
+    const bool divides = e.text == "//" || e.text == "%";
+    if (divides && a.is(Kind::kInt) && b.is(Kind::kInt) && b.integer == IntExpr(0))
+      return fail_at(e.where, fmt::format("'{}' divides by 0", e.text));
+    if (auto known = binary_known(e.text, a, b)) return bounded(std::move(*known), e.where);
     for (const Operator& row : kBinary)
       if (row.text == e.text)
         return apply(row.op, {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
                      e.where);
     HONE_CHECK(false, e.text);
+  }
+
+  /// Shape expressions share their parts, so a few lines could write one that takes forever to print.
+  static Evaluated bounded(Value value, Where where) {
+    if (!value.is(Kind::kInt) || value.integer.size() <= kMaxExprSize) return value;
+    return fail_at(where, fmt::format("a shape expression of more than {} terms", kMaxExprSize),
+                   "such a shape is better given by a symbol of its own");
   }
 
   /// Arithmetic of numbers and shape expressions, where the result is known without a tensor.
@@ -303,7 +358,7 @@ class Builder {
       HONE_TRY(Value value, evaluate(e.args[i]));
       args.push_back({e.names[i], std::move(value), e.args[i].where});
     }
-    if (auto known = call_known(e.text, args)) return *known;
+    if (auto known = call_known(e.text, args)) return bounded(std::move(*known), e.where);
     if (const auto dtype = dtype_from(e.text)) {
       if (args.size() != 1)
         return fail_at(e.where,
@@ -342,7 +397,8 @@ class Builder {
   Evaluated apply(std::string_view name, std::vector<Argument> args, Where where) {
     const Op* op = find_op(name);
     if (op == nullptr) {
-      std::string hint = did_you_mean(name, all_op_names());
+      std::string hint(foreign_op_hint(name));
+      if (hint.empty()) hint = did_you_mean(name, all_op_names());
       if (names_.contains(std::string(name)))
         hint = fmt::format("'{}' is a value; a product needs '*'", name);
       return fail_at(where, fmt::format("there is no operation '{}'", name), hint);
@@ -371,6 +427,7 @@ class Builder {
     auto type = op.infer(call);
     if (type && op.results != nullptr) count_ = op.results(call);
     if (!type) return tl::unexpected(SourceError{std::move(type).error(), where});
+    HONE_TRY_VOID(check_result(op, *type, where));
     Node node;
     node.op = op.name;
     node.operands = std::move(bound.operands);
@@ -381,12 +438,31 @@ class Builder {
     return Value::tensor(push(std::move(node)));
   }
 
+  Sourced<void> check_result(const Op& op, const TensorType& type, Where where) const {
+    if (graph_.nodes.size() >= kMaxOperations)
+      return fail_at(where, fmt::format("a computation of more than {} operations", kMaxOperations),
+                     "split it into several tasks");
+    if (type.dims.size() > kMaxRank)
+      return fail_at(where, fmt::format("{} gives a tensor of {} dimensions: {} at most", op.name,
+                                        type.dims.size(), kMaxRank));
+    for (const IntExpr& dim : type.dims) {
+      if (dim.is_constant() && dim.constant() < 1)
+        return fail_at(
+            where, fmt::format("{} gives {}: every extent must be at least 1", op.name, type.to_string()));
+      HONE_TRY_VOID(bounded(Value::of(dim), where));
+    }
+    return {};
+  }
+
   Evaluated subscript(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
     if (value.is(Kind::kTensor)) return index_tensor(std::move(value), e);
     if (!value.is(Kind::kList))
       return fail_at(e.where, fmt::format("expected a tensor before '[', found {}", describe(value)));
     const auto size = static_cast<int64_t>(value.items.size());
+    if (size == 0) return fail_at(e.where, "the list is empty");
+    if (e.args[1].kind == Expr::Kind::kSlice || e.args[1].kind == Expr::Kind::kEllipsis)
+      return fail_at(e.args[1].where, "a list is indexed by one integer, not by a slice");
     HONE_TRY(const Value index, evaluate(e.args[1]));
     if (e.args.size() != 2 || !index.is(Kind::kInt) || !index.integer.is_constant() ||
         index.integer.constant() < -size || index.integer.constant() >= size)
@@ -405,7 +481,8 @@ class Builder {
     const int64_t used = std::count_if(e.args.begin() + 1, e.args.end(), takes_axis);
     const int64_t rank = rank_of();
     if (used > rank)
-      return fail_at(e.where, fmt::format("{} indices for {} dimension{}", used, rank, rank == 1 ? "" : "s"));
+      return fail_at(e.where, fmt::format("{} {} for {} dimension{}", used, used == 1 ? "index" : "indices",
+                                          rank, rank == 1 ? "" : "s"));
     int64_t axis = 0;
     bool dots = false;
     bool gathered = false;
@@ -493,8 +570,9 @@ class Builder {
     const IntExpr stop = parts[1] ? bound(*parts[1]) : extent;
     const IntExpr size = IntExpr::ceil_div(stop - start, step);
     if (size.is_constant() && size.constant() < 1)
-      return fail_at(e.where, fmt::format("the slice from {} to {} of axis {} is empty", start.to_string(),
-                                          stop.to_string(), axis));
+      return fail_at(e.where, fmt::format("the slice [{}:{}] of axis {} of extent {} is empty",
+                                          parts[0] ? parts[0]->to_string() : "",
+                                          parts[1] ? parts[1]->to_string() : "", axis, extent.to_string()));
     if (start == IntExpr(0) && size == extent) return x;
     std::vector<Value> starts(dims.size(), Value::of(IntExpr(0)));
     std::vector<Value> extents;
@@ -519,11 +597,19 @@ class Builder {
   std::set<std::string, std::less<>> used_;
   std::set<std::string, std::less<>> inputs_;
   std::set<std::string, std::less<>> symbols_;
+  std::set<std::string, std::less<>> targets_;  ///< of all statements
   Binder binder_;
   int64_t count_ = 1;  ///< results of the op added last
 };
 
 }  // namespace
+
+bool is_word(std::string_view name) {
+  constexpr std::string_view kWords[] = {"true", "True", "false",   "False", "none",
+                                         "None", "inf",  "newaxis", "nan",   "pi"};
+  return dtype_from(name) || is_reserved(name) ||
+         std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
+}
 
 std::span<const Operator> operator_table() { return kBinary; }
 

@@ -23,6 +23,9 @@ struct Operator {
 };
 [[nodiscard]] std::span<const Operator> operator_table();
 
+/// Names that mean something in every computation: constants, element types, reserved words.
+[[nodiscard]] bool is_word(std::string_view name);
+
 /// A graph whose outputs are `outputs`, each of them assigned by the program, or, if that is empty, the
 /// names assigned that nothing later uses, in the order of their assignment. Names may be assigned
 /// again; the last one counts.

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <optional>
 
 namespace hone::task {
 namespace {
@@ -73,9 +75,12 @@ class Checker {
     const auto& start = node_.attr<Ints>("start");
     const auto& step = node_.attr<Ints>("step");
     for (size_t k = 0; k < result_.size(); ++k) {
-      const int64_t last = start[k] + (result_[k] - 1) * step[k];
-      if (start[k] < 0 || last >= in(0)[k])
-        return fmt::format("axis {} of extent {} is sliced from {} to {}", k, in(0)[k], start[k], last + 1);
+      const __int128 last = start[k] + static_cast<__int128>(result_[k] - 1) * step[k];
+      if (start[k] >= 0 && last < in(0)[k]) continue;
+      if (result_[k] == 1)
+        return fmt::format("index {} is out of range for axis {} of extent {}", start[k], k, in(0)[k]);
+      return fmt::format("axis {} of extent {} is sliced from {} to {}", k, in(0)[k], start[k],
+                         static_cast<int64_t>(std::min<__int128>(last + 1, INT64_MAX)));
     }
     return "";
   }
@@ -127,17 +132,23 @@ class Checker {
 
   [[nodiscard]] std::string conv() const {
     const int64_t groups = node_.attr<int64_t>("groups");
-    if (groups < 1 || in(1)[0] % groups != 0 || in(0)[1] != in(1)[1] * groups)
-      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)),
-                         groups);
+    if (groups < 1) return fmt::format("groups must be at least 1, and is {}", groups);
+    if (in(1)[0] % groups != 0)
+      return fmt::format("the {} output channels of the weight {} do not split into {} groups", in(1)[0],
+                         text(in(1)), groups);
+    if (in(0)[1] != in(1)[1] * groups)
+      return fmt::format("x has {} channels, but the weight {} with groups={} takes {}", in(0)[1],
+                         text(in(1)), groups, in(1)[1] * groups);
     return "";
   }
 
   [[nodiscard]] std::string conv_transpose() const {
     const int64_t groups = node_.attr<int64_t>("groups");
-    if (groups < 1 || in(0)[1] % groups != 0 || in(0)[1] != in(1)[0])
-      return fmt::format("{} input channels, a weight of {} and {} groups do not fit", in(0)[1], text(in(1)),
-                         groups);
+    if (groups < 1) return fmt::format("groups must be at least 1, and is {}", groups);
+    if (in(0)[1] != in(1)[0])
+      return fmt::format("x has {} channels, but the weight {} takes {}", in(0)[1], text(in(1)), in(1)[0]);
+    if (in(0)[1] % groups != 0)
+      return fmt::format("the {} channels of x do not split into {} groups", in(0)[1], groups);
     return "";
   }
 
@@ -156,7 +167,72 @@ class Checker {
   const Shape& result_;
 };
 
+/// Extents of a node of the surface graph; none where an expression has no value (instantiate says why).
+std::optional<Shape> extents(const Node& node, const Bindings& bindings) {
+  Shape shape;
+  for (const IntExpr& dim : node.type.dims) {
+    const auto value = dim.eval(bindings);
+    if (!value) return std::nullopt;
+    shape.push_back(*value);
+  }
+  return shape;
+}
+
+std::string not_positive(const Node& node, const Shape& result) {
+  if (std::all_of(result.begin(), result.end(), [](int64_t extent) { return extent >= 1; })) return "";
+  const std::string subject = node.op == "input" ? fmt::format("the input '{}' is", node.name)
+                                                 : node.op + " gives";
+  return fmt::format("{} {}{}: every extent must be at least 1", subject, name_of(node.type.dtype),
+                     text(result));
+}
+
+/// `x` is the shape of the first operand.
+std::string broken_surface_rule(const Node& node, const Shape& x, const Shape& result,
+                                const Bindings& bindings) {
+  const auto axis = [&] { return static_cast<size_t>(node.attr<int64_t>("axis")); };
+  if (node.op == "chunk" || node.op == "split") {
+    int64_t total = 0;
+    for (const IntExpr& size : node.attr<Dims>("sizes")) total += size.eval(bindings).value_or(0);
+    if (total != x[axis()])
+      return fmt::format("the parts of {} have {} elements in all, but axis {} has {}", node.op, total,
+                         axis(), x[axis()]);
+  }
+  if (node.op == "glu" && x[axis()] % 2 != 0)
+    return fmt::format("glu halves axis {}, whose extent {} is odd", axis(), x[axis()]);
+  if (node.op == "topk" && result[axis()] > x[axis()])
+    return fmt::format("topk takes 1 to {} elements, found {}", x[axis()], result[axis()]);
+  if (node.op == "group_norm") {
+    const int64_t groups = node.attr<IntExpr>("groups").eval(bindings).value_or(0);
+    if (groups < 1 || x[1] % groups != 0)
+      return fmt::format("group_norm: {} channels do not split into {} groups", x[1], groups);
+  }
+  if (node.op == "roll") {
+    const auto& axes = node.attr<Ints>("axis");
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (const int64_t shift = node.attr<Ints>("shifts")[i];
+          std::abs(shift) > x[static_cast<size_t>(axes[i])])
+        return fmt::format("roll moves by {}, but axis {} has {} elements", shift, axes[i],
+                           x[static_cast<size_t>(axes[i])]);
+  }
+  return "";
+}
+
 }  // namespace
+
+Status check_surface(const Graph& surface, const Bindings& bindings) {
+  std::vector<std::optional<Shape>> shapes;
+  for (const Node& node : surface.nodes) {
+    shapes.push_back(extents(node, bindings));
+    if (!shapes.back()) continue;
+    std::string broken = not_positive(node, *shapes.back());
+    if (broken.empty() && !node.operands.empty())
+      if (const auto& x = shapes[static_cast<size_t>(node.operands[0])])
+        broken = broken_surface_rule(node, *x, *shapes.back(), bindings);
+    if (!broken.empty())
+      return fail(ErrorCode::kInput, broken, "", fmt::format("{}:{}", node.where.line, node.where.column));
+  }
+  return {};
+}
 
 std::string broken_rule(const Graph& graph, const Node& symbolic, const Node& concrete,
                         const std::vector<Shape>& shapes) {

@@ -12,4 +12,9 @@ namespace hone::task {
 [[nodiscard]] std::string broken_rule(const Graph& graph, const Node& symbolic, const Node& concrete,
                                       const std::vector<Shape>& shapes);
 
+/// What the user's operations ask of one workload beyond the rules of their primitives, said in their
+/// words: every extent positive, parts that add up, no more elements than there are. The error's context
+/// is "line:column" of the operation.
+[[nodiscard]] Status check_surface(const Graph& surface, const Bindings& bindings);
+
 }  // namespace hone::task

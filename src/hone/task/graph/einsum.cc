@@ -35,7 +35,7 @@ Status check_letters(const std::string& letters, std::string_view what) {
       return wrong(fmt::format("einsum: '{}' is not a letter", c));
     if (letters.find(c, i + 1) != std::string::npos)
       return wrong(fmt::format("einsum: the letter '{}' occurs twice in {}", c, what),
-                   "take diagonals first, with diagonal(x)");
+                   what == "the result" ? "" : "take diagonals first, with diagonal(x)");
   }
   return {};
 }
@@ -62,6 +62,9 @@ Result<Einsum> parse_einsum(const std::string& text, std::span<const Operand> op
   std::string spec = text;
   std::erase(spec, ' ');
   const size_t arrow = spec.find("->");
+  if (spec.find('>') != (arrow == std::string::npos ? arrow : arrow + 1) ||
+      (arrow != std::string::npos && spec.find('>', arrow + 2) != std::string::npos))
+    return wrong(fmt::format("einsum: \"{}\" has one '->' at most, before the result", text));
   std::vector<std::string> parts{""};
   for (const char c : spec.substr(0, arrow)) {
     if (c == ',')

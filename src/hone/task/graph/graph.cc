@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hone/task/graph/attr_text.h"
+#include "hone/task/graph/foreign.h"
 
 namespace hone::task {
 namespace {
@@ -161,10 +162,14 @@ Result<TensorType> TensorType::parse(std::string_view text) {
   while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
   const std::string_view name = text.substr(at, end - at);
   const auto dtype = dtype_from(name);
+  if (!dtype && at == text.size())
+    return wrong(at, "expected an element type, found nothing", "types are written f32[B, D]");
   if (!dtype)
     return wrong(at,
                  fmt::format("expected an element type, found '{}'", name.empty() ? text.substr(at) : name),
-                 "types are written f32[B, D] with f64, f32, bf16, f16, i64, i32, i16, i8 or bool");
+                 !foreign_dtype_hint(name).empty()
+                     ? foreign_dtype_hint(name)
+                     : "types are written f32[B, D] with f64, f32, bf16, f16, i64, i32, i16, i8 or bool");
   TensorType type{*dtype, {}};
   at = skip(end);
   if (at == text.size()) return type;
@@ -183,7 +188,10 @@ Result<TensorType> TensorType::parse(std::string_view text) {
       if (text[end] == ')') --depth;
       ++end;
     }
-    if (end == text.size()) return wrong(end, "expected ',' or ']', found the end");
+    if (end == text.size())
+      return wrong(end, depth > 0 ? "expected ')', found the end" : "expected ',' or ']', found the end");
+    if (skip(at) == end)
+      return wrong(end, fmt::format("expected an extent, found '{}'", text[end]), "such as 64, B or 2*D");
     auto dim = IntExpr::parse(text.substr(at, end - at));
     if (!dim) {
       Error error = std::move(dim).error();

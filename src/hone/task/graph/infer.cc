@@ -90,7 +90,7 @@ Dims reduced_dims(const Dims& dims, std::span<const int64_t> axes, bool keepdims
 
 Result<int64_t> normal_axis(int64_t axis, int rank) {
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  if (rank == 0) return wrong(fmt::format("axis {} of a scalar", axis));
+  if (rank == 0) return wrong(fmt::format("axis {} of a scalar, which has no dimensions", axis));
   return wrong(fmt::format("axis {} is out of range for {} dimension{}", axis, rank, rank == 1 ? "" : "s"),
                fmt::format("axes go from {} to {}", -rank, rank - 1));
 }

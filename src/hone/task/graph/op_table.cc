@@ -182,8 +182,10 @@ std::vector<std::string> all_op_names() {
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  constexpr size_t kLongest = 40;  // the table of edits is quadratic, and no name is that long
+  if (name.size() > kLongest) return "";
   // One letter is too little to tell a slip from another name; case aside.
-  const size_t allowed = name.size() <= 1 ? 0 : name.size() <= 3 ? 1 : name.size() <= 7 ? 2 : 3;
+  const size_t allowed = name.size() <= 1 ? 0 : name.size() <= 4 ? 1 : name.size() <= 7 ? 2 : 3;
   size_t best = allowed + 1;
   std::string found;
   for (const std::string& candidate : known) {
@@ -214,7 +216,7 @@ const std::vector<std::pair<std::string, std::vector<const Op*>>>& ops_by_family
 std::string_view meaning_of(ParamKind kind) {
   switch (kind) {
     case ParamKind::kTensor:
-      return "a tensor";
+      return "a tensor or a number";
     case ParamKind::kTensors:
       return "a list of tensors";
     case ParamKind::kAxis:

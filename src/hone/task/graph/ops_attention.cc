@@ -44,8 +44,12 @@ Result<TensorType> infer_attention(Call& call) {
   if (const auto mask = call.find("mask")) {
     Dims scores(q.begin(), q.end() - 1);
     scores.push_back(k[n - 2]);
-    HONE_TRY(const Dims joint, broadcast_dims(scores, call.dims(*mask)));
-    if (joint.size() != n)
+    const auto joint = broadcast_dims(scores, call.dims(*mask));
+    if (!joint)
+      return wrong(fmt::format("the mask {} does not broadcast to the scores {}", dims_text(call.dims(*mask)),
+                               dims_text(scores)),
+                   "a mask is [L, S], or has leading dimensions as q");
+    if (joint->size() != n)
       return wrong(fmt::format("the mask {} has more dimensions than the scores {}",
                                dims_text(call.dims(*mask)), dims_text(scores)));
   }

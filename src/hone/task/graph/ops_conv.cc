@@ -33,7 +33,8 @@ Status settle(Call& call, int rank) {
   HONE_TRY_VOID(settle_window(call, "padding", rank, 0));
   HONE_TRY_VOID(settle_window(call, "dilation", rank, 1));
   const IntExpr& groups = call.attr<IntExpr>("groups");
-  if (groups.is_constant() && groups.constant() < 1) return wrong("groups is at least 1");
+  if (groups.is_constant() && groups.constant() < 1)
+    return wrong(fmt::format("'groups' of {} is at least 1, found {}", call.op.name, groups.constant()));
   return {};
 }
 
@@ -45,9 +46,9 @@ Result<TensorType> infer_conv(Call& call) {
   const Dims& w = call.dims(1);
   const IntExpr channels = w[1] * call.attr<IntExpr>("groups");
   if (!may_equal(x[1], channels))
-    return wrong(fmt::format("{}: x has {} channels, but the weight {} with {} group(s) takes {}",
-                             call.op.name, x[1].to_string(), dims_text(w),
-                             call.attr<IntExpr>("groups").to_string(), channels.to_string()));
+    return wrong(fmt::format("{}: x has {} channels, but the weight {} with groups={} takes {}", call.op.name,
+                             x[1].to_string(), dims_text(w), call.attr<IntExpr>("groups").to_string(),
+                             channels.to_string()));
   HONE_TRY_VOID(check_bias(call, w[0]));
   const Ints& padding = call.attr<Ints>("padding");
   TensorType type{common_dtype(call.operands), {x[0], w[0]}};
@@ -81,7 +82,10 @@ Result<TensorType> infer_conv_transpose(Call& call) {
           fmt::format("output_padding {} is not below stride {} or dilation {}", extra, stride, dilation));
     type.dims.push_back((x[i + 2] - 1) * stride - 2 * call.attr<Ints>("padding")[i] +
                         dilation * (w[i + 2] - 1) + extra + 1);
-    HONE_TRY_VOID(check_count(type.dims.back(), call.op.name, i));
+    const IntExpr& extent = type.dims.back();
+    if (extent.is_constant() && extent.constant() < 1)
+      return wrong(fmt::format("{}: a padding of {} leaves nothing of spatial dimension {}", call.op.name,
+                               call.attr<Ints>("padding")[i], i));
   }
   return type;
 }
@@ -124,11 +128,11 @@ const OpRow kRows[] = {
     {"conv1d" HONE_CONV_PARAMS, "",
      "Convolution of x [N, C, L] with a weight [O, C/groups, K] (not flipped).", infer_conv, lower_conv},
     {"conv2d" HONE_CONV_PARAMS, "",
-     "Convolution of x [N, C, H, W] with a weight [O, C/groups, K, K] (not flipped).",
-     infer_conv, lower_conv},
+     "Convolution of x [N, C, H, W] with a weight [O, C/groups, K, K] (not flipped).", infer_conv,
+     lower_conv},
     {"conv3d" HONE_CONV_PARAMS, "",
-     "Convolution of x [N, C, D, H, W] with a weight [O, C/groups, K, K, K] (not flipped).",
-     infer_conv, lower_conv},
+     "Convolution of x [N, C, D, H, W] with a weight [O, C/groups, K, K, K] (not flipped).", infer_conv,
+     lower_conv},
     {"conv_transpose1d" HONE_CONV_TRANSPOSE_PARAMS, "",
      "Transposed convolution of x [N, C, L] with a weight [C, O/groups, K].", infer_conv_transpose,
      lower_conv_transpose},

@@ -35,7 +35,8 @@ Result<TensorType> infer_slice(Call& call) {
         "x[2:8, ::2] is shorter");
   for (size_t i = 0; i < rank; ++i) {
     if (step[i] < 1)
-      return wrong(fmt::format("the step of axis {} is {}", i, step[i]), "flip(x, axis) reverses");
+      return wrong(fmt::format("the step of axis {} is at least 1, found {}", i, step[i]),
+                   "flip(x, axis) reverses");
     HONE_TRY_VOID(check_range(start[i], start[i] + (extent[i] - 1) * step[i] + 1, call.dims(0)[i],
                               static_cast<int64_t>(i)));
   }
@@ -65,12 +66,13 @@ Result<TensorType> infer_select(Call& call) {
   const int64_t axis = call.attr<int64_t>("axis");
   TensorType type = call.type(0);
   const IntExpr extent = type.dims[static_cast<size_t>(axis)];
-  IntExpr index = call.attr<IntExpr>("index");
+  const IntExpr given = call.attr<IntExpr>("index");
+  IntExpr index = given;
   if (index.is_constant() && index.constant() < 0) index = extent + index;
   call.attrs["index"] = index;
   const bool below = index.is_constant() && index.constant() < 0;
   if (below || certainly_above(index + 1, extent))
-    return wrong(fmt::format("index {} is out of range for axis {} of extent {}", index.to_string(), axis,
+    return wrong(fmt::format("index {} is out of range for axis {} of extent {}", given.to_string(), axis,
                              extent.to_string()));
   type.dims.erase(type.dims.begin() + axis);
   return type;
@@ -106,6 +108,10 @@ Result<TensorType> infer_split(Call& call) {
   const IntExpr& extent = call.dims(0)[static_cast<size_t>(call.attr<int64_t>("axis"))];
   if (sizes.size() == 1 && !(sizes[0] == extent)) {
     const auto parts = IntExpr::divide_exactly(extent, sizes[0]);
+    if (extent.is_constant() && sizes[0].is_constant() && !parts)
+      return wrong(fmt::format("split into parts of {}: {} elements are no multiple of it",
+                               sizes[0].to_string(), extent.to_string()),
+                   "give all sizes: split(x, [4, 8], axis=1)");
     if (!parts || !parts->is_constant() || parts->constant() < 1 || parts->constant() > 1000)
       return wrong(fmt::format("split into parts of {}: the number of parts of {} is not known",
                                sizes[0].to_string(), extent.to_string()),
@@ -117,7 +123,7 @@ Result<TensorType> infer_split(Call& call) {
 
 Result<TensorType> infer_chunk(Call& call) {
   const int64_t n = call.attr<int64_t>("chunks");
-  if (n < 1 || n > 1000) return wrong(fmt::format("chunk into {} parts", n));
+  if (n < 1 || n > 1000) return wrong(fmt::format("chunk makes 1 to 1000 parts, found {}", n));
   const IntExpr& extent = call.dims(0)[static_cast<size_t>(call.attr<int64_t>("axis"))];
   const auto exact = IntExpr::divide_exactly(extent, n);
   if (extent.is_constant() && !exact)
@@ -252,7 +258,8 @@ Result<TensorType> infer_topk(Call& call) {
   const IntExpr& k = call.attr<IntExpr>("k");
   TensorType type{call.attr<int64_t>("result") == 1 ? DType::kI64 : call.type(0).dtype, call.dims(0)};
   if ((k.is_constant() && k.constant() < 1) || certainly_above(k, type.dims[axis]))
-    return wrong(fmt::format("topk takes {} of {} elements", k.to_string(), type.dims[axis].to_string()));
+    return wrong(
+        fmt::format("topk takes 1 to {} elements, found {}", type.dims[axis].to_string(), k.to_string()));
   type.dims[axis] = k;
   return type;
 }

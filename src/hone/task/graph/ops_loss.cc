@@ -17,7 +17,9 @@ Result<TensorType> reduced(const Call& call, DType dtype, Dims dims) {
   if (how == "none") return TensorType{dtype, std::move(dims)};
   if (how == "mean" || how == "sum" || (how == "batchmean" && call.op.name == "kl_div"))
     return TensorType{dtype, {}};
-  return wrong(fmt::format("{} has no reduction \"{}\"", call.op.name, how), "\"mean\", \"sum\" or \"none\"");
+  return wrong(fmt::format("{} has no reduction \"{}\"", call.op.name, how),
+               call.op.name == "kl_div" ? "\"mean\", \"batchmean\", \"sum\" or \"none\""
+                                        : "\"mean\", \"sum\" or \"none\"");
 }
 
 DType loss_dtype(const Call& call) {

@@ -31,7 +31,13 @@ Result<TensorType> infer_matmul(Call& call) {
   if (row) a.insert(a.begin(), IntExpr(1));
   if (column) b.emplace_back(1);
   if (!may_equal(a[a.size() - 1], b[b.size() - 2])) return no_product(call, a[a.size() - 1], b[b.size() - 2]);
-  HONE_TRY(Dims dims, broadcast_dims(Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2)));
+  auto batch = broadcast_dims(Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
+  if (!batch)
+    return wrong(fmt::format("{} of {} and {}: their batches {} and {} do not broadcast", call.op.name,
+                             dims_text(call.dims(0)), dims_text(call.dims(1)),
+                             dims_text(Dims(a.begin(), a.end() - 2)),
+                             dims_text(Dims(b.begin(), b.end() - 2))));
+  Dims dims = std::move(*batch);
   if (!row) dims.push_back(a[a.size() - 2]);
   if (!column) dims.push_back(b[b.size() - 1]);
   return TensorType{product_dtype(call), std::move(dims)};

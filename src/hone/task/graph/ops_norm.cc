@@ -17,7 +17,8 @@ using Axes = std::vector<int64_t>;
 /// weight and bias have the normalised dimensions; without `axis`, as many trailing ones as they
 /// have, and without them the last.
 Result<TensorType> infer_layer_norm(Call& call) {
-  if (call.rank(0) == 0) return wrong(fmt::format("{} of a scalar", call.op.name));
+  if (call.rank(0) == 0)
+    return wrong(fmt::format("{} of a scalar: it needs a dimension to normalise", call.op.name));
   if (!call.has("axis")) {
     const int trailing = call.operands.size() > 1 ? std::max(1, call.rank(1)) : 1;
     if (trailing > call.rank(0))
@@ -137,7 +138,8 @@ Result<TensorType> infer_group_norm(Call& call) {
   HONE_TRY_VOID(check_channel_vectors(call));
   const IntExpr& channels = call.dims(0)[1];
   const IntExpr& groups = call.attr<IntExpr>("groups");
-  if (groups.is_constant() && groups.constant() < 1) return wrong("groups is at least 1");
+  if (groups.is_constant() && groups.constant() < 1)
+    return wrong(fmt::format("'groups' of group_norm is at least 1, found {}", groups.constant()));
   if (!may_equal(channels_per_group(channels, groups) * groups, channels))
     return wrong(fmt::format("group_norm: {} channels do not split into {} groups", channels.to_string(),
                              groups.to_string()));

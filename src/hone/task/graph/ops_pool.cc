@@ -105,8 +105,11 @@ Ref lower_avg_pool(const LowerCall& c) {
 Result<TensorType> infer_adaptive(Call& call) {
   const int rank = spatial_rank(call);
   if (call.rank(0) < rank + 1)
-    return wrong(
-        fmt::format("{} takes [..., C, {} more], found {}", call.op.name, rank, call.type(0).to_string()));
+    return wrong(fmt::format("{} takes [..., C, {}], found {}", call.op.name,
+                             rank == 1   ? "L"
+                             : rank == 2 ? "H, W"
+                                         : "D, H, W",
+                             call.type(0).to_string()));
   const bool average = call.op.name.find("avg") != std::string::npos;
   if (!average && call.type(0).dtype == DType::kBool)
     return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x) or f32(x)");
@@ -161,27 +164,23 @@ const OpRow kRows[] = {
      "Mean of each window over the last dimension; stride is the kernel by default.", infer_pool,
      lower_avg_pool},
     {"avg_pool2d" HONE_AVG_POOL_PARAMS, "",
-     "Mean of each window over the last two dimensions; stride is the kernel by default.",
-     infer_pool, lower_avg_pool},
+     "Mean of each window over the last two dimensions; stride is the kernel by default.", infer_pool,
+     lower_avg_pool},
     {"avg_pool3d" HONE_AVG_POOL_PARAMS, "",
-     "Mean of each window over the last three dimensions; stride is the kernel by default.",
-     infer_pool, lower_avg_pool},
+     "Mean of each window over the last three dimensions; stride is the kernel by default.", infer_pool,
+     lower_avg_pool},
     {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.",
      infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool2d(x, output_size: ints)", "",
-     "Mean of equal blocks of the last two dimensions.", infer_adaptive,
-     lower_adaptive},
-    {"adaptive_avg_pool3d(x, output_size: ints)", "",
-     "Mean of equal blocks of the last three dimensions.", infer_adaptive,
-     lower_adaptive},
+    {"adaptive_avg_pool2d(x, output_size: ints)", "", "Mean of equal blocks of the last two dimensions.",
+     infer_adaptive, lower_adaptive},
+    {"adaptive_avg_pool3d(x, output_size: ints)", "", "Mean of equal blocks of the last three dimensions.",
+     infer_adaptive, lower_adaptive},
     {"adaptive_max_pool1d(x, output_size: ints)", "",
      "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
     {"adaptive_max_pool2d(x, output_size: ints)", "",
-     "Largest element of equal blocks of the last two dimensions.", infer_adaptive,
-     lower_adaptive},
+     "Largest element of equal blocks of the last two dimensions.", infer_adaptive, lower_adaptive},
     {"adaptive_max_pool3d(x, output_size: ints)", "",
-     "Largest element of equal blocks of the last three dimensions.", infer_adaptive,
-     lower_adaptive},
+     "Largest element of equal blocks of the last three dimensions.", infer_adaptive, lower_adaptive},
 };
 
 }  // namespace

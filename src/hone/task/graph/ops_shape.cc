@@ -15,6 +15,10 @@ using Axes = std::vector<int64_t>;
 Result<TensorType> infer_reshape(Call& call) {
   Dims dims = call.attr<Dims>("shape");
   const IntExpr total = product(call.dims(0));
+  for (const IntExpr& dim : dims)
+    if (dim.is_constant() && dim.constant() < 1 && dim != IntExpr(-1))
+      return wrong(fmt::format("reshape to {}: every extent must be at least 1", dims_text(dims)),
+                   "-1 stands for the one extent that follows from the others");
   const auto open = std::find(dims.begin(), dims.end(), IntExpr(-1));
   if (open != dims.end()) {
     if (std::count(dims.begin(), dims.end(), IntExpr(-1)) > 1)
@@ -29,6 +33,10 @@ Result<TensorType> infer_reshape(Call& call) {
       else
         divisor = divisor * dim;
     }
+    if (rest.is_constant() && divisor.is_constant() && rest.constant() % divisor.constant() != 0)
+      return wrong(fmt::format("reshape of {} to {}: {} elements are no multiple of {}",
+                               dims_text(call.dims(0)), dims_text(dims), rest.to_string(),
+                               divisor.to_string()));
     *open = IntExpr::floor_div(rest, divisor);
   }
   if (!may_equal(total, product(dims)))
@@ -93,7 +101,13 @@ Result<TensorType> infer_permute(Call& call) {
 Ref lower_transpose(const LowerCall& c) { return transpose(c.in[0], c.attr<Axes>("perm")); }
 
 /// Rank, a position for a new axis allowed: from -rank-1 to rank.
-Result<int64_t> new_axis(int64_t axis, int rank) { return normal_axis(axis, rank + 1); }
+Result<int64_t> new_axis(int64_t axis, int rank) {
+  auto normal = normal_axis(axis, rank + 1);
+  if (normal) return normal;
+  return wrong(
+      fmt::format("a new axis {} is out of range for {} dimension{}", axis, rank, rank == 1 ? "" : "s"),
+      fmt::format("new axes go from {} to {}", -rank - 1, rank));
+}
 
 Result<TensorType> infer_unsqueeze(Call& call) {
   HONE_TRY(const int64_t axis, new_axis(call.attr<int64_t>("axis"), call.rank(0)));
@@ -128,7 +142,8 @@ Result<TensorType> infer_flatten(Call& call) {
   if (call.rank(0) == 0) return TensorType{call.type(0).dtype, {1}};
   HONE_TRY(const int64_t start, normal_axis(call.attr<int64_t>("start"), call.rank(0)));
   HONE_TRY(const int64_t end, normal_axis(call.attr<int64_t>("end"), call.rank(0)));
-  if (start > end) return wrong(fmt::format("flatten from axis {} to axis {}", start, end));
+  if (start > end)
+    return wrong(fmt::format("flatten goes from an axis to a later one, found {} to {}", start, end));
   call.attrs["start"] = start;
   call.attrs["end"] = end;
   const Dims& dims = call.dims(0);
@@ -182,7 +197,7 @@ Result<TensorType> infer_tile(Call& call) {
   call.attrs["reps"] = reps;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (reps[i].is_constant() && reps[i].constant() < 1)
-      return wrong(fmt::format("tile repeats {} times", reps[i].to_string()));
+      return wrong(fmt::format("tile repeats once at least, found {}", reps[i].to_string()));
     dims[i] = dims[i] * reps[i];
   }
   return TensorType{call.type(0).dtype, std::move(dims)};
@@ -282,7 +297,7 @@ Result<TensorType> infer_pad(Call& call) {
     if ((low[i].is_constant() && low[i].constant() < 0) || (high[i].is_constant() && high[i].constant() < 0))
       return wrong(fmt::format("pad adds {} before and {} after axis {}: not negative", low[i].to_string(),
                                high[i].to_string(), i),
-                   "slices cut");
+                   "a slice cuts: x[1:-1]");
     type.dims[i] = type.dims[i] + low[i] + high[i];
   }
   return type;

@@ -17,8 +17,8 @@ Status settle_window(Call& call, const std::string& key, int rank, int64_t least
   auto& values = std::get<Ints>(it->second);
   if (values.size() == 1) values.assign(static_cast<size_t>(rank), values[0]);
   if (static_cast<int>(values.size()) != rank)
-    return wrong(
-        fmt::format("'{}' of {} is one number or {}, found {}", key, call.op.name, rank, values.size()));
+    return wrong(fmt::format("'{}' of {} is one number or a list of {}, found {} numbers", key, call.op.name,
+                             rank, values.size()));
   for (const int64_t value : values)
     if (value < least)
       return wrong(fmt::format("'{}' of {} is at least {}, found {}", key, call.op.name, least, value));

@@ -13,6 +13,7 @@ using Term = Node::Term;
 
 /// Products are expanded up to this many terms; beyond it a sum stays a factor.
 constexpr size_t kMaxTerms = 256;
+constexpr size_t kMaxSize = size_t{1} << 31;
 
 bool has_sum_factor(const std::vector<Term>& terms) {
   for (const Term& term : terms)
@@ -111,6 +112,7 @@ bool checked_ceil_div(int64_t a, int64_t b, int64_t& quotient) {
 IntExpr Node::make(IntOp op, std::vector<IntExpr> args) {
   auto node = std::make_shared<Node>();
   node->op = op;
+  for (const IntExpr& arg : args) node->size = std::min(node->size + arg.size(), kMaxSize);
   node->args = std::move(args);
   return wrap(std::move(node));
 }
@@ -123,6 +125,10 @@ IntExpr Node::from_terms(std::vector<Term> terms) {
   }
   auto node = std::make_shared<Node>();
   node->op = IntOp::kSum;
+  for (const Term& term : terms) {
+    node->size = std::min(node->size + 1, kMaxSize);
+    for (const Ptr& factor : term.factors) node->size = std::min(node->size + factor->size, kMaxSize);
+  }
   node->terms = std::move(terms);
   return wrap(std::move(node));
 }
@@ -163,6 +169,8 @@ IntExpr IntExpr::symbol(std::string name) {
   node->name = std::move(name);
   return IntExpr(std::move(node));
 }
+
+size_t IntExpr::size() const { return node_->size; }
 
 bool IntExpr::is_constant() const { return node_->op == IntOp::kConstant; }
 

@@ -37,6 +37,9 @@ class IntExpr {
   /// The value of a constant expression; HONE_CHECKs that it is one.
   [[nodiscard]] int64_t constant() const;
 
+  /// Operands and operators of its text: what printing, comparing and evaluating cost. At most 2^31.
+  [[nodiscard]] size_t size() const;
+
   /// Replaces symbols by expressions; names that `with` does not hold stay.
   [[nodiscard]] IntExpr substitute(const std::map<std::string, IntExpr, std::less<>>& with) const;
 

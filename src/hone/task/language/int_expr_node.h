@@ -48,6 +48,7 @@ struct IntExpr::Node {
   std::string name{};
   std::vector<Term> terms{};    ///< kSum: sorted, at least one, no zero coefficient
   std::vector<IntExpr> args{};  ///< the others
+  size_t size = 1;              ///< of the tree that this node is printed as; shared parts count again
 
   static const Node& of(const IntExpr& e) { return *e.node_; }
   static const Ptr& pointer(const IntExpr& e) { return e.node_; }

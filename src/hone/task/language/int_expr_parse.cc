@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "hone/task/language/int_expr_node.h"
+#include "hone/task/language/limits.h"
 
 namespace hone::task {
 namespace {
 
 constexpr size_t kMaxText = 10'000;
-constexpr int kMaxDepth = 100;
 
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -30,7 +30,8 @@ class Parser {
 
   Result<IntExpr> parse() {
     if (text_.size() > kMaxText)
-      return fail(ErrorCode::kInput, fmt::format("an expression of more than {} characters", kMaxText));
+      return fail(ErrorCode::kInput, fmt::format("an expression of more than {} characters", kMaxText), "",
+                  "column 1");
     HONE_TRY(IntExpr e, parse_or());
     if (!token_.empty()) return expected("an operator or the end");
     return e;
@@ -49,6 +50,8 @@ class Parser {
       const std::string_view two = text_.substr(at, 2);
       if (two == "//" || two == "==" || two == "!=" || two == "<=" || two == ">=" || two == "**") size = 2;
     }
+    while (at + size < text_.size() && (static_cast<unsigned char>(text_[at + size]) & 0xc0U) == 0x80U)
+      ++size;
     token_ = text_.substr(at, size);
   }
 
@@ -74,7 +77,8 @@ class Parser {
   }
 
   Result<IntExpr> parse_or() {
-    if (++depth_ > kMaxDepth) return error("the expression is nested too deeply");
+    if (++depth_ > kMaxNesting)
+      return error(fmt::format("the expression is nested more than {} deep", kMaxNesting));
     HONE_TRY(IntExpr left, parse_and());
     while (take("or")) {
       HONE_TRY(const IntExpr right, parse_and());

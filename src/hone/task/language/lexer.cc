@@ -53,7 +53,8 @@ class Lexer {
         track_brackets(c);
         add(TokenKind::kPunctuation, size);
       } else {
-        return fail_at(here(), fmt::format("unexpected character '{}'", printable(c)), hint_for(c));
+        return fail_at(here(), fmt::format("unexpected character '{}'", printable(c)),
+                       std::string(hint_for(printable(c))));
       }
     }
     if (!brackets_.empty())
@@ -92,9 +93,32 @@ class Lexer {
     return std::string(text_.substr(at_, size));
   }
 
-  [[nodiscard]] static std::string hint_for(char c) {
-    if (c == '!') return "negation is written 'not' or '~'";
-    if (c == '{' || c == '}') return "lists are written with [ ]";
+  /// What look-alikes and characters of other languages are written as.
+  [[nodiscard]] static std::string_view hint_for(std::string_view character) {
+    constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+        {"!", "negation is written 'not' or '~'"},
+        {"{", "lists are written with [ ]"},
+        {"}", "lists are written with [ ]"},
+        {"?", "choose between values with where(condition, a, b)"},
+        {"\\", "a statement goes on in the next line inside brackets"},
+        {"\u2212", "the minus sign is the hyphen of the keyboard"},
+        {"\u2013", "the minus sign is the hyphen of the keyboard"},
+        {"\u00d7", "a product is written *"},
+        {"\u00b7", "a product is written *"},
+        {"\u00f7", "a quotient is written /"},
+        {"\u00b2", "a square is written x * x or x ** 2"},
+        {"\u221a", "a square root is written sqrt(x)"},
+        {"\u2264", "write <="},
+        {"\u2265", "write >="},
+        {"\u2260", "write !="},
+        {"\u201c", "texts stand in straight quotes"},
+        {"\u201d", "texts stand in straight quotes"},
+        {"\u2018", "texts stand in straight quotes"},
+        {"\u2019", "texts stand in straight quotes"},
+        {"\u00a0", "this is a no-break space: write an ordinary one"},
+    };
+    for (const auto& [text, hint] : kHints)
+      if (text == character) return hint;
     return "";
   }
 

@@ -5,18 +5,16 @@
 #include <initializer_list>
 #include <optional>
 
+#include "hone/task/language/limits.h"
 #include "hone/task/language/syntax.h"
 
 namespace hone::task {
 namespace {
 
-constexpr int kMaxDepth = 200;
-constexpr std::array<std::string_view, 9> kReserved{"and",  "or", "not", "for",   "if",
-                                                    "else", "in", "def", "return"};
-
-bool is_reserved(std::string_view name) {
-  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
-}
+constexpr std::array<std::string_view, 27> kReserved{
+    "and",    "or",   "not",    "for",   "if",   "else",   "in",       "def",   "return",
+    "while",  "elif", "lambda", "is",    "as",   "import", "from",     "with",  "class",
+    "assert", "try",  "except", "raise", "pass", "break",  "continue", "yield", "del"};
 
 class Parser {
  public:
@@ -52,7 +50,23 @@ class Parser {
     e.where = where;
     e.text = std::move(text);
     e.args = std::move(args);
+    return raised(std::move(e));
+  }
+  static Expr raised(Expr e) {
+    for (const Expr& arg : e.args) e.height = std::max(e.height, arg.height + 1);
     return e;
+  }
+
+  /// Whoever walks the tree recurses; a chain of operators grows it without any bracket.
+  static Sourced<Expr> within_limits(Expr e) {
+    if (e.height <= kMaxChain) return e;
+    return fail_at(e.where, fmt::format("an expression of more than {} operations in a row", kMaxChain),
+                   "give parts of it names: t = …");
+  }
+
+  [[nodiscard]] static tl::unexpected<SourceError> too_deep(Where where) {
+    return fail_at(where, fmt::format("the expression is nested more than {} deep", kMaxNesting),
+                   "give parts of it names: t = …");
   }
 
   Sourced<Statement> parse_statement() {
@@ -60,19 +74,18 @@ class Parser {
     do {
       if (now().kind != TokenKind::kName || is_reserved(now().text)) {
         const bool word = now().kind == TokenKind::kName;
+        const bool goes_on = at_ > 0 && now().kind == TokenKind::kPunctuation && !at("=") && !at("(");
         return expected("a name to assign to",
-                        word ? "a computation is a list of `name = expression`; there is no control flow"
-                             : "every statement is `name = expression`");
+                        word      ? "a computation is a list of `name = expression`; there is no control flow"
+                        : goes_on ? "a statement goes on in the next line only inside brackets"
+                                  : "every statement is `name = expression`");
       }
       statement.targets.push_back(now().text);
       statement.target_where.push_back(now().where);
       ++at_;
     } while (take(","));
     if (!take("=")) {
-      const bool augmented = next().text == "=" && now().kind == TokenKind::kPunctuation;
-      return expected("'='", augmented
-                                 ? fmt::format("write `{0} = {0} {1} …`", statement.targets[0], now().text)
-                                 : "every statement is `name = expression`");
+      return expected("'='", hint_for_target(statement.targets[0]));
     }
     HONE_TRY(statement.value, parse_expression());
     if (now().kind == TokenKind::kNewline) {
@@ -83,7 +96,21 @@ class Parser {
     return statement;
   }
 
+  [[nodiscard]] std::string hint_for_target(const std::string& target) const {
+    constexpr std::string_view kAugmented[] = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^"};
+    const bool augmented = next().text == "=" && std::find(std::begin(kAugmented), std::end(kAugmented),
+                                                           now().text) != std::end(kAugmented);
+    if (augmented) return fmt::format("write `{0} = {0} {1} …`", target, now().text);
+    if (at("[") || at(".")) return "tensors are never changed in place: give the result a name of its own";
+    if (at("==")) return "a name is assigned with =";
+    if (at(":"))
+      return next().text == "=" ? "a name is assigned with =" : "types are not declared: they follow";
+    return "every statement is `name = expression`";
+  }
+
   [[nodiscard]] std::string hint_after_expression() const {
+    if (at("is")) return "equality is written ==";
+    if (now().kind == TokenKind::kName && is_reserved(now().text) && !at("if")) return "";
     if (at("if")) return "choose between values with where(condition, a, b)";
     if (at("=")) return "equality is written ==";
     if (at(",")) return "one value on the right: write a statement for each name";
@@ -92,7 +119,7 @@ class Parser {
   }
 
   Sourced<Expr> parse_expression() {
-    if (++depth_ > kMaxDepth) return fail_at(now().where, "the expression is nested too deeply");
+    if (++depth_ > kMaxNesting) return too_deep(now().where);
     auto e = parse_or();
     --depth_;
     return e;
@@ -109,7 +136,7 @@ class Parser {
       std::vector<Expr> args;
       args.push_back(std::move(left));
       args.push_back(std::move(right));
-      left = node(Expr::Kind::kBinary, op.where, op.text, std::move(args));
+      HONE_TRY(left, within_limits(node(Expr::Kind::kBinary, op.where, op.text, std::move(args))));
     }
     return left;
   }
@@ -124,12 +151,12 @@ class Parser {
 
   Sourced<Expr> parse_prefix(Level operand) {
     const Token op = now();
-    if (++depth_ > kMaxDepth) return fail_at(op.where, "the expression is nested too deeply");
+    if (++depth_ > kMaxNesting) return too_deep(op.where);
     ++at_;
     HONE_TRY(Expr value, (this->*operand)());
     --depth_;
     if (op.text == "+") return value;
-    return node(Expr::Kind::kUnary, op.where, op.text, {std::move(value)});
+    return within_limits(node(Expr::Kind::kUnary, op.where, op.text, {std::move(value)}));
   }
 
   [[nodiscard]] bool at_comparison() const {
@@ -143,7 +170,7 @@ class Parser {
     ++at_;
     HONE_TRY(Expr right, parse_bit_or());
     if (at_comparison()) return fail_at(now().where, "comparisons do not chain", "write (a < b) & (b < c)");
-    return node(Expr::Kind::kBinary, op.where, op.text, {std::move(left), std::move(right)});
+    return within_limits(node(Expr::Kind::kBinary, op.where, op.text, {std::move(left), std::move(right)}));
   }
 
   Sourced<Expr> parse_bit_or() { return parse_left(&Parser::parse_bit_xor, {"|"}); }
@@ -161,11 +188,12 @@ class Parser {
     HONE_TRY(Expr base, parse_postfix());
     if (!at("**")) return base;
     const Token op = now();
-    if (++depth_ > kMaxDepth) return fail_at(op.where, "the expression is nested too deeply");
+    if (++depth_ > kMaxNesting) return too_deep(op.where);
     ++at_;
     HONE_TRY(Expr exponent, parse_unary());  // right-associative, and 2 ** -1 is allowed
     --depth_;
-    return node(Expr::Kind::kBinary, op.where, op.text, {std::move(base), std::move(exponent)});
+    return within_limits(
+        node(Expr::Kind::kBinary, op.where, op.text, {std::move(base), std::move(exponent)}));
   }
 
   Sourced<Expr> parse_postfix() {
@@ -185,7 +213,7 @@ class Parser {
         if (at("(")) {
           HONE_TRY(e, parse_call(name.text, name.where, std::move(e)));
         } else {
-          e = node(Expr::Kind::kAttribute, name.where, name.text, {std::move(e)});
+          HONE_TRY(e, within_limits(node(Expr::Kind::kAttribute, name.where, name.text, {std::move(e)})));
         }
       } else {
         return e;
@@ -213,7 +241,7 @@ class Parser {
       call.names.push_back(std::move(keyword));
       if (!at(")") && !take(",")) return expected("',' or ')'", hint_after_expression());
     }
-    return call;
+    return within_limits(raised(std::move(call)));
   }
 
   Sourced<Expr> parse_subscript(Expr value) {
@@ -225,7 +253,7 @@ class Parser {
       e.args.push_back(std::move(index));
     } while (take(","));
     if (!take("]")) return expected("',' or ']'");
-    return e;
+    return within_limits(raised(std::move(e)));
   }
 
   Sourced<Expr> parse_index() {
@@ -242,7 +270,7 @@ class Parser {
       colon = true;
       ++part;
     }
-    if (colon) return slice;
+    if (colon) return raised(std::move(slice));
     if (slice.args[0].kind == Expr::Kind::kAbsent) return expected("an index");
     return std::move(slice.args[0]);
   }
@@ -269,7 +297,8 @@ class Parser {
     if (at("(") || at("[")) return parse_list(at("(") ? ")" : "]");
     if (token.kind == TokenKind::kNewline && at_ > 0)
       return expected("a value", "a statement goes on in the next line only inside brackets");
-    return expected("a value");
+    const bool twice = at_ > 0 && (at("&") || at("|")) && tokens_[at_ - 1].text == token.text;
+    return expected("a value", twice ? "conditions are joined by one & or |" : "");
   }
 
   Sourced<Expr> parse_list(std::string_view close) {
@@ -285,7 +314,7 @@ class Parser {
     }
     ++at_;
     if (close == ")" && !comma && list.args.size() == 1) return std::move(list.args[0]);
-    return list;
+    return within_limits(raised(std::move(list)));
   }
 
   std::vector<Token> tokens_;
@@ -295,7 +324,14 @@ class Parser {
 
 }  // namespace
 
+bool is_reserved(std::string_view name) {
+  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
+}
+
 Sourced<std::vector<Statement>> parse_program(std::string_view text) {
+  if (text.size() > kMaxComputeBytes)
+    return fail_at({1, 1}, fmt::format("a computation of more than {} bytes", kMaxComputeBytes),
+                   "split it into several tasks");
   HONE_TRY(std::vector<Token> tokens, tokenize(text));
   return Parser(std::move(tokens)).run();
 }

@@ -33,6 +33,7 @@ struct Expr {
   std::vector<Expr> args;
   std::vector<std::string> names;
   Where where;
+  int height = 1;  ///< nodes from here to the deepest leaf; at most kMaxChain
 };
 
 struct Statement {
@@ -41,6 +42,10 @@ struct Statement {
   Expr value;
 };
 
+/// Words of Python that begin no value: and, for, if, …
+[[nodiscard]] bool is_reserved(std::string_view name);
+
+/// At most kMaxComputeBytes of text.
 [[nodiscard]] Sourced<std::vector<Statement>> parse_program(std::string_view text);
 
 }  // namespace hone::task

@@ -8,6 +8,7 @@
 #include "hone/base/embedded.h"
 #include "hone/task/graph/bind.h"
 #include "hone/task/graph/build.h"
+#include "hone/task/language/limits.h"
 #include "hone/task/reference/op_facts.h"
 #include "hone/task/task_draft.h"
 
@@ -40,10 +41,10 @@ std::string operator_rows() {
 
 std::string kind_table() {
   constexpr std::pair<std::string_view, ParamKind> kKinds[] = {
-      {"", ParamKind::kTensor},        {"tensors", ParamKind::kTensors}, {"axis", ParamKind::kAxis},
-      {"axes", ParamKind::kAxes},      {"int", ParamKind::kInt},         {"ints", ParamKind::kInts},
-      {"dim", ParamKind::kDim},        {"dims", ParamKind::kDims},       {"number", ParamKind::kNumber},
-      {"bool", ParamKind::kBool},      {"text", ParamKind::kText},       {"dtype", ParamKind::kDType}};
+      {"", ParamKind::kTensor},   {"tensors", ParamKind::kTensors}, {"axis", ParamKind::kAxis},
+      {"axes", ParamKind::kAxes}, {"int", ParamKind::kInt},         {"ints", ParamKind::kInts},
+      {"dim", ParamKind::kDim},   {"dims", ParamKind::kDims},       {"number", ParamKind::kNumber},
+      {"bool", ParamKind::kBool}, {"text", ParamKind::kText},       {"dtype", ParamKind::kDType}};
   std::string text = "| written | takes |\n| --- | --- |\n";
   for (const auto& [name, kind] : kKinds)
     text += fmt::format("| `x{}{}` | {} |\n", name.empty() ? "" : ": ", name, meaning_of(kind));
@@ -69,6 +70,26 @@ std::string synonym_list() {
   return text;
 }
 
+std::string limit_table() {
+  std::string text = "| what | at most |\n| --- | --- |\n";
+  const auto row = [&](std::string_view what, std::string_view most) {
+    text += fmt::format("| {} | {} |\n", what, most);
+  };
+  const auto number = [](auto value) { return fmt::format("{}", value); };
+  row("a task file", fmt::format("{} KiB", kMaxFileBytes >> 10));
+  row("its computation", fmt::format("{} bytes, {} operations", kMaxComputeBytes, kMaxOperations));
+  row("brackets within brackets", number(kMaxNesting));
+  row("operators of one expression in a row", number(kMaxChain));
+  row("inputs", number(kMaxInputs));
+  row("workloads", number(kMaxWorkloads));
+  row("dimensions of a tensor", number(kMaxRank));
+  row("elements of a tensor", "2^48");
+  row("operands and operators of an extent", number(kMaxExprSize));
+  row("bytes of a name", number(kMaxName));
+  row("integer arguments such as strides and shifts", "2^31 - 1");
+  return text;
+}
+
 std::string expanded(std::string_view name) {
   if (name == "task keys") return word_table(task_keys(), "key");
   if (name == "input keys") return word_table(input_keys(), "key");
@@ -78,6 +99,7 @@ std::string expanded(std::string_view name) {
   if (name == "tracks") return word_table(track_words(), "precision");
   if (name == "dtypes") return dtype_table();
   if (name == "operators") return operator_rows();
+  if (name == "limits") return limit_table();
   if (name == "kinds") return kind_table();
   if (name == "synonyms") return synonym_list();
   if (name == "op count") return fmt::format("{}", op_table().size());

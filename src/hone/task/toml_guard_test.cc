@@ -1,0 +1,88 @@
+#include "hone/task/toml_guard.h"
+
+#include <gtest/gtest.h>
+#include <toml++/toml.h>
+
+#include <filesystem>
+
+#include "hone/base/file.h"
+#include "hone/task/language/limits.h"
+
+namespace hone::task {
+namespace {
+
+std::string repeated(std::string_view text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+TEST(TomlGuard, LetsEveryTaskFilePass) {
+  int count = 0;
+  for (const char* folder : {"/examples", "/test/cases", "/tasks"}) {
+    const std::filesystem::path path = std::string(HONE_SOURCE_DIR) + folder;
+    if (!std::filesystem::exists(path)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+      if (entry.path().extension() != ".toml") continue;
+      const auto text = base::read_file(entry.path());
+      ASSERT_TRUE(text.has_value());
+      EXPECT_FALSE(toml_guard(*text).has_value()) << entry.path();
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 10);
+}
+
+TEST(TomlGuard, StopsWhatWouldExhaustTheStack) {
+  for (const char* piece : {"[", "{a=", "[[", "[{", "a.", " . a", "\"a\".", "[\n"}) {
+    const auto problem = toml_guard("x = 1\n" + repeated(piece, 100'000));
+    ASSERT_TRUE(problem.has_value()) << piece;
+    EXPECT_GE(problem->where.line, 2) << piece;
+  }
+  EXPECT_TRUE(toml_guard(std::string(kMaxFileBytes + 1, ' ')).has_value());
+  EXPECT_FALSE(toml_guard("x = " + repeated("[", 32) + repeated("]", 32)).has_value());
+  EXPECT_TRUE(toml_guard("x = " + repeated("[", 33) + repeated("]", 33)).has_value());
+}
+
+TEST(TomlGuard, LooksNeitherIntoTextsNorIntoComments) {
+  for (const char* quote : {"\"", "'", "\"\"\"", "'''"})
+    EXPECT_FALSE(
+        toml_guard(std::string("x = ") + quote + repeated("[", 200) + repeated("a.", 200) + quote + "\n")
+            .has_value());
+  EXPECT_FALSE(toml_guard("# " + repeated("[", 200) + "\nx = 1").has_value());
+  EXPECT_FALSE(toml_guard("x = \"\\\"" + repeated("[", 200) + "\"").has_value());
+  EXPECT_FALSE(toml_guard("x = '\\'\ny = [1]").has_value());
+}
+
+TEST(TomlGuard, NamesTheFirstByteThatIsNotText) {
+  const std::pair<std::string, Where> cases[] = {{"\xff", {1, 1}},
+                                                 {"a = 1\nb = \"\xc3\xa9\xc3\"", {2, 7}},
+                                                 {std::string("a\0b", 3), {1, 2}},
+                                                 {"\xed\xa0\x80", {1, 1}},
+                                                 {"ab\xc0\xaf", {1, 3}},
+                                                 {"\xf4\x90\x80\x80", {1, 1}},
+                                                 {"\xe0\x80\x80", {1, 1}},
+                                                 {"\xf0\x9f\x98\x80\x80", {1, 2}},
+                                                 {"\xe2\x82", {1, 1}}};
+  for (const auto& [text, where] : cases) {
+    const auto problem = toml_guard(text);
+    ASSERT_TRUE(problem.has_value()) << text;
+    EXPECT_EQ(problem->where.line, where.line) << text;
+    EXPECT_EQ(problem->where.column, where.column) << text;
+  }
+  EXPECT_FALSE(toml_guard("\xef\xbb\xbf# \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80").has_value());
+}
+
+/// What toml++ accepts leaves nothing open, so the scanner never blames a sound file.
+TEST(TomlGuard, FindsNothingOpenInSoundText) {
+  for (const char* text :
+       {"a = \"\"\"x\"\"\"\"\"", "a = '''x'''''", "a = { b = [ 1,\n 2 ] }", "a = \"\\\\\"\nb = 1",
+        "a = '''\n{ [ ' '' '''", "a = [ # ]\n]", "a = \"\"\"\n\\\"\"\"\n\"\"\"", "\"a{\" = 1\n'b[' = 2"}) {
+    ASSERT_TRUE(toml::parse(std::string_view(text))) << text;
+    const TomlProblem problem = toml_problem("Error while parsing file: something", text, {1, 1});
+    EXPECT_EQ(problem.message, "this is not TOML (file): something") << text;
+  }
+}
+
+}  // namespace
+}  // namespace hone::task
