@@ -47,6 +47,8 @@ struct Term {
 [[nodiscard]] std::string literal(double value);
 /// "(0, 2)", "(1,)"
 [[nodiscard]] std::string tuple(std::span<const int64_t> values);
+/// "2, 3", the arguments of reshape and the like; "()" for none.
+[[nodiscard]] std::string extents(std::span<const int64_t> values);
 /// "3" where all are equal, else as tuple().
 [[nodiscard]] std::string one_or_tuple(std::span<const int64_t> values);
 

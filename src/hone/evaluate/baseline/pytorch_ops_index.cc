@@ -84,7 +84,7 @@ Result<Term> take(const Site& site, std::string_view) {
   if (site.rank(1) > 1 && site.rank(0) == 2 && axis == 0)
     return call_term(fmt::format("F.embedding({}, {})", index.text, site.argument(0)));
   return call_term(fmt::format("torch.index_select({}, {}, {}.flatten()).reshape({})", site.argument(0), axis,
-                               bracket(index, Binding::kPrimary), fmt::join(site.result_shape(), ", ")));
+                               bracket(index, Binding::kPrimary), extents(site.result_shape())));
 }
 
 Result<Term> embedding(const Site& site, std::string_view) {

@@ -9,14 +9,21 @@
 namespace hone::evaluate {
 namespace {
 
+/// The shape that all operands have together.
 std::vector<int64_t> joint_shape(const Site& site) {
-  std::vector<int64_t> a = site.shape(0), b = site.shape(1);
-  if (a.size() < b.size()) std::swap(a, b);
-  for (size_t i = 1; i <= b.size(); ++i) a[a.size() - i] = std::max(a[a.size() - i], b[b.size() - i]);
-  return a;
+  std::vector<int64_t> joint;
+  for (size_t k = 0; k < site.size(); ++k) {
+    const std::vector<int64_t> shape = site.shape(k);
+    if (joint.size() < shape.size()) joint.insert(joint.begin(), shape.size() - joint.size(), 1);
+    for (size_t i = 1; i <= shape.size(); ++i) {
+      int64_t& extent = joint[joint.size() - i];
+      extent = std::max(extent, shape[shape.size() - i]);
+    }
+  }
+  return joint;
 }
 
-/// Operand i in the result's type and in the shape it has together with the other: PyTorch's losses
+/// Operand i in the result's type and in the shape it has together with the others: PyTorch's losses
 /// broadcast reluctantly or not at all.
 std::string paired(const Site& site, size_t i) {
   const Term term = site.in_result_type(i);
@@ -60,7 +67,8 @@ Result<Term> class_loss(const Site& site, std::string_view detail) {
 }
 
 Result<Term> cosine_similarity(const Site& site, std::string_view) {
-  const std::string dim = site.integer("axis") == 1 ? "" : fmt::format(", dim={}", site.axis("axis"));
+  const int64_t axis = site.integer("axis"), last = static_cast<int64_t>(joint_shape(site).size()) - 1;
+  const std::string dim = axis == 1 ? "" : fmt::format(", dim={}", axis == last ? -1 : axis);
   return call_term(fmt::format("F.cosine_similarity({}, {}{}{})", site.in_result_type(0).text,
                                site.in_result_type(1).text, dim, site.keyword("eps", 1e-8)));
 }
@@ -79,8 +87,7 @@ Result<Term> pairwise_distance(const Site& site, std::string_view) {
 }
 
 Result<Term> triplet(const Site& site, std::string_view) {
-  return call_term(fmt::format("F.triplet_margin_loss({}, {}, {}{}{}{}{})", site.in_result_type(0).text,
-                               site.in_result_type(1).text, site.in_result_type(2).text,
+  return call_term(fmt::format("F.triplet_margin_loss({}, {}, {}{}{}{}{})", paired(site, 0), paired(site, 1), paired(site, 2),
                                site.keyword("margin", 1), site.keyword("p", 2), site.keyword("eps", 1e-6),
                                reduction(site)));
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
+#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
@@ -45,20 +46,50 @@ Result<Term> addmm(const Site& site, std::string_view) {
   return term;
 }
 
+/// ", dtype=…" for narrow integers, which PyTorch adds in int64.
+std::string summed_type(const Site& site) {
+  const task::DType type = site.node().type.dtype;
+  if (!task::is_int(type) || type == task::DType::kI64) return "";
+  return fmt::format(", dtype=torch.{}", torch_name_of(type));
+}
+
 Result<Term> vecdot(const Site& site, std::string_view) {
   const auto rank = static_cast<int64_t>(site.node().type.dims.size()) + 1;
   const int64_t axis = site.integer("axis") - rank;
   const Term a = site.in_result_type(0), b = site.in_result_type(1);
-  if (task::is_float(site.node().type.dtype))
+  // It takes no operands that broadcast along the axis, and no integers.
+  const auto extent = [&](size_t i) {
+    const std::vector<int64_t> shape = site.shape(i);
+    const auto from_end = static_cast<size_t>(-axis);
+    return from_end > shape.size() ? 1 : shape[shape.size() - from_end];
+  };
+  if (task::is_float(site.node().type.dtype) && extent(0) == extent(1))
     return call_term(fmt::format("torch.linalg.vecdot({}, {}, dim={})", a.text, b.text, axis));
-  return call_term(fmt::format("torch.sum({} * {}, dim={})", bracket(a, Binding::kProduct),
-                               bracket(b, Binding::kUnary), axis));
+  return call_term(fmt::format("torch.sum({} * {}, dim={}{})", bracket(a, Binding::kProduct),
+                               bracket(b, Binding::kUnary), axis, summed_type(site)));
 }
 
 Result<Term> einsum(const Site& site, std::string_view) {
   std::vector<std::string> operands;
-  for (size_t i = 0; i < site.size(); ++i) operands.push_back(site.in_result_type(i).text);
-  return call_term(fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
+  // Of narrow integers PyTorch makes int64 on the way, and may then refuse the next operand.
+  const bool narrow = !summed_type(site).empty();
+  for (size_t i = 0; i < site.size(); ++i)
+    operands.push_back(narrow ? bracket(site.operand(i), Binding::kPrimary) + ".to(torch.int64)"
+                              : site.in_result_type(i).text);
+  Term term = call_term(fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
+  if (narrow)
+    term.text += fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype));
+  return term;
+}
+
+/// The mask as PyTorch takes it: two dimensions at least, in the result's type if it is added.
+Term mask_of(const Site& site, size_t mask) {
+  const bool truth = site.type(mask).dtype == task::DType::kBool;
+  Term term = truth ? site.operand(mask) : site.in_result_type(mask);
+  if (site.rank(mask) >= 2) return term;
+  const std::vector<int64_t> q = site.shape(0), k = site.shape(1);
+  return call_term(fmt::format("{}.expand({}, {})", bracket(term, Binding::kPrimary), q[q.size() - 2],
+                               k[k.size() - 2]));
 }
 
 /// PyTorch takes a mask or causality, not both: the two become one mask. Its scale is a number.
@@ -70,13 +101,11 @@ Result<Term> attention(const Site& site, std::string_view) {
     const std::string visible = fmt::format("torch.ones({}, {}, dtype=torch.bool).tril()", q[q.size() - 2],
                                             k[k.size() - 2]);
     options += site.type(*mask).dtype == task::DType::kBool
-                   ? fmt::format(", attn_mask={} & {}", bracket(site.operand(*mask), Binding::kAnd), visible)
+                   ? fmt::format(", attn_mask={} & {}", bracket(mask_of(site, *mask), Binding::kAnd), visible)
                    : fmt::format(", attn_mask=torch.where({}, {}, float('-inf'))", visible,
-                                 site.in_result_type(*mask).text);
+                                 mask_of(site, *mask).text);
   } else if (mask) {
-    options += fmt::format(", attn_mask={}", site.type(*mask).dtype == task::DType::kBool
-                                                 ? site.argument(*mask)
-                                                 : site.in_result_type(*mask).text);
+    options += ", attn_mask=" + mask_of(site, *mask).text;
   } else if (site.flag("causal")) {
     options += ", is_causal=True";
   }

@@ -28,7 +28,7 @@ Result<Term> prod(const Site& site, std::string_view) {
   const std::vector<int64_t> axes = site.integers("axis");
   const bool keep = site.flag("keepdims");
   std::string text = site.tensor(0);
-  if (!keep && static_cast<int>(axes.size()) == site.rank(0))
+  if (site.rank(0) == 0 || (!keep && static_cast<int>(axes.size()) == site.rank(0)))
     return call_term(fmt::format("torch.prod({})", text));
   for (size_t i = axes.size(); i-- > 0;)
     text = fmt::format("torch.prod({}, dim={}{})", text, axes[i], keep ? ", keepdim=True" : "");

@@ -32,7 +32,7 @@ Term reshaping(const Site& site, std::string_view call) {
 }
 
 Result<Term> reshape(const Site& site, std::string_view) {
-  return reshaping(site, fmt::format("reshape({})", fmt::join(site.result_shape(), ", ")));
+  return reshaping(site, fmt::format("reshape({})", extents(site.result_shape())));
 }
 
 Result<Term> flatten(const Site& site, std::string_view) {
@@ -69,7 +69,7 @@ Result<Term> permute(const Site& site, std::string_view) {
 }
 
 Result<Term> broadcast_to(const Site& site, std::string_view) {
-  Term term = view(site, fmt::format("expand({})", fmt::join(site.result_shape(), ", ")));
+  Term term = view(site, fmt::format("expand({})", extents(site.result_shape())));
   term.strided = true;
   return term;
 }

@@ -50,7 +50,12 @@ std::string tuple(std::span<const int64_t> values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
 
+std::string extents(std::span<const int64_t> values) {
+  return values.empty() ? "()" : fmt::format("{}", fmt::join(values, ", "));
+}
+
 std::string one_or_tuple(std::span<const int64_t> values) {
+  if (values.empty()) return "()";
   const bool equal = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
   return equal ? std::to_string(values[0]) : tuple(values);
 }

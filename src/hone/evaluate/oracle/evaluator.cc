@@ -5,6 +5,7 @@
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/contraction.h"
+#include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/region.h"
 
 namespace hone::evaluate {
@@ -188,7 +189,7 @@ Tensor Evaluator::stream_reduction(int root, const Box& box) {
     std::vector<Tensor> partials;
     for (int64_t r = 0; r < regions.count(); ++r)
       partials.push_back(reduce_region(step, compute(operand, regions[r])));
-    place(combine_partials(step, partials), out, part.start);
+    place(in_range(step, combine_partials(step, partials)), out, part.start);
   }
   return out.tensor;
 }
@@ -296,7 +297,7 @@ Tensor Evaluator::stream_dot(int root, const Box& box) {
                      products);
     }
     finish_products(step, products);
-    place(products.tensor, out, part.start);
+    place(in_range(step, products.tensor), out, part.start);
   }
   return out.tensor;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
 
@@ -64,7 +65,9 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph) {
   return facts;
 }
 
-Tensor run_step(const Step& step) {
+namespace {
+
+Tensor run(const Step& step) {
   switch (step.node().prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
       return leaf_step(step);
@@ -85,5 +88,9 @@ Tensor run_step(const Step& step) {
     default: return elementwise_step(step);
   }
 }
+
+}  // namespace
+
+Tensor run_step(const Step& step) { return in_range(step, run(step)); }
 
 }  // namespace hone::evaluate

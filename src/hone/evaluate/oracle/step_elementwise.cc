@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/step.h"
@@ -138,7 +139,7 @@ Tensor cast_step(const Step& step) {
     std::copy_n(x, n, y);
     if (rounds && to == DType::kF32) k.round_f32(n, y);
     else if (rounds && to != DType::kF64)
-      for (int64_t j = 0; j < n; ++j) y[j] = round_to(to, y[j]);
+      for (int64_t j = 0; j < n; ++j) y[j] = round_to(to, task::is_int(from) ? wrapped(to, y[j]) : y[j]);
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {

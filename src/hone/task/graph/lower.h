@@ -159,5 +159,7 @@ Ref amax(Ref x, const std::vector<int64_t>& axes);
 Ref count(Ref x, std::span<const int64_t> axes);
 /// Two-pass: mean((x - mean(x))^2), the divisor less `correction`.
 Ref variance(Ref x, const std::vector<int64_t>& axes, double correction = 0);
+/// sum(|x|^p)^(1/p); p may be 0 (how many are not 0) and infinite (the largest, the smallest).
+Ref p_norm(Ref x, double p, const std::vector<int64_t>& axes);
 
 }  // namespace hone::task

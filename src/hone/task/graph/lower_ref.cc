@@ -1,5 +1,6 @@
 // The formulas' vocabulary: arithmetic, shape changes and reductions on Ref.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "hone/task/graph/fold.h"
@@ -226,6 +227,14 @@ Ref count(Ref x, std::span<const int64_t> axes) {
 Ref variance(Ref x, const std::vector<int64_t>& axes, double correction) {
   const Ref n = count(x, axes);
   return sum(square(x - mean(x, axes)), axes) / (correction == 0 ? n : n - correction);
+}
+
+Ref p_norm(Ref x, double p, const std::vector<int64_t>& axes) {
+  if (p == 1) return sum(abs(x), axes);
+  if (p == 2) return sqrt(sum(square(x), axes));
+  if (std::isinf(p)) return reduce(p > 0 ? Prim::kMax : Prim::kMin, abs(x), axes);
+  if (p == 0) return sum(cast(ne(x, like(x, 0)), x.dtype()), axes);
+  return binary(Prim::kPow, sum(binary(Prim::kPow, abs(x), like(x, p)), axes), like(x, 1 / p));
 }
 
 }  // namespace hone::task

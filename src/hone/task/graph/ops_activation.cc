@@ -60,14 +60,15 @@ Result<TensorType> infer_softplus(Call& call) {
   return infer_float_unary(call);
 }
 
-/// PyTorch returns x itself above the threshold: a shortcut that from 20 on changes nothing in f32.
+/// PyTorch returns x itself above the threshold: a shortcut that from 20 on shows in f64 only.
 Ref lower_softplus(const LowerCall& c) {
   const double beta = c.attr<double>("beta");
   const double threshold = c.attr<double>("threshold");
   const Ref x = c.wide();
   const Ref scaled = x * beta;
   const Ref y = softplus(scaled) / beta;
-  return threshold >= 20 ? y : where(gt(scaled, like(x, threshold)), x, y);
+  const bool shows = threshold < 20 || x.dtype() == DType::kF64;
+  return shows ? where(gt(scaled, like(x, threshold)), x, y) : y;
 }
 
 Ref lower_leaky_relu(const LowerCall& c) {
@@ -123,14 +124,16 @@ Ref lower_softshrink(const LowerCall& c) {
   return x - clamp(x, -lambda, lambda);
 }
 
+/// The comparison is the one that is false for NaN, so that NaN stays.
 Ref lower_hardshrink(const LowerCall& c) {
   const Ref x = c.wide();
-  return where(gt(abs(x), like(x, c.attr<double>("lambd"))), x, like(x, 0));
+  return where(ge(like(x, c.attr<double>("lambd")), abs(x)), like(x, 0), x);
 }
 
+/// As above.
 Ref lower_threshold(const LowerCall& c) {
   const Ref x = c.wide();
-  return where(gt(x, like(x, c.attr<double>("threshold"))), x, like(x, c.attr<double>("value")));
+  return where(ge(like(x, c.attr<double>("threshold")), x), like(x, c.attr<double>("value")), x);
 }
 
 Result<TensorType> infer_glu(Call& call) {

@@ -163,21 +163,30 @@ Result<TensorType> infer_distance(Call& call) {
   return TensorType{loss_dtype(call), std::move(dims)};
 }
 
+/// The operands in the shape that they have together: axes and norms are those of that shape.
+std::vector<Ref> joined(const LowerCall& c) {
+  Dims dims;
+  for (const Ref& x : c.in) {
+    const auto joint = broadcast_dims(dims, x.dims());
+    HONE_CHECK(joint.has_value(), "operands were inferred to broadcast");
+    dims = *joint;
+  }
+  std::vector<Ref> all;
+  for (size_t i = 0; i < c.in.size(); ++i) all.push_back(broadcast_to(c.wide(i), dims));
+  return all;
+}
+
 Ref lower_cosine(const LowerCall& c) {
-  const Ref x = c.wide(0);
-  const Ref y = c.wide(1);
+  const std::vector<Ref> in = joined(c);
+  const Ref x = in[0];
+  const Ref y = in[1];
   const Axes axes{c.attr<int64_t>("axis")};
   const Ref eps = like(x, c.attr<double>("eps"));
   return sum(x * y, axes) /
          (maximum(sqrt(sum(square(x), axes)), eps) * maximum(sqrt(sum(square(y), axes)), eps));
 }
 
-Ref distance(Ref x, Ref y, double p, double eps, int64_t axis) {
-  const Ref d = x - y + eps;
-  if (p == 2) return sqrt(sum(square(d), {axis}));
-  if (p == 1) return sum(abs(d), {axis});
-  return binary(Prim::kPow, sum(binary(Prim::kPow, abs(d), like(d, p)), {axis}), like(d, 1 / p));
-}
+Ref distance(Ref x, Ref y, double p, double eps, int64_t axis) { return p_norm(x - y + eps, p, {axis}); }
 
 Ref lower_pairwise_distance(const LowerCall& c) {
   return distance(c.wide(0), c.wide(1), c.attr<double>("p"), c.attr<double>("eps"), c.attr<int64_t>("axis"));
@@ -192,12 +201,12 @@ Result<TensorType> infer_triplet(Call& call) {
 }
 
 Ref lower_triplet(const LowerCall& c) {
-  const Ref anchor = c.wide(0);
-  const int64_t axis = anchor.last();
+  const std::vector<Ref> in = joined(c);
+  const int64_t axis = in[0].last();
   const double p = c.attr<double>("p");
   const double eps = c.attr<double>("eps");
-  const Ref near = distance(anchor, c.wide(1), p, eps, axis);
-  const Ref far = distance(anchor, c.wide(2), p, eps, axis);
+  const Ref near = distance(in[0], in[1], p, eps, axis);
+  const Ref far = distance(in[0], in[2], p, eps, axis);
   const Ref loss = near - far + c.attr<double>("margin");
   return reduce_loss(c, without_axis(maximum(loss, like(loss, 0)), axis));
 }

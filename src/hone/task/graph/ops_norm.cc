@@ -156,15 +156,6 @@ Ref lower_group_norm(const LowerCall& c) {
   return channel_scale_and_shift(c, reshape(y, x.dims()));
 }
 
-/// The p-norm over axes, reduced dimensions kept.
-Ref p_norm(Ref x, double p, const Axes& axes) {
-  if (p == 1) return sum(abs(x), axes);
-  if (p == 2) return sqrt(sum(square(x), axes));
-  if (std::isinf(p)) return reduce(p > 0 ? Prim::kMax : Prim::kMin, abs(x), axes);
-  if (p == 0) return sum(cast(ne(x, like(x, 0)), x.dtype()), axes);
-  return binary(Prim::kPow, sum(binary(Prim::kPow, abs(x), like(x, p)), axes), like(x, 1 / p));
-}
-
 Result<TensorType> infer_norm(Call& call) {
   const Axes& axes = call.attr<Axes>("axis");
   return TensorType{float_dtype(call.operands[0]),

@@ -312,7 +312,11 @@ Ref lower_flip(const LowerCall& c) { return flip(c.in[0], c.attr<Axes>("axis"));
 
 Result<TensorType> infer_roll(Call& call) {
   auto& shifts = std::get<Axes>(call.attrs.find("shifts")->second);
-  const Axes& axes = call.attr<Axes>("axis");
+  // Not of the kind `axes`, which is sorted: each shift belongs to the axis at its place.
+  auto& axes = std::get<Axes>(call.attrs.find("axis")->second);
+  for (int64_t& axis : axes) {
+    HONE_TRY(axis, normal_axis(axis, call.rank(0)));
+  }
   if (shifts.size() != axes.size())
     return wrong(
         fmt::format("roll takes a shift for each axis, found {} for {}", shifts.size(), axes.size()));
@@ -363,7 +367,7 @@ const OpRow kRows[] = {
     {"pad(x, low: dims, high: dims, value: number = 0.0)", "",
      "`value` added before and after each axis (one number an axis).", infer_pad, lower_pad},
     {"flip(x, axis: axes)", "", "Order reversed along axes.", infer_same, lower_flip},
-    {"roll(x, shifts: ints, axis: axes)", "",
+    {"roll(x, shifts: ints, axis: ints)", "",
      "Elements moved along axes, those beyond the end coming back at the start.", infer_roll, lower_roll},
 };
 
