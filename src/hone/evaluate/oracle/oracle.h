@@ -41,9 +41,11 @@ struct Answer {
 /// In which arithmetic the graph is evaluated.
 enum class Arithmetic : uint8_t {
   kExact,    ///< fp64 throughout: the oracle
-  kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise;
-             ///< results rounded to the output's type at the end only
-  kTf32, kBf16, kF16,  ///< as kF32, with the operands of contractions and convolutions rounded first
+  kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise,
+             ///< contractions and convolutions in running sums; results rounded to the output's type
+             ///< at the end only
+  kTf32, kBf16, kF16,  ///< as kF32, with inputs, operands of contractions and convolutions, and the
+                       ///< results of sums and products rounded to the type
   kAsPytorch,          ///< kTf32 for convolutions, kF32 elsewhere
 };
 [[nodiscard]] Arithmetic arithmetic_of(task::Track track);

@@ -64,6 +64,17 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph) {
   return facts;
 }
 
+void round_to_track(const Step& step, int64_t count, double* values) {
+  if (!step.reduces() || !step.fact().narrow) return;
+  for (int64_t i = 0; i < count; ++i) {
+    switch (step.arithmetic) {
+      case Arithmetic::kTf32: values[i] = round_bits(values[i], 11, -126); break;
+      case Arithmetic::kBf16: values[i] = round_to(DType::kBF16, values[i]); break;
+      default: values[i] = round_to(DType::kF16, values[i]);
+    }
+  }
+}
+
 Tensor run_step(const Step& step) {
   switch (step.node().prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:

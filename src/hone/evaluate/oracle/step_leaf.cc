@@ -47,6 +47,7 @@ Tensor leaf_step(const Step& step) {
       const auto& ids = step.graph.graph.inputs;
       const auto which = std::find(ids.begin(), ids.end(), step.id) - ids.begin();
       load_box(step.inputs[static_cast<size_t>(which)], step.box, out.value);
+      round_to_track(step, step.box.count(), out.value);
       break;
     }
     case Prim::kConstant: {
