@@ -154,7 +154,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
       views.push_back({task.inputs[i].type.dtype, graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
                        at(place.region, place.offset)});
     }
-    const Oracle oracle(graph, std::move(views));
+    const Oracle oracle(graph, std::move(views), task.track);
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;

@@ -70,6 +70,10 @@ class DotSums {
   int64_t terms_ = 0;   ///< of the run
 };
 
+/// A dense tensor that is about to be rounded: with scales of at least `units` of each value. `t` itself
+/// for 0 units.
+[[nodiscard]] Tensor with_rounding(const Tensor& t, double units, Pool& pool);
+
 /// A dense copy of the values, rounded to f16; scales are dropped.
 [[nodiscard]] Tensor rounded_to_f16(const Tensor& t, Pool& pool);
 

@@ -54,7 +54,9 @@ class Oracle {
  public:
   /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
   /// and unchanged as long as the oracle lives: what every box needs is computed once and kept.
-  Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs);
+  /// Scales count the roundings of `track`.
+  Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs,
+         task::Track track = task::Track::kStrict);
   ~Oracle();
   Oracle(Oracle&&) noexcept;
 
@@ -62,6 +64,8 @@ class Oracle {
   /// second-level cache; row-wise programs cost little more than one pass over the rows asked for.
   [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
                                 bool want_scale) const;
+  [[nodiscard]] task::Track track() const;
+
   /// The same of any node of the graph.
   [[nodiscard]] Answer evaluate_node(int node, const Box& box, Arithmetic arithmetic,
                                      bool want_scale) const;

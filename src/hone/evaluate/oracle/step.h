@@ -14,9 +14,13 @@ namespace hone::evaluate {
 struct NodeFacts {
   bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
   bool narrow = false;  ///< computed in fp32 when the arithmetic is not exact
-  double unit = 0;      ///< its type's unit roundoff over kUnit; 0 for integers and bools
+  /// Unit roundoff over kUnit of its type, or of the track's where that is coarser; 0 for integers and
+  /// bools.
+  double unit = 0;
+  double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
 };
-[[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph);
+[[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph,
+                                              task::Track track = task::Track::kStrict);
 
 struct Step {
   const task::ConcreteGraph& graph;

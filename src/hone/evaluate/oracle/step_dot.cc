@@ -102,6 +102,17 @@ ProductRules product_rules(const Step& step) {
   return rules;
 }
 
+Tensor with_rounding(const Tensor& t, double units, Pool& pool) {
+  if (units == 0) return t;
+  Fresh copy = make_dense(t.box, true, pool);
+  const int64_t count = t.box.count();
+  std::copy_n(t.value, count, copy.value);
+  if (t.scale) std::copy_n(t.scale, count, copy.scale);
+  else std::fill_n(copy.scale, count, 0.0);
+  kernels().at_least(count, copy.value, units, copy.scale);
+  return copy.tensor;
+}
+
 Tensor rounded_to_f16(const Tensor& t, Pool& pool) {
   Fresh copy = make_dense(t.box, false, pool);
   const int64_t count = t.box.count();
@@ -114,7 +125,7 @@ void finish_products(const Step& step, const Fresh& out) {
   const int64_t count = step.box.count();
   round_to_track(step, count, out.value);
   if (!out.scale) return;
-  if (step.operand_fact(0).exact && step.operand_fact(1).exact)
+  if (step.operand_fact(0).exact && step.operand_fact(1).exact && step.fact().operands == 0)
     for (int64_t i = 0; i < count; ++i) out.scale[i] *= std::min(step.fact().unit, 1.0);
   kernels().at_least(count, out.value, step.fact().unit, out.scale);
   for (int64_t i = 0; i < count; ++i)

@@ -55,13 +55,14 @@ GateOptions sample_of(uint64_t seed, int threads) {
 Bound larger(const Bound& a, const Bound& b) { return {std::max(a.max, b.max), std::max(a.rms, b.rms)}; }
 
 /// The least bound that the types allow.
-Bound floor_of(const task::ConcreteGraph& graph, int output) {
+Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) {
   const DType type = output_type(graph, output);
   const double unit = task::unit_roundoff(type);
   // For f64 outputs the oracle is no better than an honest kernel.
   if (type == DType::kF64) return {1024 * unit, 1024 * unit};
-  // An honest product of split operands on matrix units loses up to 16 units of the products' sum.
-  if (type == DType::kF32 && has_contraction(graph, root_of(graph, output))) return {16 * unit, 16 * unit};
+  // An honest fp32 product of split operands on matrix units loses up to 16 units of the products' sum.
+  const bool fp32 = type == DType::kF32 && (track == task::Track::kStrict || track == task::Track::kAsPytorch);
+  if (fp32 && has_contraction(graph, root_of(graph, output))) return {16 * unit, 16 * unit};
   // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
   // two roundoffs of the value. The mean square of few elements can be that of one.
   return {2 * unit, has_few_elements(graph, output) ? 2 * unit : unit};
@@ -69,8 +70,8 @@ Bound floor_of(const task::ConcreteGraph& graph, int output) {
 
 }  // namespace
 
-Bound bound_of(const task::ConcreteGraph& graph, int output, const std::vector<OutputError>& anchor_draws,
-               double slack) {
+Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
+               const std::vector<OutputError>& anchor_draws, double slack) {
   Bound bound;
   if (has_few_elements(graph, output)) {
     OutputError pooled;
@@ -82,7 +83,7 @@ Bound bound_of(const task::ConcreteGraph& graph, int output, const std::vector<O
       bound.rms += slack * draw.rms / static_cast<double>(anchor_draws.size());
     }
   }
-  return larger(bound, floor_of(graph, output));
+  return larger(bound, floor_of(graph, track, output));
 }
 
 Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
@@ -92,9 +93,9 @@ Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_
 Bound Bounds::of(int output, Family family, const OutputError& here) {
   std::vector<OutputError> draws = further_anchors(output, family);
   draws.push_back(here);
-  const Bound averaged = bound_of(graph_, output, draws, slack_);
-  return larger(larger(averaged, bound_of(graph_, output, {here}, slack_)),
-                bound_of(graph_, output, further_anchors(output, Family::kNormal), slack_));
+  const Bound averaged = bound_of(graph_, task_.track, output, draws, slack_);
+  return larger(larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_)),
+                bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
 }
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
@@ -137,7 +138,7 @@ std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
       draw(task_.inputs[i], views[i].shape, bound ? *bound : 1, family, rng.next_u64(), data[i].data(),
            threads_);
     }
-    const Oracle oracle(graph_, views);
+    const Oracle oracle(graph_, views, task_.track);
     errors.push_back(make_reference(graph_, oracle, task_.track, output,
                                     plan_boxes(graph_, output, sample_of(rng.next_u64(), threads_)),
                                     threads_)

@@ -116,7 +116,7 @@ class Trial {
     GateOptions options;
     options.full_limit = options.sample_elements;  // enough to refuse an answer that is no answer
     options.sample_seed = seed;
-    const Oracle oracle(graph, views_);
+    const Oracle oracle(graph, views_, task.track);
     for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
       references_.push_back(make_reference(graph, oracle, task.track, output,
                                            plan_boxes(graph, output, options), options.threads));
@@ -138,7 +138,7 @@ class Trial {
       }
       case Suspect::kSubsampled: {
         const auto& boxes = references_[static_cast<size_t>(suspect.output)].boxes;
-        const Oracle oracle(graph_, views_);
+        const Oracle oracle(graph_, views_, task_.track);
         std::vector<Answer> answers;
         for (const Box& box : boxes)
           answers.push_back(oracle.evaluate(suspect.output, box, Arithmetic::kF32, false));

@@ -94,9 +94,8 @@ class IndexJudge {
              const Answer& keys)
       : map_(key_map(graph, output, box)), answer_(answer), keys_(keys) {
     const int node = judged_by_value(graph, output);
-    const auto facts = facts_of(graph);
-    // Values that were computed may be told apart only beyond their own rounding.
-    if (!facts[static_cast<size_t>(node)].exact)
+    // Values that were computed, and so have scales, may be told apart only beyond their own rounding.
+    if (!keys.scale.empty())
       tolerance_ = kAmbiguous / kUnit * task::unit_roundoff(graph.graph.node(node).type.dtype);
     if (map_.sorted) named_.resize(keys.value.size());
   }
@@ -156,7 +155,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
-  const bool judged_exact = judged >= 0 && facts_of(graph)[static_cast<size_t>(judged)].exact;
+  const bool judged_exact = judged >= 0 && facts_of(graph, track)[static_cast<size_t>(judged)].exact;
+  HONE_CHECK(oracle.track() == track, "an oracle of another track");
   if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());
   parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {

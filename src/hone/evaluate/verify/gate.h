@@ -75,7 +75,7 @@ inline constexpr int64_t kFewElements = 16;
 
 /// Bound from the anchor's errors over draws for an output of this graph: `slack` times the averages of
 /// maximum and rms (of few elements: maximum and rms over all draws' elements together), or the floor.
-[[nodiscard]] Bound bound_of(const task::ConcreteGraph& graph, int output,
+[[nodiscard]] Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
                              const std::vector<OutputError>& anchor_draws, double slack);
 
 /// Empty when the error is within the bound; else why not, for a person: names output, error, bound,

@@ -156,7 +156,7 @@ TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
   const Reference reference = make_reference(c.graph, oracle, c.task.track, 0,
                                              {whole(c.output_shape())}, 1);
   const float flushed[] = {0, 0.5F}, wrong[] = {0x1p-124F, 0.5F};
-  const Bound bound = bound_of(c.graph, 0, {reference.anchor}, 4);
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
   EXPECT_EQ(judge(compare_output(c.graph, 0, reference, flushed, 1), bound, "y"), std::nullopt);
   EXPECT_NE(judge(compare_output(c.graph, 0, reference, wrong, 1), bound, "y"), std::nullopt);
 
@@ -170,7 +170,7 @@ TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
       const double values[] = {value, 1};
       uint8_t out[8];
       store_doubles(copy.output_type(), values, 2, out, 0);
-      return judge(compare_output(copy.graph, 0, exact, out, 1), bound_of(copy.graph, 0, {{}}, 4), "y").has_value();
+      return judge(compare_output(copy.graph, 0, exact, out, 1), bound_of(copy.graph, copy.task.track, 0, {{}}, 4), "y").has_value();
     };
     EXPECT_EQ(refused(0), type == "f16");
     EXPECT_TRUE(refused(smallest / 4));
@@ -193,7 +193,7 @@ TEST(Gate, the_usual_silu_passes_where_its_exponential_overflows) {
   const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
   const std::vector<float> zeros(200, 0.0F);
   EXPECT_EQ(judge(compare_output(c.graph, 0, reference, zeros.data(), 1),
-                  bound_of(c.graph, 0, {reference.anchor}, 4), "y"), std::nullopt);
+                  bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y"), std::nullopt);
 }
 
 TEST(Gate, the_message_names_the_worst_element) {
@@ -206,7 +206,7 @@ TEST(Gate, the_message_names_the_worst_element) {
   y[6] = 15;
   const OutputError error = compare_output(c.graph, 0, reference, y, 1);
   EXPECT_EQ(error.worst_index, 6);
-  const auto why = judge(error, bound_of(c.graph, 0, {reference.anchor}, 4), "y");
+  const auto why = judge(error, bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y");
   ASSERT_TRUE(why);
   EXPECT_NE(why->find("element 6: expected 14, found 15"), std::string::npos) << *why;
 }
@@ -236,10 +236,10 @@ TEST(Gate, draws_are_averaged_and_never_below_the_floor) {
   OutputError a, b;
   a.max = 4e-6, a.rms = 2e-6, a.count = 100;
   b.max = 2e-6, b.rms = 0, b.count = 100;
-  const Bound bound = bound_of(c.graph, 0, {a, b}, 4);
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {a, b}, 4);
   EXPECT_DOUBLE_EQ(bound.max, 12e-6);
   EXPECT_DOUBLE_EQ(bound.rms, 4e-6);
-  const Bound floor = bound_of(c.graph, 0, {{}}, 4);
+  const Bound floor = bound_of(c.graph, c.task.track, 0, {{}}, 4);
   EXPECT_EQ(floor.max, 0x1p-23);
   EXPECT_EQ(floor.rms, 0x1p-24);
 }
@@ -249,11 +249,11 @@ TEST(Gate, few_elements_are_pooled_over_draws) {
   OutputError a, b;
   a.max = 4e-6, a.rms = 3e-6, a.count = 2;
   b.max = 2e-6, b.rms = 1e-6, b.count = 2;
-  const Bound bound = bound_of(c.graph, 0, {a, b}, 4);
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {a, b}, 4);
   EXPECT_DOUBLE_EQ(bound.max, 16e-6);
   EXPECT_DOUBLE_EQ(bound.rms, 4e-6 * std::sqrt(5));
   // One element's mean square is its maximum.
-  const Bound floor = bound_of(c.graph, 0, {{}}, 4);
+  const Bound floor = bound_of(c.graph, c.task.track, 0, {{}}, 4);
   EXPECT_EQ(floor.max, 0x1p-23);
   EXPECT_EQ(floor.rms, 0x1p-23);
 }
@@ -261,7 +261,7 @@ TEST(Gate, few_elements_are_pooled_over_draws) {
 TEST(Gate, the_floor_of_sixteen_units_is_for_products_alone) {
   const auto floor_of = [](const std::string& compute, const std::vector<std::string>& inputs) {
     Case c(compute, inputs);
-    return bound_of(c.graph, 0, {{}}, 4).max;
+    return bound_of(c.graph, c.task.track, 0, {{}}, 4).max;
   };
   EXPECT_EQ(floor_of("y = softmax(x @ w)", {"x=f32[32,64]", "w=f32[64,32]"}), 0x1p-20);
   EXPECT_EQ(floor_of("y = relu(conv1d(x, w))", {"x=f32[2,4,50]", "w=f32[8,4,3]"}), 0x1p-20);
@@ -279,7 +279,7 @@ TEST(Gate, bounds_are_never_below_those_of_normal_inputs) {
   Bounds bounds(c.task, c.graph, 5, 1);
   EXPECT_EQ(bounds.further_anchors(0, Family::kInteger).size(), 3);
   for (const OutputError& error : bounds.further_anchors(0, Family::kInteger)) EXPECT_EQ(error.max, 0);
-  const Bound normal = bound_of(c.graph, 0, bounds.further_anchors(0, Family::kNormal), 4);
+  const Bound normal = bound_of(c.graph, c.task.track, 0, bounds.further_anchors(0, Family::kNormal), 4);
   EXPECT_GT(normal.max, 0x1p-23);
   EXPECT_EQ(bounds.of(0, Family::kInteger, {}).max, normal.max);
   Case one("y = sum(x)", {"x=f32[64,20]"});
