@@ -334,7 +334,7 @@ Status CpuEvaluator::check_bound(Session& candidate, int64_t empty_ns, Playing& 
 
 Status CpuEvaluator::prepare() {
   const int tensors = static_cast<int>(task_.inputs.size() + task_.outputs.size());
-  double wanted = 0;
+  double wanted = 0, most = 0;
   for (const task::Workload& workload : task_.workloads) {
     Playing play;
     play.workload = &workload;
@@ -351,8 +351,10 @@ Status CpuEvaluator::prepare() {
     play.batch = static_cast<int>(std::clamp<double>(kShortestBatchNs / guess_ns, 1, static_cast<double>(std::min<int64_t>(kMostCalls, room))));
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
     wanted += static_cast<double>(bytes) * play.slots;
+    most = std::max(most, static_cast<double>(bytes));  // the anchor's further draws, a workload at a time
     plays_.push_back(std::move(play));
   }
+  wanted += most;
   // Before anything is allocated: a machine that runs out of memory helps nobody.
   if (const int64_t available = target::available_memory();
       available >= 0 && wanted > kMostMemory * static_cast<double>(available))

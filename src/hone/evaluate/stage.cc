@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/evaluate/verify/bounds.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -49,6 +50,7 @@ struct Stage::State {
   std::vector<std::vector<Cell>> cells;                 ///< [slot][output]
   std::vector<int> content_of;                          ///< [slot]
   std::vector<Content> contents;
+  std::optional<Bounds> bounds;                         ///< made when first needed
   std::vector<std::byte> flush_area;
   base::Rng rng{base::secret_seed()};
 
@@ -152,7 +154,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
       views.push_back({task.inputs[i].type.dtype, graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
                        at(place.region, place.offset)});
     }
-    const Oracle oracle(graph, std::move(views));
+    const Oracle oracle(graph, std::move(views), task.track);
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;
@@ -177,7 +179,8 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
   const Reference& known = reference(content, index, suspicious > 0);
   const OutputError error = compare_output(graph, static_cast<int>(index), known, data, options.threads);
-  const Bound bound = bound_of(graph, task.track, static_cast<int>(index), {known.anchor}, 4);
+  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads);
+  const Bound bound = bounds->of(static_cast<int>(index), content.family, known.anchor);
   Verdict verdict;
   verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), task::bindings_text(graph.bindings),
                               error.max, known.anchor.max, bound.max};

@@ -9,7 +9,7 @@
 
 #include "hone/evaluate/baseline/pytorch_cases.h"
 #include "hone/evaluate/baseline/pytorch_testing.h"
-#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/inputs.h"
 
 namespace hone::evaluate {
@@ -108,6 +108,7 @@ void check(const Group& group) {
   ASSERT_EQ(outcome.how, target::BatchOutcome::How::kDone) << outcome.why;
 
   const Oracle oracle(*graph, views);
+  Bounds bounds(task, *graph, 7, 1);
   for (size_t k = 0; k < task.outputs.size(); ++k) {
     const int output = static_cast<int>(k);
     const std::string& name = task.outputs[k].first;
@@ -117,7 +118,7 @@ void check(const Group& group) {
                                                plan_boxes(*graph, output, {}), 1);
     const target::Placement& where = call.tensors[task.inputs.size() + k];
     const OutputError error = compare_output(*graph, output, reference, out->data() + where.offset, 1);
-    const auto why = judge(error, bound_of(*graph, task.track, output, {reference.anchor}, 4), name);
+    const auto why = judge(error, bounds.of(output, Family::kNormal, reference.anchor), name);
     EXPECT_FALSE(why.has_value()) << *why;
     EXPECT_GT(error.count, 0);
   }

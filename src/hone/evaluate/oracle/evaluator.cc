@@ -41,23 +41,6 @@ bool is_contraction(Prim op) {
 
 bool can_stream(Prim op) { return op >= Prim::kSum && op <= Prim::kAll; }
 
-struct Contracted {
-  char letter;
-  int64_t length;
-};
-
-Contracted longest_contracted(const EinsumSpec& spec, const Box& a, const Box& b) {
-  Contracted longest{'\0', 1};
-  const auto consider = [&](const std::string& letters, const Box& box) {
-    for (size_t d = 0; d < letters.size(); ++d)
-      if (spec.result.find(letters[d]) == std::string::npos && box.extent[d] > longest.length)
-        longest = {letters[d], box.extent[d]};
-  };
-  consider(spec.a, a);
-  consider(spec.b, b);
-  return longest;
-}
-
 }  // namespace
 
 bool Evaluator::is_kept(int id, const Box& need) const {
@@ -136,7 +119,7 @@ Shape Evaluator::choose_tile(int root, const Box& box, double budget) const {
 }
 
 Step Evaluator::step_of(int id, const Box& box, std::span<const Tensor> operands) {
-  return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_};
+  return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_, summation_};
 }
 
 Tensor Evaluator::run_tile(int root, const Box& box) {
@@ -283,21 +266,14 @@ Tensor Evaluator::stream_dot(int root, const Box& box) {
     const double together = static_cast<double>(a.count() + b.count());
     const auto pieces = static_cast<int64_t>(std::ceil(together / kStreamedPart));
     const int64_t depth = std::max<int64_t>(1, length / std::max<int64_t>(1, pieces));
-    const Fresh products = zero_products(step);
+    const auto& operands = graph_.graph.node(root).operands;
+    DotSums sums(step);
     for (int64_t k = 0; k < length; k += depth) {
-      const auto cut = [&, letter = letter, length = length](Box whole_box, const std::string& letters) {
-        const size_t d = letters.find(letter);
-        if (d == std::string::npos) return whole_box;
-        whole_box.start[d] += k;
-        whole_box.extent[d] = std::min(depth, length - k);
-        return whole_box;
-      };
-      const auto& operands = graph_.graph.node(root).operands;
-      accumulate_dot(step, compute(operands[0], cut(a, spec.a)), compute(operands[1], cut(b, spec.b)),
-                     products);
+      const int64_t deep = std::min(depth, length - k);
+      sums.add(compute(operands[0], cut_along(letter, k, deep, a, spec.a)),
+               compute(operands[1], cut_along(letter, k, deep, b, spec.b)));
     }
-    finish_products(step, products);
-    place(in_range(step, products.tensor), out, part.start);
+    place(in_range(step, sums.finish().tensor), out, part.start);
   }
   return out.tensor;
 }

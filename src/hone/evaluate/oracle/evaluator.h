@@ -18,9 +18,10 @@ struct Needs {
 class Evaluator {
  public:
   Evaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
-            std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale)
+            std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale,
+            const Summation* summation = nullptr)
       : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),
-        want_scale_(want_scale), kept_(graph.graph.nodes.size()) {}
+        want_scale_(want_scale), summation_(summation), kept_(graph.graph.nodes.size()) {}
 
   /// Results computed before, by node (those without memory are unset): used where they cover a need.
   void keep(const std::vector<Tensor>& kept) { kept_ = kept; }
@@ -70,6 +71,7 @@ class Evaluator {
   std::span<const TensorView> inputs_;
   Arithmetic arithmetic_;
   bool want_scale_;
+  const Summation* summation_;
   std::vector<Tensor> kept_;
   Pool pool_;
 };

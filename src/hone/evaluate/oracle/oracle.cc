@@ -29,6 +29,7 @@ Arithmetic arithmetic_of(task::Track track) {
 struct Oracle::State {
   const task::ConcreteGraph& graph;
   std::vector<TensorView> inputs;
+  task::Track track;
   std::vector<NodeFacts> facts;
 
   /// What every element of an output needs in full, computed on first use.
@@ -59,14 +60,15 @@ int judged_by_value(const task::ConcreteGraph& graph, int output) {
   return node < 0 ? -1 : graph.graph.node(node).operands[0];
 }
 
-Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs)
-    : state_(new State{graph, std::move(inputs), facts_of(graph), {}, {}}) {
+Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track)
+    : state_(new State{graph, std::move(inputs), track, facts_of(graph, track), {}, {}}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
   for (size_t i = 0; i < state_->inputs.size(); ++i)
     HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
                "an input's shape is not the graph's");
 }
 Oracle::~Oracle() = default;
+task::Track Oracle::track() const { return state_->track; }
 Oracle::Oracle(Oracle&&) noexcept = default;
 
 Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool want_scale) const {

@@ -41,9 +41,11 @@ struct Answer {
 /// In which arithmetic the graph is evaluated.
 enum class Arithmetic : uint8_t {
   kExact,    ///< fp64 throughout: the oracle
-  kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise;
-             ///< results rounded to the output's type at the end only
-  kTf32, kBf16, kF16,  ///< as kF32, with the operands of contractions and convolutions rounded first
+  kF32,      ///< every operation in fp32 (fp64 where the node's type is f64), sums pairwise,
+             ///< contractions and convolutions in running sums; results rounded to the output's type
+             ///< at the end only
+  kTf32, kBf16, kF16,  ///< as kF32, with inputs, operands of contractions and convolutions, and the
+                       ///< results of sums and products rounded to the type
   kAsPytorch,          ///< kTf32 for convolutions, kF32 elsewhere
 };
 [[nodiscard]] Arithmetic arithmetic_of(task::Track track);
@@ -52,7 +54,9 @@ class Oracle {
  public:
   /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
   /// and unchanged as long as the oracle lives: what every box needs is computed once and kept.
-  Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs);
+  /// Scales count the roundings of `track`.
+  Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs,
+         task::Track track = task::Track::kStrict);
   ~Oracle();
   Oracle(Oracle&&) noexcept;
 
@@ -60,6 +64,8 @@ class Oracle {
   /// second-level cache; row-wise programs cost little more than one pass over the rows asked for.
   [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
                                 bool want_scale) const;
+  [[nodiscard]] task::Track track() const;
+
   /// The same of any node of the graph.
   [[nodiscard]] Answer evaluate_node(int node, const Box& box, Arithmetic arithmetic,
                                      bool want_scale) const;

@@ -90,6 +90,30 @@ TEST(Oracle, fp32_arithmetic_rounds_every_operation) {
   EXPECT_EQ(c.answer(Arithmetic::kF32).value[0], 0);
 }
 
+TEST(Oracle, fp32_sums_of_columns_keep_a_running_sum_for_128_terms) {
+  Case c("y = sum(x, axis=0)", {"x=f32[512,3]"});
+  std::vector<double> x(3 * 512, 1.0);
+  x[0] = x[1] = x[2] = 0x1p24;
+  c.set(0, x);
+  EXPECT_EQ(c.answer(Arithmetic::kF32).value, std::vector<double>(3, 0x1p24 + 384));
+}
+
+TEST(Oracle, fp32_products_are_added_in_running_sums_of_4096_terms) {
+  for (const auto& [m, depth] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 4096}, {1, 8192}, {5, 4096}, {5, 12000}, {3, 300000}}) {  // the last is streamed
+    const std::string rows = std::to_string(m), k = std::to_string(depth);
+    Case c("y = x @ w", {"x=f32[" + rows + "," + k + "]", "w=f32[" + k + "," + rows + "]"});
+    std::vector<double> x(static_cast<size_t>(m * depth), 1.0);
+    for (int64_t i = 0; i < m; ++i) x[static_cast<size_t>(i * depth)] = 0x1p24;
+    c.set(0, x);
+    c.set(1, std::vector<double>(static_cast<size_t>(m * depth), 1.0));
+    // The first run loses all but its first term.
+    const int64_t kept = std::max<int64_t>(0, depth - 4096);
+    for (const double y : c.answer(Arithmetic::kF32).value)
+      EXPECT_NEAR(y, 0x1p24 + static_cast<double>(kept), depth > 100000 ? 4096 : 0) << rows << " " << k;
+  }
+}
+
 /// Programs whose boxes are pulled back in all the ways there are.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& programs() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> all{

@@ -37,9 +37,24 @@ bool representable(const Node& node, std::string_view key) {
   return std::isnan(value) || round_to(node.type.dtype, value) == value;
 }
 
-bool is_exact(const Node& node, const std::vector<NodeFacts>& facts) {
+/// Units that a rounding to the track's own type costs; 0 on tracks that have none.
+double track_unit(task::Track track) {
+  switch (track) {
+    case task::Track::kTf32:
+    case task::Track::kF16: return 0x1p-11 / kUnit;
+    case task::Track::kBf16: return 0x1p-8 / kUnit;
+    case task::Track::kStrict:
+    case task::Track::kAsPytorch: break;
+  }
+  return 0;
+}
+
+bool is_narrow(DType type) { return task::is_float(type) && type != DType::kF64; }
+
+bool is_exact(const Node& node, const std::vector<NodeFacts>& facts, bool inputs_are) {
   switch (node.prim) {
-    case Prim::kInput: case Prim::kSymbol: case Prim::kIota: return true;
+    case Prim::kInput: return inputs_are || !is_narrow(node.type.dtype);
+    case Prim::kSymbol: case Prim::kIota: return true;
     case Prim::kConstant: return representable(node, "value");
     case Prim::kPad:
       if (!representable(node, "value")) return false;
@@ -53,16 +68,32 @@ bool is_exact(const Node& node, const std::vector<NodeFacts>& facts) {
 
 }  // namespace
 
-std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph) {
+std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track) {
+  const double least = track_unit(track);
   std::vector<NodeFacts> facts;
   for (const Node& node : graph.graph.nodes) {
     const DType type = node.type.dtype;
-    const bool exact = is_exact(node, facts);
+    const bool exact = is_exact(node, facts, least == 0), narrow = is_narrow(type);
+    const double own = task::unit_roundoff(type) / kUnit;
+    const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
     facts.push_back({.exact = exact,
-                     .narrow = task::is_float(type) && type != DType::kF64,
-                     .unit = task::unit_roundoff(type) / kUnit});
+                     .narrow = narrow,
+                     .unit = narrow ? std::max(own, least) : own,
+                     .operands = narrow && convolves && track == task::Track::kAsPytorch
+                                     ? track_unit(task::Track::kTf32) : 0});
   }
   return facts;
+}
+
+void round_to_track(const Step& step, int64_t count, double* values) {
+  if (!step.reduces() || !step.fact().narrow) return;
+  for (int64_t i = 0; i < count; ++i) {
+    switch (step.arithmetic) {
+      case Arithmetic::kTf32: values[i] = round_bits(values[i], 11, -126); break;
+      case Arithmetic::kBf16: values[i] = round_to(DType::kBF16, values[i]); break;
+      default: values[i] = round_to(DType::kF16, values[i]);
+    }
+  }
 }
 
 namespace {

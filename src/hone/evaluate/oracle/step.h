@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "hone/evaluate/oracle/summation.h"
 #include "hone/evaluate/oracle/tensor.h"
 
 namespace hone::evaluate {
@@ -13,9 +14,13 @@ namespace hone::evaluate {
 struct NodeFacts {
   bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
   bool narrow = false;  ///< computed in fp32 when the arithmetic is not exact
-  double unit = 0;      ///< its type's unit roundoff over kUnit; 0 for integers and bools
+  /// Unit roundoff over kUnit of its type, or of the track's where that is coarser; 0 for integers and
+  /// bools.
+  double unit = 0;
+  double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
 };
-[[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph);
+[[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph,
+                                              task::Track track = task::Track::kStrict);
 
 struct Step {
   const task::ConcreteGraph& graph;
@@ -27,6 +32,7 @@ struct Step {
   Arithmetic arithmetic;
   bool want_scale;
   Pool& pool;
+  const Summation* summation = nullptr;  ///< null: the anchor's ways
 
   [[nodiscard]] const task::Node& node() const { return graph.graph.node(id); }
   [[nodiscard]] const task::Shape& shape() const { return graph.shapes[static_cast<size_t>(id)]; }
@@ -41,9 +47,16 @@ struct Step {
   [[nodiscard]] bool scaled() const { return want_scale && !fact().exact; }
   /// Every operation rounds to fp32.
   [[nodiscard]] bool rounds() const { return arithmetic != Arithmetic::kExact && fact().narrow; }
+  /// The arithmetic is a reduced track's, which keeps fp32's inputs and sums in its own type.
+  [[nodiscard]] bool reduces() const {
+    return arithmetic == Arithmetic::kTf32 || arithmetic == Arithmetic::kBf16 || arithmetic == Arithmetic::kF16;
+  }
   /// The result's memory.
   [[nodiscard]] Fresh fresh() const { return make_dense(box, scaled(), pool); }
 };
+
+/// On reduced tracks: rounds inputs, or results of sums, of `step` to the track's type.
+void round_to_track(const Step& step, int64_t count, double* values);
 
 /// Runs any primitive.
 [[nodiscard]] Tensor run_step(const Step& step);

@@ -75,7 +75,9 @@ Tensor conv_step(const Step& step) {
   const ProductRules rules = product_rules(step);
   const auto held = [&](size_t k) {
     Tensor t = restrict_to(step.operands[k], operand_box(step.graph, step.id, k, step.box));
-    return rules.f16 ? rounded_to_f16(t, step.pool) : densify(t, step.pool);
+    if (rules.f16) return rounded_to_f16(t, step.pool);
+    return step.scaled() ? with_rounding(densify(t, step.pool), step.fact().operands, step.pool)
+                         : densify(t, step.pool);
   };
   const Box& box = step.box;
   Fresh out = zero_products(step);

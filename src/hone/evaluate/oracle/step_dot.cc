@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/contraction.h"
@@ -43,9 +44,19 @@ struct Group {
   }
 };
 
+void accumulate_by(const Summation& summation, const Product& p) {
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      double& to = p.value[i * p.c_row + j * p.c_column];
+      to = static_cast<float>(to + summation.dot(p.depth, p.a.value + i * p.a.outer, p.a.contracted,
+                                                 p.b.value + j * p.b.outer, p.b.contracted));
+    }
+}
+
 }  // namespace
 
 void accumulate_product(const ProductRules& rules, const Product& p) {
+  if (rules.summation && rules.f32) return accumulate_by(*rules.summation, p);
   const Kernels& k = kernels();
   const auto plain = [](const double* data, const Matrix& m) {
     return GemmOperand{data, m.outer, m.contracted};
@@ -72,6 +83,7 @@ void accumulate_product(const ProductRules& rules, const Product& p) {
 ProductRules product_rules(const Step& step) {
   ProductRules rules;
   rules.f32 = step.rounds();
+  rules.summation = step.summation;
   const bool convolves = step.node().prim != task::Prim::kDot;
   switch (step.arithmetic) {
     case Arithmetic::kTf32: rules.operands = GemmOperand::kTf32; break;
@@ -90,6 +102,17 @@ ProductRules product_rules(const Step& step) {
   return rules;
 }
 
+Tensor with_rounding(const Tensor& t, double units, Pool& pool) {
+  if (units == 0) return t;
+  Fresh copy = make_dense(t.box, true, pool);
+  const int64_t count = t.box.count();
+  std::copy_n(t.value, count, copy.value);
+  if (t.scale) std::copy_n(t.scale, count, copy.scale);
+  else std::fill_n(copy.scale, count, 0.0);
+  kernels().at_least(count, copy.value, units, copy.scale);
+  return copy.tensor;
+}
+
 Tensor rounded_to_f16(const Tensor& t, Pool& pool) {
   Fresh copy = make_dense(t.box, false, pool);
   const int64_t count = t.box.count();
@@ -100,13 +123,16 @@ Tensor rounded_to_f16(const Tensor& t, Pool& pool) {
 
 void finish_products(const Step& step, const Fresh& out) {
   const int64_t count = step.box.count();
+  round_to_track(step, count, out.value);
   if (!out.scale) return;
-  if (step.operand_fact(0).exact && step.operand_fact(1).exact)
+  if (step.operand_fact(0).exact && step.operand_fact(1).exact && step.fact().operands == 0)
     for (int64_t i = 0; i < count; ++i) out.scale[i] *= std::min(step.fact().unit, 1.0);
   kernels().at_least(count, out.value, step.fact().unit, out.scale);
   for (int64_t i = 0; i < count; ++i)
     if (std::isnan(out.scale[i])) out.scale[i] = HUGE_VAL;
 }
+
+namespace {
 
 void accumulate_dot(const Step& step, const Tensor& a_given, const Tensor& b_given, const Fresh& out) {
   const ProductRules rules = product_rules(step);
@@ -163,6 +189,76 @@ void accumulate_dot(const Step& step, const Tensor& a_given, const Tensor& b_giv
   }
 }
 
+/// Pairs of elements that every element of the result sums over.
+int64_t contracted_terms(const EinsumSpec& spec, const Box& a, const Box& b) {
+  int64_t terms = 1;
+  const auto count = [&](const std::string& letters, const Box& box, const std::string& seen) {
+    for (size_t d = 0; d < letters.size(); ++d)
+      if (spec.result.find(letters[d]) == std::string::npos && seen.find(letters[d]) == std::string::npos)
+        terms *= box.extent[d];
+  };
+  count(spec.a, a, "");
+  count(spec.b, b, spec.a);
+  return terms;
+}
+
+}  // namespace
+
+Contracted longest_contracted(const EinsumSpec& spec, const Box& a, const Box& b) {
+  Contracted longest;
+  const auto consider = [&](const std::string& letters, const Box& box) {
+    for (size_t d = 0; d < letters.size(); ++d)
+      if (spec.result.find(letters[d]) == std::string::npos && box.extent[d] > longest.length)
+        longest = {letters[d], box.extent[d]};
+  };
+  consider(spec.a, a);
+  consider(spec.b, b);
+  return longest;
+}
+
+Box cut_along(char letter, int64_t first, int64_t length, Box box, const std::string& letters) {
+  const size_t d = letters.find(letter);
+  if (d == std::string::npos) return box;
+  box.start[d] += first;
+  box.extent[d] = length;
+  return box;
+}
+
+void DotSums::add(const Tensor& a, const Tensor& b) {
+  const EinsumSpec spec = einsum_spec(step_.node());
+  const auto [letter, length] = longest_contracted(spec, a.box, b.box);
+  const int64_t others = contracted_terms(spec, a.box, b.box) / length;
+  const bool limited = step_.rounds() && !step_.summation;
+  const int64_t most = limited ? std::clamp<int64_t>(kLongestRun / others, 1, length) : length;
+  for (int64_t k = 0; k < length; k += most) {
+    const int64_t deep = std::min(most, length - k);
+    if (limited && terms_ > 0 && terms_ + deep * others > kLongestRun) end_run();
+    accumulate_dot(step_, restrict_to(a, cut_along(letter, k, deep, a.box, spec.a)),
+                   restrict_to(b, cut_along(letter, k, deep, b.box, spec.b)), run_);
+    terms_ += deep * others;
+  }
+}
+
+void DotSums::end_run() {
+  terms_ = 0;
+  if (!total_.value) {
+    total_ = std::exchange(run_, zero_products(step_));
+    return;
+  }
+  const int64_t count = step_.box.count();
+  for (int64_t i = 0; i < count; ++i)
+    total_.value[i] = static_cast<float>(total_.value[i] + std::exchange(run_.value[i], 0.0));
+  if (!run_.scale) return;
+  for (int64_t i = 0; i < count; ++i) total_.scale[i] += std::exchange(run_.scale[i], 0.0);
+}
+
+Fresh DotSums::finish() {
+  if (total_.value) end_run();
+  const Fresh& result = total_.value ? total_ : run_;
+  finish_products(step_, result);
+  return result;
+}
+
 Fresh zero_products(const Step& step) {
   Fresh out = step.fresh();
   std::fill_n(out.value, step.box.count(), 0.0);
@@ -171,11 +267,10 @@ Fresh zero_products(const Step& step) {
 }
 
 Tensor dot_step(const Step& step) {
-  Fresh out = zero_products(step);
-  accumulate_dot(step, restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box)),
-                 restrict_to(step.operands[1], operand_box(step.graph, step.id, 1, step.box)), out);
-  finish_products(step, out);
-  return out.tensor;
+  DotSums sums(step);
+  sums.add(restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box)),
+           restrict_to(step.operands[1], operand_box(step.graph, step.id, 1, step.box)));
+  return sums.finish().tensor;
 }
 
 }  // namespace hone::evaluate

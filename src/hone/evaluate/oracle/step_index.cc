@@ -25,7 +25,7 @@ double magnitude_scale(double value, double unit) {
 class Indexed {
  public:
   explicit Indexed(const Step& step)
-      : direct_(reads_input_directly(step.graph.graph, step.id, 0)), shape_(step.operand_shape(0)) {
+      : step_(step), direct_(reads_input_directly(step.graph.graph, step.id, 0)), shape_(step.operand_shape(0)) {
     if (direct_) {
       const auto& ids = step.graph.graph.inputs;
       const auto which = std::find(ids.begin(), ids.end(), step.node().operands[0]) - ids.begin();
@@ -41,6 +41,7 @@ class Indexed {
       int64_t offset = 0;
       for (size_t d = 0; d < at.size(); ++d) offset += at[d] * stride_[d];
       load_doubles(view_->dtype, view_->data, offset, 1, value);
+      round_to_track(step_, 1, value);
       if (scale) *scale = magnitude_scale(*value, unit);
       return;
     }
@@ -50,6 +51,7 @@ class Indexed {
   }
 
  private:
+  const Step& step_;
   bool direct_;
   const Shape& shape_;
   Shape stride_;

@@ -1,4 +1,5 @@
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/step.h"
 
@@ -47,6 +48,8 @@ Tensor leaf_step(const Step& step) {
       const auto& ids = step.graph.graph.inputs;
       const auto which = std::find(ids.begin(), ids.end(), step.id) - ids.begin();
       load_box(step.inputs[static_cast<size_t>(which)], step.box, out.value);
+      round_to_track(step, step.box.count(), out.value);
+      if (out.scale) kernels().magnitude(step.box.count(), out.value, step.fact().unit, out.scale);
       break;
     }
     case Prim::kConstant: {

@@ -29,6 +29,8 @@ Tensor pool_step(const Step& step) {
   int64_t taps = 1;
   for (const int64_t extent : window.kernel) taps *= extent;
   std::vector<double> line(static_cast<size_t>(row)), line_scale(line), next(line);
+  const Summation* const summation = sums && step.rounds() ? step.summation : nullptr;
+  std::vector<double> collected(summation ? static_cast<size_t>(taps * row) : 0);
   task::Shape at(rank);
   for (int64_t r = 0; r < rows; ++r) {
     int64_t rest = r;
@@ -65,6 +67,10 @@ Tensor pool_step(const Step& step) {
       if (count <= 0) continue;
       const int64_t from = offset + column + begin * by;
       for (int64_t i = 0; i < count; ++i) line[static_cast<size_t>(i)] = x.value[from + i * by];
+      if (summation) {
+        std::copy_n(line.data(), count, &collected[static_cast<size_t>(t * row + begin)]);
+        continue;
+      }
       double* y = out.value + r * row + begin;
       k.binary(op, count, y, line.data(), next.data());
       if (step.rounds()) k.round_f32(count, next.data());
@@ -78,7 +84,12 @@ Tensor pool_step(const Step& step) {
       }
       std::copy_n(next.data(), count, y);
     }
+    if (!summation) continue;
+    for (int64_t i = 0; i < row; ++i)
+      out.value[r * row + i] = summation->fold(false, taps, &collected[static_cast<size_t>(i)], row);
+    std::fill(collected.begin(), collected.end(), 0.0);
   }
+  if (sums) round_to_track(step, total, out.value);
   if (out.scale) k.at_least(total, out.value, step.fact().unit, out.scale);
   return out.tensor;
 }

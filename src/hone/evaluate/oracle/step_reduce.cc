@@ -17,13 +17,13 @@ struct Group {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-/// The sum of many vectors: running sums of a thirty-second of them, as a thread block that shares a
-/// column out would keep, then pairwise. Partial sums of equal weight wait for each other, so that
+/// The sum of many vectors: running sums of as many of them as the sum of a row takes (kernels.h), then
+/// pairwise. Partial sums of equal weight wait for each other, so that
 /// the tree takes little memory.
 class VectorSum {
  public:
   VectorSum(int64_t width, int64_t length, bool f32)
-      : width_(width), run_(std::clamp<int64_t>(length / 32, 16, 512)), f32_(f32),
+      : width_(width), run_(std::clamp<int64_t>(length / 32, length <= 256 ? 256 : 128, 512)), f32_(f32),
         sum_(static_cast<size_t>(width)) {}
 
   /// Adds one vector; `magnitudes`: the absolute values of it.
@@ -183,13 +183,25 @@ struct GroupStep {
   Prim op;
   bool f32;     ///< additions and products round to fp32
   double unit;  ///< of the result's type
+  const Summation* summation;  ///< null: the anchor's ways
+
+  explicit GroupStep(const Step& step)
+      : op(step.node().prim), f32(step.rounds()), unit(step.fact().unit),
+        summation(step.rounds() && (op == Prim::kSum || op == Prim::kProd) ? step.summation : nullptr) {}
 };
+
+void fold_by(const Summation& summation, bool product, const Group& g, const double* x, double* y) {
+  for (int64_t o = 0; o < g.outer; ++o)
+    for (int64_t c = 0; c < g.inner; ++c)
+      y[o * g.inner + c] = summation.fold(product, g.length, x + o * g.length * g.inner + c, g.inner);
+}
 
 /// `s` null: no scales wanted. `sx` null: the operand is exact.
 void reduce_group(const GroupStep& r, const Group& g, const double* x, const double* sx, double* y,
                   double* s) {
   const int64_t results = g.outer * g.inner;
   const bool is_max = r.op == Prim::kMax || r.op == Prim::kArgMax;
+  if (r.summation) return fold_by(*r.summation, r.op == Prim::kProd, g, x, y);
   switch (r.op) {
     case Prim::kSum: {
       sum_groups(g, x, false, r.f32, y);
@@ -215,11 +227,16 @@ void reduce_group(const GroupStep& r, const Group& g, const double* x, const dou
   }
 }
 
+void keep_in_track(const Step& step, const Fresh& out) {
+  const Prim op = step.node().prim;
+  if (op == Prim::kSum || op == Prim::kProd) round_to_track(step, out.tensor.box.count(), out.value);
+}
+
 }  // namespace
 
 Tensor reduce_region(const Step& step, const Tensor& region) {
   Tensor now = densify(region, step.pool);
-  const GroupStep r{step.node().prim, step.rounds(), step.fact().unit};
+  const GroupStep r(step);
   std::vector<bool> reduced(now.box.extent.size(), false);
   for (const int64_t axis : ints_attr(step.node(), "axes")) reduced[static_cast<size_t>(axis)] = true;
   // Runs of neighbouring axes, innermost first; each pass leaves a smaller dense tensor.
@@ -237,6 +254,7 @@ Tensor reduce_region(const Step& step, const Tensor& region) {
     }
     Fresh out = make_dense(box, step.scaled(), step.pool);
     reduce_group(r, g, now.value, now.scale, out.value, out.scale);
+    keep_in_track(step, out);
     now = out.tensor;
     end = begin;
   }
@@ -254,8 +272,8 @@ Tensor combine_partials(const Step& step, const std::vector<Tensor>& parts) {
     if (stacked.scale) std::copy_n(part.scale, width, stacked.scale + p * width);
   }
   Fresh out = make_dense(box, step.scaled(), step.pool);
-  reduce_group({step.node().prim, step.rounds(), step.fact().unit}, {1, count, width},
-               stacked.value, stacked.scale, out.value, out.scale);
+  reduce_group(GroupStep(step), {1, count, width}, stacked.value, stacked.scale, out.value, out.scale);
+  keep_in_track(step, out);
   return out.tensor;
 }
 

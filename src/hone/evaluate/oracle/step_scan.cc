@@ -101,6 +101,31 @@ class Runner {
   std::vector<double> value_, scale_, next_, term_scale_;
 };
 
+bool scans_by_sums(Prim op) { return op == Prim::kCumSum || op == Prim::kCumProd; }
+
+/// The operand as [outer, length, inner], of which the last `kept` along the scan are wanted.
+struct Lines {
+  int64_t outer, length, inner, kept;
+  bool reverse, exclusive;
+};
+
+void scan_by(const Step& step, const Lines& l, const double* x, double* y) {
+  const bool product = step.node().prim == Prim::kCumProd;
+  std::vector<double> in(static_cast<size_t>(l.length)), out(in);
+  for (int64_t line = 0; line < l.outer * l.inner; ++line) {
+    const int64_t from = line / l.inner * l.length * l.inner + line % l.inner;
+    const int64_t to = line / l.inner * l.kept * l.inner + line % l.inner;
+    const auto place = [&](int64_t t) { return l.reverse ? l.length - 1 - t : t; };
+    for (int64_t t = 0; t < l.length; ++t) in[static_cast<size_t>(t)] = x[from + place(t) * l.inner];
+    step.summation->scan(product, l.length, in.data(), out.data());
+    for (int64_t t = l.length - l.kept; t < l.length; ++t) {
+      const double before = t == 0 ? (product ? 1.0 : 0.0) : out[static_cast<size_t>(t) - 1];
+      const int64_t target = l.reverse ? place(t) : t - (l.length - l.kept);
+      y[to + target * l.inner] = l.exclusive ? before : out[static_cast<size_t>(t)];
+    }
+  }
+}
+
 }  // namespace
 
 Tensor scan_step(const Step& step) {
@@ -118,6 +143,10 @@ Tensor scan_step(const Step& step) {
 
   // Blocks of scans that advance together: neighbours when there are inner dimensions, else rows,
   // turned in scratch memory.
+  if (step.summation && step.rounds() && scans_by_sums(step.node().prim)) {
+    scan_by(step, {outer, length, inner, kept, reverse, exclusive}, x.value, out.value);
+    return out.tensor;
+  }
   const bool turned = inner == 1;
   const int64_t lanes = turned ? outer : inner, blocks_of = turned ? 1 : outer;
   std::vector<double> in(static_cast<size_t>(kWidth)), in_scale(in), now(in), now_scale(in);
@@ -150,6 +179,7 @@ Tensor scan_step(const Step& step) {
         if (wanted && !exclusive) put();
       }
     }
+  if (scans_by_sums(step.node().prim)) round_to_track(step, step.box.count(), out.value);
   return out.tensor;
 }
 

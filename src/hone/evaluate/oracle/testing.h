@@ -59,7 +59,7 @@ struct Case {
     std::vector<TensorView> views;
     for (size_t i = 0; i < data.size(); ++i)
       views.push_back({task.inputs[i].type.dtype, shape(i), data[i].data()});
-    return Oracle(graph, std::move(views));
+    return Oracle(graph, std::move(views), task.track);
   }
   [[nodiscard]] Answer answer(Arithmetic arithmetic = Arithmetic::kExact, int output = 0) const {
     return oracle().evaluate(output, whole(output_shape(output)), arithmetic, true);

@@ -8,6 +8,7 @@
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/inputs.h"
 
@@ -100,7 +101,8 @@ void subsample(std::vector<uint8_t>& data, size_t element) {
 
 class Trial {
  public:
-  Trial(const task::Task& task, const task::ConcreteGraph& graph, Family family, uint64_t seed)
+  Trial(const task::Task& task, const task::ConcreteGraph& graph, Family family, uint64_t seed,
+        Bounds& bounds)
       : task_(task), graph_(graph) {
     for (size_t i = 0; i < task.inputs.size(); ++i) {
       const task::InputSpec& spec = task.inputs[i];
@@ -114,11 +116,11 @@ class Trial {
     GateOptions options;
     options.full_limit = options.sample_elements;  // enough to refuse an answer that is no answer
     options.sample_seed = seed;
-    const Oracle oracle(graph, views_);
+    const Oracle oracle(graph, views_, task.track);
     for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
       references_.push_back(make_reference(graph, oracle, task.track, output,
                                            plan_boxes(graph, output, options), options.threads));
-      bounds_.push_back(bound_of(graph, task.track, output, {references_.back().anchor}, options.slack));
+      bounds_.push_back(bounds.of(output, family, references_.back().anchor));
     }
   }
 
@@ -136,7 +138,7 @@ class Trial {
       }
       case Suspect::kSubsampled: {
         const auto& boxes = references_[static_cast<size_t>(suspect.output)].boxes;
-        const Oracle oracle(graph_, views_);
+        const Oracle oracle(graph_, views_, task_.track);
         std::vector<Answer> answers;
         for (const Box& box : boxes)
           answers.push_back(oracle.evaluate(suspect.output, box, Arithmetic::kF32, false));
@@ -183,9 +185,10 @@ std::vector<std::string> self_test(const task::Task& task, uint64_t seed) {
   if (!graph) return {graph.error().to_string()};
   std::vector<Suspect> suspects = suspects_of(*graph);
   base::Rng rng(seed);
+  Bounds bounds(task, *graph, rng.next_u64(), GateOptions{}.threads);
   for (const Family family : kAllFamilies) {
     if (suspects.empty()) break;
-    Trial trial(task, *graph, family, rng.next_u64());
+    Trial trial(task, *graph, family, rng.next_u64(), bounds);
     const auto refuse = [&](bool subsampled) {
       std::erase_if(suspects, [&](const Suspect& suspect) {
         return (suspect.kind == Suspect::kSubsampled) == subsampled && !trial.passes(suspect);

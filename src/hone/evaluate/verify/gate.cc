@@ -16,12 +16,15 @@ namespace hone::evaluate {
 namespace {
 
 using task::DType;
-using task::Prim;
 using task::Shape;
 
 DType output_type(const task::ConcreteGraph& graph, int output) {
   return graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]).type.dtype;
 }
+
+/// Results below it may come out as zero: the smallest normal number. No hardware flushes f16, whose
+/// smallest normal number is large.
+double flushed_below(DType type) { return type == DType::kF16 ? 0 : task::smallest_normal(type); }
 
 /// Scaled error of one element; `rms` sums squares until finish().
 void judge_element(DType type, double exact, double scale, double found, int64_t index,
@@ -40,6 +43,7 @@ void judge_element(DType type, double exact, double scale, double found, int64_t
   if (!std::isfinite(expected)) return;  // what follows from a NaN or an overflow is not judged
   ++error.count;
   if (std::isinf(scale)) return;  // hangs on nothing but rounding
+  if (found == 0 && std::abs(expected) < flushed_below(type)) return;
   if (!std::isfinite(found)) {
     if (error.non_finite++ == 0) {
       error.worst_index = index;
@@ -90,9 +94,8 @@ class IndexJudge {
              const Answer& keys)
       : map_(key_map(graph, output, box)), answer_(answer), keys_(keys) {
     const int node = judged_by_value(graph, output);
-    const auto facts = facts_of(graph);
-    // Values that were computed may be told apart only beyond their own rounding.
-    if (!facts[static_cast<size_t>(node)].exact)
+    // Values that were computed, and so have scales, may be told apart only beyond their own rounding.
+    if (!keys.scale.empty())
       tolerance_ = kAmbiguous / kUnit * task::unit_roundoff(graph.graph.node(node).type.dtype);
     if (map_.sorted) named_.resize(keys.value.size());
   }
@@ -126,24 +129,6 @@ class IndexJudge {
   std::vector<uint8_t> named_;
 };
 
-/// The output depends on a sum of many terms, of products or otherwise.
-bool has_long_sum(const task::ConcreteGraph& graph, int node) {
-  std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
-  below.back() = 1;
-  for (int id = node; id >= 0; --id) {
-    if (!below[static_cast<size_t>(id)]) continue;
-    const task::Node& n = graph.graph.node(id);
-    switch (n.prim) {
-      case Prim::kSum: case Prim::kCumSum: case Prim::kCumLogSumExp: case Prim::kDot: case Prim::kConv:
-      case Prim::kConvTranspose: case Prim::kPoolSum:
-        return true;
-      default: break;
-    }
-    for (const int k : n.operands) below[static_cast<size_t>(k)] = 1;
-  }
-  return false;
-}
-
 }  // namespace
 
 void OutputError::merge(const OutputError& other) {
@@ -170,7 +155,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
-  const bool judged_exact = judged >= 0 && facts_of(graph)[static_cast<size_t>(judged)].exact;
+  const bool judged_exact = judged >= 0 && facts_of(graph, track)[static_cast<size_t>(judged)].exact;
+  HONE_CHECK(oracle.track() == track, "an oracle of another track");
   if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());
   parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
@@ -236,28 +222,6 @@ OutputError compare_output(const task::ConcreteGraph& graph, int output, const R
         load_doubles(type, output_data, flat, static_cast<int64_t>(found.size()), found.data());
       },
       threads);
-}
-
-Bound bound_of(const task::ConcreteGraph& graph, task::Track /*track*/, int output,
-               const std::vector<OutputError>& anchor_draws, double slack) {
-  Bound bound;
-  for (const OutputError& draw : anchor_draws) {
-    bound.max += slack * draw.max / static_cast<double>(anchor_draws.size());
-    bound.rms += slack * draw.rms / static_cast<double>(anchor_draws.size());
-  }
-  const DType type = output_type(graph, output);
-  const double unit = task::unit_roundoff(type);
-  // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
-  // two roundoffs of the value.
-  double floor_max = 2 * unit, floor_rms = unit;
-  if (type == DType::kF32 &&
-      has_long_sum(graph, graph.graph.outputs[static_cast<size_t>(output)]))
-    floor_max = floor_rms = 16 * unit;
-  // For f64 outputs the oracle is no better than an honest kernel.
-  if (type == DType::kF64) floor_max = floor_rms = 1024 * unit;
-  bound.max = std::max(bound.max, floor_max);
-  bound.rms = std::max(bound.rms, floor_rms);
-  return bound;
 }
 
 std::optional<std::string> judge(const OutputError& error, const Bound& bound,

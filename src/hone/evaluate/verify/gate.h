@@ -28,7 +28,7 @@ struct OutputError {
   void merge(const OutputError& other);
 };
 
-/// What a candidate may have, from several anchor draws.
+/// What a candidate may have, from several anchor draws (bounds.h).
 struct Bound {
   double max = 0, rms = 0;
 };
@@ -70,7 +70,11 @@ struct Reference {
 /// Fills with the poison pattern: a NaN with a recognisable payload (floats), 0xA5… (integers), 0xA5 (bool).
 void fill_poison(task::DType dtype, void* data, int64_t count, int threads);
 
-/// Bound from the anchor's errors over draws (averaged maximum and rms) for an output of this graph.
+/// Outputs of fewer elements are pooled over draws.
+inline constexpr int64_t kFewElements = 16;
+
+/// Bound from the anchor's errors over draws for an output of this graph: `slack` times the averages of
+/// maximum and rms (of few elements: maximum and rms over all draws' elements together), or the floor.
 [[nodiscard]] Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
                              const std::vector<OutputError>& anchor_draws, double slack);
 

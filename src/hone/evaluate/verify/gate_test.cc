@@ -1,4 +1,4 @@
-#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/bounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +23,14 @@ using Answerer = std::function<std::vector<double>(const Case&)>;
 std::optional<std::string> judged(Case& c, const Answerer& answer,
                                   std::span<const Family> families = kAllFamilies) {
   uint64_t seed = 100;
+  Bounds bounds(c.task, c.graph, seed, 1);
   for (const Family family : families) {
     c.draw_all(family, ++seed);
     const Oracle oracle = c.oracle();
     GateOptions options;
     const Reference reference = make_reference(c.graph, oracle, c.task.track, 0,
                                                plan_boxes(c.graph, 0, options), options.threads);
-    const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, options.slack);
+    const Bound bound = bounds.of(0, family, reference.anchor);
     const std::vector<double> values = answer(c);
     std::vector<uint8_t> out(values.size() * static_cast<size_t>(task::size_of(c.output_type())));
     store_doubles(c.output_type(), values.data(), static_cast<int64_t>(values.size()), out.data(), 0);
@@ -158,6 +159,23 @@ TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
   const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
   EXPECT_EQ(judge(compare_output(c.graph, 0, reference, flushed, 1), bound, "y"), std::nullopt);
   EXPECT_NE(judge(compare_output(c.graph, 0, reference, wrong, 1), bound, "y"), std::nullopt);
+
+  // A copy, too, though it rounds nothing: to zero, and nowhere else. f16's are never flushed.
+  for (const auto& [type, smallest] : {std::pair{std::string("f32"), 0x1p-126}, {std::string("f16"), 0x1p-14}}) {
+    Case copy("y = relu(x)", {"x=" + type + "[2]"});
+    copy.set(0, {smallest / 2, 1});
+    const Reference exact = make_reference(copy.graph, copy.oracle(), copy.task.track, 0,
+                                           {whole(copy.output_shape())}, 1);
+    const auto refused = [&](double value) {
+      const double values[] = {value, 1};
+      uint8_t out[8];
+      store_doubles(copy.output_type(), values, 2, out, 0);
+      return judge(compare_output(copy.graph, 0, exact, out, 1), bound_of(copy.graph, copy.task.track, 0, {{}}, 4), "y").has_value();
+    };
+    EXPECT_EQ(refused(0), type == "f16");
+    EXPECT_TRUE(refused(smallest / 4));
+    EXPECT_FALSE(refused(smallest / 2));
+  }
 }
 
 TEST(Gate, the_usual_silu_passes_where_its_exponential_overflows) {
@@ -214,16 +232,59 @@ TEST(Gate, boxes_cover_small_outputs_and_sample_large_ones_evenly) {
 }
 
 TEST(Gate, draws_are_averaged_and_never_below_the_floor) {
-  Case c("y = x * 2.0", {"x=f32[10]"});
+  Case c("y = x * 2.0", {"x=f32[100]"});
   OutputError a, b;
-  a.max = 4e-6, a.rms = 2e-6;
-  b.max = 2e-6, b.rms = 0;
-  const Bound bound = bound_of(c.graph, task::Track::kStrict, 0, {a, b}, 4);
+  a.max = 4e-6, a.rms = 2e-6, a.count = 100;
+  b.max = 2e-6, b.rms = 0, b.count = 100;
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {a, b}, 4);
   EXPECT_DOUBLE_EQ(bound.max, 12e-6);
   EXPECT_DOUBLE_EQ(bound.rms, 4e-6);
-  const Bound floor = bound_of(c.graph, task::Track::kStrict, 0, {{}}, 4);
+  const Bound floor = bound_of(c.graph, c.task.track, 0, {{}}, 4);
   EXPECT_EQ(floor.max, 0x1p-23);
   EXPECT_EQ(floor.rms, 0x1p-24);
+}
+
+TEST(Gate, few_elements_are_pooled_over_draws) {
+  Case c("y = sum(x, axis=1)", {"x=f32[2,100]"});
+  OutputError a, b;
+  a.max = 4e-6, a.rms = 3e-6, a.count = 2;
+  b.max = 2e-6, b.rms = 1e-6, b.count = 2;
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {a, b}, 4);
+  EXPECT_DOUBLE_EQ(bound.max, 16e-6);
+  EXPECT_DOUBLE_EQ(bound.rms, 4e-6 * std::sqrt(5));
+  // One element's mean square is its maximum.
+  const Bound floor = bound_of(c.graph, c.task.track, 0, {{}}, 4);
+  EXPECT_EQ(floor.max, 0x1p-23);
+  EXPECT_EQ(floor.rms, 0x1p-23);
+}
+
+TEST(Gate, the_floor_of_sixteen_units_is_for_products_alone) {
+  const auto floor_of = [](const std::string& compute, const std::vector<std::string>& inputs) {
+    Case c(compute, inputs);
+    return bound_of(c.graph, c.task.track, 0, {{}}, 4).max;
+  };
+  EXPECT_EQ(floor_of("y = softmax(x @ w)", {"x=f32[32,64]", "w=f32[64,32]"}), 0x1p-20);
+  EXPECT_EQ(floor_of("y = relu(conv1d(x, w))", {"x=f32[2,4,50]", "w=f32[8,4,3]"}), 0x1p-20);
+  EXPECT_EQ(floor_of("y = conv_transpose1d(x, w)", {"x=f32[2,4,50]", "w=f32[4,8,3]"}), 0x1p-20);
+  for (const std::string compute : {"y = softmax(x)", "y = layer_norm(x)", "y = sum(x, axis=1)", "y = cumsum(x, axis=1)",
+                                    "y = avg_pool1d(x, 3)", "y = logsumexp(x, axis=2)"})
+    EXPECT_EQ(floor_of(compute, {"x=f32[4,32,64]"}), 0x1p-23) << compute;
+  EXPECT_EQ(floor_of("y = x @ w", {"x=bf16[32,64]", "w=bf16[64,32]"}), 0x1p-7);
+  EXPECT_EQ(floor_of("y = exp(x)", {"x=f64[32]"}), 0x1p-43);
+}
+
+TEST(Gate, bounds_are_never_below_those_of_normal_inputs) {
+  // Products of a few small integers are exact: without the normal draws the floor alone would be left.
+  Case c("y = cumprod(x, axis=1)", {"x=f32[64,12]"});
+  Bounds bounds(c.task, c.graph, 5, 1);
+  EXPECT_EQ(bounds.further_anchors(0, Family::kInteger).size(), 3);
+  for (const OutputError& error : bounds.further_anchors(0, Family::kInteger)) EXPECT_EQ(error.max, 0);
+  const Bound normal = bound_of(c.graph, c.task.track, 0, bounds.further_anchors(0, Family::kNormal), 4);
+  EXPECT_GT(normal.max, 0x1p-23);
+  EXPECT_EQ(bounds.of(0, Family::kInteger, {}).max, normal.max);
+  Case one("y = sum(x)", {"x=f32[64,20]"});
+  Bounds few(one.task, one.graph, 5, 1);
+  EXPECT_EQ(few.further_anchors(0, Family::kNormal).size(), 15);
 }
 
 /// Mismatches of int64 indices in output 0.

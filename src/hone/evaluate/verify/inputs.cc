@@ -45,18 +45,47 @@ DrawKind kind_of(const InputSpec& spec) {
   }
 }
 
+/// Positions `index` of an axis, to be zero: elements whose index along it, (e / stride) % extent, it is.
+struct Slab {
+  int64_t stride, extent, index;
+};
+
 /// A tensor being drawn.
 struct Tensor {
   Recipe recipe;
   DType type;
   Structure structure;  ///< kNone below two dimensions
   bool index, simplex;
+  bool zeros_in_simplex;      ///< small values of a simplex become zeros
+  std::vector<Slab> slabs;    ///< of zeros
   uint64_t bound;       ///< of indices
   int64_t total, rows, columns;
   uint8_t* data;
 
   [[nodiscard]] uint8_t* at(int64_t element) const { return data + element * task::size_of(type); }
 };
+
+/// One slab across each axis of three or more: whatever axes a norm runs over, some of its stretches
+/// are all zero. A quarter of the draws have none, so that tasks which make nothing but NaN of such a
+/// stretch see the family too.
+std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Recipe& recipe) {
+  std::vector<Slab> slabs;
+  const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnit ||
+                          recipe.kind == DrawKind::kWhole;
+  if (recipe.family != Family::kSparse || !holds_zero || spec.domain == Domain::kIndex) return slabs;
+  base::Rng rng(recipe.key, static_cast<uint64_t>(DrawStream::kSlabs));
+  if (rng.below(4) == 0) return slabs;
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    if (shape[d] < 3) continue;
+    // A symmetric matrix mirrors its rows: rows and columns alike.
+    const bool mirrored = spec.structure == Structure::kSymmetric && d + 2 == shape.size() && !slabs.empty();
+    slabs.push_back({stride, shape[d],
+                     mirrored ? slabs.front().index
+                              : static_cast<int64_t>(rng.below(static_cast<uint64_t>(shape[d])))});
+  }
+  return slabs;
+}
 
 Tensor tensor_of(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family family,
                  uint64_t seed, void* data) {
@@ -70,9 +99,12 @@ Tensor tensor_of(const InputSpec& spec, const Shape& shape, int64_t index_bound,
   const float size = t.type == DType::kF16 || t.type == DType::kBF16 ? 16 : 1000;
   const auto random = base::philox(t.recipe.key, 0, static_cast<uint64_t>(DrawStream::kTensor));
   t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
+  if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;
+  t.slabs = slabs_of(spec, shape, t.recipe);
   t.structure = shape.size() < 2 ? Structure::kNone : spec.structure;
   t.index = spec.domain == Domain::kIndex;
   t.simplex = spec.domain == Domain::kSimplex && task::is_float(t.type);
+  t.zeros_in_simplex = family == Family::kSparse && (random[2] & 1) != 0;
   t.bound = static_cast<uint64_t>(std::max<int64_t>(index_bound, 1));
   t.total = task::element_count(shape);
   t.columns = shape.empty() ? 1 : shape.back();
@@ -111,10 +143,24 @@ void keep_triangle(const Tensor& t, T* values, int64_t first, int64_t count) {
   }
 }
 
+template <class T>
+void zero_slabs(const Tensor& t, T* values, int64_t first, int64_t count) {
+  for (const Slab& slab : t.slabs) {
+    const int64_t period = slab.stride * slab.extent;
+    for (int64_t begin = first / period * period + slab.index * slab.stride; begin < first + count; begin += period) {
+      const int64_t from = std::max(begin, first), to = std::min(begin + slab.stride, first + count);
+      if (from < to) std::fill(values + (from - first), values + (to - first), T{0});
+    }
+  }
+}
+
 /// Scales whole rows to a sum of one.
 template <class T>
 void normalise(const Tensor& t, T* values, int64_t count) {
+  constexpr T kSmall = T{0x1p-8};  // what a positive domain makes of the sparse family's zeros is below
   for (T* row = values; row < values + count; row += t.columns) {
+    if (t.zeros_in_simplex && *std::max_element(row, row + t.columns) >= kSmall)
+      std::replace_if(row, row + t.columns, [](T v) { return v < kSmall; }, T{0});
     double sum = 0;
     for (int64_t i = 0; i < t.columns; ++i) sum += static_cast<double>(row[i]);
     if (sum == 0) continue;  // all outside the triangle
@@ -126,6 +172,7 @@ void normalise(const Tensor& t, T* values, int64_t count) {
 template <class T>
 void finish(const Tensor& t, T* values, int64_t first, int64_t count) {
   keep_triangle(t, values, first, count);
+  zero_slabs(t, values, first, count);
   if (t.simplex) normalise(t, values, count);
 }
 

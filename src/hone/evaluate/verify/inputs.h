@@ -13,10 +13,13 @@ enum class Family : uint8_t {
   kNormal,      ///< signed standard normal
   kUniform,     ///< the task's own distribution: uniform in [0, 1) as benchmarks draw it, mapped to the domain
   kLarge,       ///< heavy-tailed, magnitudes up to about 1e4 (1e2 for f16)
-  kSparse,      ///< mostly zeros, ties, signed zeros, denormals, a few ordinary values
-  kShifted,     ///< large mean, small variance: catastrophic for one-pass variances
-  kMantissa,    ///< few full-mantissa values amid zeros, so that every output holds one or two
-                ///< full products: shows reduced precision at any K
+  kSparse,      ///< mostly zeros, ties, signed zeros, denormals, a few ordinary values; in most draws
+                ///< one slab of zeros across each axis, in half of the simplex ones exact zeros
+  kShifted,     ///< large mean of either sign, small variance: catastrophic for one-pass variances and
+                ///< for maxima that start at zero
+  kMantissa,    ///< Pareto magnitudes with index 1/2, so that the largest of any number of products
+                ///< outweighs the rest: every output holds one or two full-mantissa products, which
+                ///< shows reduced precision at any K
   kInteger,     ///< small integers: linear operations are exact in any order
 };
 inline constexpr Family kAllFamilies[] = {Family::kNormal,  Family::kUniform, Family::kLarge,

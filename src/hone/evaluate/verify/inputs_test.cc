@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -63,7 +64,7 @@ TEST(Inputs, have_the_moments_of_their_family) {
   EXPECT_NEAR(uniform_mean, 0.5, 0.01);
   EXPECT_NEAR(uniform_variance, 1.0 / 12, 0.01);
   const auto [shifted_mean, shifted_variance] = moments(Family::kShifted);
-  EXPECT_GE(shifted_mean, 1000);
+  EXPECT_GE(std::abs(shifted_mean), 1000);
   EXPECT_NEAR(shifted_variance, 1, 0.05);
 }
 
@@ -162,6 +163,63 @@ TEST(Inputs, sparse_holds_zeros_of_both_signs_ties_and_denormals) {
   EXPECT_GT(negative_zeros, 500);
   EXPECT_GT(ones, 1000);
   EXPECT_GT(denormals, 200);
+}
+
+/// Whether all elements with index k along `axis` are zero, for any k.
+bool has_zero_slab(const std::vector<double>& values, const Shape& shape, size_t axis) {
+  int64_t inner = 1;
+  for (size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
+  std::vector<bool> zero(static_cast<size_t>(shape[axis]), true);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] != 0) zero[i / static_cast<size_t>(inner) % zero.size()] = false;
+  return std::find(zero.begin(), zero.end(), true) != zero.end();
+}
+
+TEST(Inputs, sparse_has_stretches_of_zeros_along_every_axis_in_most_draws) {
+  const Shape shape{5, 40, 60};
+  for (const DType type : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
+    int with = 0;
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      const auto values = drawn(spec_of(type), shape, Family::kSparse, seed);
+      const bool first = has_zero_slab(values, shape, 0);
+      for (const size_t axis : {1, 2}) EXPECT_EQ(has_zero_slab(values, shape, axis), first);
+      with += first;
+    }
+    EXPECT_GT(with, 20);
+    EXPECT_LT(with, 40);
+  }
+  for (const Domain domain : {Domain::kPositive, Domain::kNearOne, Domain::kSign, Domain::kSimplex})
+    for (uint64_t seed = 0; seed < 10; ++seed)
+      EXPECT_FALSE(has_zero_slab(drawn(spec_of(DType::kF32, domain), shape, Family::kSparse, seed), shape, 1));
+}
+
+TEST(Inputs, a_sparse_simplex_has_exact_zeros_in_half_of_the_draws) {
+  int with = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const auto rows = drawn(spec_of(DType::kF32, Domain::kSimplex), {50, 7}, Family::kSparse, seed);
+    with += std::find(rows.begin(), rows.end(), 0.0) != rows.end();
+    for (size_t r = 0; r < 50; ++r) {
+      double sum = 0;
+      for (size_t i = 0; i < 7; ++i) sum += rows[r * 7 + i];
+      ASSERT_NEAR(sum, 1, 1e-6);
+    }
+  }
+  EXPECT_GT(with, 10);
+  EXPECT_LT(with, 30);
+}
+
+TEST(Inputs, shifted_means_have_either_sign) {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kI32}) {
+    int below = 0;
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      const auto values = drawn(spec_of(type), {100}, Family::kShifted, seed);
+      const auto negative = std::count_if(values.begin(), values.end(), [](double v) { return v < 0; });
+      EXPECT_TRUE(negative == 0 || negative == 100);
+      below += negative == 100;
+    }
+    EXPECT_GT(below, 8);
+    EXPECT_LT(below, 32);
+  }
 }
 
 TEST(Inputs, the_mantissa_probe_leaves_few_products_to_a_sum) {

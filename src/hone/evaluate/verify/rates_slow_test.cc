@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "hone/evaluate/oracle/testing.h"
-#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/bounds.h"
 
 namespace hone::evaluate {
 namespace {
@@ -20,6 +20,7 @@ using Kernel = std::function<std::vector<float>(const Inputs&)>;
 int refused(const std::string& label, const std::string& compute, const std::vector<std::string>& inputs,
             int draws, const Kernel& kernel) {
   Case c(compute, inputs);
+  Bounds bounds(c.task, c.graph, 1, 1);
   int count = 0;
   for (int draw = 0; draw < draws; ++draw) {
     bool accepted = true;
@@ -34,7 +35,7 @@ int refused(const std::string& label, const std::string& compute, const std::vec
       }
       const std::vector<float> out = kernel(values);
       const OutputError error = compare_output(c.graph, 0, reference, out.data(), 1);
-      accepted &= !judge(error, bound_of(c.graph, task::Track::kStrict, 0, {reference.anchor}, 4), "y");
+      accepted &= !judge(error, bounds.of(0, family, reference.anchor), "y");
     }
     count += !accepted;
   }

@@ -57,14 +57,15 @@ struct Kernels {
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
 
-  /// Sum of a run: pairwise in fp64, or with every addition rounded to fp32 and in an order that
-  /// good kernels use: 32 running sums or more, of at most 512 terms each, then pairwise.
+  /// Sum of a run: pairwise in fp64, or with every addition rounded to fp32 and pairwise over running
+  /// sums of 128 terms (up to 512 in sums of more than 4,096; one running sum up to 256 terms).
   double (*sum)(int64_t n, const double* x, bool f32);
   double (*sum_magnitudes)(int64_t n, const double* x);
   double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN
   double (*min)(int64_t n, const double* x);
 
-  /// c[i * c_row + j * c_column] += sum over k of a(i, k) b(j, k), in fp64 or in fp32. `scratch` holds
+  /// c[i * c_row + j * c_column] += sum over k of a(i, k) b(j, k), in fp64, or in fp32 as one running
+  /// sum that c's element starts (fused multiply-add where the processor has it). `scratch` holds
   /// max(kGemmScratch, depth) doubles.
   void (*gemm)(int64_t m, int64_t n, int64_t depth, const GemmOperand& a, const GemmOperand& b,
                bool f32, double* c, int64_t c_row, int64_t c_column, double* scratch);

@@ -131,6 +131,16 @@ TEST(Kernels, sums_lose_little) {
   }
 }
 
+TEST(Kernels, sums_in_fp32_keep_a_running_sum_for_128_terms) {
+  std::vector<double> x(4096, 1.0);
+  x[0] = 0x1p24;  // its running sum loses all that follows
+  for (const Kernels* k : runnable()) {
+    EXPECT_EQ(k->sum(256, x.data(), true), 0x1p24);
+    EXPECT_EQ(k->sum(512, x.data(), true), 0x1p24 + 384);
+    EXPECT_EQ(k->sum(4096, x.data(), true), 0x1p24 + 4096 - 128);
+  }
+}
+
 TEST(Kernels, extremes_propagate_nan) {
   std::vector<double> x(100, 1.0);
   x[37] = 5;

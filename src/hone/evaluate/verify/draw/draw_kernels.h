@@ -15,7 +15,7 @@ namespace hone::evaluate {
 inline constexpr int64_t kDrawCounters = 256, kDrawBlock = 4 * kDrawCounters;
 
 /// Second halves of the counters: independent words under one key.
-enum class DrawStream : uint64_t { kValue, kOther, kRefinement, kTensor };
+enum class DrawStream : uint64_t { kValue, kOther, kRefinement, kTensor, kSlabs };
 
 enum class DrawKind : uint8_t { kReal, kPositive, kUnit, kNearOne, kSign, kTruth, kWhole, kPositiveWhole };
 
@@ -25,7 +25,7 @@ struct Recipe {
   Family family = Family::kNormal;
   DrawKind kind = DrawKind::kReal;
   bool f16 = false;     ///< the type is f16: smaller magnitudes, and denormals of its own
-  float centre = 0;     ///< Family::kShifted: the tensor's mean
+  float centre = 0;     ///< Family::kShifted: the tensor's mean, of either sign
 };
 
 struct DrawKernels {

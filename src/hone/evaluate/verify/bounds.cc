@@ -1,0 +1,150 @@
+#include "hone/evaluate/verify/bounds.h"
+
+#include <algorithm>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/evaluator.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+using task::Prim;
+
+/// Further draws of ordinary outputs and of tiny ones. Few elements say little about what the anchor
+/// loses; with the draw at hand a single element has been seen 16 times.
+constexpr int kDraws = 3, kDrawsOfFew = 15;
+/// Rough operations that the further draws of one family may cost: some seconds.
+constexpr double kAnchorWork = 0x1p31;
+/// Elements of an output that a further draw looks at.
+constexpr int64_t kAnchorElements = 1 << 16;
+
+int root_of(const task::ConcreteGraph& graph, int output) {
+  return graph.graph.outputs[static_cast<size_t>(output)];
+}
+
+DType output_type(const task::ConcreteGraph& graph, int output) {
+  return graph.graph.node(root_of(graph, output)).type.dtype;
+}
+
+bool has_few_elements(const task::ConcreteGraph& graph, int output) {
+  return task::element_count(graph.shapes[static_cast<size_t>(root_of(graph, output))]) < kFewElements;
+}
+
+/// A contraction or convolution lies between the inputs and this node.
+bool has_contraction(const task::ConcreteGraph& graph, int node) {
+  std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
+  below.back() = 1;
+  for (int id = node; id >= 0; --id) {
+    if (!below[static_cast<size_t>(id)]) continue;
+    const task::Node& n = graph.graph.node(id);
+    if (n.prim == Prim::kDot || n.prim == Prim::kConv || n.prim == Prim::kConvTranspose) return true;
+    for (const int k : n.operands) below[static_cast<size_t>(k)] = 1;
+  }
+  return false;
+}
+
+GateOptions sample_of(uint64_t seed, int threads) {
+  GateOptions options;
+  options.full_limit = options.sample_elements = kAnchorElements;
+  options.sample_seed = seed;
+  options.threads = threads;
+  return options;
+}
+
+Bound larger(const Bound& a, const Bound& b) { return {std::max(a.max, b.max), std::max(a.rms, b.rms)}; }
+
+/// The least bound that the types allow.
+Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) {
+  const DType type = output_type(graph, output);
+  const double unit = task::unit_roundoff(type);
+  // For f64 outputs the oracle is no better than an honest kernel.
+  if (type == DType::kF64) return {1024 * unit, 1024 * unit};
+  // An honest fp32 product of split operands on matrix units loses up to 16 units of the products' sum.
+  const bool fp32 = type == DType::kF32 && (track == task::Track::kStrict || track == task::Track::kAsPytorch);
+  if (fp32 && has_contraction(graph, root_of(graph, output))) return {16 * unit, 16 * unit};
+  // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
+  // two roundoffs of the value. The mean square of few elements can be that of one.
+  return {2 * unit, has_few_elements(graph, output) ? 2 * unit : unit};
+}
+
+}  // namespace
+
+Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
+               const std::vector<OutputError>& anchor_draws, double slack) {
+  Bound bound;
+  if (has_few_elements(graph, output)) {
+    OutputError pooled;
+    for (const OutputError& draw : anchor_draws) pooled.merge(draw);
+    bound = {slack * pooled.max, slack * pooled.rms};
+  } else {
+    for (const OutputError& draw : anchor_draws) {
+      bound.max += slack * draw.max / static_cast<double>(anchor_draws.size());
+      bound.rms += slack * draw.rms / static_cast<double>(anchor_draws.size());
+    }
+  }
+  return larger(bound, floor_of(graph, track, output));
+}
+
+Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
+               double slack)
+    : task_(task), graph_(graph), seed_(seed), threads_(threads), slack_(slack) {}
+
+Bound Bounds::of(int output, Family family, const OutputError& here) {
+  std::vector<OutputError> draws = further_anchors(output, family);
+  draws.push_back(here);
+  const Bound averaged = bound_of(graph_, task_.track, output, draws, slack_);
+  return larger(larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_)),
+                bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
+}
+
+const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
+  const auto [it, is_new] = further_.try_emplace({output, family});
+  if (is_new && task::is_float(output_type(graph_, output)) && judged_by_value(graph_, output) < 0)
+    it->second = draw_anchors(output, family);
+  return it->second;
+}
+
+int Bounds::draws_of(int output) const {
+  const int root = root_of(graph_, output);
+  const Box all = whole(graph_.shapes[static_cast<size_t>(root)]);
+  const auto facts = facts_of(graph_);
+  Evaluator evaluator(graph_, facts, {}, Arithmetic::kExact, true);
+  const double with_invariants = evaluator.cost_of(root, all).work;
+  evaluator.assume_invariants(root, all);
+  double work = with_invariants - evaluator.cost_of(root, all).work;
+  for (const Box& box : plan_boxes(graph_, output, sample_of(0, threads_)))
+    work += evaluator.cost_of(root, box).work;
+  for (const int input : graph_.graph.inputs)
+    work += static_cast<double>(task::element_count(graph_.shapes[static_cast<size_t>(input)]));
+  const int wanted = has_few_elements(graph_, output) ? kDrawsOfFew : kDraws;
+  return static_cast<int>(std::clamp(kAnchorWork / work, 1.0, static_cast<double>(wanted)));
+}
+
+std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
+  base::Rng rng(seed_, static_cast<uint64_t>(family));
+  std::vector<std::vector<uint8_t>> data;
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < task_.inputs.size(); ++i) {
+    const DType type = task_.inputs[i].type.dtype;
+    const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
+    data.emplace_back(static_cast<size_t>(task::element_count(shape) * task::size_of(type)));
+    views.push_back({type, shape, data.back().data()});
+  }
+  std::vector<OutputError> errors;
+  for (int draws = draws_of(output); draws > 0; --draws) {
+    for (size_t i = 0; i < data.size(); ++i) {
+      const auto bound = task_.inputs[i].index_bound.eval(graph_.bindings);
+      draw(task_.inputs[i], views[i].shape, bound ? *bound : 1, family, rng.next_u64(), data[i].data(),
+           threads_);
+    }
+    const Oracle oracle(graph_, views, task_.track);
+    errors.push_back(make_reference(graph_, oracle, task_.track, output,
+                                    plan_boxes(graph_, output, sample_of(rng.next_u64(), threads_)),
+                                    threads_)
+                         .anchor);
+  }
+  return errors;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,42 @@
+// What a candidate may lose, for one task at one shape: the anchor's errors on further inputs of the
+// same families, drawn and kept when first asked for. Not thread-safe.
+#pragma once
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/inputs.h"
+
+namespace hone::evaluate {
+
+class Bounds {
+ public:
+  /// `task` and `graph` (an instance of it) must outlive the bounds. Everything drawn follows from
+  /// `seed`.
+  Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
+         double slack = 4);
+
+  /// The bound of an output on inputs of `family`, on which the anchor's own error is `here`
+  /// (Reference::anchor): from `here` and further draws, and never below what signed normal inputs
+  /// give.
+  [[nodiscard]] Bound of(int output, Family family, const OutputError& here);
+
+  /// The anchor's errors on further draws: 3, or 15 for outputs of fewer than kFewElements; fewer,
+  /// though one at least, where they would take the oracle minutes. None for outputs that are compared
+  /// exactly or by value.
+  [[nodiscard]] const std::vector<OutputError>& further_anchors(int output, Family family);
+
+ private:
+  [[nodiscard]] int draws_of(int output) const;
+  [[nodiscard]] std::vector<OutputError> draw_anchors(int output, Family family) const;
+
+  const task::Task& task_;
+  const task::ConcreteGraph& graph_;
+  uint64_t seed_;
+  int threads_;
+  double slack_;
+  std::map<std::pair<int, Family>, std::vector<OutputError>> further_;
+};
+
+}  // namespace hone::evaluate
