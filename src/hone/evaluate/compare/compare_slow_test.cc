@@ -103,13 +103,13 @@ TEST(CompareSimulation, FivePercentAtThreePercentNoiseIsFound) {
 /// As a promotion samples: short processes, because restarts are what it needs most.
 CompareOptions promotion() {
   CompareOptions options;
-  options.pairs_per_process = 4;
+  options.pairs_per_process = 2;
   return options;
 }
 
 TEST(CompareSimulation, ShortProcessesKeepThePromises) {
   for (const double truth : {1.0, 1.05}) {
-    print_head(fmt::format("ratio {:.2f}, 4 pairs a process", truth));
+    print_head(fmt::format("ratio {:.2f}, 2 pairs a process", truth));
     for (const auto& noise : simulate::models()) {
       const auto t = simulate::tally(noise, truth, 1000, kSeed + 6, promotion());
       print_row(noise.name, t);
@@ -125,7 +125,7 @@ TEST(CompareSimulation, ShortProcessesKeepThePromises) {
 
 TEST(CompareSimulation, RoughProcessesDoNotHideALargeDifference) {
   for (const double truth : {1.0, 1.5}) {
-    print_head(fmt::format("ratio {:.2f}, rough, 4 a process", truth));
+    print_head(fmt::format("ratio {:.2f}, rough, 2 a process", truth));
     for (const auto& noise : simulate::rough_models()) {
       const auto t = simulate::tally(noise, truth, 1000, kSeed + 7, promotion());
       print_row(noise.name, t);
