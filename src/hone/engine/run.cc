@@ -30,7 +30,7 @@ constexpr int kBatch = 2;
 /// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
 constexpr double kYardstickGain = 1.15;
 /// Share of a time budget kept for the finalists' race and the promotion.
-constexpr double kPromotionShare = 0.35;
+constexpr double kPromotionShare = 0.4;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
 constexpr double kAtLight = 0.985;
 constexpr int kPatience = 30;
@@ -252,7 +252,8 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
 std::string Run::stop_reason(bool batch_empty) const {
   if (batch_empty) return "exhausted";
   if (services_.interrupted && services_.interrupted()) return "interrupted";
-  if (options_.budget_seconds > 0 && log_.elapsed() > (1 - kPromotionShare) * options_.budget_seconds) return "budget";
+  // Preparing may have eaten it all: the first kernel is looked at even so.
+  if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > (1 - kPromotionShare) * options_.budget_seconds) return "budget";
   if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
   if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
   if (since_gain_ >= kPatience) return "stagnation";

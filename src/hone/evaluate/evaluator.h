@@ -21,10 +21,11 @@ namespace hone::evaluate {
 struct Opponent {
   std::string name;
   std::optional<kernel::Kernel> kernel;
-  /// Used when there is no kernel. An Error (kUnavailable) makes the opponent absent, with its message.
-  std::function<Result<std::unique_ptr<target::Session>>(const Stage& stage)> start;
-  /// False: one process plays a whole workload, because starting it takes seconds.
-  bool restarts = true;
+  /// A fresh process, each time.
+  using Starter = std::function<Result<std::unique_ptr<target::Session>>()>;
+  /// Used when there is no kernel: gets ready for a workload, once. The starter is used while the stage
+  /// lives. An Error (kUnavailable) makes the opponent absent, with its message.
+  std::function<Result<Starter>(const Stage& stage)> prepare;
 };
 
 class Evaluator {
@@ -51,8 +52,10 @@ class Evaluator {
 struct EvaluatorOptions {
   int threads = 0;              ///< 0: all
   int repetitions = 3;          ///< paired, in screening
-  int max_pairs = 60;           ///< a workload and opponent, in promotion
-  double promotion_seconds = 20;///< soft cap on a promotion's sampling, over all workloads
+  int max_pairs = 200;          ///< a workload and opponent, in promotion
+  /// For a promotion, over all workloads. At least 0.4 of it is sampling's, and each opponent gets a first
+  /// look at each workload, whatever checks and compilations cost.
+  double promotion_seconds = 20;
   std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
 };
 

@@ -47,7 +47,7 @@ Spent spent_from(const json& value) {
 json to_json(const OpponentResult& o) {
   return {{"opponent", o.opponent}, {"comparison", name_of(o.comparison)}, {"ratio", to_json(o.ratio)},
           {"opponent_ns", o.opponent_ns}, {"candidate_ns", o.candidate_ns}, {"pairs", o.pairs},
-          {"processes", o.processes}};
+          {"processes", o.processes}, {"stopped", o.stopped}};
 }
 
 json to_json(const WorkloadResult& w) {
@@ -83,6 +83,7 @@ WorkloadResult workload_from(const json& value) {
     o.candidate_ns = item.at("candidate_ns");
     o.pairs = item.at("pairs");
     o.processes = item.at("processes");
+    o.stopped = item.value("stopped", "");
     w.opponents.push_back(std::move(o));
   }
   return w;
@@ -91,6 +92,11 @@ WorkloadResult workload_from(const json& value) {
 }  // namespace
 
 std::string_view name_of(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+bool nearer(const Verdict& a, const Verdict& b) {
+  if (!b.accuracy) return true;
+  return a.accuracy && a.accuracy->candidate * b.accuracy->bound > b.accuracy->candidate * a.accuracy->bound;
+}
 
 json to_json(const Verdict& verdict) {
   json out = {{"verdict", name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail},

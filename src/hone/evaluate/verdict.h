@@ -40,6 +40,9 @@ struct Verdict {
   [[nodiscard]] bool accepted() const { return kind == VerdictKind::kAccepted; }
 };
 
+/// True when `a` came nearer to its bound than `b`, which may have no accuracy at all.
+[[nodiscard]] bool nearer(const Verdict& a, const Verdict& b);
+
 /// Where the time of one evaluation went (nanoseconds).
 struct Spent {
   int64_t build = 0;
@@ -71,6 +74,8 @@ struct OpponentResult {
   Ratio ratio;                        ///< time(opponent) / time(candidate)
   double opponent_ns = 0, candidate_ns = 0;  ///< medians
   int pairs = 0, processes = 0;
+  /// Why sampling ended: "decided", "equivalent", "precise", "cap" or "time"; empty in old records.
+  std::string stopped;
 };
 
 struct WorkloadResult {

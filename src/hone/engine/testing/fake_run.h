@@ -202,6 +202,7 @@ struct Bench {
   Costs costs;
   FakeEvaluator::Hooks hooks;
   double bound_ns = 1e3;
+  int64_t prepare_ns = 0;  ///< what making an evaluator costs
   int sources = 2;
   std::function<bool()> interrupted;
   std::function<void(const Progress&)> progress;
@@ -214,6 +215,7 @@ struct Bench {
     all.clock = &clock;
     all.store = &store;
     all.evaluator = [this]() -> Result<std::unique_ptr<evaluate::Evaluator>> {
+      clock.advance_ns(prepare_ns);
       return std::make_unique<FakeEvaluator>(clock, truth, hooks, costs, bound_ns);
     };
     for (int n = 0; n < sources; ++n) all.seeds.push_back(fake_seed(n));

@@ -43,6 +43,44 @@ struct PytorchOptions {
   std::chrono::nanoseconds start_deadline = std::chrono::minutes(5);  ///< import and compilation
 };
 
+class PytorchSession;
+
+/// A Python that has imported torch once for all workloads, and forks servers.
+class PytorchHost {
+ public:
+  /// kUnavailable where there is no torch. `threads`: 0 for all.
+  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads);
+  ~PytorchHost();
+
+ private:
+  friend class PytorchServer;
+  struct State;
+  explicit PytorchHost(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// A process that has compiled where asked to and called forward() once, and that forks sessions. It times
+/// nothing, and sleeps while nobody asks.
+class PytorchServer {
+ public:
+  /// `regions` are what the placements of later calls index; they must outlive the server's sessions. Keeps
+  /// `host` alive, as its sessions keep the server.
+  [[nodiscard]] static Result<std::shared_ptr<PytorchServer>> start(
+      std::shared_ptr<PytorchHost> host, const task::Task& task, const task::Bindings& bindings,
+      const std::vector<const target::Region*>& regions, const PytorchOptions& options);
+  ~PytorchServer();
+
+  /// A fresh process: its own buffers, threads and mappings. Only the addresses of libraries and of the
+  /// heap's beginning are the server's.
+  [[nodiscard]] static Result<std::unique_ptr<PytorchSession>> fork(std::shared_ptr<PytorchServer> server);
+
+ private:
+  friend class PytorchSession;
+  struct State;
+  explicit PytorchServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 /// Runs forward() on our regions. The results of a timed batch stay where PyTorch put them, as they
 /// would for its user; run() copies them to their placements after the clock has stopped. While no
 /// batch runs the process is stopped, so that its idle threads disturb nobody's measurement.
@@ -60,16 +98,13 @@ class PytorchSession final : public target::Session {
   [[nodiscard]] const std::string& description() const;
 
  private:
-  friend Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task&, const task::Bindings&,
-                                                               const std::vector<const target::Region*>&,
-                                                               const PytorchOptions&);
+  friend class PytorchServer;
   struct State;
   explicit PytorchSession(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
-/// Starts the process, compiles where asked to, calls forward() once. `regions` are what the
-/// placements of later calls index; they must outlive the session.
+/// A session with a server and a host of its own.
 [[nodiscard]] Result<std::unique_ptr<PytorchSession>> start_pytorch(
     const task::Task& task, const task::Bindings& bindings, const std::vector<const target::Region*>& regions,
     const PytorchOptions& options);

@@ -1,9 +1,14 @@
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <vector>
 
 #include "hone/evaluate/baseline/pytorch_process.h"
 
@@ -34,6 +39,41 @@ bool Channel::send(std::string_view bytes, Deadline deadline) {
   }
   return true;
 }
+
+bool Channel::send(char command, std::span<const int> descriptors) {
+  iovec bytes{&command, 1};
+  std::vector<char> space(CMSG_SPACE(descriptors.size_bytes()));
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  while (true) {
+    const ssize_t sent = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    if (sent >= 0 || errno != EINTR) return sent == 1;
+  }
+}
+
+Result<std::pair<base::Fd, base::Fd>> socket_pair() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return fail(ErrorCode::kInternal, fmt::format("socketpair: {}", std::strerror(errno)));
+  return std::pair(base::Fd(pair[0]), base::Fd(pair[1]));
+}
+
+ForkedProcess::ForkedProcess(int pid)
+    : pid_(pid), pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+void ForkedProcess::send(int signal) const {
+  if (pidfd_) syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
+}
+void ForkedProcess::freeze() const { send(SIGSTOP); }
+void ForkedProcess::thaw() const { send(SIGCONT); }
+void ForkedProcess::kill() const { send(SIGKILL); }
 
 Reply::How Channel::read(std::span<char> into, Deadline deadline) {
   while (!into.empty()) {

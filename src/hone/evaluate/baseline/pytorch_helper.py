@@ -1,8 +1,18 @@
-"""The process a PyTorch opponent lives in; src/hone/evaluate/baseline/pytorch_session.cc drives it.
+"""The processes a PyTorch opponent lives in; src/hone/evaluate/baseline/pytorch_server.cc and
+pytorch_session.cc drive them. Each forks the next, so that nothing is imported or compiled twice.
 
-Standard input brings a JSON object: the source of forward(), how to run it, the tensors' types and
-the descriptors of shared regions. Then descriptor 3 brings commands of one byte, each answered by
-b"K" (done) or b"E", a length (u32) and a message:
+The host imports torch. Descriptor 3 brings it commands of one byte:
+
+    J  fork a server; a socket for it and the shared regions come along (SCM_RIGHTS), then a length (u32)
+       and a JSON object: the source of forward(), how to run it, the tensors' types, the regions' sizes.
+       Answered by b"K" and its pid (i64).
+
+A server compiles where asked to, calls forward() once and times nothing. Its socket brings
+
+    F  fork a session; a socket for it comes along. Answered by b"K" and its pid (i64).
+
+A session is a process with buffers, threads and mappings of its own. Its socket brings commands of one
+byte, each answered by b"K" (done) or b"E", a length (u32) and a message. All say b"K" when they are ready.
 
     P  prepare a batch (u32 calls, then i32 region and i64 offset for each tensor of each call): maps
        the tensors, so that a timed run does nothing but call forward()
@@ -13,16 +23,22 @@ b"K" (done) or b"E", a length (u32) and a message:
 
 The caller holds the clock and times R alone.
 """
+import ctypes
 import gc
 import json
 import mmap
 import os
+import signal
+import socket
 import struct
 import sys
+import threading
 import time
 import warnings
 
 CONTROL = 3
+PR_SET_PDEATHSIG = 1
+MOST_DESCRIPTORS = 128
 OVERHEAD_CALLS = 1000
 WARM_ROUNDS = 2  # the heap settles in the second
 
@@ -48,30 +64,56 @@ def send_error(error):
 
 
 class Opponent:
-    def __init__(self, torch, job):
+    """What the server prepares once; sessions inherit it."""
+
+    def __init__(self, torch, job, regions):
         self.torch = torch
-        torch.set_num_threads(job["threads"])
+        self.mappable = list(zip(job["regions"], regions))
+        self.threads = job["threads"]
         torch.set_float32_matmul_precision(job["matmul_precision"])
         self.types = [(getattr(torch, t["dtype"]), t["shape"]) for t in job["tensors"]]
         self.inputs = job["inputs"]
-        self.regions = [self.map(r) for r in job["regions"]]
         self.compiled = job["compile"]
 
         scope = {}
         exec(compile(job["source"], "forward.py", "exec"), scope)
         self.forward = self.finish(scope["forward"])
         self.work, self.kept, self.targets = [], [], []
-        self.try_out()
+        self.on_a_thread(self.try_out)
+
+    def on_a_thread(self, function):
+        """OpenMP's threads belong to the thread that started them and end with it. A process that has
+        some must not be forked: its child would wait for them for ever."""
+        failure = []
+
+        def body():
+            try:
+                self.torch.set_num_threads(self.threads)
+                with self.torch.inference_mode():
+                    function()
+            except Exception as error:
+                failure.append(error)
+
+        thread = threading.Thread(target=body)
+        thread.start()
+        thread.join()
+        if failure:
+            raise failure[0]
+
+    def open(self):
+        """In a session: threads and memory of its own."""
+        self.torch.set_num_threads(self.threads)
+        self.regions = [self.map(*r) for r in self.mappable]
 
     def finish(self, function):
         if self.compiled:
             return self.torch.compile(function, dynamic=False)
         return function
 
-    def map(self, region):
+    def map(self, region, descriptor):
         prot = mmap.PROT_READ | (mmap.PROT_WRITE if region["writable"] else 0)
         flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-        return mmap.mmap(region["fd"], region["bytes"], flags=flags, prot=prot)
+        return mmap.mmap(descriptor, region["bytes"], flags=flags, prot=prot)
 
     def results(self, result):
         return result if isinstance(result, tuple) else (result,)
@@ -160,21 +202,74 @@ def serve(opponent):
         send(answer)
 
 
-def main():
-    # Inputs are mapped read-only on purpose; torch warns that writing to them would be undefined.
-    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+def guarded(function, *arguments):
     try:
-        import torch
-        with torch.inference_mode():
-            opponent = Opponent(torch, json.load(sys.stdin))
-            # What lives until here is never garbage, and no collection falls into a timed run.
-            gc.collect()
-            gc.freeze()
-            gc.disable()
-            send(b"K")
-            serve(opponent)
+        function(*arguments)
     except Exception as error:  # any failure is an answer; the caller then ends this process
         send_error(error)
 
 
-main()
+def fork(socket_descriptor, function, *arguments):
+    """A child that hears its own socket and ends with us, also while it is stopped."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == parent:
+            os.dup2(socket_descriptor, CONTROL)
+            os.close(socket_descriptor)
+            guarded(function, *arguments)
+        os._exit(0)
+    return pid
+
+
+def commands(letter):
+    """Yields the descriptors that come with each; the first is a new child's socket."""
+    channel = socket.socket(fileno=CONTROL)
+    while True:
+        command, descriptors, _, _ = socket.recv_fds(channel, 1, MOST_DESCRIPTORS)
+        if command != letter or not descriptors:
+            os._exit(0)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            pass
+        yield descriptors
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def session(opponent):
+    opponent.open()
+    send(b"K")
+    with opponent.torch.inference_mode():
+        serve(opponent)
+
+
+def server(torch, job, regions):
+    opponent = Opponent(torch, job, regions)
+    # What lives until here is never garbage, and no collection falls into a timed run.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    send(b"K")
+    for descriptors in commands(b"F"):
+        send(b"K" + struct.pack("<q", fork(descriptors[0], session, opponent)))
+
+
+def host():
+    # Inputs are mapped read-only on purpose; torch warns that writing to them would be undefined.
+    warnings.filterwarnings("ignore", message="The given buffer is not writable")
+    import torch
+    send(b"K")
+    for descriptors in commands(b"J"):
+        (size,) = struct.unpack("<I", receive(4))
+        job = json.loads(receive(size))
+        if job["compile"]:
+            import torch._inductor.compile_fx  # most of a first compilation's time
+        pid = fork(descriptors[0], server, torch, job, descriptors[1:])
+        send(b"K" + struct.pack("<q", pid))
+
+
+guarded(host)

@@ -4,19 +4,39 @@
 
 namespace hone::evaluate {
 
+namespace {
+
+/// Started when the first opponent needs it. A failure is remembered: it would not end differently.
+class LazyHost {
+ public:
+  Result<std::shared_ptr<PytorchHost>> get(int threads) {
+    if (!host_) host_ = PytorchHost::start(threads);
+    return *host_;
+  }
+
+ private:
+  std::optional<Result<std::shared_ptr<PytorchHost>>> host_;
+};
+
+}  // namespace
+
 std::vector<Opponent> pytorch_opponents(const task::Task& task, int threads) {
   const auto shared = std::make_shared<const task::Task>(task);
+  const auto hosts = std::make_shared<LazyHost>();
   std::vector<Opponent> opponents;
   for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled}) {
     Opponent& opponent = opponents.emplace_back();
     opponent.name = mode == PytorchMode::kEager ? "pytorch eager" : "pytorch compiled";
-    opponent.restarts = false;
-    opponent.start = [shared, mode, threads](const Stage& stage) -> Result<std::unique_ptr<target::Session>> {
+    opponent.prepare = [shared, hosts, mode, threads](const Stage& stage) -> Result<Opponent::Starter> {
       PytorchOptions options;
       options.mode = mode;
       options.threads = threads;
-      HONE_TRY(auto session, start_pytorch(*shared, stage.bindings(), stage.regions(), options));
-      return std::unique_ptr<target::Session>(std::move(session));
+      HONE_TRY(auto host, hosts->get(threads));
+      HONE_TRY(auto server, PytorchServer::start(std::move(host), *shared, stage.bindings(), stage.regions(), options));
+      return [server]() -> Result<std::unique_ptr<target::Session>> {
+        HONE_TRY(auto session, PytorchServer::fork(server));
+        return std::unique_ptr<target::Session>(std::move(session));
+      };
     };
   }
   return opponents;

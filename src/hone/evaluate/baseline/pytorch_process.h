@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hone/base/file.h"
 
@@ -33,12 +34,42 @@ class Channel {
 
   /// False when the helper has gone or does not read until the deadline.
   [[nodiscard]] bool send(std::string_view bytes, Deadline deadline);
+  /// One byte with descriptors, at least one.
+  [[nodiscard]] bool send(char command, std::span<const int> descriptors);
   /// Waits for one reply with `payload` bytes.
   [[nodiscard]] Reply receive(size_t payload, Deadline deadline);
 
  private:
   [[nodiscard]] Reply::How read(std::span<char> into, Deadline deadline);
   base::Fd fd_;
+};
+
+/// A connected pair of stream sockets that no program we start inherits.
+[[nodiscard]] Result<std::pair<base::Fd, base::Fd>> socket_pair();
+
+/// A process forked by the helper: ours to stop and to end, its parent's to reap. No method fails: what
+/// has ended shows at the next command.
+class ForkedProcess {
+ public:
+  ForkedProcess() = default;
+  explicit ForkedProcess(int pid);
+  ForkedProcess(ForkedProcess&&) noexcept = default;
+  ForkedProcess& operator=(ForkedProcess&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(pidfd_, other.pidfd_);
+    return *this;
+  }
+  ~ForkedProcess() { kill(); }
+
+  [[nodiscard]] int pid() const { return pid_; }
+  void freeze() const;  ///< returns before its threads have stopped, a matter of microseconds
+  void thaw() const;
+  void kill() const;
+
+ private:
+  void send(int signal) const;
+  int pid_ = -1;
+  base::Fd pidfd_;
 };
 
 }  // namespace hone::evaluate

@@ -157,6 +157,39 @@ TEST(PytorchSession, ACompilationThatFailsIsUnavailableAndSaysWhy) {
   EXPECT_THAT(f.error, HasSubstr("/bin/false"));
 }
 
+TEST(PytorchServer, EverySessionIsAProcessOfItsOwn) {
+  SKIP_WITHOUT_TORCH();
+  const Region in = make_region(Region::Access::kInput), out = make_region(Region::Access::kOutput);
+  const auto host = PytorchHost::start(2);
+  ASSERT_TRUE(host) << host.error().to_string();
+  for (int i = 0; i < 64 * 64; ++i) floats(in)[i] = static_cast<float>(i % 7);
+  // Products run on OpenMP threads, which no fork carries over.
+  for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled}) {
+    const task::Task task = make_task("y = relu(x @ x)", {"x=f32[A, A]"}, "A=64");
+    PytorchOptions options;
+    options.mode = mode;
+    options.threads = 2;
+    const auto server = PytorchServer::start(*host, task, task.workloads[0].bindings, {&in, &out}, options);
+    ASSERT_TRUE(server) << server.error().to_string();
+    std::vector<std::unique_ptr<PytorchSession>> sessions;
+    for (int i = 0; i < 3; ++i) {
+      auto session = PytorchServer::fork(*server);
+      ASSERT_TRUE(session) << session.error().to_string();
+      sessions.push_back(std::move(*session));
+    }
+    sessions.erase(sessions.begin());  // one that ends takes nobody along
+    float expected = 0;
+    for (int k = 0; k < 64; ++k) expected += floats(in)[k] * floats(in)[64 * k];
+    for (const auto& session : sessions) {
+      std::memset(out.data(), 0xff, 64 * 64 * sizeof(float));
+      const Call call{{{0, 0}, {1, 0}}};
+      const BatchOutcome outcome = session->run({&call, 1}, kDeadline);
+      ASSERT_EQ(outcome.how, BatchOutcome::How::kDone) << outcome.why;
+      EXPECT_EQ(floats(out)[0], expected);
+    }
+  }
+}
+
 TEST(PytorchFind, APythonWithoutTorchIsUnavailable) {
   const auto found = probe_pytorch("/bin/false", std::chrono::seconds(5));
   ASSERT_FALSE(found.has_value());

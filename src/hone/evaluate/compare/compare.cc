@@ -13,6 +13,10 @@ namespace {
 /// Effects expected across processes, in standard deviations of a process median. From 2
 /// to 6 the simulations of compare_slow_test.cc come out much the same.
 constexpr double kEffectScale = 3.0;
+/// What the two tests over process medians may err, as shares of alpha: the t test is the sharper one
+/// where medians are near normal, the signs are what is left where one process in five is far off.
+constexpr double kShareOfT = 0.75;
+constexpr double kShareOfSigns = 0.25;
 
 }  // namespace
 
@@ -92,12 +96,24 @@ std::vector<double> Comparer::process_medians() const {
   return medians;
 }
 
+Interval Comparer::over_processes() const {
+  std::vector<double> medians = process_medians();
+  const Interval t = mean_sequence(medians, kShareOfT * options_.alpha, kEffectScale);
+  std::sort(medians.begin(), medians.end());
+  const Interval signs = median_sequence(medians, kShareOfSigns * options_.alpha);
+  // Each misses with its share of alpha, so both hold together: what either refutes is refuted.
+  const Interval both{std::max(t.low, signs.low), std::min(t.high, signs.high)};
+  if (both.low <= both.high) return both;
+  // They exclude each other where mean and median differ: then neither is believed alone.
+  return {std::min(t.low, signs.low), std::max(t.high, signs.high)};
+}
+
 Ratio Comparer::always_valid() const {
   if (sorted_.empty()) return {};
   Interval hull = median_sequence(sorted_, options_.alpha);
   if (options_.min_processes > 1) {
-    const Interval over_processes = mean_sequence(process_medians(), options_.alpha, kEffectScale);
-    hull = {std::min(hull.low, over_processes.low), std::max(hull.high, over_processes.high)};
+    const Interval between = over_processes();
+    hull = {std::min(hull.low, between.low), std::max(hull.high, between.high)};
   }
   return {std::exp(median_of_sorted(sorted_)), std::exp(hull.low), std::exp(hull.high)};
 }
@@ -178,6 +194,8 @@ Comparison Comparer::decision() const {
   if (valid == Comparison::kInconclusive) return valid;  // spares the bootstrap
   return agreed(valid, side_of(ratio()));
 }
+
+Comparison Comparer::leaning() const { return side_of(ratio()); }
 
 bool Comparer::could_be_precise() const {
   // Looked at between processes only, and no interval is narrower than one standard error: this

@@ -88,8 +88,10 @@ class Comparer {
   /// tables.
   [[nodiscard]] Ratio ratio() const;
   /// An interval that may be looked at after every pair: the hull of the sign sequence over pairs
-  /// and the t sequence over processes. For deciding.
+  /// and of what the t and the sign sequence over processes leave between them. For deciding.
   [[nodiscard]] Ratio always_valid() const;
+  /// The side of 1 (and the margin) that ratio() lies on as a whole: where a call may still come.
+  [[nodiscard]] Comparison leaning() const;
 
   [[nodiscard]] int pairs() const { return static_cast<int>(sorted_.size()); }
   [[nodiscard]] int processes() const { return static_cast<int>(processes_.size()); }
@@ -102,6 +104,7 @@ class Comparer {
   };
   [[nodiscard]] bool is_full(size_t slot) const;
   [[nodiscard]] std::vector<double> process_medians() const;
+  [[nodiscard]] Interval over_processes() const;
   [[nodiscard]] Interval bootstrap_over_processes() const;
   [[nodiscard]] Comparison side_of(const Ratio& interval) const;
   [[nodiscard]] bool has_enough() const;

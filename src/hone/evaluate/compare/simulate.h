@@ -19,6 +19,8 @@ struct Noise {
   double sample = 0.03;          ///< lognormal, each sample on its own
   double luck = 0;               ///< lognormal, each process and side on its own
   double coin_luck = 0;          ///< each process and side: this much slower, or not, at even odds
+  double wild_share = 0;         ///< share of processes, each side on its own, that are this much slower:
+  double wild = 0;
   double linear = 0;             ///< drift of both sides over a session of 400 samples
   double wave = 0;               ///< amplitude of a slow sine of both sides, period 37 samples
   double walk = 0;               ///< AR(1), correlation 0.95, of both sides
@@ -45,6 +47,17 @@ inline std::vector<Noise> models() {
   };
 }
 
+/// Neighbours that come and go, and a few processes that are far off: what restarts of a library on a
+/// shared machine look like. Differences of 5 % drown in it.
+inline std::vector<Noise> rough_models() {
+  return {
+      {.name = "process luck 10 % a side", .luck = 0.10},
+      {.name = "1 process in 6 takes twice as long", .luck = 0.03, .wild_share = 1.0 / 6, .wild = 1.0},
+      {.name = "1 process in 10 takes 8 times as long", .luck = 0.03, .wild_share = 0.1, .wild = 7.0},
+      {.name = "spikes on 3 samples in 10", .sample = 0.10, .luck = 0.05, .second_mode = 0.10, .spikes = 0.30},
+  };
+}
+
 /// One simulated session: endless pairs with a known true ratio.
 class Session {
  public:
@@ -60,6 +73,7 @@ class Session {
     for (int side = 0; side < 2; ++side) {
       luck_[side] = noise_.luck * rng_.normal();
       if (noise_.coin_luck > 0 && rng_.uniform() < 0.5) luck_[side] += std::log1p(noise_.coin_luck);
+      if (noise_.wild_share > 0 && rng_.uniform() < noise_.wild_share) luck_[side] += std::log1p(noise_.wild);
       own_[side] = noise_.side_walk * rng_.normal();
     }
   }

@@ -1,0 +1,181 @@
+// Host and server: Python processes that import and compile once, and fork.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/embedded.h"
+#include "hone/evaluate/baseline/pytorch_state.h"
+#include "hone/evaluate/baseline/pytorch_types.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kControl = 3;  // the host's descriptor, as the helper sees it
+constexpr std::chrono::minutes kImport{5};
+constexpr std::chrono::minutes kFork{1};  // mapping gigabytes takes a while
+
+std::string_view matmul_precision(task::Track track) {
+  switch (track) {
+    case task::Track::kTf32:
+      return "high";
+    case task::Track::kBf16:
+      return "medium";
+    case task::Track::kStrict:
+    case task::Track::kAsPytorch:
+    case task::Track::kF16:
+      break;
+  }
+  return "highest";
+}
+
+Result<nlohmann::json> tensor_type(const task::TensorType& type, const task::Bindings& bindings) {
+  nlohmann::json shape = nlohmann::json::array();
+  for (const task::IntExpr& dim : type.dims) {
+    HONE_TRY(const int64_t extent, dim.eval(bindings));
+    shape.push_back(extent);
+  }
+  return nlohmann::json{{"dtype", torch_name_of(type.dtype)}, {"shape", std::move(shape)}};
+}
+
+/// What server and session have in common at their start: forked, and not ready yet.
+struct Forked {
+  ForkedProcess process;
+  Channel channel;
+};
+
+/// Asks `parent` for a child that talks over a socket of its own. `message` follows the command.
+Result<Forked> ask_for_fork(Channel& parent, char command, std::string_view message,
+                            std::vector<int> descriptors) {
+  const auto deadline = SteadyClock::now() + kFork;
+  HONE_TRY(auto pair, socket_pair());
+  descriptors.insert(descriptors.begin(), pair.second.get());
+  Reply forked{Reply::How::kClosed, {}};
+  int64_t pid = 0;
+  if (parent.send(command, descriptors) && parent.send(message, deadline)) forked = parent.receive(sizeof pid, deadline);
+  if (forked.how != Reply::How::kDone)
+    return fail(ErrorCode::kUnavailable, "PyTorch's process forks no other: " + (forked.text.empty() ? "it has ended" : forked.text));
+  std::memcpy(&pid, forked.text.data(), sizeof pid);
+  return Forked{ForkedProcess(static_cast<int>(pid)), Channel(std::move(pair.first))};
+}
+
+std::string why(const Reply& reply) {
+  switch (reply.how) {
+    case Reply::How::kError: return reply.text;
+    case Reply::How::kDeadline: return "no answer before the deadline";
+    default: return "its process has ended";
+  }
+}
+
+Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, bool compile, int threads) {
+  HONE_TRY(std::string source, emit_pytorch(task, bindings));
+  nlohmann::json job = {{"source", std::move(source)},
+                        {"compile", compile},
+                        {"threads", threads},
+                        {"matmul_precision", matmul_precision(task.track)},
+                        {"inputs", task.inputs.size()},
+                        {"tensors", nlohmann::json::array()},
+                        {"regions", nlohmann::json::array()}};
+  for (const task::InputSpec& input : task.inputs) {
+    HONE_TRY(auto type, tensor_type(input.type, bindings));
+    job["tensors"].push_back(std::move(type));
+  }
+  for (const auto& [name, output] : task.outputs) {
+    HONE_TRY(auto type, tensor_type(output, bindings));
+    job["tensors"].push_back(std::move(type));
+  }
+  return job;
+}
+
+}  // namespace
+
+PytorchHost::PytorchHost(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PytorchHost::~PytorchHost() = default;
+PytorchServer::PytorchServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PytorchServer::~PytorchServer() = default;
+
+Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads) {
+  const Result<PythonTorch>& python = find_pytorch();
+  if (!python) return tl::unexpected(python.error());
+  HONE_TRY(auto pair, socket_pair());
+  if (threads <= 0) threads = target::cpu_info().threads;
+  const auto helper = base::find_embedded("baseline/pytorch_helper.py");
+  HONE_CHECK(helper.has_value(), "the helper is built in");
+  base::SpawnOptions spawn;
+  spawn.argv = {python->python.string(), "-c", std::string(*helper)};
+  spawn.environment = pytorch_environment();
+  spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  spawn.descriptors[kControl] = pair.second.get();
+  spawn.capture_output = false;
+  HONE_TRY(base::Child child, base::Child::spawn(spawn));
+  pair.second = base::Fd();
+  Channel channel(std::move(pair.first));
+  if (const Reply ready = channel.receive(0, SteadyClock::now() + kImport); ready.how != Reply::How::kDone)
+    return fail(ErrorCode::kUnavailable, "PyTorch does not start: " + why(ready));
+  return std::shared_ptr<PytorchHost>(new PytorchHost(std::unique_ptr<State>(
+      new State{std::move(child), std::move(channel), threads, python->torch_version})));
+}
+
+Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<PytorchHost> host, const task::Task& task,
+                                                            const task::Bindings& bindings,
+                                                            const std::vector<const target::Region*>& regions,
+                                                            const PytorchOptions& options) {
+  const bool compile = options.mode == PytorchMode::kCompiled;
+  const int threads = options.threads > 0 ? options.threads : host->state_->threads;
+  HONE_TRY(nlohmann::json job, job_for(task, bindings, compile, threads));
+  auto state = std::make_unique<State>();
+  std::vector<int> descriptors;
+  for (const target::Region* region : regions) {
+    const bool writable = region->access() == target::Region::Access::kOutput;
+    job["regions"].push_back({{"bytes", region->size()}, {"writable", writable}});
+    descriptors.push_back(region->fd());
+    state->access.push_back(region->access());
+  }
+  const std::string text = job.dump();
+  const auto size = static_cast<uint32_t>(text.size());
+  std::string message(reinterpret_cast<const char*>(&size), sizeof size);
+  message += text;
+  const auto deadline = SteadyClock::now() + options.start_deadline;
+  HONE_TRY(Forked forked, ask_for_fork(host->state_->channel, 'J', message, std::move(descriptors)));
+  const std::string_view mode = compile ? "compiled" : "eager";
+  if (const Reply ready = forked.channel.receive(0, deadline); ready.how != Reply::How::kDone)
+    return fail(ErrorCode::kUnavailable, fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why(ready)));
+  state->description = fmt::format("PyTorch {} {}, {} thread{}", host->state_->torch_version, mode, threads,
+                                   threads == 1 ? "" : "s");
+  state->host = std::move(host);
+  state->process = std::move(forked.process);
+  state->channel = std::move(forked.channel);
+  state->inputs = task.inputs.size();
+  state->tensors = task.inputs.size() + task.outputs.size();
+  return std::shared_ptr<PytorchServer>(new PytorchServer(std::move(state)));
+}
+
+Result<std::unique_ptr<PytorchSession>> PytorchServer::fork(std::shared_ptr<PytorchServer> server) {
+  State& s = *server->state_;
+  HONE_TRY(Forked forked, ask_for_fork(s.channel, 'F', {}, {}));
+  if (const Reply ready = forked.channel.receive(0, SteadyClock::now() + kFork); ready.how != Reply::How::kDone)
+    return fail(ErrorCode::kUnavailable, fmt::format("{} does not start: {}", s.description, why(ready)));
+  forked.process.freeze();
+  auto state = std::make_unique<PytorchSession::State>();
+  state->process = std::move(forked.process);
+  state->channel = std::move(forked.channel);
+  state->description = s.description;
+  state->access = s.access;
+  state->inputs = s.inputs;
+  state->tensors = s.tensors;
+  state->server = std::move(server);
+  return std::unique_ptr<PytorchSession>(new PytorchSession(std::move(state)));
+}
+
+Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task& task, const task::Bindings& bindings,
+                                                      const std::vector<const target::Region*>& regions,
+                                                      const PytorchOptions& options) {
+  HONE_TRY(auto host, PytorchHost::start(options.threads));
+  HONE_TRY(auto server, PytorchServer::start(std::move(host), task, bindings, regions, options));
+  return PytorchServer::fork(std::move(server));
+}
+
+}  // namespace hone::evaluate

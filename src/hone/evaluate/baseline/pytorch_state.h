@@ -1,0 +1,50 @@
+// What a PyTorch host, its servers and their sessions hold; private to the PyTorch opponent.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/base/process/process.h"
+#include "hone/evaluate/baseline/pytorch.h"
+#include "hone/evaluate/baseline/pytorch_process.h"
+
+namespace hone::evaluate {
+
+struct PytorchHost::State {
+  base::Child child;
+  Channel channel;
+  int threads = 1;
+  std::string torch_version;
+};
+
+struct PytorchServer::State {
+  std::shared_ptr<PytorchHost> host;
+  ForkedProcess process;
+  Channel channel;
+  std::string description;                     ///< of its sessions
+  std::vector<target::Region::Access> access;  ///< of each region
+  size_t inputs = 0, tensors = 0;
+};
+
+struct PytorchSession::State {
+  std::shared_ptr<PytorchServer> server;
+  ForkedProcess process;
+  Channel channel;
+  std::string description;
+  std::vector<target::Region::Access> access;  ///< of each region
+  size_t inputs = 0, tensors = 0;
+  size_t warmed = 0;  ///< calls in the largest batch so far
+  std::string over;   ///< why the session is over; empty while it is not
+  int64_t overhead = -1;
+
+  /// One command and its reply. False when the session is over; `outcome` then says how.
+  bool ask(std::string_view command, size_t payload, Channel::Deadline deadline, std::string& text,
+           target::BatchOutcome& outcome);
+  /// The same for commands that are not timed.
+  bool ask(std::string_view command, target::BatchOutcome& outcome);
+  bool prepare(std::span<const target::Call> calls, target::BatchOutcome& outcome);
+};
+
+}  // namespace hone::evaluate

@@ -1,0 +1,33 @@
+// Correctness on hidden shapes: small, odd and aligned ones that nobody was told of, every input family,
+// tensors that end where mapped memory ends. One thread.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "hone/evaluate/loader.h"
+#include "hone/evaluate/stage.h"
+
+namespace hone::evaluate {
+
+class HiddenTrial {
+ public:
+  /// Draws the shapes (secretly). The loader must outlive the trial.
+  explicit HiddenTrial(Loader& loader);
+
+  /// On the first `most` shapes that the kernel's requirements admit: a refusal, or the verdict that came
+  /// closest to its bound (without accuracy when no shape fits).
+  [[nodiscard]] Result<Verdict> check(const kernel::Kernel& kernel, int most, Spent& spent);
+
+  /// The first `most` shapes that the kernel admits, as it would be checked at them: symbols that it bakes
+  /// in keep the first workload's values.
+  [[nodiscard]] std::vector<task::Bindings> admitted(const kernel::Kernel& kernel, int most) const;
+
+ private:
+  [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
+
+  Loader& loader_;
+  std::vector<task::Bindings> shapes_;
+  std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
+};
+
+}  // namespace hone::evaluate

@@ -1,0 +1,45 @@
+// From a kernel to a process that runs it: built (once for a kernel and the shapes baked into it), its
+// plan bound to a stage's shapes, loaded in a jailed runner. build() is thread-safe, load() is not.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "hone/evaluate/stage.h"
+#include "hone/evaluate/verdict.h"
+#include "hone/kernel/kernel.h"
+#include "hone/target/device/session.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::evaluate {
+
+/// A loaded kernel, or the verdict that keeps it from being one.
+struct Loaded {
+  std::unique_ptr<target::Session> session;
+  Verdict verdict;
+};
+
+class Loader {
+ public:
+  /// `threads` of the runner; at least 1. The task must outlive the loader.
+  Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads);
+
+  [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Bindings& bindings);
+  /// An Error is our own failure; whatever the kernel does wrong is a verdict.
+  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage);
+
+  [[nodiscard]] const task::Task& task() const { return task_; }
+  [[nodiscard]] const kernel::Limits& limits() const { return limits_; }
+  [[nodiscard]] target::Toolchain& toolchain() const { return *toolchain_; }
+
+ private:
+  const task::Task& task_;
+  std::shared_ptr<target::Toolchain> toolchain_;
+  int threads_;
+  kernel::Limits limits_;
+  std::mutex builds_mutex_;
+  std::map<std::string, target::BuildOutcome> builds_;
+};
+
+}  // namespace hone::evaluate

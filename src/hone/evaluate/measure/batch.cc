@@ -1,0 +1,83 @@
+#include "hone/evaluate/measure/batch.h"
+
+#include <algorithm>
+
+#include "hone/base/clock.h"
+#include "hone/base/random.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// Share of a sample that its threads may have waited for a CPU before the sample is thrown away.
+constexpr double kContended = 0.05;
+constexpr int kRetries = 2;
+
+}  // namespace
+
+Stopwatch::Stopwatch(int64_t& total) : total_(total), start_(base::system_clock().now_ns()) {}
+Stopwatch::~Stopwatch() { total_ += base::system_clock().now_ns() - start_; }
+
+double net_ns(int64_t wall_ns, int64_t empty_ns) {
+  return std::max<double>({static_cast<double>(wall_ns - empty_ns), 0.5 * static_cast<double>(wall_ns), 1});
+}
+
+Verdict verdict_of(const target::BatchOutcome& outcome) {
+  Verdict verdict;
+  verdict.reason = outcome.why;
+  if (outcome.how == target::BatchOutcome::How::kDeadline) {
+    verdict.kind = VerdictKind::kDoesNotFinish;
+  } else if (outcome.why.find("SIGSEGV") != std::string::npos || outcome.why.find("SIGBUS") != std::string::npos) {
+    verdict.kind = VerdictKind::kOutOfBounds;
+  } else if (outcome.why.find("SIGSYS") != std::string::npos) {
+    verdict.kind = VerdictKind::kCheating;
+  } else {
+    verdict.kind = VerdictKind::kLaunchFails;
+  }
+  return verdict;
+}
+
+std::chrono::nanoseconds deadline_for(double bound_ns, size_t calls) {
+  return std::chrono::nanoseconds(static_cast<int64_t>(5e9 + 300 * bound_ns * static_cast<double>(calls)));
+}
+
+Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const BatchOptions& options,
+                 Spent& spent) {
+  const bool probing = !player.pace.known();
+  const auto count = static_cast<size_t>(player.pace.calls());
+  HONE_CHECK(slots.size() >= count);
+  slots = slots.first(count);
+  Timed timed;
+  timed.calls = static_cast<int>(count);
+  for (int attempt = 0;; ++attempt) {
+    {
+      const Stopwatch watch(spent.verify);
+      stage.poison(slots);
+      stage.flush(2 * target::cpu_info().l3_bytes);
+    }
+    std::vector<target::Call> calls;
+    for (const int slot : slots) calls.push_back(stage.call(slot));
+    target::BatchOutcome outcome;
+    {
+      const Stopwatch watch(spent.run);
+      outcome = player.session->run(calls, deadline_for(options.bound_ns, count));
+    }
+    if (outcome.how != target::BatchOutcome::How::kDone) {
+      timed.verdict = verdict_of(outcome);
+      return timed;
+    }
+    const double net = net_ns(outcome.wall_ns, player.empty_ns);
+    player.pace.took(timed.calls, net);
+    timed.ns = net / timed.calls;
+    timed.probe = probing && net < static_cast<double>(kShortestBatchNs) && player.pace.calls() > timed.calls;
+    const Stopwatch watch(spent.verify);
+    for (const int slot : slots)
+      if (timed.verdict = stage.check_quick(slot); !timed.verdict.accepted()) return timed;
+    if (options.gate)
+      if (timed.verdict = stage.check(slots[base::secret_seed() % count]); !timed.verdict.accepted()) return timed;
+    const bool contended = static_cast<double>(outcome.contended_ns) > kContended * static_cast<double>(outcome.wall_ns);
+    if (!contended || attempt == kRetries) return timed;
+  }
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,66 @@
+// A candidate against its opponents on one workload: who is timed when, and who has had enough. Owns the
+// rounds, the shares of time and the comparisons; knows neither clocks nor processes but through an
+// Arena, so tests play whole contests in no time. Rules: docs/how_we_measure.md, "Rounds and shares".
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hone/base/clock.h"
+#include "hone/base/random.h"
+#include "hone/base/result.h"
+#include "hone/evaluate/compare/compare.h"
+
+namespace hone::evaluate {
+
+/// Numbers of those who are timed; opponents follow in order.
+inline constexpr int kCandidate = 0;
+inline constexpr int kCompanion = 1;       ///< timed beside the candidate, without a comparison
+inline constexpr int kFirstOpponent = 2;
+
+/// What a contest happens in. An Error ends it and is passed on.
+class Arena {
+ public:
+  virtual ~Arena() = default;
+  [[nodiscard]] virtual int64_t now_ns() = 0;
+  /// Whatever an opponent needs once (an import, a compilation). False: it is out for good.
+  [[nodiscard]] virtual Result<bool> prepare(int who) = 0;
+  /// A fresh process in place of the one before. False: it has none and is out for good.
+  [[nodiscard]] virtual Result<bool> start(int who) = 0;
+  /// Ends its process; it has had enough.
+  virtual void stop(int who) = 0;
+  /// Fresh inputs for the next pairs.
+  [[nodiscard]] virtual Status deal() = 0;
+  /// Nanoseconds a call. Nothing: it has failed and is out for good.
+  [[nodiscard]] virtual Result<std::optional<double>> time(int who) = 0;
+};
+
+struct ContestOptions {
+  CompareOptions compare;
+  /// Everybody's time from the first process on; preparing is not counted. Each opponent gets a first look
+  /// (one process, one pair) whatever it costs.
+  double seconds = 20;
+  /// Pairs that the companion takes part in; the candidate meets it even without opponents.
+  int companion_pairs = 12;
+};
+
+struct Standing {
+  std::optional<Comparer> comparer;  ///< none where there is no pair
+  std::vector<double> times_ns;
+  bool out = false;                  ///< did not start, or failed
+  bool time_was_up = false;          ///< undecided when the contest ended
+  double seconds = 0;                ///< what it has cost, with its part of what all share
+};
+
+struct ContestResult {
+  bool candidate_failed = false;
+  double seconds = 0;                   ///< taken, of what was given
+  std::vector<double> candidate_ns, companion_ns;
+  std::vector<double> companion_ratio;  ///< time(companion) / time(candidate), pair by pair
+  std::vector<Standing> opponents;
+};
+
+/// `rng` orders the players of each round.
+[[nodiscard]] Result<ContestResult> contest(Arena& arena, int opponents, const ContestOptions& options, base::Rng& rng);
+
+}  // namespace hone::evaluate

@@ -1,0 +1,152 @@
+#include "hone/evaluate/measure/workload.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "hone/evaluate/baseline/stream_twin.h"
+#include "hone/evaluate/compare/statistics.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+using kernel::Kernel;
+
+constexpr int kMostCalls = 4000;  // the runner's table holds 4096
+/// Share of the available memory that inputs and outputs may take: the oracle and the compiler need some.
+constexpr double kMostMemory = 0.8;
+/// More than any memory here gives, and than a core of today computes in 8 bits (bytes and operations a
+/// nanosecond): a batch of as many calls as this suggests is long enough.
+constexpr double kFastestMemory = 50;
+constexpr double kFastestCore = 1000;
+
+std::string gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / static_cast<double>(int64_t{1} << 30)); }
+
+std::vector<Kernel> twin_variants(const task::Task& task) {
+  const Kernel twin = stream_twin(task);
+  std::vector<Kernel> variants;
+  for (const int64_t block : {16, 64})
+    for (const int64_t non_temporal : {1, 0}) {
+      Kernel variant = twin;
+      variant.config = {{"BLOCK_KIB", block}, {"NON_TEMPORAL", non_temporal}};
+      variants.push_back(std::move(variant));
+    }
+  return variants;
+}
+
+}  // namespace
+
+Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, base::Rng& rng) {
+  TwinTimes all;
+  all.variants = twin_variants(loader.task());
+  const task::Bindings& bindings = play.workload->bindings;
+  // Two compilers at a time: nothing is measured yet.
+  for (size_t i = 0; i < all.variants.size(); i += 2) {
+    std::thread other([&] { (void)loader.build(all.variants[i + 1], bindings); });
+    (void)loader.build(all.variants[i], bindings);
+    other.join();
+  }
+  std::vector<Player> twins;
+  for (const Kernel& variant : all.variants) {
+    HONE_TRY(Loaded loaded, loader.load(variant, *play.stage));
+    if (!loaded.session)
+      return fail(ErrorCode::kInternal, "the stream kernel does not run: " + loaded.verdict.reason,
+                  loaded.verdict.detail);
+    const int64_t empty = loaded.session->empty_batch_ns();
+    twins.push_back({std::move(loaded.session), empty, Pace(play.batch)});
+  }
+  std::vector<Player*> players;
+  for (Player& twin : twins) players.push_back(&twin);
+  if (candidate) players.push_back(candidate);
+  // Interleaved, so that a slow moment does not fall on one variant alone.
+  constexpr int kRounds = 6;  // the first may be no more than a probe
+  Spent spent;
+  std::vector<std::vector<double>> times(players.size());
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t i = 0; i < players.size(); ++i) {
+      const std::vector<int> slots = pick_slots(*play.stage, players[i]->pace.calls(), rng);
+      BatchOptions batch;
+      batch.bound_ns = play.bound_ns();
+      const Timed timed = time_batch(*play.stage, *players[i], slots, batch, spent);
+      if (players[i] != candidate && !timed.verdict.accepted() && timed.verdict.kind != VerdictKind::kWrong)
+        return fail(ErrorCode::kInternal, "the stream kernel does not run: " + timed.verdict.reason);
+      if (timed.ns > 0 && !timed.probe) times[i].push_back(timed.ns);
+    }
+  for (size_t i = 0; i < twins.size(); ++i) all.ns.push_back(times[i].empty() ? 0 : median(times[i]));
+  if (candidate && !times.back().empty()) all.candidate_ns = median(times.back());
+  return all;
+}
+
+std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng) {
+  std::vector<int> slots(static_cast<size_t>(stage.calls()));
+  std::iota(slots.begin(), slots.end(), 0);
+  for (size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[rng.below(i)]);
+  slots.resize(static_cast<size_t>(std::min(count, stage.calls())));
+  return slots;
+}
+
+void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& seeds) {
+  std::set<int> contents;
+  for (const int slot : slots) contents.insert(stage.content_of(slot));
+  for (const int content : contents) {
+    const uint64_t seed = base::secret_seed();
+    seeds.push_back(seed);
+    stage.draw(content, kTimedFamilies[static_cast<size_t>(content) % std::size(kTimedFamilies)], seed);
+  }
+}
+
+Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
+  std::vector<Playing> plays;
+  double wanted = 0, most = 0;
+  for (const task::Workload& workload : task.workloads) {
+    Playing& play = plays.emplace_back();
+    play.workload = &workload;
+    HONE_TRY(const task::ConcreteGraph graph, task::instantiate(task.primitive, workload.bindings));
+    play.cost = task::minimal_cost(graph);
+    int64_t bytes = 1;
+    for (size_t i = 0; i < task.inputs.size(); ++i)
+      bytes += task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype);
+    for (const int output : graph.graph.outputs)
+      bytes += task::element_count(graph.shapes[static_cast<size_t>(output)]) * task::size_of(graph.graph.node(output).type.dtype);
+    play.bytes = static_cast<double>(bytes);
+    const double guess_ns = std::max(play.bytes / kFastestMemory, play.cost.flops / (kFastestCore * target::cpu_info().threads));
+    const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
+    const double most = static_cast<double>(std::min<int64_t>(kMostCalls, room));
+    play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most));
+    play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
+    wanted += play.bytes * play.slots;
+    most = std::max(most, play.bytes);  // the anchor's further draws, a workload at a time
+  }
+  wanted += most;
+  // Before anything is allocated: a machine that runs out of memory helps nobody.
+  if (const int64_t available = target::available_memory();
+      available >= 0 && wanted > kMostMemory * static_cast<double>(available))
+    return fail(ErrorCode::kExhausted,
+                fmt::format("the workloads need {} of memory for inputs and outputs, but only {} are available",
+                            gibibytes(wanted), gibibytes(static_cast<double>(available))),
+                "use smaller workloads, or fewer");
+  return plays;
+}
+
+Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
+  StageOptions options;
+  options.contents = static_cast<int>(std::size(kTimedFamilies));
+  options.calls = play.slots;
+  options.threads = target::cpu_info().threads;
+  HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
+  for (int c = 0; c < play.stage->contents(); ++c)
+    play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+  HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
+  for (size_t v = 0; v < times.variants.size(); ++v)
+    if (times.ns[v] > 0 && (play.memory_ns == 0 || times.ns[v] < play.memory_ns)) {
+      play.memory_ns = times.ns[v];
+      play.twin = times.variants[v];
+    }
+  return {};
+}
+
+}  // namespace hone::evaluate
