@@ -181,7 +181,9 @@ Result<target::BuildOutcome> CpuEvaluator::build_for(const Kernel& kernel, const
     const std::scoped_lock lock(builds_mutex_);
     if (const auto it = builds_.find(key); it != builds_.end()) return it->second;
   }
-  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, {}));
+  target::BuildOptions options;
+  options.optimisation = options_.optimisation;
+  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, options));
   const std::scoped_lock lock(builds_mutex_);
   return builds_.emplace(std::move(key), std::move(outcome)).first->second;
 }
@@ -349,6 +351,8 @@ Status CpuEvaluator::prepare() {
     const double guess_ns = static_cast<double>(bytes) / 50;
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
     play.batch = static_cast<int>(std::clamp<double>(kShortestBatchNs / guess_ns, 1, static_cast<double>(std::min<int64_t>(kMostCalls, room))));
+    if (options_.verify_only) play.batch = 1;
+    play.bound_ns = guess_ns;  // until it is measured
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
     wanted += static_cast<double>(bytes) * play.slots;
     plays_.push_back(std::move(play));
@@ -368,6 +372,8 @@ Status CpuEvaluator::prepare() {
     HONE_TRY(play.stage, Stage::create(task_, play.workload->bindings, stage));
     for (int c = 0; c < play.stage->contents(); ++c)
       play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+    if (options_.verify_only) continue;
+    play.bound_ns = 0;
     HONE_TRY_VOID(prepare_twin(play));
   }
   HONE_CHECK(tensors > 0);
@@ -514,6 +520,7 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
     HONE_TRY(Verdict verdict, check_pool(*session, play, screening.spent));
     if (!verdict.accepted() || !screening.verdict.accuracy) screening.verdict = std::move(verdict);
     if (!screening.verdict.accepted()) return screening;
+    if (options_.verify_only) continue;
     const int64_t empty = session->empty_batch_ns();
     std::vector<double> ratios, times;
     for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
@@ -540,7 +547,7 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
     screening.median_ns.push_back(median(times));
     weights.push_back(play.workload->weight);
   }
-  screening.score = weighted_geometric_mean(screening.ratio, weights);
+  if (!options_.verify_only) screening.score = weighted_geometric_mean(screening.ratio, weights);
   return screening;
 }
 
@@ -715,6 +722,7 @@ Result<WorkloadResult> CpuEvaluator::promote_workload(const Kernel& kernel, Play
 }
 
 Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
+  HONE_CHECK(!options_.verify_only, "an evaluator that only verifies promotes nothing");
   Promotion promotion;
   // Shapes drawn after the candidate was fixed.
   std::vector<Hidden> fresh;

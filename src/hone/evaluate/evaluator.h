@@ -53,6 +53,9 @@ struct EvaluatorOptions {
   int repetitions = 3;          ///< paired, in screening
   int max_pairs = 60;           ///< a workload and opponent, in promotion
   double promotion_seconds = 20;///< soft cap on a promotion's sampling, over all workloads
+  /// Screening verifies and times nothing; no promotion. For questions of correctness alone.
+  bool verify_only = false;
+  std::string optimisation = "-O3";  ///< of builds: lower ones compile sooner
   std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
 };
 
