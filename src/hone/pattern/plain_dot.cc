@@ -1,6 +1,6 @@
 // Contractions: result rows are filled a block of columns at a time, four rows together, so that the
-// innermost loop goes along memory and what it loads serves four rows; or, where the result's last index is
-// not the last of either operand, element by element along the contracted index.
+// innermost loop goes along an operand's memory and what it loads serves four rows; or, where both operands
+// end in a contracted index, element by element along that.
 #include <algorithm>
 #include <map>
 
@@ -37,12 +37,13 @@ class Dot {
           contracted += c;
     for (const char c : result_)
       if (!is_one(extent_.at(c))) kept += c;
-    const char column = kept.empty() ? 0 : kept.back();
-    if (column && (last_of(0) == column || last_of(1) == column)) {
-      columns(kept, contracted, last_of(1) == column ? 1 : 0);
-    } else {
-      elements(kept, contracted);
-    }
+    // Best along the result's memory too.
+    for (const int side : {1, 0})
+      if (!kept.empty() && last_of(side) == kept.back()) return columns(kept, contracted, kept.back(), side);
+    for (const int side : {1, 0})
+      if (last_of(side) && kept.find(last_of(side)) != std::string::npos)
+        return columns(kept, contracted, last_of(side), side);
+    elements(kept, contracted);
   }
 
  private:
@@ -80,9 +81,8 @@ class Dot {
   }
 
   /// `side`: the operand along whose rows the innermost loop goes.
-  void columns(std::string kept, const std::string& contracted, int side) {
-    const char column = kept.back();
-    kept.pop_back();
+  void columns(std::string kept, const std::string& contracted, char column, int side) {
+    std::erase(kept, column);
     const int other = 1 - side;
     // Rows: an index of the result and the other operand alone.
     char row = 0;

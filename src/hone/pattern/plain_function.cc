@@ -28,7 +28,7 @@ bool is_taken(const std::string& name) {
       "hone", "int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t",
       "row", "column", "start", "count", "sum", "best", "keys", "order", "scratch", "shared", "unix", "linux",
       "main", "I", "NULL", "INT64_C", "INT64_MIN", "INT64_MAX"};
-  static const std::regex generated("[a-z][0-9]*|i_[a-zA-Z]|hone_entry_[0-9]+|hone_entries");
+  static const std::regex generated("[a-z][0-9]*|i_[a-zA-Z]|hone_[a-z_0-9]*[a-z0-9]");
   if (name == "x" || name == "y" || name == "w" || name == "b") return false;  // common, and not generated
   return words.contains(name) || std::regex_match(name, generated);
 }
@@ -38,10 +38,6 @@ bool is_atom(const std::string& text) {
 }
 
 std::string wrapped(const std::string& text) { return is_atom(text) ? text : "(" + text + ")"; }
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
-}
 
 }  // namespace
 
@@ -175,12 +171,7 @@ Text Function::extent(const IntExpr& e) {
     symbols_.insert(symbol);
     renamed.emplace(symbol, IntExpr::symbol(names_.at("symbol " + symbol)));
   }
-  std::string text = e.substitute(renamed).to_cpp();
-  for (const auto& [from, to] : {std::pair{"hone_floor_div(", "hone::floor_div("}, {"hone_mod(", "hone::floor_mod("},
-                                 {"hone_ceil_div(", "hone::ceil_div("}, {"hone_min(", "hone::plain::least("},
-                                 {"hone_max(", "hone::plain::most("}, {"hone_abs(", "hone::plain::magnitude("}})
-    replace_all(text, from, to);
-  return {text, 0};
+  return {e.substitute(renamed).to_cpp(), 0};
 }
 
 std::string Function::reads(const std::string& tensor) {

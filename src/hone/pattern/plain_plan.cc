@@ -55,7 +55,8 @@ Graph split_whole_sums(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     Node copy = node;
     for (int& operand : copy.operands) operand = renamed[static_cast<size_t>(operand)];
-    if (task::is_reduction(node.prim) && node.prim < Prim::kArgMax &&
+    // Not products: each factor's rounding is the result's.
+    if (task::is_reduction(node.prim) && node.prim < Prim::kArgMax && node.prim != Prim::kProd &&
         (!task::is_float(node.type.dtype) || task::size_of(node.type.dtype) >= 4)) {
       const Dims& dims = graph.node(node.operands[0]).type.dims;
       const auto& axes = node.attr<std::vector<int64_t>>("axes");

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "hone/pattern/library.h"
 #include "hone/pattern/plain.h"
 #include "hone/pattern/plain_plan.h"
 #include "hone/pattern/plain_testing.h"
@@ -14,7 +15,7 @@ namespace {
 
 TEST(PlainCases, EveryOperationOfTheLanguageIsInOne) {
   std::set<std::string> seen;
-  for (const auto& file : testing::plain_cases()) {
+  for (const auto& file : plain_testing::task_files("test/cases/plain")) {
     const auto task = task::load_task(file.path);
     ASSERT_TRUE(task) << task.error().to_string();
     for (const task::Node& node : task->surface.nodes) seen.insert(node.op);
@@ -23,7 +24,7 @@ TEST(PlainCases, EveryOperationOfTheLanguageIsInOne) {
 }
 
 TEST(PlainCases, EveryKernelBinds) {
-  for (const auto& file : testing::plain_cases()) {
+  for (const auto& file : plain_testing::task_files("test/cases/plain")) {
     const auto task = task::load_task(file.path);
     ASSERT_TRUE(task) << task.error().to_string();
     const kernel::Kernel kernel = plain_cpp(*task);
@@ -34,6 +35,15 @@ TEST(PlainCases, EveryKernelBinds) {
     EXPECT_TRUE(kernel.header.specialise.empty());
     EXPECT_TRUE(kernel.header.require.empty());
   }
+}
+
+TEST(NaiveKernel, ExistsForEveryTask) {
+  for (const char* folder : {"test/cases/plain", "examples", "tasks"})
+    for (const auto& file : plain_testing::task_files(folder)) {
+      const auto task = task::load_task(file.path);
+      ASSERT_TRUE(task) << task.error().to_string();
+      EXPECT_FALSE(naive_cpp(*task).header.launches.empty()) << file.name;
+    }
 }
 
 TEST(PlainKernel, AMisprintChangesOnePlace) {
@@ -62,16 +72,16 @@ task::Dims dims(std::initializer_list<const char*> texts) {
 TEST(PlainReshape, PairsTheShortestRunsOfEqualProducts) {
   const auto runs = plain::match_reshape(dims({"A", "B*C", "1", "D"}), dims({"A", "1", "B", "C", "D"}));
   ASSERT_EQ(runs.size(), 3U);
-  EXPECT_THAT(runs[0].from, ::testing::ElementsAre(0));
-  EXPECT_THAT(runs[1].from, ::testing::ElementsAre(1));
-  EXPECT_THAT(runs[1].to, ::testing::ElementsAre(2, 3));
-  EXPECT_THAT(runs[2].to, ::testing::ElementsAre(4));
+  EXPECT_THAT(runs[0].from, testing::ElementsAre(0));
+  EXPECT_THAT(runs[1].from, testing::ElementsAre(1));
+  EXPECT_THAT(runs[1].to, testing::ElementsAre(2, 3));
+  EXPECT_THAT(runs[2].to, testing::ElementsAre(4));
 }
 
 TEST(PlainReshape, WhatNothingMatchesIsOneRun) {
   const auto runs = plain::match_reshape(dims({"A", "B"}), dims({"B", "A"}));
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_THAT(runs[0].from, ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(runs[0].from, testing::ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ constexpr int64_t kElements = 4096;
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-constexpr int64_t magnitude(int64_t a) { return a < 0 ? -a : a; }
 
 /// The sum of term(0) ... term(n - 1) in eight running sums, which vectorise.
 template <class Term>
