@@ -144,9 +144,7 @@ class Dot {
     for (size_t k = 0; k < contracted.size(); ++k) {
       const char c = contracted[k];
       if (lanes && k + 1 == contracted.size()) {
-        const std::string whole = f_.extent(extent_.at(c)).text;
-        const std::string length = f_.maybe(whole, {{"the last term left out", whole + " - 1"},
-                                                    {"the tail after the last eight left out", "(" + whole + ") / 8 * 8"}});
+        const std::string length = f_.maybe_short(extent_.at(c));
         f_.open(fmt::format("sum += hone::plain::sum_of({}, [&](int64_t {}) -> double", length, name(c)), "});");
         at_[c] = {name(c), f_.level()};
       } else {

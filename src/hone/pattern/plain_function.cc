@@ -111,9 +111,14 @@ Text Function::loop_over(const std::string& name, const IntExpr& e) {
 Text Function::always_loop_over(const std::string& name, const IntExpr& e) {
   const Text whole = extent(e);
   const Text first{maybe("0", {{"the first term left out", "1"}}), 0};
-  const Text end{maybe(whole.text, {{"the last term left out", whole.text + " - 1"},
-                                    {"the tail after the last eight left out", "(" + whole.text + ") / 8 * 8"}}), 0};
-  return loop(name, first, end);
+  return loop(name, first, {maybe_short(e), 0});
+}
+
+std::string Function::maybe_short(const IntExpr& e) {
+  const std::string whole = extent(e).text;
+  std::vector<Mistake> wrong{{"the last term left out", whole + " - 1"}};
+  if (!e.is_constant() || e.constant() % 8 != 0) wrong.push_back({"the tail after the last eight left out", wrapped(whole) + " / 8 * 8"});
+  return maybe(whole, wrong);
 }
 
 Text Function::local(const std::string& type, const Text& value) {

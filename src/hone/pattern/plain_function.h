@@ -67,6 +67,9 @@ class Function {
     return misprint_ ? misprint_(right, wrong) : right;
   }
 
+  /// An extent as the number of a loop's turns, which a misprint may cut short.
+  std::string maybe_short(const task::IntExpr& e);
+
   /// The whole function, and its [[launch]].
   [[nodiscard]] std::string definition(const task::Task& task) const;
   [[nodiscard]] std::string launch() const;

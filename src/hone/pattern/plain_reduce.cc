@@ -138,9 +138,7 @@ void reduce_rows(Function& f, int id, const std::string& tensor, const std::vect
     const size_t d = reduced[k];
     const std::string name = fmt::format("r{}", d);
     if (lanes && k + 1 == reduced.size()) {
-      const std::string whole = f.extent(dims[d]).text;
-      const std::string length = f.maybe(whole, {{"the last term left out", whole + " - 1"},
-                                                 {"the tail after the last eight left out", "(" + whole + ") / 8 * 8"}});
+      const std::string length = f.maybe_short(dims[d]);
       f.open(fmt::format("sum += hone::plain::sum_of({}, [&](int64_t {}) -> double", length, name), "});");
       at.at[d] = {name, f.level()};
     } else {

@@ -133,10 +133,12 @@ Text padded(Function& f, int id, const Position& at) {
     const Text e = f.extent(dims[d]);
     const Text shifted = f.index(at.at[d] - f.extent(low[d]));
     const std::string here = fmt::format("{0} >= 0 && {0} < {1}", shifted.text, e.text);
-    inside += (inside.empty() ? "" : " && ") +
-              f.maybe(here, {{"padding in front by one too little", fmt::format("{0} >= -1 && {0} < {1}", shifted.text, e.text)},
-                             {"padding in front by one too much", fmt::format("{0} >= 1 && {0} < {1}", shifted.text, e.text)},
-                             {"the last element taken for padding", fmt::format("{0} >= 0 && {0} < {1} - 1", shifted.text, e.text)}});
+    std::vector<Mistake> wrong;
+    if (before) wrong.push_back({"padding in front by one too little", fmt::format("{0} >= -1 && {0} < {1}", shifted.text, e.text)});
+    if (before) wrong.push_back({"the first element taken for padding", fmt::format("{0} >= 1 && {0} < {1}", shifted.text, e.text)});
+    if (behind) wrong.push_back({"padding behind by one too little", fmt::format("{0} >= 0 && {0} <= {1}", shifted.text, e.text)});
+    if (behind) wrong.push_back({"the last element taken for padding", fmt::format("{0} >= 0 && {0} < {1} - 1", shifted.text, e.text)});
+    inside += (inside.empty() ? "" : " && ") + f.maybe(here, wrong);
     level = std::max(level, shifted.level);
     position.at[d] = f.index({fmt::format("hone::plain::most(0, hone::plain::least({}, {} - 1))", shifted.text, e.text), shifted.level});
   }
