@@ -352,7 +352,7 @@ Status CpuEvaluator::prepare() {
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
     play.batch = static_cast<int>(std::clamp<double>(kShortestBatchNs / guess_ns, 1, static_cast<double>(std::min<int64_t>(kMostCalls, room))));
     if (options_.verify_only) play.batch = 1;
-    play.bound_ns = guess_ns;  // until it is measured
+    play.memory_ns = guess_ns;  // until it is measured
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
     wanted += static_cast<double>(bytes) * play.slots;
     plays_.push_back(std::move(play));
@@ -373,7 +373,7 @@ Status CpuEvaluator::prepare() {
     for (int c = 0; c < play.stage->contents(); ++c)
       play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
     if (options_.verify_only) continue;
-    play.bound_ns = 0;
+    play.memory_ns = 0;
     HONE_TRY_VOID(prepare_twin(play));
   }
   HONE_CHECK(tensors > 0);
