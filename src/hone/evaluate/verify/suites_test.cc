@@ -1,0 +1,32 @@
+// The tasks under tasks/ can tell an answer from none: zeros, a constant, the mean, an unchanged
+// input and an answer from half of the input's elements are all refused on our inputs at `tiny`.
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "hone/evaluate/verify/gate.h"
+#include "hone/task/testing/suite_files.h"
+
+namespace hone::evaluate {
+namespace {
+
+class SuitesSelfTest : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(SuitesSelfTest, EveryDegenerateAnswerIsRefusedAtTiny) {
+  for (const auto& file : task::suite_files(GetParam())) {
+    SCOPED_TRACE(file.string());
+    auto task = task::suite_task(file);
+    if (!task) continue;
+    const auto tiny = task::select_workloads(std::move(*task), {"tiny"});
+    ASSERT_TRUE(tiny.has_value());
+    for (const uint64_t seed : {1, 2, 3}) {
+      const std::vector<std::string> passed = self_test(*tiny, seed);
+      EXPECT_TRUE(passed.empty()) << fmt::format("seed {}: {}", seed, fmt::join(passed, "; "));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SuitesSelfTest, testing::ValuesIn(task::kSuites),
+                         [](const auto& suite) { return task::suite_name(suite.param); });
+
+}  // namespace
+}  // namespace hone::evaluate
