@@ -154,14 +154,8 @@ class Assembler {
       if (input.structure == Structure::kSymmetric &&
           !may_equal(input.type.dims[rank - 1], input.type.dims[rank - 2]))
         return wrong(where, fmt::format("a symmetric input is square, found {}", input.type.to_string()));
-      const bool nonzero = input.domain == Domain::kPositive || input.domain == Domain::kSign ||
-                           input.domain == Domain::kNearOne || input.domain == Domain::kSimplex;
-      const bool triangle = input.structure != Structure::kSymmetric;
-      if ((triangle && nonzero) || (!triangle && input.domain == Domain::kSimplex))
-        return wrong(
-            where,
-            fmt::format("an input cannot be both {} and {}", name_of(input.structure), name_of(input.domain)),
-            triangle ? "a triangle is zero on one side" : "");
+      if (input.structure == Structure::kSymmetric && input.domain == Domain::kSimplex)
+        return wrong(where, "an input cannot be both symmetric and simplex");
     }
     return {};
   }
