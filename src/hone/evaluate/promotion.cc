@@ -13,9 +13,6 @@ namespace {
 
 using kernel::Kernel;
 
-/// Short processes, because restarts are what a call needs most: five of two pairs at least.
-constexpr int kPairsPerProcess = 2;
-
 /// The contest's view of a stage and the processes around it.
 class StageArena final : public Arena {
  public:
@@ -211,7 +208,6 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   StageArena arena(play, kernel, opponents, loader, options, rng, promotion);
   ContestOptions rules;
   rules.compare.max_pairs = options.max_pairs;
-  rules.compare.pairs_per_process = kPairsPerProcess;
   rules.seconds = options.seconds;
   HONE_TRY(const ContestResult contested, contest(arena, static_cast<int>(opponents.size()), rules, rng));
   WorkloadResult result;

@@ -52,7 +52,8 @@ struct CompareOptions {
   /// Fewest processes for a call. 1 treats all pairs as independent: good for a quick race inside
   /// one process, but the answer then holds for that process only.
   int min_processes = 5;
-  int pairs_per_process = 8;   ///< when to restart; see Comparer::wants_new_process()
+  /// When to restart; see Comparer::wants_new_process(). Few: restarts are what a call needs most.
+  int pairs_per_process = 2;
   int replicates = 500;        ///< of the bootstrap
   uint64_t seed = 1;           ///< of the bootstrap
 };

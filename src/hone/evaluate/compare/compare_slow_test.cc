@@ -100,34 +100,11 @@ TEST(CompareSimulation, FivePercentAtThreePercentNoiseIsFound) {
   }
 }
 
-/// As a promotion samples: short processes, because restarts are what it needs most.
-CompareOptions promotion() {
-  CompareOptions options;
-  options.pairs_per_process = 2;
-  return options;
-}
-
-TEST(CompareSimulation, ShortProcessesKeepThePromises) {
-  for (const double truth : {1.0, 1.05}) {
-    print_head(fmt::format("ratio {:.2f}, 2 pairs a process", truth));
-    for (const auto& noise : simulate::models()) {
-      const auto t = simulate::tally(noise, truth, 1000, kSeed + 6, promotion());
-      print_row(noise.name, t);
-      if (truth == 1.0) {
-        EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;
-      } else {
-        EXPECT_GE(t.faster, 0.95) << noise.name;
-        EXPECT_LE(t.slower, 0.001) << noise.name;
-      }
-    }
-  }
-}
-
 TEST(CompareSimulation, RoughProcessesDoNotHideALargeDifference) {
   for (const double truth : {1.0, 1.5}) {
-    print_head(fmt::format("ratio {:.2f}, rough, 2 a process", truth));
+    print_head(fmt::format("ratio {:.2f}, rough processes", truth));
     for (const auto& noise : simulate::rough_models()) {
-      const auto t = simulate::tally(noise, truth, 1000, kSeed + 7, promotion());
+      const auto t = simulate::tally(noise, truth, 1000, kSeed + 7);
       print_row(noise.name, t);
       if (truth == 1.0) {
         EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;

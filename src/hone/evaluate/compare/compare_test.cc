@@ -60,6 +60,35 @@ TEST(Compare, ProcessesThatDisagreeAreInconclusive) {
   EXPECT_LT(c.ratio().low, 1.01);
 }
 
+/// Two pairs a process, with a little scatter; process `wild` is off by `factor`.
+Comparer one_wild_process(int processes, double ratio, int wild, double factor) {
+  Comparer c;
+  for (int p = 0; p < processes; ++p)
+    for (int i = 0; i < 2; ++i)
+      c.add({100, 100 * ratio * (p == wild ? factor : 1) * (1 + 0.004 * ((3 * i + p) % 5 - 2)), p});
+  return c;
+}
+
+TEST(Compare, OneWildProcessDoesNotHideALargeDifference) {
+  // To the t test a process eight times off is a spread of half a decade; the signs take it as one of many.
+  for (const double factor : {8.0, 0.125}) {
+    EXPECT_EQ(one_wild_process(8, 1.5, 3, factor).decision(), Comparison::kInconclusive) << factor;
+    EXPECT_EQ(one_wild_process(20, 1.5, 3, factor).decision(), Comparison::kFaster) << factor;
+    EXPECT_EQ(one_wild_process(20, 1 / 1.5, 3, factor).decision(), Comparison::kSlower) << factor;
+  }
+  // Without it the t test needs five processes, which the signs could not be content with.
+  EXPECT_EQ(one_wild_process(5, 1.5, -1, 1).decision(), Comparison::kFaster);
+}
+
+TEST(Compare, LeaningIsWhatTheReportedIntervalSays) {
+  EXPECT_EQ(Comparer().leaning(), Comparison::kInconclusive);
+  EXPECT_EQ(one_wild_process(1, 2, -1, 1).leaning(), Comparison::kInconclusive);
+  EXPECT_EQ(one_wild_process(3, 2, -1, 1).leaning(), Comparison::kFaster);
+  EXPECT_EQ(one_wild_process(3, 2, -1, 1).decision(), Comparison::kInconclusive);
+  EXPECT_EQ(one_wild_process(3, 0.5, -1, 1).leaning(), Comparison::kSlower);
+  EXPECT_EQ(one_wild_process(10, 1, -1, 1).leaning(), Comparison::kInconclusive);
+}
+
 TEST(Compare, MarginTurnsSmallDifferencesIntoEquivalence) {
   CompareOptions options;
   options.margin = 0.05;
@@ -90,8 +119,14 @@ TEST(Compare, FloorAndCap) {
   EXPECT_EQ(noisy.stop_reason(), StopReason::kCap);
 }
 
+CompareOptions long_processes() {
+  CompareOptions options;
+  options.pairs_per_process = 8;
+  return options;
+}
+
 TEST(Compare, AsksForANewProcessWhenTheLatestIsFull) {
-  Comparer c;
+  Comparer c(long_processes());
   for (int i = 0; i < 8; ++i) {
     EXPECT_FALSE(c.wants_new_process());
     c.add({1, 1, 0});
@@ -103,8 +138,8 @@ TEST(Compare, AsksForANewProcessWhenTheLatestIsFull) {
 
 TEST(Compare, ShortProcessesDoNotCount) {
   // Ten processes of three pairs each have not had half their share of eight.
-  EXPECT_EQ(steady_pairs(2.0, 10, 3).decision(), Comparison::kInconclusive);
-  EXPECT_EQ(steady_pairs(2.0, 10, 4).decision(), Comparison::kFaster);
+  EXPECT_EQ(steady_pairs(2.0, 10, 3, long_processes()).decision(), Comparison::kInconclusive);
+  EXPECT_EQ(steady_pairs(2.0, 10, 4, long_processes()).decision(), Comparison::kFaster);
 }
 
 TEST(Compare, SwappingTheSidesMirrorsTheAnswer) {
@@ -190,7 +225,7 @@ TEST(Compare, LuckOfOneProcessFoolsTheRaceAndNotThePromotion) {
 }
 
 TEST(Compare, ADecisionAtAThousandPairsIsCheap) {
-  CompareOptions options;
+  CompareOptions options = long_processes();
   options.max_pairs = 1000;
   options.half_width = 1e-9;
   simulate::Session session({.sample = 0.03}, 1.05, 9);

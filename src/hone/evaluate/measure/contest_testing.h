@@ -85,7 +85,6 @@ class FakeArena final : public Arena {
 inline ContestOptions options(double seconds) {
   ContestOptions options;
   options.seconds = seconds;
-  options.compare.pairs_per_process = 2;
   return options;
 }
 
