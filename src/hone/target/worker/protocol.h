@@ -12,9 +12,9 @@ inline constexpr int kControlFd = 3;     ///< descriptor of this block in the ru
 inline constexpr int kFirstRegionFd = 4; ///< region i is descriptor kFirstRegionFd + i
 
 inline constexpr int kMaxRegions = 64;
-inline constexpr int kMaxLaunches = 32;
-inline constexpr int kMaxArguments = 32;
-inline constexpr int kMaxWorkspaces = 16;
+inline constexpr int kMaxLaunches = 256;
+inline constexpr int kMaxArguments = 64;
+inline constexpr int kMaxWorkspaces = 128;
 inline constexpr int kMaxTensors = 32;
 inline constexpr int kMaxCalls = 4096;
 

@@ -15,3 +15,11 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1
 constexpr int64_t align(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 }  // namespace hone
+
+// What IntExpr::to_cpp writes.
+constexpr int64_t hone_floor_div(int64_t a, int64_t b) { return hone::floor_div(a, b); }
+constexpr int64_t hone_mod(int64_t a, int64_t b) { return hone::floor_mod(a, b); }
+constexpr int64_t hone_ceil_div(int64_t a, int64_t b) { return hone::ceil_div(a, b); }
+constexpr int64_t hone_min(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t hone_max(int64_t a, int64_t b) { return a > b ? a : b; }
+constexpr int64_t hone_abs(int64_t a) { return a < 0 ? -a : a; }
