@@ -17,14 +17,7 @@ namespace {
 evaluate::Opponent naive_opponent(const task::Task& task) {
   evaluate::Opponent opponent;
   opponent.name = "naive";
-  auto naive = pattern::naive_cpp(task);
-  if (naive) {
-    opponent.kernel = std::move(*naive);
-  } else {
-    opponent.prepare = [why = naive.error()](const evaluate::Stage&) -> Result<evaluate::Opponent::Starter> {
-      return tl::unexpected(why);
-    };
-  }
+  opponent.kernel = pattern::naive_cpp(task);
   return opponent;
 }
 
@@ -97,7 +90,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
   // Plain loops are where a run begins, and what its gain is counted from; tuning alone refines the
   // most promising offer at once.
   if (options.start_source.empty() && (!tune || offers.empty()))
-    if (auto naive = pattern::naive_cpp(task)) services.seeds.push_back({std::move(*naive), "naive", "plain loops"});
+    services.seeds.push_back({pattern::naive_cpp(task), "naive", "plain loops"});
   for (pattern::Offer& offer : offers)
     services.seeds.push_back({std::move(offer.kernel), offer.pattern, offer.action});
   if (services.seeds.empty())

@@ -4,6 +4,7 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/plain.h"
 #include "hone/pattern/program.h"
 #include "hone/pattern/template.h"
 
@@ -190,7 +191,10 @@ class PlainWriter {
 
 }  // namespace
 
-Result<kernel::Kernel> naive_cpp(const task::Task& task) {
+namespace {
+
+/// One function for the whole task, where the task is one loop nest.
+Result<kernel::Kernel> one_nest(const task::Task& task) {
   HONE_TRY(const Program program, find_program(task, {.columns = false}));
   for (const Node& node : task.primitive.nodes)
     if ((node.prim == Prim::kArgMax || node.prim == Prim::kArgMin) && program.inner_axes.size() != 1)
@@ -220,6 +224,13 @@ Result<kernel::Kernel> naive_cpp(const task::Task& task) {
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
   kernel->author = "pattern:naive";
   return *kernel;
+}
+
+}  // namespace
+
+kernel::Kernel naive_cpp(const task::Task& task) {
+  auto kernel = one_nest(task);
+  return kernel ? std::move(*kernel) : plain_cpp(task);
 }
 
 }  // namespace hone::pattern

@@ -66,12 +66,10 @@ TEST_P(Families, EveryOfferIsAccepted) {
   options.repetitions = 1;
   auto evaluator = evaluate::cpu_evaluator(*task, toolchain, options);
   ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const auto naive = naive_cpp(*task);
-  if (naive) {
-    const auto plain = (*evaluator)->screen(*naive);
-    ASSERT_TRUE(plain) << plain.error().to_string();
-    EXPECT_TRUE(plain->verdict.accepted()) << plain->verdict.reason << "\n" << plain->verdict.detail << naive->source;
-  }
+  const kernel::Kernel naive = naive_cpp(*task);
+  const auto plain = (*evaluator)->screen(naive);
+  ASSERT_TRUE(plain) << plain.error().to_string();
+  EXPECT_TRUE(plain->verdict.accepted()) << plain->verdict.reason << "\n" << plain->verdict.detail << naive.source;
   std::vector<std::string> why_not;
   const auto offers = offers_cpp(*task, why_not);
   base::Rng rng(7);

@@ -21,7 +21,8 @@ struct Offer {
 [[nodiscard]] std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not);
 
 /// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
-/// kernel that a search starts from. kUnavailable when the task has no loop nest.
-[[nodiscard]] Result<kernel::Kernel> naive_cpp(const task::Task& task);
+/// kernel that a search starts from. One function where the task is one loop nest, else plain_cpp (plain.h),
+/// which writes every task.
+[[nodiscard]] kernel::Kernel naive_cpp(const task::Task& task);
 
 }  // namespace hone::pattern

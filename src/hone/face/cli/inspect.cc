@@ -254,7 +254,7 @@ Result<int> export_kernel(const KernelArguments& arguments) {
     fmt::print(stderr, "note: this kernel is no champion of the archive; hone evaluate says whether it is right\n");
   }
   std::optional<kernel::Kernel> fallback;
-  if (auto naive = pattern::naive_cpp(task)) fallback = std::move(*naive);
+  fallback = pattern::naive_cpp(task);
   HONE_TRY(const auto files, export_header(kernel, task, fallback, options));
   const std::filesystem::path folder = arguments.output.empty() ? "." : arguments.output;
   HONE_TRY_VOID(base::make_directories(folder));

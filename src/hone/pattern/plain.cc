@@ -1,0 +1,66 @@
+#include "hone/pattern/plain.h"
+
+#include <fmt/format.h>
+
+#include "hone/pattern/plain_ops.h"
+#include "hone/pattern/template.h"
+
+namespace hone::pattern {
+namespace {
+
+using plain::Function;
+using task::Prim;
+
+using Writer = void (*)(Function&, int, const std::string&);
+
+Writer writer_for(Prim op) {
+  if (task::is_reduction(op)) return plain::write_reduction;
+  if (task::is_scan(op)) return plain::write_scan;
+  switch (op) {
+    case Prim::kDot: return plain::write_dot;
+    case Prim::kConv: case Prim::kConvTranspose: return plain::write_convolution;
+    case Prim::kPoolMax: case Prim::kPoolSum: return plain::write_pool;
+    case Prim::kSort: case Prim::kArgSort: return plain::write_sort;
+    default: return plain::write_elements;
+  }
+}
+
+}  // namespace
+
+kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
+  const plain::Plan plan = plain::make_plan(task);
+  const plain::Names names = plain::names_for(task, plan);
+  std::string functions, launches;
+  const auto add = [&](const std::string& name, auto write) {
+    Function f(task, plan, names, misprint, name);
+    write(f);
+    functions += f.definition();
+    launches += f.launch();
+  };
+  for (size_t k = 0; k < plan.stores.size(); ++k) {
+    const auto& [id, tensor] = plan.stores[k];
+    const Prim op = plan.graph.node(id).prim;
+    const bool copied = plan.memory[static_cast<size_t>(id)] != tensor;
+    if (op == Prim::kConcat && !copied) {
+      for (size_t part = 0; part < plan.graph.node(id).operands.size(); ++part)
+        add(fmt::format("concat{}_{}", k, part), [&](Function& f) { plain::write_concat_part(f, id, part, tensor); });
+    } else {
+      const Writer write = copied ? plain::write_elements : writer_for(op);
+      const std::string verb = copied ? "copy" : write == plain::write_elements ? "elements" : std::string(task::name_of(op));
+      add(fmt::format("{}{}", verb, k), [&](Function& f) { write(f, id, tensor); });
+    }
+  }
+  std::string workspaces;
+  for (const auto& workspace : plan.workspaces)
+    workspaces += fmt::format("{}{} = \"{}\"", workspaces.empty() ? "" : ", ", workspace.name, workspace.type.to_string());
+  Slots slots;
+  slots["workspaces"] = workspaces.empty() ? "" : "workspaces = { " + workspaces + " }\n";
+  slots["launches"] = launches;
+  slots["functions"] = functions;
+  auto kernel = kernel::parse_kernel(fill_pattern("patterns/cpp/plain.cc", slots), "plain.cc");
+  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
+  kernel->author = "pattern:plain";
+  return *kernel;
+}
+
+}  // namespace hone::pattern

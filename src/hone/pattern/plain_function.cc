@@ -1,0 +1,234 @@
+#include "hone/pattern/plain_function.h"
+
+#include <algorithm>
+#include <regex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/pattern/expression.h"
+
+namespace hone::pattern::plain {
+namespace {
+
+using task::IntExpr;
+
+/// Words that C++ or the generated code has taken.
+bool is_taken(const std::string& name) {
+  static const std::set<std::string> words{
+      "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
+      "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const", "consteval", "constexpr",
+      "constinit", "const_cast", "continue", "co_await", "co_return", "co_yield", "decltype", "default", "delete",
+      "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
+      "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+      "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
+      "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
+      "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename",
+      "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+      "hone", "int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t",
+      "row", "column", "start", "count", "sum", "best", "keys", "order", "scratch", "shared", "unix", "linux",
+      "main", "I", "NULL", "INT64_C", "INT64_MIN", "INT64_MAX"};
+  static const std::regex generated("[a-z][0-9]*|i_[a-zA-Z]|hone_[a-z_0-9]*[a-z0-9]");
+  if (name == "x" || name == "y" || name == "w" || name == "b") return false;  // common, and not generated
+  return words.contains(name) || std::regex_match(name, generated);
+}
+
+bool is_atom(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+std::string wrapped(const std::string& text) { return is_atom(text) ? text : "(" + text + ")"; }
+
+}  // namespace
+
+Names names_for(const task::Task& task, const Plan& plan) {
+  Names names;
+  std::set<std::string> used;
+  const auto add = [&](const std::string& name, const std::string& key) {
+    std::string chosen = name;
+    while (is_taken(chosen) || !used.insert(chosen).second) chosen += "_";
+    names[key] = chosen;
+  };
+  for (const std::string& symbol : task.symbols()) add(symbol, "symbol " + symbol);
+  for (const auto& input : task.inputs) add(input.name, input.name);
+  for (const auto& [name, type] : task.outputs) add(name, name);
+  for (const auto& workspace : plan.workspaces) add(workspace.name, workspace.name);
+  return names;
+}
+
+Text operator+(const Text& a, const Text& b) {
+  if (a.text == "0") return b;
+  if (b.text == "0") return a;
+  return {a.text + " + " + wrapped(b.text), std::max(a.level, b.level)};
+}
+
+Text operator-(const Text& a, const Text& b) {
+  if (b.text == "0") return a;
+  return {a.text + " - " + wrapped(b.text), std::max(a.level, b.level)};
+}
+
+Text operator*(const Text& a, const Text& b) {
+  if (a.text == "0" || b.text == "1") return a;
+  if (b.text == "0" || a.text == "1") return b;
+  return {wrapped(a.text) + " * " + wrapped(b.text), std::max(a.level, b.level)};
+}
+
+Text call(const std::string& function, const std::vector<Text>& arguments) {
+  Text result;
+  std::vector<std::string> texts;
+  for (const Text& argument : arguments) {
+    texts.push_back(argument.text);
+    result.level = std::max(result.level, argument.level);
+  }
+  result.text = fmt::format("{}({})", function, fmt::join(texts, ", "));
+  return result;
+}
+
+Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name)
+    : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), levels_(1) {}
+
+void Function::open(const std::string& header, const std::string& footer) {
+  levels_.push_back({header + " {", footer, {}, {}});
+}
+
+void Function::close() {
+  Level done = std::move(levels_.back());
+  levels_.pop_back();
+  levels_.back().lines.push_back(done.header);
+  for (const std::string& text : done.lines) levels_.back().lines.push_back("  " + text);
+  levels_.back().lines.push_back(done.footer);
+}
+
+Text Function::loop(const std::string& name, const Text& begin, const Text& end) {
+  open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, begin.text, end.text));
+  return {name, level()};
+}
+
+Text Function::loop_over(const std::string& name, const IntExpr& e) {
+  return is_one(e) ? number(0) : always_loop_over(name, e);
+}
+
+Text Function::always_loop_over(const std::string& name, const IntExpr& e) {
+  const Text whole = extent(e);
+  const Text first{maybe("0", {{"the first term left out", "1"}}), 0};
+  return loop(name, first, {maybe_short(e), 0});
+}
+
+std::string Function::maybe_short(const IntExpr& e) {
+  const std::string whole = extent(e).text;
+  std::vector<Mistake> wrong{{"the last term left out", whole + " - 1"}};
+  if (!e.is_constant() || e.constant() % 8 != 0) wrong.push_back({"the tail after the last eight left out", wrapped(whole) + " / 8 * 8"});
+  return maybe(whole, wrong);
+}
+
+Text Function::local(const std::string& type, const Text& value) {
+  Level& level = levels_[static_cast<size_t>(value.level)];
+  const std::string key = type + " " + value.text;
+  // A constant of this level, or of one around it, whose names the value cannot shadow.
+  if (const auto it = level.known.find(key); it != level.known.end()) return {it->second, value.level};
+  const std::string name = fmt::format("v{}", locals_++);
+  level.lines.push_back(fmt::format("const {} {} = {};", type, name, value.text));
+  level.known.emplace(key, name);
+  return {name, value.level};
+}
+
+Text Function::index(const Text& value) { return is_atom(value.text) ? value : local("int64_t", value); }
+
+std::vector<Text> Function::grid(const std::vector<std::string>& names, const std::vector<IntExpr>& extents,
+                                 const std::string& block) {
+  IntExpr blocks = 1;
+  std::vector<Text> positions(names.size());
+  std::vector<size_t> loops;
+  for (size_t k = 0; k < extents.size(); ++k) {
+    blocks = blocks * extents[k];
+    if (is_one(extents[k])) positions[k] = number(0);
+    else loops.push_back(k);
+  }
+  grid_.push_back(blocks);
+  blocks_.push_back(block);
+  std::string rest = block;
+  std::vector<std::string> lines;
+  for (size_t n = loops.size(); n-- > 0;) {
+    const size_t k = loops[n];
+    const std::string e = wrapped(extent(extents[k]).text);
+    lines.push_back(fmt::format("const int64_t {} = {}{};", names[k], rest, n ? " % " + e : ""));
+    rest += " / " + e;
+    positions[k] = {names[k], 0};
+  }
+  for (auto it = lines.rbegin(); it != lines.rend(); ++it) line("[[maybe_unused]] " + *it);
+  return positions;
+}
+
+void Function::grid_blocks(const IntExpr& e, const std::string& block, const std::string& size, int64_t size_value) {
+  grid_.push_back(IntExpr::ceil_div(e, size_value));
+  blocks_.push_back(block);
+  const std::string whole = extent(e).text;
+  line(fmt::format("const int64_t start = {} * hone::plain::{};", block, size));
+  const std::string right = fmt::format("hone::plain::least(hone::plain::{}, {} - start)", size, whole);
+  line(fmt::format("const int64_t count = {};",
+                   maybe(right, {{"the last element of a block left out", right + " - 1"},
+                                 {"the tail after the last eight left out", right + " / 8 * 8"}})));
+}
+
+Text Function::extent(const IntExpr& e) {
+  std::map<std::string, IntExpr, std::less<>> renamed;
+  for (const std::string& symbol : e.symbols()) {
+    symbols_.insert(symbol);
+    renamed.emplace(symbol, IntExpr::symbol(names_.at("symbol " + symbol)));
+  }
+  return {e.substitute(renamed).to_cpp(), 0};
+}
+
+std::string Function::reads(const std::string& tensor) {
+  reads_.insert(tensor);
+  return names_.at(tensor);
+}
+
+std::string Function::writes(const std::string& tensor) {
+  writes_.insert(tensor);
+  return names_.at(tensor);
+}
+
+task::DType Function::dtype_of(const std::string& tensor) const {
+  for (const auto& input : task_.inputs)
+    if (input.name == tensor) return input.type.dtype;
+  for (const auto& [name, type] : task_.outputs)
+    if (name == tensor) return type.dtype;
+  for (const auto& workspace : plan_.workspaces)
+    if (workspace.name == tensor) return workspace.type.dtype;
+  HONE_CHECK(false, tensor);
+}
+
+std::string Function::definition() const {
+  HONE_CHECK(levels_.size() == 1, "every loop is closed");
+  std::vector<std::string> parameters;
+  for (const std::string& tensor : reads_)
+    if (!writes_.contains(tensor))
+      parameters.push_back(fmt::format("const {}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
+  for (const std::string& tensor : writes_)
+    parameters.push_back(fmt::format("{}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
+  for (const std::string& symbol : symbols_)
+    parameters.push_back("[[maybe_unused]] int64_t " + names_.at("symbol " + symbol));
+  if (shared_) parameters.emplace_back("void* shared");
+  for (const std::string& block : blocks_) parameters.push_back("[[maybe_unused]] int64_t " + block);
+  std::string text = fmt::format("\nvoid {}({}) {{\n", name_, fmt::join(parameters, ", "));
+  for (const std::string& line : levels_[0].lines) text += "  " + line + "\n";
+  return text + "}\n";
+}
+
+std::string Function::launch() const {
+  std::vector<std::string> extents, arguments;
+  for (const IntExpr& e : grid_) extents.push_back("\"" + e.to_string() + "\"");
+  for (const std::string& tensor : reads_)
+    if (!writes_.contains(tensor)) arguments.push_back("\"" + tensor + "\"");
+  for (const std::string& tensor : writes_) arguments.push_back("\"" + tensor + "\"");
+  for (const std::string& symbol : symbols_) arguments.push_back("\"i64:" + symbol + "\"");
+  std::string text = fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = [{}]\n", name_, fmt::join(extents, ", "));
+  if (shared_) {
+    text += fmt::format("shared = \"{}\"\n", shared_->to_string());
+    arguments.emplace_back("\"shared\"");
+  }
+  return text + fmt::format("args   = [{}]\n", fmt::join(arguments, ", "));
+}
+
+}  // namespace hone::pattern::plain
