@@ -115,8 +115,8 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
     play.bytes = static_cast<double>(bytes);
     const double guess_ns = std::max(play.bytes / kFastestMemory, play.cost.flops / (kFastestCore * target::cpu_info().threads));
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
-    const double most = static_cast<double>(std::min<int64_t>(kMostCalls, room));
-    play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most));
+    const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
+    play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
     wanted += play.bytes * play.slots;
     most = std::max(most, play.bytes);  // the anchor's further draws, a workload at a time
