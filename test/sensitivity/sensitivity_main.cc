@@ -19,7 +19,8 @@
 #include <sstream>
 #include <thread>
 
-#include "hone/evaluate/evaluator.h"
+#include "hone/base/random.h"
+#include "hone/evaluate/verifier.h"
 #include "hone/pattern/plain.h"
 #include "mutants.h"
 
@@ -72,32 +73,29 @@ std::vector<Outcome> read_record(const std::string& file) {
 /// Judges the mutants of one task; "done" as verdict of the last line says that all were.
 std::vector<Outcome> judge_task(const task::Task& task) {
   std::vector<Outcome> all;
-  evaluate::EvaluatorOptions options;
-  options.verify_only = true;
+  if (const auto leaks = evaluate::self_test(task, base::secret_seed()); !leaks.empty())
+    return {{task.name, "", "", "error", leaks.front()}};
+  evaluate::VerifierOptions options;
   options.optimisation = "-O1";
-  const auto evaluator = evaluate::cpu_evaluator(task, target::cpp_toolchain().value(), options);
-  if (!evaluator) return {{task.name, "", "", "error", evaluator.error().to_string()}};
-  const auto right = (*evaluator)->screen(pattern::plain_cpp(task));
-  if (!right || !right->verdict.accepted())
-    return {{task.name, "", "", "error", "the right kernel is refused: " + (right ? right->verdict.reason : right.error().to_string())}};
+  options.deadline = std::chrono::seconds(5);  // at tiny shapes more than enough
+  const auto verifier = evaluate::Verifier::create(task, target::cpp_toolchain().value(), options);
+  if (!verifier) return {{task.name, "", "", "error", verifier.error().to_string()}};
+  const auto right = (*verifier)->verify(pattern::plain_cpp(task));
+  if (!right || !right->accepted())
+    return {{task.name, "", "", "error", "the right kernel is refused: " + (right ? right->reason : right.error().to_string())}};
   const bool sixteen = std::any_of(task.outputs.begin(), task.outputs.end(),
                                    [](const auto& output) { return task::size_of(output.second.dtype) == 2 && task::is_float(output.second.dtype); });
   const std::vector<Mutant> mutants = mutants_of(task);
   // One thread compiles ahead of the one that judges.
   std::atomic<bool> stop = false;
   std::thread ahead([&] {
-    for (size_t i = 1; i < mutants.size() && !stop; i += 2) (void)(*evaluator)->build(mutants[i].kernel);
+    for (size_t i = 1; i < mutants.size() && !stop; i += 2) (void)(*verifier)->build(mutants[i].kernel);
   });
   for (const Mutant& mutant : mutants) {
     Outcome o{task.name, mutant.what, one_line(mutant.where), "", "", sixteen};
-    const auto screening = (*evaluator)->screen(mutant.kernel);
-    if (screening) {
-      o.verdict = evaluate::name_of(screening->verdict.kind);
-      o.reason = one_line(screening->verdict.reason);
-    } else {
-      o.verdict = "error";
-      o.reason = one_line(screening.error().to_string());
-    }
+    const auto verdict = (*verifier)->verify(mutant.kernel);
+    o.verdict = verdict ? evaluate::name_of(verdict->kind) : "error";
+    o.reason = one_line(verdict ? verdict->reason : verdict.error().to_string());
     all.push_back(std::move(o));
   }
   stop = true;

@@ -40,7 +40,7 @@ int threads_of(const EvaluatorOptions& options) {
 class CpuEvaluator final : public Evaluator {
  public:
   CpuEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, EvaluatorOptions options)
-      : task_(task), options_(std::move(options)), loader_(task, std::move(toolchain), threads_of(options_), options_.optimisation),
+      : task_(task), options_(std::move(options)), loader_(task, std::move(toolchain), threads_of(options_)),
         hidden_(loader_) {}
 
   Status prepare();
@@ -77,14 +77,12 @@ class CpuEvaluator final : public Evaluator {
 Status CpuEvaluator::prepare() {
   HONE_TRY(std::vector<Playing> plays, plan_workloads(task_));
   for (Playing& play : plays) {
-    if (options_.verify_only) play.batch = 1;
-    HONE_TRY_VOID(prepare_workload(play, loader_, rng_, !options_.verify_only));
+    HONE_TRY_VOID(prepare_workload(play, loader_, rng_));
     Course& course = courses_.emplace_back();
     course.play = std::move(play);
   }
   // Once for the evaluation: a peak that moved between workloads would compare them by two measures.
-  if (!options_.verify_only &&
-      std::any_of(courses_.begin(), courses_.end(), [](const Course& c) { return c.play.cost.products.all() > 0; }))
+  if (std::any_of(courses_.begin(), courses_.end(), [](const Course& c) { return c.play.cost.products.all() > 0; }))
     set_compute_side(target::cpu_peaks(options_.threads));
   return {};
 }
@@ -207,7 +205,6 @@ Result<bool> CpuEvaluator::screen_on(const Kernel& kernel, Course& course, Scree
   Verdict verdict = check_pool(player, course.play, screening.spent);
   if (!verdict.accepted() || !screening.verdict.accuracy) screening.verdict = std::move(verdict);
   if (!screening.verdict.accepted()) return false;
-  if (options_.verify_only) return true;
   HONE_TRY_VOID(time_against_yardstick(player, course, screening));
   return screening.verdict.accepted();
 }
@@ -228,7 +225,7 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
     if (!goes_on) return screening;
     weights.push_back(course.play.workload->weight);
   }
-  if (!options_.verify_only) screening.score = weighted_geometric_mean(screening.ratio, weights);
+  screening.score = weighted_geometric_mean(screening.ratio, weights);
   return screening;
 }
 
@@ -244,7 +241,6 @@ Status CpuEvaluator::set_yardstick(const Kernel& kernel) {
 }
 
 Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
-  HONE_CHECK(!options_.verify_only, "an evaluator that only verifies promotes nothing");
   Promotion promotion;
   const int64_t start = base::system_clock().now_ns();
   // Shapes drawn after the candidate was fixed.

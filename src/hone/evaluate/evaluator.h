@@ -56,9 +56,6 @@ struct EvaluatorOptions {
   /// For a promotion, over all workloads. At least 0.4 of it is sampling's, and each opponent gets a first
   /// look at each workload, whatever checks and compilations cost.
   double promotion_seconds = 20;
-  /// Screening verifies and times nothing; no promotion. For questions of correctness alone.
-  bool verify_only = false;
-  std::string optimisation = "-O3";  ///< of builds: lower ones compile sooner
   std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
 };
 

@@ -9,8 +9,9 @@ namespace hone::evaluate {
 
 using kernel::Kernel;
 
-Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads, std::string optimisation)
-    : task_(task), toolchain_(std::move(toolchain)), threads_(threads), optimisation_(std::move(optimisation)),
+Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads,
+               target::BuildOptions build_options)
+    : task_(task), toolchain_(std::move(toolchain)), threads_(threads), build_options_(std::move(build_options)),
       limits_(target::cpu_limits(target::cpu_info())) {
   HONE_CHECK(threads >= 1);
   limits_["THREADS"] = threads;
@@ -26,7 +27,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
     const std::scoped_lock lock(builds_mutex_);
     if (const auto it = builds_.find(key); it != builds_.end()) return it->second;
   }
-  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, {.optimisation = optimisation_}));
+  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, build_options_));
   const std::scoped_lock lock(builds_mutex_);
   return builds_.emplace(std::move(key), std::move(outcome)).first->second;
 }

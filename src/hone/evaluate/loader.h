@@ -23,7 +23,8 @@ struct Loaded {
 class Loader {
  public:
   /// `threads` of the runner; at least 1. The task must outlive the loader.
-  Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads, std::string optimisation = "-O3");
+  Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads,
+         target::BuildOptions build_options = {});
 
   [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Bindings& bindings);
   /// An Error is our own failure; whatever the kernel does wrong is a verdict.
@@ -37,7 +38,7 @@ class Loader {
   const task::Task& task_;
   std::shared_ptr<target::Toolchain> toolchain_;
   int threads_;
-  std::string optimisation_;
+  target::BuildOptions build_options_;
   kernel::Limits limits_;
   std::mutex builds_mutex_;
   std::map<std::string, target::BuildOutcome> builds_;

@@ -339,7 +339,12 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   };
   nest.of_node.resize(graph.nodes.size());
   for (size_t id = 0; id < graph.nodes.size(); ++id)
-    for (const int axis : table.resolve(flat(dims[id]))) nest.of_node[id].push_back(nest_axis(axis));
+    for (const int axis : table.resolve(flat(dims[id]))) {
+      // Positions compared with themselves, x[:, None] * x: the same elements along two dimensions.
+      if (nest.has(static_cast<int>(id), nest_axis(axis)))
+        return fail(ErrorCode::kUnavailable, "one axis along two dimensions");
+      nest.of_node[id].push_back(nest_axis(axis));
+    }
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     if (task::is_reduction(graph.nodes[id].prim))
       for (const int axis : nest.removed_by(static_cast<int>(id))) nest.axes[static_cast<size_t>(axis)].reduced = true;

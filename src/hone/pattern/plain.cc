@@ -32,9 +32,9 @@ kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
   const plain::Names names = plain::names_for(task, plan);
   std::string functions, launches;
   const auto add = [&](const std::string& name, auto write) {
-    Function f(plan, names, misprint, name);
+    Function f(task, plan, names, misprint, name);
     write(f);
-    functions += f.definition(task);
+    functions += f.definition();
     launches += f.launch();
   };
   for (size_t k = 0; k < plan.stores.size(); ++k) {

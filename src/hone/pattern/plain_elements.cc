@@ -33,8 +33,8 @@ Position grid_over(Function& f, const Dims& dims, const std::vector<size_t>& ove
 }
 
 std::string store_text(Function& f, int id, const std::string& tensor, const Position& at, const std::string& value) {
-  const task::TensorType& type = f.node(id).type;
-  return fmt::format("{}[{}] = {};", f.writes(tensor), offset(f, type.dims, at).text, stored(type.dtype, value));
+  const std::string place = fmt::format("{}[{}]", f.writes(tensor), offset(f, f.node(id).type.dims, at).text);
+  return fmt::format("{} = {};", place, stored(f.dtype_of(tensor), value));
 }
 
 namespace {

@@ -84,8 +84,8 @@ Text call(const std::string& function, const std::vector<Text>& arguments) {
   return result;
 }
 
-Function::Function(const Plan& plan, const Names& names, const Misprint& misprint, std::string name)
-    : plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), levels_(1) {}
+Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name)
+    : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), levels_(1) {}
 
 void Function::open(const std::string& header, const std::string& footer) {
   levels_.push_back({header + " {", footer, {}, {}});
@@ -189,23 +189,24 @@ std::string Function::writes(const std::string& tensor) {
   return names_.at(tensor);
 }
 
-std::string Function::definition(const task::Task& task) const {
+task::DType Function::dtype_of(const std::string& tensor) const {
+  for (const auto& input : task_.inputs)
+    if (input.name == tensor) return input.type.dtype;
+  for (const auto& [name, type] : task_.outputs)
+    if (name == tensor) return type.dtype;
+  for (const auto& workspace : plan_.workspaces)
+    if (workspace.name == tensor) return workspace.type.dtype;
+  HONE_CHECK(false, tensor);
+}
+
+std::string Function::definition() const {
   HONE_CHECK(levels_.size() == 1, "every loop is closed");
-  const auto type_of = [&](const std::string& tensor) {
-    for (const auto& input : task.inputs)
-      if (input.name == tensor) return storage_type(input.type.dtype);
-    for (const auto& [name, type] : task.outputs)
-      if (name == tensor) return storage_type(type.dtype);
-    for (const auto& workspace : plan_.workspaces)
-      if (workspace.name == tensor) return storage_type(workspace.type.dtype);
-    HONE_CHECK(false, tensor);
-  };
   std::vector<std::string> parameters;
   for (const std::string& tensor : reads_)
     if (!writes_.contains(tensor))
-      parameters.push_back(fmt::format("const {}* __restrict {}", type_of(tensor), names_.at(tensor)));
+      parameters.push_back(fmt::format("const {}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
   for (const std::string& tensor : writes_)
-    parameters.push_back(fmt::format("{}* __restrict {}", type_of(tensor), names_.at(tensor)));
+    parameters.push_back(fmt::format("{}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
   for (const std::string& symbol : symbols_)
     parameters.push_back("[[maybe_unused]] int64_t " + names_.at("symbol " + symbol));
   if (shared_) parameters.emplace_back("void* shared");

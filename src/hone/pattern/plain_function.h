@@ -30,7 +30,7 @@ using Names = std::map<std::string, std::string>;
 
 class Function {
  public:
-  Function(const Plan& plan, const Names& names, const Misprint& misprint, std::string name);
+  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name);
 
   // Loops. A level's lines stand before the loop that is opened next.
   void open(const std::string& header, const std::string& footer = "}");
@@ -59,6 +59,8 @@ class Function {
   [[nodiscard]] Text extent(const task::IntExpr& e);
   std::string reads(const std::string& tensor);
   std::string writes(const std::string& tensor);
+  /// Of the elements that a tensor of the plan holds.
+  [[nodiscard]] task::DType dtype_of(const std::string& tensor) const;
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const task::Node& node(int id) const { return plan_.graph.node(id); }
 
@@ -71,7 +73,7 @@ class Function {
   std::string maybe_short(const task::IntExpr& e);
 
   /// The whole function, and its [[launch]].
-  [[nodiscard]] std::string definition(const task::Task& task) const;
+  [[nodiscard]] std::string definition() const;
   [[nodiscard]] std::string launch() const;
 
  private:
@@ -81,6 +83,7 @@ class Function {
     std::map<std::string, std::string> known;  ///< locals by what they are
   };
 
+  const task::Task& task_;
   const Plan& plan_;
   const Names& names_;
   const Misprint& misprint_;

@@ -1,5 +1,7 @@
 #include "hone/pattern/plain_plan.h"
 
+#include "hone/evaluate/oracle/step.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -116,6 +118,8 @@ class Planner {
         kernel::Workspace workspace;
         workspace.name = memory_[id];
         workspace.type = node.type;
+        // What is computed is rounded to 16 bits at the end only: in between it may be beyond their range.
+        if (task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2) workspace.type.dtype = task::DType::kF32;
         if (workspace.type.dims.empty()) workspace.type.dims = {1};
         plan.workspaces.push_back(std::move(workspace));
       }
@@ -123,6 +127,7 @@ class Planner {
       if (node.prim == Prim::kReshape && memory_[id].empty()) memory_[id] = at(memory_, node.operands[0]);
     }
     plan.stores.insert(plan.stores.end(), copies.begin(), copies.end());
+    for (const auto& facts : evaluate::facts_of({graph_, {}, {}})) plan.exact.push_back(facts.exact);
     plan.graph = std::move(graph_);
     plan.memory = std::move(memory_);
     return plan;

@@ -21,6 +21,7 @@ struct Plan {
   std::vector<std::string> memory;      ///< of each node: the tensor that holds it, dense; empty: none
   std::vector<Store> stores;            ///< in the order to do them
   std::vector<kernel::Workspace> workspaces;
+  std::vector<bool> exact;              ///< of each node: nothing was rounded on the way from the inputs
 };
 
 [[nodiscard]] Plan make_plan(const task::Task& task);

@@ -63,6 +63,14 @@ TEST(PlainKernel, AMisprintChangesOnePlace) {
   EXPECT_EQ(static_cast<int>(sources.size()), places + 1);
 }
 
+TEST(NaiveKernel, OneVectorAlongTwoDimensionsIsNoLoopNest) {
+  for (const char* compute : {"y = x * x.unsqueeze(1)", "y = where(arange(D) >= arange(D).unsqueeze(1), x, 0)"}) {
+    const auto task = task::task_from_expressions(compute, {"x=f32[D]"}, {"D=8"});
+    ASSERT_TRUE(task) << task.error().to_string();
+    EXPECT_EQ(naive_cpp(*task).source, plain_cpp(*task).source) << compute;
+  }
+}
+
 task::Dims dims(std::initializer_list<const char*> texts) {
   task::Dims result;
   for (const char* text : texts) result.push_back(task::IntExpr::parse(text).value());

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/evaluate/evaluator.h"
+#include "hone/evaluate/verifier.h"
 #include "hone/task/task.h"
 
 namespace hone::pattern::plain_testing {
@@ -41,17 +41,16 @@ inline Result<task::Task> task_at(const TaskFile& file, const std::string& workl
   return task;
 }
 
-/// What the evaluator says of a kernel: right or not, no times.
+/// The kernel is right, by the checks that every candidate gets.
 inline void expect_accepted(const task::Task& task, const kernel::Kernel& kernel, const std::string& optimisation) {
-  evaluate::EvaluatorOptions options;
-  options.verify_only = true;
+  evaluate::VerifierOptions options;
   options.optimisation = optimisation;
-  const auto evaluator = evaluate::cpu_evaluator(task, target::cpp_toolchain().value(), options);
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const auto screening = (*evaluator)->screen(kernel);
-  ASSERT_TRUE(screening) << screening.error().to_string();
-  const evaluate::Verdict& verdict = screening->verdict;
-  EXPECT_TRUE(verdict.accepted()) << evaluate::name_of(verdict.kind) << ": " << verdict.reason << "\n" << verdict.detail << kernel.source;
+  const auto verifier = evaluate::Verifier::create(task, target::cpp_toolchain().value(), options);
+  ASSERT_TRUE(verifier) << verifier.error().to_string();
+  const auto verdict = (*verifier)->verify(kernel);
+  ASSERT_TRUE(verdict) << verdict.error().to_string();
+  EXPECT_TRUE(verdict->accepted()) << evaluate::name_of(verdict->kind) << ": " << verdict->reason << "\n"
+                                   << verdict->detail << kernel.source;
 }
 
 }  // namespace hone::pattern::plain_testing

@@ -31,10 +31,11 @@ std::string literal(const task::Attr& attr, DType dtype) {
   return fmt::format("float({})", real);
 }
 
-std::string cast_text(const std::string& x, DType from, DType to) {
+/// `rounds`: to 16 bits at once; computed values keep their digits until they are stored.
+std::string cast_text(const std::string& x, DType from, DType to, bool rounds) {
   const std::string type = computing_type(to);
   if (to == DType::kBool) return from == DType::kBool ? x : x + " != 0";
-  if (to == DType::kBF16 || to == DType::kF16) return fmt::format("float({}(float({})))", storage_type(to), x);
+  if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}(float({})))", storage_type(to), x);
   if (task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
     return fmt::format("{}(hone::plain::whole<{}>({}))", type, storage_type(to), x);
   return fmt::format("{}({})", type, x);
@@ -52,8 +53,11 @@ std::string whole_operation(const Node& node, const std::vector<std::string>& x)
   }
 }
 
-std::string operation(const Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
-  if (node.prim == Prim::kCast) return cast_text(x[0], types[0], node.type.dtype);
+std::string operation(const Function& f, const Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
+  if (node.prim == Prim::kCast) {
+    const bool rounds = node.attrs.contains("rounds") || f.plan().exact[static_cast<size_t>(node.operands[0])];
+    return cast_text(x[0], types[0], node.type.dtype, rounds);
+  }
   if (task::is_int(node.type.dtype))
     if (std::string text = whole_operation(node, x); !text.empty()) return text;
   switch (node.prim) {
@@ -92,7 +96,7 @@ Text elementwise(Function& f, int id, const Position& at) {
     level = std::max(level, x.level);
   }
   const std::string type = computing_type(node.type.dtype);
-  return f.local(type, {fmt::format("{}({})", type, operation(node, operands, types)), level});
+  return f.local(type, {fmt::format("{}({})", type, operation(f, node, operands, types)), level});
 }
 
 Text reshaped(Function& f, int id, const Position& at) {

@@ -114,10 +114,9 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
       bytes += task::element_count(graph.shapes[static_cast<size_t>(output)]) * task::size_of(graph.graph.node(output).type.dtype);
     play.bytes = static_cast<double>(bytes);
     const double guess_ns = std::max(play.bytes / kFastestMemory, play.cost.flops / (kFastestCore * target::cpu_info().threads));
-    play.memory_ns = guess_ns;
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
-    const double most = static_cast<double>(std::min<int64_t>(kMostCalls, room));
-    play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most));
+    const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
+    play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
     wanted += play.bytes * play.slots;
     largest = std::max(largest, play.bytes);  // the anchor's further draws, a workload at a time
@@ -133,7 +132,7 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
   return plays;
 }
 
-Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, bool timed) {
+Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
   StageOptions options;
   options.contents = static_cast<int>(std::size(kTimedFamilies));
   options.calls = play.slots;
@@ -141,8 +140,6 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, bool time
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
-  if (!timed) return {};
-  play.memory_ns = 0;
   HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
   for (size_t v = 0; v < times.variants.size(); ++v)
     if (times.ns[v] > 0 && (play.memory_ns == 0 || times.ns[v] < play.memory_ns)) {

@@ -24,7 +24,7 @@ struct Playing {
   double bytes = 0;          ///< of inputs and outputs together
   task::Cost cost;
   kernel::Kernel twin;       ///< the fastest configuration here
-  double memory_ns = 0;      ///< its time; a guess until it is measured
+  double memory_ns = 0;      ///< its time; 0 until prepared
   double compute_ns = 0;     ///< least multiply-adds at the CPU's peaks; 0 without any
   [[nodiscard]] double bound_ns() const { return std::max(memory_ns, compute_ns); }
 };
@@ -32,8 +32,8 @@ struct Playing {
 /// The workloads of a task, without stages yet. kExhausted when the machine has not the memory for all.
 [[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task);
 
-/// Allocates the stage and draws its contents; `timed`: times the stream twin's variants.
-[[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, bool timed);
+/// Allocates the stage, draws its contents, and times the stream twin's variants.
+[[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng);
 
 /// Times of the twin's variants in interleaved rounds, and of a candidate beside them if there is one.
 struct TwinTimes {

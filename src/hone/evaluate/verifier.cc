@@ -1,0 +1,88 @@
+#include "hone/evaluate/verifier.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/measure/workload.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// As many as screening looks at.
+constexpr int kHiddenShapes = 3;
+
+target::BuildOptions build_options(const VerifierOptions& options) {
+  target::BuildOptions build;
+  build.optimisation = options.optimisation;
+  return build;
+}
+
+}  // namespace
+
+Verifier::Verifier(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, const VerifierOptions& options)
+    : options_(options), loader_(task, std::move(toolchain), target::cpu_info().threads, build_options(options)),
+      hidden_(loader_) {}
+
+Result<std::unique_ptr<Verifier>> Verifier::create(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
+                                                   const VerifierOptions& options) {
+  std::unique_ptr<Verifier> verifier(new Verifier(task, std::move(toolchain), options));
+  for (const task::Workload& workload : task.workloads) {
+    StageOptions stage;
+    stage.calls = stage.contents = static_cast<int>(std::size(kTimedFamilies));
+    stage.threads = target::cpu_info().threads;
+    HONE_TRY(auto made, Stage::create(task, workload.bindings, stage));
+    for (int c = 0; c < made->contents(); ++c) made->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+    verifier->stages_.push_back(std::move(made));
+  }
+  return verifier;
+}
+
+Result<target::BuildOutcome> Verifier::build(const kernel::Kernel& kernel) {
+  return loader_.build(kernel, loader_.task().workloads.front().bindings);
+}
+
+Result<Verdict> Verifier::verify_on(Stage& stage, const kernel::Kernel& kernel) {
+  const auto fits = kernel::applies(kernel, stage.bindings(), loader_.limits());
+  if (!fits) return Verdict{VerdictKind::kLaunchFails, fits.error().message, {}, {}};
+  if (!*fits) return Verdict{VerdictKind::kDoesNotApply, "its requirements exclude a workload", {}, {}};
+  HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
+  if (!loaded.session) return loaded.verdict;
+  std::vector<int> slots(static_cast<size_t>(stage.calls()));
+  std::iota(slots.begin(), slots.end(), 0);
+  stage.poison(slots);
+  std::vector<target::Call> calls;
+  for (const int slot : slots) calls.push_back(stage.call(slot));
+  const auto outcome = loaded.session->run(calls, options_.deadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+  Verdict closest;
+  for (const int slot : slots) {
+    Verdict verdict = stage.check(slot);
+    if (!verdict.accepted()) return verdict;
+    if (nearer(verdict, closest)) closest = std::move(verdict);
+  }
+  return closest;
+}
+
+Result<Verdict> Verifier::verify(const kernel::Kernel& kernel) {
+  const auto outcome = build(kernel);
+  if (!outcome) {
+    if (outcome.error().code != ErrorCode::kInput) return tl::unexpected(outcome.error());
+    return Verdict{VerdictKind::kLaunchFails, outcome.error().message, {}, {}};
+  }
+  if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
+    return Verdict{VerdictKind::kDoesNotCompile, failure->reason, failure->log, {}};
+  Spent spent;
+  HONE_TRY(Verdict closest, hidden_.check(kernel, kHiddenShapes, spent));
+  for (const auto& stage : stages_) {
+    if (!closest.accepted()) break;
+    HONE_TRY(Verdict verdict, verify_on(*stage, kernel));
+    if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);
+  }
+  return closest;
+}
+
+}  // namespace hone::evaluate
