@@ -98,8 +98,15 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
   // most promising offer at once.
   if (options.start_source.empty() && (!tune || offers.empty()))
     if (auto naive = pattern::naive_cpp(task)) services.seeds.push_back({std::move(*naive), "naive", "plain loops"});
-  for (pattern::Offer& offer : offers)
-    services.seeds.push_back({std::move(offer.kernel), offer.pattern, offer.action});
+  for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action});
+  // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
+  for (const std::string& compiler : toolchain->other_compilers()) {
+    std::set<std::string> twins;
+    for (const pattern::Offer& offer : offers)
+      if (twins.insert(offer.pattern).second)
+        services.seeds.push_back({kernel::with_compiler(offer.kernel, compiler), offer.pattern,
+                                  fmt::format("{}, built by {}", offer.action, compiler)});
+  }
   if (services.seeds.empty())
     return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
                 "give a kernel to begin from with --start KERNEL.cc; hone tunes its tunables");

@@ -485,6 +485,7 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
       return screening;
     }
     screening.build_hash = std::get<target::Build>(*outcome).hash;
+    screening.toolchain = std::get<target::Build>(*outcome).toolchain;
   }
   for (const Playing& play : plays_) {
     const auto fits = kernel::applies(kernel, play.workload->bindings, limits_);
