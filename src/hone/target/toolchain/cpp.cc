@@ -6,12 +6,12 @@
 #include <mutex>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "hone/base/embedded.h"
 #include "hone/base/hash.h"
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
+#include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/elf_check.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -19,7 +19,6 @@ namespace hone::target {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 /// Versions looked for under Debian's names. Older ones do not take all of hone/cpu.h's C++20.
 constexpr int kNewestClang = 22, kOldestClang = 16;
@@ -110,18 +109,6 @@ Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::T
   return text;
 }
 
-/// The first line that says "error", or the last line there is.
-std::string first_error(const std::string& log) {
-  size_t at = log.find(" error: ");
-  if (at == std::string::npos) at = log.find("error: ");
-  if (at == std::string::npos) at = log.find_last_not_of('\n');
-  if (at == std::string::npos) return "the compiler failed without a word";
-  const size_t start = log.rfind('\n', at);
-  const size_t end = log.find('\n', at);
-  return log.substr(start == std::string::npos ? 0 : start + 1,
-                    (end == std::string::npos ? log.size() : end) - (start == std::string::npos ? 0 : start + 1));
-}
-
 struct Compiler {
   std::string program, name, family;  ///< "clang++-22", "clang++-22 22.1.8", "clang"
 };
@@ -159,12 +146,8 @@ class CppToolchain final : public Toolchain {
     for (const std::string& argument : argv) hasher.add(argument);
     hasher.add(headers_.string());
     const std::string hash = hasher.finish();
-    const fs::path folder = base::cache_directory() / "builds" / hash.substr(0, 2);
-    const fs::path artifact = folder / (hash + ".so");
-    const fs::path record = folder / (hash + ".json");
-    if (auto kept = from_cache(hash, compiler->name, artifact, record)) return BuildOutcome(std::move(*kept));
+    if (auto kept = kept_build(hash, compiler->name)) return BuildOutcome(std::move(*kept));
 
-    HONE_TRY_VOID(base::make_directories(folder));
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("build"));
     const fs::path source = scratch.path() / "unit.cc";
     const fs::path object = scratch.path() / "kernel.so";
@@ -196,7 +179,6 @@ class CppToolchain final : public Toolchain {
       return BuildOutcome(BuildFailure{std::move(why), exit.err});
     Build build;
     build.hash = hash;
-    build.artifact = artifact;
     build.toolchain = compiler->name;
     argv.resize(argv.size() - 4);
     build.command = fmt::format("{} -o kernel.so unit.cc -lm", fmt::join(argv, " "));
@@ -205,34 +187,11 @@ class CppToolchain final : public Toolchain {
     build.log = exit.err;
     build.wall_ns = exit.wall_ns;
     build.sanitized = options.sanitize;
-    HONE_TRY(const std::string image, base::read_file(object));
-    HONE_TRY_VOID(base::write_file_atomic(artifact, image));
-    const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
-                       {"sanitized", build.sanitized}, {"artifact", base::content_hash(image)}};
-    HONE_TRY_VOID(base::write_file_atomic(record, kept.dump()));
+    HONE_TRY(build, keep_build(std::move(build), object));
     return BuildOutcome(std::move(build));
   }
 
  private:
-  /// A cached build, if both files are whole and belong together.
-  static std::optional<Build> from_cache(const std::string& hash, const std::string& compiler, const fs::path& artifact,
-                                         const fs::path& record) {
-    const auto text = base::read_file(record);
-    const auto image = text ? base::read_file(artifact) : Result<std::string>(tl::unexpected(text.error()));
-    if (!image) return std::nullopt;
-    const json kept = json::parse(*text, nullptr, false);
-    if (kept.is_discarded() || kept.value("artifact", "") != base::content_hash(*image)) return std::nullopt;
-    Build build;
-    build.hash = hash;
-    build.artifact = artifact;
-    build.toolchain = compiler;
-    build.command = kept.value("command", "");
-    build.facts = kept.value("facts", std::map<std::string, double>{});
-    build.log = kept.value("log", "");
-    build.sanitized = kept.value("sanitized", false);
-    return build;
-  }
-
   [[nodiscard]] Result<const Compiler*> compiler_for(const kernel::Kernel& kernel, const BuildOptions& options) const {
     const std::string& wanted = kernel.header.compiler;
     if (wanted.empty() || options.sanitize) return &compilers_.front();

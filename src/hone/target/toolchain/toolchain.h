@@ -58,6 +58,14 @@ class Toolchain {
 /// load.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cpp_toolchain();
 
+/// OpenCL C for the CPU, compiled by PoCL. The work groups it makes are run by the same runner and threads as
+/// C++ kernels. kUnavailable where there is no PoCL, or one whose work groups are called in another way.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> opencl_toolchain();
+
+/// Every language that this machine runs: each kernel goes to the toolchain of its language. Needs a C++
+/// compiler; the others are looked for when a kernel asks for them. Its name is the C++ one's.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> local_toolchain();
+
 /// Writes hone's own device headers (hone/cpu.h) into the cache and returns the folder to include.
 [[nodiscard]] Result<std::filesystem::path> device_headers();
 
