@@ -62,7 +62,13 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
   services.limits = target::cpu_limits(target::cpu_info());
   const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
   services.limits["THREADS"] = threads;
+  services.target = options.target;
   services.toolchain = toolchain->name();
+  const bool opencl = options.target == "opencl";
+  if (opencl) {
+    HONE_TRY(const auto pocl, target::opencl_toolchain());
+    services.toolchain = pocl->name();
+  }
   services.device = cpu_place(services.toolchain, threads).device;
   services.machine_json = machine_json();
   services.champions = home / "champions";
@@ -82,17 +88,32 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
     opponent.name = "start";
     opponent.kernel = start;
     services.opponents.push_back(std::move(opponent));
+    const bool fits = (start.header.language == kernel::Language::kOpenCl) == opencl;
+    if (!fits)
+      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
+                                                 kernel::name_of(start.header.language), options.target),
+                  opencl ? "--target cpu takes C++" : "--target opencl takes OpenCL C");
     services.seeds.push_back({std::move(start), "start", "the kernel given"});
-    if (tune) return services;
+    if (tune || opencl) return services;
   }
+  if (opencl)
+    return fail(ErrorCode::kUnavailable, "there are no built-in patterns in OpenCL C yet",
+                "give a kernel to begin from with --start KERNEL.cl; hone tunes its tunables");
   std::vector<std::string> why_not;
   auto offers = pattern::offers_cpp(task, why_not);
   // Plain loops are where a run begins, and what its gain is counted from; tuning alone refines the
   // most promising offer at once.
   if (options.start_source.empty() && (!tune || offers.empty()))
     services.seeds.push_back({pattern::naive_cpp(task), "naive", "plain loops"});
-  for (pattern::Offer& offer : offers)
-    services.seeds.push_back({std::move(offer.kernel), offer.pattern, offer.action});
+  for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action});
+  // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
+  for (const std::string& compiler : toolchain->other_compilers()) {
+    std::set<std::string> twins;
+    for (const pattern::Offer& offer : offers)
+      if (twins.insert(offer.pattern).second)
+        services.seeds.push_back({kernel::with_compiler(offer.kernel, compiler), offer.pattern,
+                                  fmt::format("{}, built by {}", offer.action, compiler)});
+  }
   if (services.seeds.empty())
     return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
                 "give a kernel to begin from with --start KERNEL.cc; hone tunes its tunables");
@@ -102,7 +123,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
 Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) {
   const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
   HONE_TRY(archive::Store store, archive::Store::open(file));
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
   HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, file.parent_path(), {}));
   services.progress = options.progress;
   services.interrupted = options.interrupted;

@@ -355,7 +355,8 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   if (champion) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
-      path = (services_.champions / fmt::format("{}-{}.cc", file_stem(task_.name), base::short_hash(result.champion))).string();
+      path = (services_.champions / fmt::format("{}-{}.{}", file_stem(task_.name), base::short_hash(result.champion),
+                                                 champion->kernel.header.language == kernel::Language::kOpenCl ? "cl" : "cc")).string();
     HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}, {"day", day_of(services_.clock->unix_ms())}};
     }));
@@ -404,7 +405,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
 }  // namespace
 
 std::string RunOptions::to_json() const {
-  const json out = {{"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
+  const json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source}};
   return base::canonical_json(out);
 }
@@ -415,6 +416,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   const auto strategy = in.is_object() ? search::strategy_from(in.value("strategy", "")) : std::nullopt;
   if (!strategy) return fail(ErrorCode::kCorrupt, "the run's options cannot be read", "start a new run");
   options.strategy = *strategy;
+  options.target = in.value("target", "cpu");
   options.seed = in.value("seed", uint64_t{1});
   options.budget_seconds = in.value("budget_seconds", 60.0);
   options.budget_evaluations = in.value("budget_evaluations", 0);

@@ -22,6 +22,7 @@
 namespace hone::engine {
 
 struct RunOptions {
+  std::string target = "cpu";       ///< "cpu" or "opencl"
   search::StrategyKind strategy = search::StrategyKind::kBeam;
   uint64_t seed = 1;                ///< of the search; inputs are secret whatever it is
   double budget_seconds = 60;       ///< 0: none

@@ -105,6 +105,7 @@ Result<bool> CpuEvaluator::check_build(const Kernel& kernel, Screening& screenin
     return false;
   }
   screening.build_hash = std::get<target::Build>(*outcome).hash;
+  screening.toolchain = std::get<target::Build>(*outcome).toolchain;
   return true;
 }
 

@@ -239,7 +239,7 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", document.error().description()),
                 "the header is TOML", read.at(document.error().source().begin));
   const toml::table& table = document.table();
-  HONE_TRY_VOID(read.only(table, {"language", "requires", "tunables", "constraints", "config",
+  HONE_TRY_VOID(read.only(table, {"language", "compiler", "requires", "tunables", "constraints", "config",
                                   "specialise", "workspaces", "launch", "pattern", "action", "note", "verified"}));
   Kernel kernel;
   kernel.source = source;
@@ -250,6 +250,13 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     return read.error(*table.get("language"), fmt::format("unknown language \"{}\"", language),
                       "one of c++, opencl, cuda, hip, triton, tilelang");
   header.language = *known;
+  HONE_TRY(header.compiler, read.text(table, "compiler", false));
+  if (const toml::node* node = table.get("compiler")) {
+    if (header.language != Language::kCpp)
+      return read.error(*node, fmt::format("\"compiler\" is for c++, not for {}", language), "leave it out");
+    if (header.compiler != "g++" && header.compiler != "clang")
+      return read.error(*node, fmt::format("unknown compiler \"{}\"", header.compiler), "one of g++, clang");
+  }
   HONE_TRY(header.require, read.expressions(table, "requires"));
   HONE_TRY(header.constraints, read.expressions(table, "constraints"));
   HONE_TRY(header.specialise, read.names(table, "specialise"));
@@ -273,6 +280,9 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     const toml::table* launch = node.as_table();
     if (!launch) return read.error(node, "each [[launch]] must be a table");
     HONE_TRY(Launch parsed, parse_launch(read, *launch));
+    if (header.language == Language::kOpenCl && (parsed.block.empty() || parsed.block.size() > 3))
+      return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
+                        "how many work items a group has, for example block = [\"64\"]");
     header.launches.push_back(std::move(parsed));
   }
   if (const toml::node* node = table.get("verified")) {

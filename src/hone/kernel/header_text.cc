@@ -120,6 +120,17 @@ std::string with_config(const Kernel& kernel, const Config& config) {
   return text->whole();
 }
 
+Kernel with_compiler(const Kernel& kernel, std::string_view compiler) {
+  HONE_CHECK(kernel.header.language == Language::kCpp, "other languages have one compiler");
+  auto text = take_apart(kernel.source, "");
+  HONE_CHECK(text.has_value(), "a parsed kernel has a header");
+  text->set_line("compiler", fmt::format("compiler = {}", toml_string(compiler)), "language");
+  Kernel other = kernel;
+  other.source = text->whole();
+  other.header.compiler = compiler;
+  return other;
+}
+
 std::string with_verified(std::string_view source, const Verified& verified) {
   auto text = take_apart(source, "");
   HONE_CHECK(text.has_value(), "a parsed kernel has a header");

@@ -102,6 +102,30 @@ TEST(KernelFile, ConfigurationAsATableBecomesALine) {
   EXPECT_THAT(file, Not(HasSubstr("[config]")));
 }
 
+TEST(KernelFile, AnotherCompilerIsAnotherKernel) {
+  Kernel kernel = parsed(kSource);
+  kernel.config["ROWS"] = 16;
+  const Kernel twin = with_compiler(kernel, "clang");
+  EXPECT_NE(twin.hash(), kernel.hash());
+  EXPECT_EQ(twin.config, kernel.config);
+  EXPECT_THAT(twin.source, HasSubstr("# what a person wrote stays"));
+  const Kernel again = parsed(twin.source);
+  EXPECT_EQ(again.header.compiler, "clang");
+  EXPECT_EQ(with_compiler(again, "g++").header.compiler, "g++");
+  EXPECT_EQ(parsed(with_compiler(again, "g++").source).header.compiler, "g++");
+  EXPECT_EQ(parsed(kSource).header.compiler, "");
+}
+
+TEST(KernelFile, ACompilerThatIsNotKnownIsAUsersMistake) {
+  const auto unknown = parse_kernel(replaced(kSource, "note     =", "compiler = \"icc\"\nnote ="), "k.cc");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_THAT(unknown.error().to_string(), HasSubstr("k.cc:5"));
+  EXPECT_THAT(unknown.error().to_string(), HasSubstr("one of g++, clang"));
+  const auto cuda = parse_kernel(replaced(kSource, "language = \"c++\"", "language = \"cuda\"\ncompiler = \"clang\""), "k.cu");
+  ASSERT_FALSE(cuda.has_value());
+  EXPECT_THAT(cuda.error().to_string(), HasSubstr("\"compiler\" is for c++, not for cuda"));
+}
+
 TEST(KernelFile, ANoteThatLacksSomethingIsAUsersMistake) {
   const auto kernel = parse_kernel(replaced(kSource, "[[launch]]", "[verified]\ntask = \"t\"\n\n[[launch]]"), "k.cc");
   ASSERT_FALSE(kernel.has_value());

@@ -67,6 +67,7 @@ struct Verified {
 /// Everything the header says.
 struct Header {
   Language language = Language::kCpp;
+  std::string compiler;                   ///< C++ only: "g++" or "clang"; empty: whichever hone prefers
   std::vector<task::IntExpr> require;     ///< `requires`: each non-zero, or the kernel does not apply
   std::vector<Tunable> tunables;
   std::vector<task::IntExpr> constraints; ///< over tunables and limits: configurations that make sense
@@ -102,6 +103,9 @@ struct Kernel {
 
 /// The source (that parses) with its header's [verified] set.
 [[nodiscard]] std::string with_verified(std::string_view source, const Verified& verified);
+
+/// The kernel with its header's `compiler` set. Another header, so another kernel.
+[[nodiscard]] Kernel with_compiler(const Kernel& kernel, std::string_view compiler);
 
 /// Symbols that plan expressions may use beside shapes and tunables: THREADS, L1_BYTES, L2_BYTES,
 /// L3_BYTES, VECTOR_BYTES on a CPU; SMS, SHARED_MAX, WAVE on a GPU.

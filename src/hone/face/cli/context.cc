@@ -75,9 +75,9 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   if (std::filesystem::exists(file_or_hash, ignored)) {
     HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
     HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
-    if (kernel.header.language != kernel::Language::kCpp)
-      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but the target cpu takes c++", file_or_hash,
-                                                 kernel::name_of(kernel.header.language)));
+    if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
+      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu) and opencl (opencl)",
+                                                 file_or_hash, kernel::name_of(kernel.header.language)));
     return kernel;
   }
   const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });

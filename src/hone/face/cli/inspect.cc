@@ -174,11 +174,18 @@ Result<int> list_targets(bool as_json) {
   const auto& torch = evaluate::find_pytorch();
   const std::string jail = base::probe_jail().to_string();
   const target::CpuPeaks peaks = target::cpu_peaks();
+  const auto opencl = target::opencl_toolchain();
   if (as_json) {
-    json line = {{"targets", json::array({{{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
-                                           {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
-                                           {"peaks", target::to_json(peaks)},
-                                           {"pytorch", torch ? json(torch->torch_version) : json()}}})}};
+    json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
+                       {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
+                       {"peaks", target::to_json(peaks)},
+                       {"pytorch", torch ? json(torch->torch_version) : json()}};
+    json line = {{"targets", json::array({cpu_target})}};
+    if (opencl) {
+      cpu_target["name"] = "opencl";
+      cpu_target["toolchain"] = (*opencl)->name();
+      line["targets"].push_back(std::move(cpu_target));
+    }
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
   }
@@ -192,6 +199,8 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
   fmt::print("  jail: {}\n", jail);
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
+  fmt::print("opencl\n  {}\n", opencl ? fmt::format("the same CPU\n  toolchain: {}", (*opencl)->name())
+                                      : opencl.error().message + "; " + opencl.error().hint);
   return 0;
 }
 

@@ -27,7 +27,7 @@ struct Bench {
 
 Result<Bench> bench_for(const task::Task& task, int threads) {
   Bench bench;
-  HONE_TRY(bench.toolchain, target::cpp_toolchain());
+  HONE_TRY(bench.toolchain, target::local_toolchain());
   bench.place = engine::cpu_place(bench.toolchain->name(), threads > 0 ? threads : target::cpu_info().threads);
   evaluate::EvaluatorOptions options;
   options.threads = threads;

@@ -76,9 +76,10 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
 }  // namespace
 
 Result<int> optimize(const OptimizeArguments& arguments) {
-  if (arguments.target != "cpu")
-    return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", arguments.target), "hone targets lists what there is: cpu");
+  if (arguments.target != "cpu" && arguments.target != "opencl")
+    return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", arguments.target), "hone targets lists what there is: cpu, opencl");
   engine::RunOptions options;
+  options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);
   if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
   options.strategy = *strategy;
@@ -98,7 +99,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     HONE_TRY(given, kernel_of(start, &store));
     options.start_source = kernel::with_config(*given, given->config);
   }
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
   HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
@@ -114,7 +115,7 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const archive::RunInfo info, store.run(run));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
   HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
   services.interrupted = interrupted;
   Display display;

@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 
 #include "hone/base/clock.h"
-#include "hone/base/embedded.h"
 #include "hone/base/hash.h"
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/contention.h"
+#include "hone/target/worker/program.h"
 #include "hone/target/worker/protocol.h"
 
 namespace hone::target {
@@ -25,25 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using worker::Control;
-
-/// The runner program, written from this program's own data into the cache under its hash.
-Result<fs::path> runner_program() {
-  static const Result<fs::path> path = []() -> Result<fs::path> {
-    const auto image = base::find_embedded("bin/hone-runner");
-    HONE_CHECK(image.has_value(), "the runner is built in");
-    const fs::path folder = base::cache_directory() / "bin";
-    HONE_TRY_VOID(base::make_directories(folder));
-    const fs::path file = folder / ("hone-runner-" + base::short_hash(base::content_hash(*image)));
-    if (!fs::exists(file)) {
-      HONE_TRY_VOID(base::write_file_atomic(file, *image));
-    }
-    std::error_code error;
-    fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                              fs::perms::others_read | fs::perms::others_exec, error);
-    return file;
-  }();
-  return path;
-}
 
 /// The shared control block and its descriptor.
 class ControlBlock {
@@ -180,13 +161,16 @@ Status fill(Control& control, const kernel::BoundPlan& plan, int tensors,
   for (size_t i = 0; i < plan.launches.size(); ++i) {
     const kernel::BoundLaunch& from = plan.launches[i];
     worker::Launch& to = control.launch[i];
-    HONE_TRY_VOID(limit(from.args.size(), worker::kMaxArguments, "arguments a launch"));
+    HONE_TRY_VOID(limit(from.args.size() + from.block.size(), worker::kMaxArguments, "arguments a launch"));
     for (size_t d = 0; d < 3; ++d) to.grid[d] = d < from.grid.size() ? from.grid[d] : 1;
     to.entry = static_cast<uint32_t>(from.launch);
     to.shared_bytes = from.shared;
     to.arguments = static_cast<uint32_t>(from.args.size());
     for (size_t a = 0; a < from.args.size(); ++a)
       to.argument[a] = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
+    // A block's extents (OpenCL) follow the arguments.
+    for (const int64_t extent : from.block)
+      to.argument[to.arguments++] = {static_cast<uint32_t>(kernel::Argument::Kind::kI64), -1, extent};
   }
   return {};
 }
@@ -211,7 +195,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   Control& control = *block;
   const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
   HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
-  HONE_TRY(const fs::path program, runner_program());
+  HONE_TRY(const fs::path program, worker_program("hone-runner"));
   base::SpawnOptions spawn;
   spawn.argv = {program.string(), build.artifact.string()};
   spawn.environment = {{"LANG", "C"}};

@@ -6,12 +6,12 @@
 #include <mutex>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "hone/base/embedded.h"
 #include "hone/base/hash.h"
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
+#include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/elf_check.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -19,7 +19,9 @@ namespace hone::target {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+
+/// Versions looked for under Debian's names. Older ones do not take all of hone/cpu.h's C++20.
+constexpr int kNewestClang = 22, kOldestClang = 16;
 
 std::string_view cpp_type(task::DType type) {
   switch (type) {
@@ -107,29 +109,32 @@ Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::T
   return text;
 }
 
-/// The first line that says "error", or the last line there is.
-std::string first_error(const std::string& log) {
-  size_t at = log.find(" error: ");
-  if (at == std::string::npos) at = log.find("error: ");
-  if (at == std::string::npos) at = log.find_last_not_of('\n');
-  if (at == std::string::npos) return "the compiler failed without a word";
-  const size_t start = log.rfind('\n', at);
-  const size_t end = log.find('\n', at);
-  return log.substr(start == std::string::npos ? 0 : start + 1,
-                    (end == std::string::npos ? log.size() : end) - (start == std::string::npos ? 0 : start + 1));
-}
+struct Compiler {
+  std::string program, name, family;  ///< "clang++-22", "clang++-22 22.1.8", "clang"
+};
 
 class CppToolchain final : public Toolchain {
  public:
-  CppToolchain(std::string compiler, std::string name, fs::path headers)
-      : compiler_(std::move(compiler)), name_(std::move(name)), headers_(std::move(headers)) {}
+  CppToolchain(std::vector<Compiler> compilers, fs::path headers)
+      : compilers_(std::move(compilers)), headers_(std::move(headers)) {}
 
-  std::string name() const override { return name_; }
+  std::string name() const override {
+    std::string all;
+    for (const Compiler& compiler : compilers_) all += (all.empty() ? "" : ", ") + compiler.name;
+    return all;
+  }
+
+  std::vector<std::string> other_compilers() const override {
+    std::vector<std::string> others;
+    for (size_t i = 1; i < compilers_.size(); ++i) others.push_back(compilers_[i].family);
+    return others;
+  }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task,
                              const task::Bindings& bindings, const BuildOptions& options) override {
+    HONE_TRY(const Compiler* const compiler, compiler_for(kernel, options));
     HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
-    std::vector<std::string> argv = {compiler_, "-std=c++20", options.optimisation, "-march=native",
+    std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
@@ -137,16 +142,12 @@ class CppToolchain final : public Toolchain {
     if (options.sanitize)
       argv.insert(argv.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1"});
     base::Hasher hasher;
-    hasher.add("cpp-build-1").add(name_).add(cpu_info().model).add(cpu_info().isa).add(unit);
+    hasher.add("cpp-build-1").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
     for (const std::string& argument : argv) hasher.add(argument);
     hasher.add(headers_.string());
     const std::string hash = hasher.finish();
-    const fs::path folder = base::cache_directory() / "builds" / hash.substr(0, 2);
-    const fs::path artifact = folder / (hash + ".so");
-    const fs::path record = folder / (hash + ".json");
-    if (auto kept = from_cache(hash, artifact, record)) return BuildOutcome(std::move(*kept));
+    if (auto kept = kept_build(hash, compiler->name)) return BuildOutcome(std::move(*kept));
 
-    HONE_TRY_VOID(base::make_directories(folder));
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("build"));
     const fs::path source = scratch.path() / "unit.cc";
     const fs::path object = scratch.path() / "kernel.so";
@@ -178,8 +179,7 @@ class CppToolchain final : public Toolchain {
       return BuildOutcome(BuildFailure{std::move(why), exit.err});
     Build build;
     build.hash = hash;
-    build.artifact = artifact;
-    build.toolchain = name_;
+    build.toolchain = compiler->name;
     argv.resize(argv.size() - 4);
     build.command = fmt::format("{} -o kernel.so unit.cc -lm", fmt::join(argv, " "));
     build.facts = {{"text_bytes", static_cast<double>(facts.text_bytes)},
@@ -187,46 +187,50 @@ class CppToolchain final : public Toolchain {
     build.log = exit.err;
     build.wall_ns = exit.wall_ns;
     build.sanitized = options.sanitize;
-    HONE_TRY(const std::string image, base::read_file(object));
-    HONE_TRY_VOID(base::write_file_atomic(artifact, image));
-    const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
-                       {"sanitized", build.sanitized}, {"artifact", base::content_hash(image)}};
-    HONE_TRY_VOID(base::write_file_atomic(record, kept.dump()));
+    HONE_TRY(build, keep_build(std::move(build), object));
     return BuildOutcome(std::move(build));
   }
 
  private:
-  /// A cached build, if both files are whole and belong together.
-  std::optional<Build> from_cache(const std::string& hash, const fs::path& artifact, const fs::path& record) const {
-    const auto text = base::read_file(record);
-    const auto image = text ? base::read_file(artifact) : Result<std::string>(tl::unexpected(text.error()));
-    if (!image) return std::nullopt;
-    const json kept = json::parse(*text, nullptr, false);
-    if (kept.is_discarded() || kept.value("artifact", "") != base::content_hash(*image)) return std::nullopt;
-    Build build;
-    build.hash = hash;
-    build.artifact = artifact;
-    build.toolchain = name_;
-    build.command = kept.value("command", "");
-    build.facts = kept.value("facts", std::map<std::string, double>{});
-    build.log = kept.value("log", "");
-    build.sanitized = kept.value("sanitized", false);
-    return build;
+  [[nodiscard]] Result<const Compiler*> compiler_for(const kernel::Kernel& kernel, const BuildOptions& options) const {
+    const std::string& wanted = kernel.header.compiler;
+    if (wanted.empty() || options.sanitize) return &compilers_.front();
+    for (const Compiler& compiler : compilers_)
+      if (compiler.family == wanted) return &compiler;
+    return fail(ErrorCode::kUnavailable, fmt::format("the kernel asks for the compiler {}, which is not installed", wanted),
+                fmt::format("install it (apt-get install {}), or take the line compiler = \"{}\" out of its header",
+                            wanted == "clang" ? fmt::format("clang-{}", kNewestClang) : wanted, wanted));
   }
 
-  std::string compiler_, name_;
+  std::vector<Compiler> compilers_;  // the first is the default
   fs::path headers_;
 };
 
-/// "g++ 12.2.0" from `g++ --version`, or nothing when it does not run.
-std::optional<std::string> version_of(const std::string& compiler) {
+/// The first line that `program OPTIONS` prints; nothing when it does not run.
+std::optional<std::string> answer_of(const std::string& program, std::vector<std::string> options) {
   base::SpawnOptions spawn;
-  spawn.argv = {compiler, "-dumpfullversion", "-dumpversion"};
+  spawn.argv = std::move(options);
+  spawn.argv.insert(spawn.argv.begin(), program);
   const char* path = std::getenv("PATH");
   spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"}};
   const auto exit = base::run(spawn, std::chrono::seconds(10));
   if (!exit || !exit->ok()) return std::nullopt;
-  return fs::path(compiler).filename().string() + " " + exit->out.substr(0, exit->out.find('\n'));
+  return exit->out.substr(0, exit->out.find('\n'));
+}
+
+std::optional<Compiler> find_compiler(const std::string& program) {
+  const auto version = answer_of(program, {"-dumpfullversion", "-dumpversion"});
+  if (!version) return std::nullopt;
+  const auto words = answer_of(program, {"--version"});
+  const bool clang = words && words->find("clang") != std::string::npos;
+  return Compiler{program, fs::path(program).filename().string() + " " + *version, clang ? "clang" : "g++"};
+}
+
+/// The newest clang++ under Debian's names, or the plain one.
+std::optional<Compiler> find_clang() {
+  for (int version = kNewestClang; version >= kOldestClang; --version)
+    if (auto found = find_compiler(fmt::format("clang++-{}", version))) return found;
+  return find_compiler("clang++");
 }
 
 }  // namespace
@@ -250,18 +254,18 @@ Result<fs::path> device_headers() {
 }
 
 Result<std::unique_ptr<Toolchain>> cpp_toolchain() {
-  std::vector<std::string> tried;
-  if (const char* chosen = std::getenv("HONE_CXX"); chosen && *chosen) {
-    tried = {chosen};
-  } else {
-    tried = {"g++", "clang++"};
-  }
   HONE_TRY(const fs::path headers, device_headers());
-  for (const std::string& compiler : tried)
-    if (const auto version = version_of(compiler))
-      return std::unique_ptr<Toolchain>(std::make_unique<CppToolchain>(compiler, *version, headers));
-  return fail(ErrorCode::kUnavailable, fmt::format("no C++ compiler: tried {}", fmt::join(tried, ", ")),
-              "install one (apt-get install g++) or set HONE_CXX to its path");
+  constexpr const char* kHint = "install one (apt-get install g++) or set HONE_CXX to its path";
+  std::vector<Compiler> compilers;
+  if (const char* chosen = std::getenv("HONE_CXX"); chosen && *chosen) {
+    auto found = find_compiler(chosen);
+    if (!found) return fail(ErrorCode::kUnavailable, fmt::format("no C++ compiler: tried {}", chosen), kHint);
+    compilers.push_back(std::move(*found));
+  }
+  for (auto& found : {find_compiler("g++"), find_clang()})
+    if (found && (compilers.empty() || compilers.front().family != found->family)) compilers.push_back(*found);
+  if (compilers.empty()) return fail(ErrorCode::kUnavailable, "no C++ compiler: tried g++, clang++", kHint);
+  return std::unique_ptr<Toolchain>(std::make_unique<CppToolchain>(std::move(compilers), headers));
 }
 
 }  // namespace hone::target

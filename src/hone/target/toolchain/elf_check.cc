@@ -17,7 +17,7 @@ namespace {
 /// What a kernel may ask for: memory moves and mathematics. Everything else has no business there.
 const std::set<std::string_view>& allowed() {
   static const std::set<std::string_view> names = [] {
-    std::set<std::string_view> all{"memcpy", "memmove", "memset", "memcmp", "abort",
+    std::set<std::string_view> all{"memcpy", "memmove", "memset", "memcmp", "bcmp", "abort",
                                    "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
                                    "_ITM_registerTMCloneTable", "__stack_chk_fail"};
     for (const char* name :

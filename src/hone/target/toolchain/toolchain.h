@@ -42,7 +42,9 @@ using BuildOutcome = std::variant<Build, BuildFailure>;
 class Toolchain {
  public:
   virtual ~Toolchain() = default;
-  [[nodiscard]] virtual std::string name() const = 0;  ///< "g++ 12.2.0"
+  [[nodiscard]] virtual std::string name() const = 0;  ///< "g++ 12.2.0, clang++-22 22.1.8"
+  /// What a header's `compiler` may ask for and would not get by itself: "clang" beside g++.
+  [[nodiscard]] virtual std::vector<std::string> other_compilers() const { return {}; }
   /// An Error means that we could not even try (no disk, no jail).
   [[nodiscard]] virtual Result<BuildOutcome> build(const kernel::Kernel& kernel,
                                                    const task::Task& task,
@@ -50,8 +52,19 @@ class Toolchain {
                                                    const BuildOptions& options) = 0;
 };
 
-/// g++ or clang++ as found ($HONE_CXX first). kUnavailable with what to install when there is none.
+/// g++ or clang++ as found ($HONE_CXX, or g++ first); the other one serves kernels that ask for it.
+/// kUnavailable with what to install when there is none. A build that asks for a compiler that is not
+/// there is kUnavailable too. Sanitized builds are always made by the first: its runtime is what runners
+/// load.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cpp_toolchain();
+
+/// OpenCL C for the CPU, compiled by PoCL. The work groups it makes are run by the same runner and threads as
+/// C++ kernels. kUnavailable where there is no PoCL, or one whose work groups are called in another way.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> opencl_toolchain();
+
+/// Every language that this machine runs: each kernel goes to the toolchain of its language. Needs a C++
+/// compiler; the others are looked for when a kernel asks for them. Its name is the C++ one's.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> local_toolchain();
 
 /// Writes hone's own device headers (hone/cpu.h) into the cache and returns the folder to include.
 [[nodiscard]] Result<std::filesystem::path> device_headers();

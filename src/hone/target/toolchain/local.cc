@@ -1,0 +1,52 @@
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+namespace {
+
+class LocalToolchain final : public Toolchain {
+ public:
+  explicit LocalToolchain(std::unique_ptr<Toolchain> cpp) : cpp_(std::move(cpp)) {}
+
+  std::string name() const override { return cpp_->name(); }
+  std::vector<std::string> other_compilers() const override { return cpp_->other_compilers(); }
+
+  Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
+                             const BuildOptions& options) override {
+    switch (kernel.header.language) {
+      case kernel::Language::kCpp: return cpp_->build(kernel, task, bindings, options);
+      case kernel::Language::kOpenCl: {
+        HONE_TRY(Toolchain* const opencl, this->opencl());
+        return opencl->build(kernel, task, bindings, options);
+      }
+      default:
+        return fail(ErrorCode::kUnavailable, fmt::format("no toolchain for {} here", kernel::name_of(kernel.header.language)),
+                    "hone targets lists what there is");
+    }
+  }
+
+ private:
+  Result<Toolchain*> opencl() {
+    const std::scoped_lock lock(mutex_);
+    if (!opencl_) opencl_ = opencl_toolchain();
+    if (!*opencl_) return tl::unexpected(opencl_->error());
+    return (*opencl_)->get();
+  }
+
+  std::unique_ptr<Toolchain> cpp_;
+  std::mutex mutex_;
+  std::optional<Result<std::unique_ptr<Toolchain>>> opencl_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Toolchain>> local_toolchain() {
+  HONE_TRY(std::unique_ptr<Toolchain> cpp, cpp_toolchain());
+  return std::unique_ptr<Toolchain>(std::make_unique<LocalToolchain>(std::move(cpp)));
+}
+
+}  // namespace hone::target
