@@ -91,10 +91,12 @@ class Dot {
     const Running running = running_of(f_, id_);
     f_.grid_blocks(extent_.at(column), "column", "kColumns", 256);
     const int rows = row ? 4 : 1;
+    std::string four;   // which four rows the block has; a number where there are no more
     if (row) {
       const IntExpr whole = extent_.at(row);
       extent_.insert_or_assign(row, IntExpr::ceil_div(whole, 4));
       grid_over(kept, "row");
+      four = at_.at(row).text;
       extent_.insert_or_assign(row, whole);
       const std::string end = f_.extent(whole).text;
       // Where fewer rows are left the last one is computed again, and not stored.
@@ -123,7 +125,7 @@ class Dot {
     f_.loop("k", number(0), number(rows));
     const int level = f_.level();
     if (row) {
-      at_[row] = f_.local("int64_t", {fmt::format("i_{} * 4 + k", row), level});
+      at_[row] = f_.local("int64_t", {fmt::format("{} * 4 + k", four), level});
       f_.line(fmt::format("if ({} >= {}) break;", at_[row].text, f_.extent(extent_.at(row)).text));
     }
     f_.loop("j", number(0), {"count", 0});
