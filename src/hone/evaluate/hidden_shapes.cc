@@ -41,16 +41,18 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed)
     }
     return bindings;
   };
-  for (const bool aligned : {false, true}) {
-    size_t wanted = shapes.size() + 8;
-    for (int attempt = 0; attempt < 400 && shapes.size() < wanted; ++attempt) {
-      const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
-      task::Bindings bindings = draw(aligned, like);
-      const auto count = largest(task, bindings);
-      if (count && *count <= kMostElements &&
-          std::find(shapes.begin(), shapes.end(), bindings) == shapes.end())
-        shapes.push_back(std::move(bindings));
-    }
+  // In turns, so that the few that a screening looks at are of both kinds.
+  constexpr size_t kEach = 8;
+  size_t found[2] = {0, 0};
+  for (int attempt = 0; attempt < 800 && shapes.size() < 2 * kEach; ++attempt) {
+    const bool aligned = attempt % 2 == 1;
+    if (found[aligned] == kEach) continue;
+    const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
+    task::Bindings bindings = draw(aligned, like);
+    const auto count = largest(task, bindings);
+    if (!count || *count > kMostElements || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
+    shapes.push_back(std::move(bindings));
+    ++found[aligned];
   }
   return shapes;
 }
