@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/engine/champion.h"
+#include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
@@ -26,7 +27,8 @@ evaluate::Opponent naive_opponent(const task::Task& task) {
 Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names, int threads) {
   std::vector<evaluate::Opponent> all;
   std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, threads);
-  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
+  std::vector<evaluate::Opponent> libraries = evaluate::library_opponents(task, threads);
+  std::stringstream list(names == "all" ? "naive,pytorch,compile,openblas,onednn" : names == "none" ? "" : names.empty() ? "," : names);
   std::set<std::string> seen;
   for (std::string name; std::getline(list, name, ',');) {
     if (!seen.insert(name).second) continue;
@@ -36,9 +38,11 @@ Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, co
       all.push_back(pytorch.at(0));
     } else if (name == "compile") {
       all.push_back(pytorch.at(1));
+    } else if (name == "openblas" || name == "onednn") {
+      all.push_back(libraries.at(name == "openblas" ? 0 : 1));
     } else {
       return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name),
-                  "a list of naive, pytorch, compile; or all, or none");
+                  "a list of naive, pytorch, compile, openblas, onednn; or all, or none");
     }
   }
   return all;

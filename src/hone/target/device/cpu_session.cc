@@ -195,6 +195,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   Control& control = *block;
   const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
   HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
+  control.library = options.library_threads > 0;
   HONE_TRY(const fs::path program, worker_program("hone-runner"));
   base::SpawnOptions spawn;
   spawn.argv = {program.string(), build.artifact.string()};
@@ -204,7 +205,10 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   spawn.directory = "/";
   base::Jail jail;
   jail.readable = {program, build.artifact};
-  jail.processes = threads + 4;
+  jail.processes = threads + options.library_threads + 4;
+  if (options.library_threads > 0)
+    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"})
+      spawn.environment[name] = std::to_string(options.library_threads);
   jail.file_bytes = 0;
   jail.calls = base::Jail::Calls::kRunner;
   spawn.jail = jail;

@@ -11,6 +11,9 @@ namespace hone::target {
 
 struct CpuSessionOptions {
   int threads = 0;                      ///< 0: all that we may run on
+  /// Not 0: the build is hone's own call of an opponent's library, which has so many threads. It stays in
+  /// its jail, but keeps its system calls. 0: a kernel, which keeps none.
+  int library_threads = 0;
   std::chrono::seconds start_deadline{20};
 };
 

@@ -66,6 +66,7 @@ struct Control {
   std::atomic<State> state;
   alignas(64) uint32_t threads;
   uint32_t regions, launches, workspaces, tensors, calls;
+  uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
   Launch launch[kMaxLaunches];

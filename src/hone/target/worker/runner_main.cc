@@ -238,7 +238,7 @@ int run(int argc, char** argv) {
   State state = runner.load(argv[1]);
   Pool pool(static_cast<int>(control.threads), shared);
   if (state == State::kReady && !pool.ready()) state = State::kNoMemory;
-  if (state == State::kReady && !base::lock_down()) state = State::kNoLock;
+  if (state == State::kReady && control.library == 0 && !base::lock_down()) state = State::kNoLock;
   control.state.store(state, std::memory_order_release);
   control.finished.store(UINT32_MAX, std::memory_order_release);
   futex_wake(control.finished);
