@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/engine/champion.h"
+#include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/pattern/library.h"
@@ -84,6 +85,13 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
     return evaluate::cpu_evaluator(task, toolchain, evaluator);
   };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
+  if (!options.recall.empty()) {
+    HONE_TRY(const archive::KernelRow row, store.kernel(options.recall));
+    HONE_TRY(kernel::Kernel known, kernel_from(row));
+    const std::string pattern = known.header.pattern;
+    services.seeds.push_back({std::move(known), pattern, "recalled from the archive"});
+    return services;
+  }
   const bool tune = options.strategy == search::StrategyKind::kTune;
   if (!options.start_source.empty()) {
     HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));

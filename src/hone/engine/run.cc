@@ -406,7 +406,8 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
 
 std::string RunOptions::to_json() const {
   const json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
-                    {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source}};
+                    {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
+                    {"recall", recall}};
   return base::canonical_json(out);
 }
 
@@ -423,6 +424,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.threads = in.value("threads", 0);
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
+  options.recall = in.value("recall", "");
   return options;
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the run's options cannot be read: {}", e.what()), "start a new run");

@@ -30,6 +30,7 @@ struct RunOptions {
   int threads = 0;                  ///< 0: all
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
+  std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);
 };

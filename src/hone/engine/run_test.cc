@@ -499,6 +499,7 @@ TEST(RunTest, options_travel_through_the_archive) {
   options.threads = 5;
   options.opponents = "naive";
   options.start_source = "/* hone */";
+  options.recall = "0123";
   const RunOptions back = must(RunOptions::from_json(options.to_json()));
   EXPECT_EQ(back.to_json(), options.to_json());
   EXPECT_EQ(back.seed, options.seed);

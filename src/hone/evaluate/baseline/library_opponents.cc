@@ -32,7 +32,8 @@ class LibraryOpponent {
   LibraryOpponent(std::shared_ptr<const task::Task> task, const Library& library, int threads)
       : task_(std::move(task)), library_(library), threads_(threads > 0 ? threads : target::cpu_info().threads) {}
 
-  Started start(const Stage& stage) {
+  /// Builds the adapter and checks its answer, once; the starter loads it anew each time.
+  Result<Opponent::Starter> prepare(const Stage& stage, std::shared_ptr<LibraryOpponent> self) {
     HONE_TRY(const std::string source, library_.source(*task_, stage.bindings()));
     HONE_TRY(const auto library, target::find_library(library_.file, library_.package));
     HONE_TRY(const auto outcome, target::build_with_library(source, library));
@@ -40,7 +41,7 @@ class LibraryOpponent {
       return fail(ErrorCode::kUnavailable, "its adapter does not build here: " + failure->reason);
     const auto& build = std::get<target::Build>(outcome);
     HONE_TRY_VOID(check(build, stage.bindings()));
-    return load(build, stage);
+    return [self = std::move(self), build, &stage] { return self->load(build, stage); };
   }
 
  private:
@@ -97,7 +98,7 @@ std::vector<Opponent> library_opponents(const task::Task& task, int threads) {
   for (const Library& library : kLibraries) {
     Opponent& opponent = opponents.emplace_back();
     opponent.name = library.name;
-    opponent.start = [one = std::make_shared<LibraryOpponent>(shared, library, threads)](const Stage& stage) { return one->start(stage); };
+    opponent.prepare = [one = std::make_shared<LibraryOpponent>(shared, library, threads)](const Stage& stage) { return one->prepare(stage, one); };
   }
   return opponents;
 }

@@ -25,7 +25,8 @@ TEST_P(Libraries, AnswersPassTheGate) {
   stage->draw(0, Family::kNormal, 1);
   for (const Opponent& opponent : library_opponents(task, 2)) {
     if (opponent.name != c.library) continue;
-    auto session = opponent.start(*stage);
+    auto starter = opponent.prepare(*stage);
+    auto session = starter ? (*starter)() : tl::unexpected(starter.error());
     if (!session && session.error().hint.rfind("apt-get install", 0) == 0) GTEST_SKIP() << session.error().to_string();
     ASSERT_TRUE(session.has_value()) << session.error().to_string();
     for (int round = 0; round < 3; ++round) {

@@ -103,6 +103,8 @@ int run_cli(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormat>());
   app.footer(kFooter);
   std::function<Result<int>()> action;
+  std::string command_line = "hone";
+  for (int i = 1; i < argc; ++i) command_line += fmt::format(" {}", argv[i]);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* command = app.add_subcommand(name, help);
     command->footer("")->group("Commands");
@@ -123,6 +125,27 @@ int run_cli(int argc, char** argv) {
   add_threads(command, optimizing.threads);
   add_json(command, optimizing.json);
   command->callback([&] { action = [&] { return optimize(optimizing); }; });
+
+  BenchArguments benching;
+  command = add("bench", "optimise every task of a suite, and compare");
+  command->add_option("SUITE", benching.suite, "a folder of task files, or task files");
+  command->add_option("-w,--workload", benching.task.workloads, "a workload of the task files by its name (once for each; default: theirs)")
+      ->type_name("NAME")->allow_extra_args(false);
+  command->add_option("--only", benching.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
+  command->add_option("--target", benching.target, "where the kernels are to run: see hone targets")->type_name("NAME")->capture_default_str();
+  command->add_option("--budget", benching.budget, "of each task, such as 20s or 50evals")->type_name("BUDGET")->capture_default_str();
+  command->add_flag("--cold", benching.cold, "search anew, whatever the archive knows");
+  command->add_option("--resume", benching.resume, "go on with a bench: its id's first digits, or last")->type_name("ID")->expected(0, 1)->default_str("last");
+  command->add_option("-o,--output", benching.output, "folder for the pages (default: benches/ID in HONE_HOME)")->type_name("FOLDER");
+  command->footer("The same command again goes on with a bench that was interrupted or killed.\n"
+                  "Exit status: 0 every task accepted, 1 some not, or not all done; the others as always (hone --help).");
+  add_opponents(command, benching.opponents);
+  add_threads(command, benching.threads);
+  add_json(command, benching.json);
+  command->callback([&] {
+    benching.command = command_line;
+    action = [&] { return run_bench(benching); };
+  });
 
   std::string subject, output;
   bool json = false;

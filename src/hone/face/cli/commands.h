@@ -32,8 +32,19 @@ struct KernelArguments {
   bool json = false;
 };
 
+struct BenchArguments {
+  std::vector<std::string> suite;        ///< folders and task files
+  TaskArguments task;                    ///< its workloads
+  std::string target = "cpu", budget = "20s", opponents = "all", only, output;
+  std::string resume;                    ///< a bench's id, or "last"; empty: a suite is given
+  std::string command;                   ///< as typed
+  int threads = 0;
+  bool cold = false, json = false;
+};
+
 [[nodiscard]] Result<int> optimize(const OptimizeArguments& arguments);
 [[nodiscard]] Result<int> resume(const std::string& run, bool json);
+[[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
 [[nodiscard]] Result<int> list_runs(bool json);
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);

@@ -7,9 +7,9 @@
 #include <cctype>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
+#include "hone/engine/recall.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -64,6 +64,11 @@ Status check_threads(int threads) {
               "hone targets says how many there are");
 }
 
+Status check_target(const std::string& target) {
+  if (target == "cpu" || target == "opencl") return {};
+  return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target), "hone targets lists what there is: cpu, opencl");
+}
+
 std::filesystem::path home() { return archive::default_archive().parent_path(); }
 
 Result<archive::Store> open_archive() { return archive::Store::open(archive::default_archive()); }
@@ -90,12 +95,7 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
     return fail(ErrorCode::kNotFound, fmt::format("{} is neither a file nor a kernel of the archive", file_or_hash),
                 "hone runs lists the runs, hone show RUN their kernels");
   }
-  HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(row->source, file_or_hash));
-  const auto config = nlohmann::json::parse(row->config_json, nullptr, false);
-  if (config.is_object()) kernel.config = config.get<kernel::Config>();
-  kernel.parent = row->parent;
-  kernel.author = row->author;
-  return kernel;
+  return engine::kernel_from(*row);
 }
 
 void say_where_verified(const kernel::Kernel& kernel, const std::string& name, const task::Task& task, const engine::Place& here) {
@@ -114,5 +114,6 @@ void watch_interrupts() {
 }
 bool interrupted() { return interrupts.load() > 0; }
 bool hurried() { return interrupts.load() > 1; }
+int interrupts_so_far() { return interrupts.load(); }
 
 }  // namespace hone::face

@@ -27,6 +27,9 @@ namespace hone::face {
 /// To look at, which a read-only archive allows; kNotFound where there is none.
 [[nodiscard]] Result<archive::Store> read_archive();
 
+/// kUsage for a target there is none of.
+[[nodiscard]] Status check_target(const std::string& target);
+
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
 
@@ -38,5 +41,6 @@ void say_where_verified(const kernel::Kernel& kernel, const std::string& name, c
 void watch_interrupts();
 [[nodiscard]] bool interrupted();
 [[nodiscard]] bool hurried();
+[[nodiscard]] int interrupts_so_far();
 
 }  // namespace hone::face

@@ -1,58 +1,53 @@
 #include "hone/face/cli/display.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "hone/base/hash.h"
 #include "hone/face/cli/context.h"
-#include "hone/face/cli/text.h"
 
 namespace hone::face {
 
-Display::Display() : terminal_(is_terminal(STDERR_FILENO)) {}
-Display::~Display() { end_line(); }
+using Step = engine::Progress::Step;
 
-void Display::end_line() {
-  if (open_) std::fputs("\n", stderr);
-  open_ = false;
+std::string progress_text(const engine::Progress& p) {
+  switch (p.step) {
+    case Step::kPreparing:
+      return "preparing: inputs, oracle, measured bounds";
+    case Step::kPromoting:
+      return fmt::format("measuring {} against its opponents on fresh inputs", base::short_hash(p.kernel));
+    case Step::kScreened:
+    case Step::kChampion:
+      return p.accepted == 0 ? fmt::format("{} evaluated, none accepted yet; last: {}", p.evaluated, p.verdict)
+                             : fmt::format("best {:.2f}x the first, {:.0f} % of light | {} considered, {} evaluated | {}", p.best_score,
+                                           100 * p.sol_fraction, p.considered, p.evaluated, p.action);
+    case Step::kDone:
+      break;
+  }
+  return {};
 }
 
 void Display::update(const engine::Progress& p) {
-  using Step = engine::Progress::Step;
+  switch (p.step) {
+    case Step::kPreparing:
+      return line_.renew(progress_text(p));
+    case Step::kPromoting:
+      line_.end();
+      line_.renew(progress_text(p) + (interrupted() ? " (Ctrl-C again to stop at once)" : ""));
+      return line_.end();
+    case Step::kDone:
+      return line_.end();
+    case Step::kScreened:
+    case Step::kChampion:
+      break;
+  }
+  if (!line_.terminal() && p.step == Step::kScreened) {
+    if (p.elapsed_seconds - last_plain_ < 5) return;
+    last_plain_ = p.elapsed_seconds;
+  }
   std::string budget;
   if (p.budget_seconds > 0) budget = fmt::format("{:.0f}/{:.0f} s", p.elapsed_seconds, p.budget_seconds);
   if (p.budget_evaluations > 0) budget += fmt::format("{}{}/{} evals", budget.empty() ? "" : ", ", p.evaluated, p.budget_evaluations);
-  std::string line;
-  switch (p.step) {
-    case Step::kPreparing:
-      line = "preparing: inputs, oracle, measured bounds";
-      break;
-    case Step::kPromoting:
-      end_line();
-      line = fmt::format("measuring {} against its opponents on fresh inputs{}", base::short_hash(p.kernel),
-                         interrupted() ? " (Ctrl-C again to stop at once)" : "");
-      break;
-    case Step::kDone:
-      end_line();
-      return;
-    case Step::kScreened:
-    case Step::kChampion:
-      line = p.accepted == 0 ? fmt::format("[{}] {} evaluated, none accepted yet; last: {}", budget, p.evaluated, p.verdict)
-                             : fmt::format("[{}] best {:.2f}x the first, {:.0f} % of light | {} considered, {} evaluated | {}",
-                                           budget, p.best_score, 100 * p.sol_fraction, p.considered, p.evaluated, p.action);
-  }
-  if (terminal_) {
-    std::fprintf(stderr, "\r\033[K%.*s", 150, line.c_str());
-    open_ = true;
-    if (p.step == Step::kPromoting) end_line();
-  } else if (p.step != Step::kScreened || p.elapsed_seconds - last_plain_ >= 5) {
-    std::fprintf(stderr, "%s\n", line.c_str());
-    if (p.step == Step::kScreened) last_plain_ = p.elapsed_seconds;
-  }
-  std::fflush(stderr);
+  line_.renew(fmt::format("[{}] {}", budget, progress_text(p)));
 }
 
 }  // namespace hone::face

@@ -1,12 +1,11 @@
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
+#include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/display.h"
 #include "hone/face/cli/text.h"
@@ -14,33 +13,6 @@
 
 namespace hone::face {
 namespace {
-
-/// "60s", "5m", "200evals", or both with a comma.
-Status parse_budget(const std::string& text, engine::RunOptions& options) {
-  const auto wrong = [&](const std::string& part) {
-    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no budget", part), "for example 30s, 5m, 1h, 200evals, or 5m,200evals: whichever ends first");
-  };
-  options.budget_seconds = 0;
-  size_t start = 0;
-  while (start <= text.size()) {
-    size_t end = text.find(',', start);
-    if (end == std::string::npos) end = text.size();
-    const std::string part = text.substr(start, end - start);
-    char* unit = nullptr;
-    const double number = std::strtod(part.c_str(), &unit);
-    const std::string suffix = unit;
-    if (unit == part.c_str() || !(number > 0) || number > 1e7) return wrong(part);
-    const bool evaluations = suffix == "evals" || suffix == "eval";
-    if (evaluations && number != std::floor(number)) return wrong(part);
-    if (suffix == "s" || suffix.empty()) options.budget_seconds = number;
-    else if (suffix == "m" || suffix == "min") options.budget_seconds = 60 * number;
-    else if (suffix == "h") options.budget_seconds = 3600 * number;
-    else if (evaluations) options.budget_evaluations = static_cast<int>(number);
-    else return wrong(part);
-    start = end + 1;
-  }
-  return {};
-}
 
 /// Everything the terminal gets at the end of a run; its exit status.
 Result<int> finish(const engine::RunResult& result, const task::Task& task, archive::Store& store, bool json) {
@@ -76,8 +48,7 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
 }  // namespace
 
 Result<int> optimize(const OptimizeArguments& arguments) {
-  if (arguments.target != "cpu" && arguments.target != "opencl")
-    return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", arguments.target), "hone targets lists what there is: cpu, opencl");
+  HONE_TRY_VOID(check_target(arguments.target));
   engine::RunOptions options;
   options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);

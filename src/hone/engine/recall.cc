@@ -1,0 +1,73 @@
+#include "hone/engine/recall.h"
+
+#include <nlohmann/json.hpp>
+
+#include "hone/base/hash.h"
+
+namespace hone::engine {
+namespace {
+
+using nlohmann::json;
+
+bool same_workloads(const json& recorded, const task::Task& task) {
+  if (!recorded.is_array() || recorded.size() != task.workloads.size()) return false;
+  for (size_t w = 0; w < task.workloads.size(); ++w)
+    if (!recorded[w].is_object() || recorded[w].value("bindings", json()) != json(task.workloads[w].bindings) ||
+        recorded[w].value("weight", 1.0) != task.workloads[w].weight)
+      return false;
+  return true;
+}
+
+/// Whether the run's first event tells of `task` at `place`.
+Result<bool> fits(archive::Store& store, const archive::RunInfo& run, const task::Task& task, const Place& place) {
+  HONE_TRY(const std::vector<archive::Event> events, store.events(run.id));
+  if (events.empty() || events.front().kind != "started") return false;
+  const json started = json::parse(events.front().json, nullptr, false);
+  return started.is_object() && started.value("device", "") == place.device && started.value("toolchain", "") == place.toolchain &&
+         same_workloads(started.value("workloads", json()), task);
+}
+
+double sol_fraction_of(const archive::RunInfo& run) {
+  const json summary = json::parse(run.summary_json, nullptr, false);
+  if (!summary.is_object()) return 0;
+  const auto fraction = summary.find("sol_fraction");
+  return fraction != summary.end() && fraction->is_number() ? fraction->get<double>() : 0;
+}
+
+}  // namespace
+
+Result<kernel::Kernel> kernel_from(const archive::KernelRow& row) {
+  HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(row.source, base::short_hash(row.hash)));
+  const json config = json::parse(row.config_json, nullptr, false);
+  if (config.is_object()) kernel.config = config.get<kernel::Config>();
+  kernel.parent = row.parent;
+  kernel.author = row.author;
+  return kernel;
+}
+
+Result<std::optional<std::string>> known_champion(archive::Store& store, const std::vector<archive::RunInfo>& runs,
+                                                  const task::Task& task, const Place& place) {
+  std::optional<std::string> best;
+  double best_fraction = -1;
+  const std::string hash = task.hash();
+  for (const archive::RunInfo& run : runs) {
+    if (run.champion.empty() || run.status != "finished" || run.task_hash != hash || run.target != place.target) continue;
+    const double fraction = sol_fraction_of(run);
+    if (fraction <= best_fraction) continue;
+    HONE_TRY(const bool same, fits(store, run, task, place));
+    if (!same) continue;
+    best = run.champion;
+    best_fraction = fraction;
+  }
+  return best;
+}
+
+RunOptions recalling(RunOptions options, const std::string& champion) {
+  options.recall = champion;
+  options.start_source.clear();
+  options.strategy = search::StrategyKind::kTune;
+  options.budget_evaluations = 1;
+  return options;
+}
+
+}  // namespace hone::engine

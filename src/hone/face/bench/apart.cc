@@ -1,0 +1,91 @@
+#include "hone/face/bench/apart.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/json.h"
+
+namespace hone::face::bench {
+namespace {
+
+/// How long a Ctrl-C may take to get to the child.
+constexpr std::chrono::milliseconds kPoll{50};
+/// An error's text; less than a pipe holds, so that writing it waits for nobody.
+constexpr size_t kMostText = 16'000;
+
+std::string text_of(const Status& status) {
+  if (status) return "{}";
+  const Error& e = status.error();
+  return base::canonical_json({{"code", static_cast<int>(e.code)}, {"message", e.message.substr(0, kMostText)}, {"hint", e.hint.substr(0, kMostText)}});
+}
+
+Status status_from(const std::string& text) {
+  const auto value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_object()) return fail(ErrorCode::kInternal, "a process of ours ended without a word");
+  if (value.empty()) return {};
+  return fail(static_cast<ErrorCode>(value.value("code", 0)), value.value("message", ""), value.value("hint", ""));
+}
+
+[[noreturn]] void be_the_child(pid_t parent, const std::function<Status()>& work, int out) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before it could matter
+  const std::string text = text_of(work());
+  std::fflush(nullptr);
+  const ssize_t written = ::write(out, text.data(), text.size());
+  ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+}
+
+std::string read_all(int in) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = ::read(in, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+}  // namespace
+
+Result<Ended> apart(const std::function<Status()>& work, const std::function<int()>& interrupts) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kExhausted, fmt::format("no pipe: {}", std::strerror(errno)));
+  base::Fd in(ends[0]), out(ends[1]);
+  // What stands in a buffer would be written by both.
+  std::fflush(nullptr);
+  const pid_t parent = ::getpid();
+  int passed_on = interrupts();
+  const pid_t child = ::fork();
+  if (child < 0) return fail(ErrorCode::kExhausted, fmt::format("cannot begin another process: {}", std::strerror(errno)));
+  if (child == 0) be_the_child(parent, work, out.get());
+  int status = 0;
+  for (;;) {
+    const pid_t reaped = ::waitpid(child, &status, WNOHANG);
+    if (reaped == child) break;
+    if (reaped < 0 && errno != EINTR) return fail(ErrorCode::kInternal, fmt::format("waitpid: {}", std::strerror(errno)));
+    for (; passed_on < interrupts(); ++passed_on) ::kill(child, SIGINT);
+    std::this_thread::sleep_for(kPoll);
+  }
+  out = base::Fd();
+  Ended ended;
+  if (WIFSIGNALED(status)) ended.died_of = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  else ended.status = status_from(read_all(in.get()));
+  return ended;
+}
+
+}  // namespace hone::face::bench

@@ -1,0 +1,22 @@
+// Where benches are kept: HONE_HOME/benches/<id>/state.json, one folder a bench.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hone/face/bench/state.h"
+
+namespace hone::face::bench {
+
+/// Of one bench below `home`.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& home, const std::string& id);
+
+[[nodiscard]] Status keep(const std::filesystem::path& home, const State& state);
+/// kNotFound, kCorrupt.
+[[nodiscard]] Result<State> kept(const std::filesystem::path& home, const std::string& id);
+/// All that can be read, newest first.
+[[nodiscard]] std::vector<State> all_kept(const std::filesystem::path& home);
+/// By the first digits of its id; "last": the newest that is not finished, else the newest. kNotFound says what there is.
+[[nodiscard]] Result<State> find_kept(const std::filesystem::path& home, const std::string& id_or_last);
+
+}  // namespace hone::face::bench

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/face/bench/page.h"
+#include "hone/face/bench/summary.h"
+#include "hone/face/report/units.h"
+
+namespace hone::face::bench {
+
+std::string suite_name(const Asked& asked) {
+  std::vector<std::string> names;
+  for (const std::string& path : asked.suite) {
+    const std::filesystem::path p(path);
+    names.push_back(p.extension() == ".toml" ? p.stem().string() : p.filename().empty() ? p.parent_path().filename().string() : p.filename().string());
+  }
+  if (names.size() > 3) return fmt::format("{} and {} more", names.front(), names.size() - 1);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::pair<std::string, std::string>> conditions_table(const State& state) {
+  const Asked& asked = state.asked;
+  std::vector<std::pair<std::string, std::string>> table = {
+      {"device", state.conditions.place.device},
+      {"target", state.conditions.place.target},
+      {"toolchain", state.conditions.place.toolchain},
+      {"hone", state.conditions.hone},
+      {"PyTorch", state.conditions.pytorch.empty() ? "none took part" : state.conditions.pytorch},
+      {"begun", report::date_utc(state.created_unix_ms)},
+      {"last change", report::date_utc(state.updated_unix_ms)},
+      {"command", state.command},
+      {"workloads", asked.workloads.empty() ? "each task\u2019s own default" : fmt::format("{}", fmt::join(asked.workloads, ", "))},
+      {"opponents", asked.options.opponents}};
+  std::string budget;
+  if (asked.options.budget_seconds > 0) budget = report::time_s(asked.options.budget_seconds);
+  if (asked.options.budget_evaluations > 0) budget += fmt::format("{}{} evaluations", budget.empty() ? "" : ", ", asked.options.budget_evaluations);
+  table.emplace_back("budget of a task", budget);
+  const auto rows = state.rows();
+  const auto recalled = std::count_if(rows.begin(), rows.end(), [](const Row& r) { return r.recalled; });
+  table.emplace_back("recalled", fmt::format("{} champions of earlier runs, verified and measured anew", recalled));
+  return table;
+}
+
+std::vector<std::string> opponents_of(const std::vector<Row>& rows) {
+  std::set<std::string> names;
+  for (const Row& row : rows)
+    for (const Speedup& s : row.speedups) names.insert(s.opponent);
+  return {names.begin(), names.end()};
+}
+
+std::vector<Row> losses(const std::vector<Row>& rows) {
+  std::vector<Row> all;
+  for (const Row& row : rows)
+    if (const Speedup* s = strongest(row); row.accepted() && s && s->ratio.median <= 1) all.push_back(row);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Row& a, const Row& b) { return strongest(a)->ratio.median < strongest(b)->ratio.median; });
+  return all;
+}
+
+std::vector<Row> failures(const std::vector<Row>& rows) {
+  std::vector<Row> all;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(all), [](const Row& r) { return !r.accepted(); });
+  return all;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> absences(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const Row& row : rows)
+    if (row.accepted())
+      for (const std::string& why : row.absent) by_reason[why].push_back(row.task);
+  std::vector<std::pair<std::string, std::vector<std::string>>> all(by_reason.begin(), by_reason.end());
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  return all;
+}
+
+}  // namespace hone::face::bench

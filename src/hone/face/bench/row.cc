@@ -1,0 +1,166 @@
+#include "hone/face/bench/row.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/engine/recall.h"
+#include "hone/engine/summary.h"
+
+namespace hone::face::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr evaluate::Comparison kComparisons[] = {evaluate::Comparison::kFaster, evaluate::Comparison::kSlower,
+                                                 evaluate::Comparison::kInconclusive};
+
+evaluate::Comparison comparison_from(const std::string& name) {
+  for (const evaluate::Comparison c : kComparisons)
+    if (evaluate::name_of(c) == name) return c;
+  return evaluate::Comparison::kInconclusive;
+}
+
+json or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+
+std::string text_at(const json& value, const char* key) {
+  const auto it = value.find(key);
+  return it != value.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+void put_results(Row& row, const evaluate::Promotion& promotion, const task::Task& task) {
+  const engine::Headline head = engine::headline_of(promotion, task);
+  row.comparison = head.comparison;
+  row.opponent = head.opponent;
+  row.sol_fraction = head.sol_fraction;
+  if (promotion.workloads.empty()) return;
+  for (const evaluate::OpponentResult& o : promotion.workloads.front().opponents)
+    if (const auto line = engine::against(promotion, task, o.opponent)) row.speedups.push_back({o.opponent, line->speedup, line->comparison});
+}
+
+/// Which pattern a kernel of the archive came from.
+std::string pattern_of(archive::Store& store, const std::string& hash) {
+  const auto stored = store.kernel(hash);
+  if (!stored) return {};
+  constexpr std::string_view kAuthor = "pattern:";
+  if (stored->author.starts_with(kAuthor)) return stored->author.substr(kAuthor.size());
+  const auto kernel = engine::kernel_from(*stored);
+  return kernel ? kernel->header.pattern : std::string();
+}
+
+/// What the run's events say that its end does not.
+struct Told {
+  bool compiled = false;
+  std::string first_refusal;                  ///< of a screening
+  std::optional<evaluate::Promotion> promotion;  ///< the last
+  double seconds = 0;
+  bool recalled = false;
+};
+
+Told told_by(const std::vector<archive::Event>& events) {
+  Told told;
+  for (const archive::Event& event : events) {
+    const json body = json::parse(event.json);
+    if (event.kind == "started") told.recalled = !text_at(body.at("options"), "recall").empty();
+    if (event.kind == "screened") {
+      const evaluate::Verdict verdict = evaluate::screening_from(body.at("screening")).verdict;
+      told.compiled |= verdict.kind != evaluate::VerdictKind::kDoesNotCompile && verdict.kind != evaluate::VerdictKind::kDoesNotApply;
+      if (!verdict.accepted() && told.first_refusal.empty())
+        told.first_refusal = fmt::format("{}: {}", evaluate::name_of(verdict.kind), verdict.reason);
+    }
+    if (event.kind == "promoted") told.promotion = evaluate::promotion_from(body.at("promotion"));
+    if (event.kind == "finished") told.seconds = body.at("at");
+  }
+  return told;
+}
+
+Row row_from_json(const json& value) {
+  Row row;
+  row.task = value.at("task");
+  row.verdict = value.at("verdict");
+  row.reason = value.at("reason");
+  row.compiled = value.at("compiled");
+  row.comparison = comparison_from(value.at("comparison"));
+  row.opponent = text_at(value, "opponent");
+  for (const auto& [name, ratio] : value.at("speedups").items()) {
+    Speedup& speedup = row.speedups.emplace_back();
+    speedup.opponent = name;
+    speedup.ratio.median = ratio.at("median");
+    speedup.ratio.low = ratio.at("low");
+    if (!ratio.at("high").is_null()) speedup.ratio.high = ratio.at("high");
+    speedup.comparison = comparison_from(ratio.at("comparison"));
+  }
+  if (!value.at("sol_fraction").is_null()) row.sol_fraction = value.at("sol_fraction");
+  row.seconds = value.at("seconds");
+  row.run = text_at(value, "run");
+  row.champion = text_at(value, "champion");
+  row.pattern = text_at(value, "pattern");
+  row.recalled = value.at("recalled");
+  row.absent = value.at("absent").get<std::vector<std::string>>();
+  return row;
+}
+
+}  // namespace
+
+const Speedup* Row::against(const std::string& name) const {
+  const auto it = std::find_if(speedups.begin(), speedups.end(), [&](const Speedup& s) { return s.opponent == name; });
+  return it == speedups.end() ? nullptr : &*it;
+}
+
+json to_json(const Row& row) {
+  json speedups = json::object();
+  for (const Speedup& s : row.speedups)
+    speedups[s.opponent] = {{"median", s.ratio.median}, {"low", s.ratio.low}, {"comparison", evaluate::name_of(s.comparison)},
+                            {"high", std::isfinite(s.ratio.high) ? json(s.ratio.high) : json()}};
+  return {{"task", row.task}, {"verdict", row.verdict}, {"reason", row.reason}, {"compiled", row.compiled},
+          {"comparison", evaluate::name_of(row.comparison)}, {"opponent", or_null(row.opponent)}, {"speedups", speedups},
+          {"sol_fraction", row.sol_fraction > 0 ? json(row.sol_fraction) : json()}, {"seconds", row.seconds},
+          {"run", or_null(row.run)}, {"champion", or_null(row.champion)}, {"pattern", or_null(row.pattern)},
+          {"recalled", row.recalled}, {"absent", row.absent}};
+}
+
+Result<Row> row_from(const json& value) try {
+  return row_from_json(value);
+} catch (const json::exception& e) {
+  return fail(ErrorCode::kCorrupt, fmt::format("a row of the bench cannot be read: {}", e.what()));
+}
+
+Row failed_row(const std::string& task, const Error& error, double seconds) {
+  Row row;
+  row.task = task;
+  row.verdict = "error";
+  row.reason = error.context.empty() ? error.message : error.context + ": " + error.message;
+  row.seconds = seconds;
+  return row;
+}
+
+Result<Row> row_of_run(archive::Store& store, const std::string& run, const task::Task& task) try {
+  HONE_TRY(const archive::RunInfo info, store.run(run));
+  HONE_TRY(const std::vector<archive::Event> events, store.events(run));
+  const Told told = told_by(events);
+  Row row;
+  row.task = task.name;
+  row.run = run;
+  row.seconds = told.seconds;
+  row.compiled = told.compiled;
+  row.champion = info.champion;
+  row.recalled = told.recalled;
+  if (told.promotion) {
+    row.verdict = evaluate::name_of(told.promotion->verdict.kind);
+    row.reason = told.promotion->verdict.reason;
+    row.absent = told.promotion->absent;
+  } else {
+    row.verdict = "none";
+    row.reason = told.first_refusal.empty() ? "no candidate was accepted" : "no candidate was accepted; the first is refused: " + told.first_refusal;
+  }
+  if (info.champion.empty() || !told.promotion) return row;
+  put_results(row, *told.promotion, task);
+  row.pattern = pattern_of(store, info.champion);
+  return row;
+} catch (const json::exception& e) {
+  return fail(ErrorCode::kCorrupt, fmt::format("run {} cannot be read: {}", run, e.what()), "hone check says what is damaged");
+}
+
+}  // namespace hone::face::bench

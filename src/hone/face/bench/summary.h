@@ -1,0 +1,39 @@
+// A bench in one object: counts, and what its ratios come to. A failure counts as 1: whoever has no kernel from us
+// keeps what he had. Means are geometric, never arithmetic. Pure.
+#pragma once
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "hone/face/bench/row.h"
+
+namespace hone::face::bench {
+
+/// The ratios against one opponent.
+struct Ratios {
+  double geomean = 1;
+  double median = 1;      ///< of an even number the geometric mean of the middle two
+  int rows = 0;           ///< it took part in, and failures
+};
+
+/// What every table calls the least ratio of a row, over all opponents that took part in it.
+inline constexpr const char* kBest = "best";
+
+struct Summary {
+  int total = 0, accepted = 0;
+  double compiled_fraction = 0;   ///< of all; 0 where there are none
+  std::map<std::string, Ratios> ratios;  ///< by opponent, and kBest
+  int faster = 0, slower = 0, inconclusive = 0;  ///< of the accepted, against the strongest opponent of each
+  double seconds = 0;             ///< of all rows together
+};
+
+[[nodiscard]] Summary summary_of(const std::vector<Row>& rows);
+
+/// Least ratio of an accepted row; nothing when no opponent took part.
+[[nodiscard]] const Speedup* strongest(const Row& row);
+
+/// {"rows": [...], "summary": {...}}: docs/json.md, `bench`.
+[[nodiscard]] nlohmann::json result_json(const std::vector<Row>& rows);
+
+}  // namespace hone::face::bench

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/archive/locks.h"
+#include "hone/base/file.h"
+#include "hone/base/json.h"
+#include "hone/base/random.h"
+#include "hone/base/version.h"
+#include "hone/evaluate/baseline/pytorch.h"
+#include "hone/face/bench/keep.h"
+#include "hone/face/bench/page.h"
+#include "hone/face/bench/summary.h"
+#include "hone/face/bench/work.h"
+#include "hone/face/cli/bench_display.h"
+#include "hone/face/cli/budget.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/cli/text.h"
+#include "hone/target/cpu.h"
+
+namespace hone::face {
+namespace {
+
+std::string new_id() { return fmt::format("{:012x}", base::secret_seed() >> 16); }
+
+Result<bench::Asked> asked_of(const BenchArguments& arguments) {
+  HONE_TRY_VOID(check_target(arguments.target));
+  HONE_TRY_VOID(check_threads(arguments.threads));
+  bench::Asked asked;
+  HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
+  asked.options.threads = arguments.threads;
+  asked.options.opponents = arguments.opponents;
+  asked.only = arguments.only;
+  asked.workloads = arguments.task.workloads;
+  asked.cold = arguments.cold;
+  for (const std::string& name : arguments.suite) asked.suite.push_back(std::filesystem::absolute(name).lexically_normal().string());
+  return asked;
+}
+
+bool wants_pytorch(const std::string& opponents) {
+  return opponents == "all" || opponents.find("pytorch") != std::string::npos || opponents.find("compile") != std::string::npos;
+}
+
+bench::Conditions conditions_of(const target::Toolchain& toolchain, const bench::Asked& asked) {
+  bench::Conditions conditions;
+  const int threads = asked.options.threads > 0 ? asked.options.threads : target::cpu_info().threads;
+  conditions.place = engine::cpu_place(toolchain.name(), threads);
+  conditions.machine_json = engine::machine_json();
+  conditions.hone = base::kVersion;
+  if (!wants_pytorch(asked.options.opponents)) return conditions;
+  // Asked here, before there are processes that would each ask anew.
+  if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
+  return conditions;
+}
+
+/// What would be wrong with every task is wrong with the command.
+Status check_options(const std::vector<bench::Entry>& entries, const bench::Asked& asked) {
+  std::optional<Error> unknown;
+  for (const bench::Entry& entry : entries) {
+    const auto task = bench::task_of(entry, asked);
+    if (task) return engine::cpu_opponents(*task, asked.options.opponents, 1).map([](const auto&) {});
+    if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
+  }
+  if (unknown) return tl::unexpected(*unknown);
+  return {};
+}
+
+/// An unfinished bench that asks the same here, or a new one.
+bench::State state_for(bench::State wanted) {
+  for (bench::State& old : bench::all_kept(home())) {
+    if (old.finished() || !bench::same_bench(old.asked, old.conditions, wanted.asked, wanted.conditions)) continue;
+    old.entries = bench::carried_over(std::move(wanted.entries), old.entries);
+    return std::move(old);
+  }
+  return wanted;
+}
+
+Result<bench::State> new_or_unfinished(const BenchArguments& arguments, const target::Toolchain& toolchain) {
+  bench::State state;
+  HONE_TRY(state.asked, asked_of(arguments));
+  HONE_TRY(state.entries, bench::read_entries(state.asked));
+  HONE_TRY_VOID(check_options(state.entries, state.asked));
+  state.conditions = conditions_of(toolchain, state.asked);
+  state.command = arguments.command;
+  state.id = new_id();
+  state.created_unix_ms = state.updated_unix_ms = base::system_clock().unix_ms();
+  return state_for(std::move(state));
+}
+
+Result<bench::State> to_resume(const std::string& id, const target::Toolchain& toolchain) {
+  HONE_TRY(bench::State state, bench::find_kept(home(), id));
+  if (state.finished()) return state;
+  const engine::Place here = conditions_of(toolchain, state.asked).place;
+  const engine::Place& there = state.conditions.place;
+  if (here.device != there.device || here.toolchain != there.toolchain)
+    return fail(ErrorCode::kInput, fmt::format("bench {} was begun on {} with {}; here is {} with {}", state.id, there.device, there.toolchain,
+                                               here.device, here.toolchain),
+                "rows of two machines make no table: start it anew with the same command");
+  return state;
+}
+
+/// A bench that was killed a moment ago is held until its processes are gone.
+Result<std::unique_ptr<archive::RunLock>> hold(const std::string& id) {
+  HONE_TRY_VOID(open_archive().map([](const auto&) {}));
+  for (int tries = 0;; ++tries) {
+    auto lock = archive::take_run_lock(archive::default_archive(), id);
+    if (lock || lock.error().code != ErrorCode::kUnavailable) return lock;
+    if (tries == 40) return fail(ErrorCode::kUnavailable, fmt::format("another process works on bench {}", id), "wait for it, or end it");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+bench::Work work_of(const bench::State& state, const std::shared_ptr<target::Toolchain>& toolchain, BenchDisplay& display) {
+  bench::Work work;
+  work.home = home();
+  work.open_archive = open_archive;
+  work.interrupts = interrupts_so_far;
+  work.progress = [&](const bench::Progress& p) { display.update(p); };
+  work.services = [toolchain, target = state.conditions.place.target](archive::Store& store) -> Result<bench::Services> {
+    bench::Services services;
+    services.clock = &base::system_clock();
+    services.new_run_id = new_id;
+    services.run = [&store, toolchain](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
+      HONE_TRY(engine::Services run, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+      // The first Ctrl-C ends the bench after this task, the second at once.
+      run.interrupted = hurried;
+      return run;
+    };
+    return services;
+  };
+  return work;
+}
+
+std::string summary_text(const bench::State& state, const bench::Summary& summary) {
+  std::string text = fmt::format("{} of {} tasks accepted", summary.accepted, state.entries.size());
+  if (const size_t left = state.left(); left > 0) text += fmt::format(", {} not done", left);
+  text += fmt::format("; against the strongest opponent of each: {} faster, {} slower, {} inconclusive; {} of work\n", summary.faster,
+                      summary.slower, summary.inconclusive, duration_text(summary.seconds));
+  if (summary.ratios.empty()) return text;
+  Table table({"against", "geometric mean", "median", "tasks"});
+  for (const auto& [name, ratios] : summary.ratios)
+    table.add({name == bench::kBest ? "the strongest" : name, fmt::format("{:.2f}x", ratios.geomean), fmt::format("{:.2f}x", ratios.median),
+               fmt::format("{}", ratios.rows)});
+  return text + "\n" + table.to_string() + "\n  a failure counts as 1x\n";
+}
+
+/// Both pages; where they are, or why not, for people.
+std::string write_pages(const bench::State& state, const std::string& output) {
+  const std::filesystem::path folder = output.empty() ? bench::folder_of(home(), state.id) : std::filesystem::path(output);
+  const auto write = [&]() -> Status {
+    HONE_TRY_VOID(base::make_directories(folder));
+    HONE_TRY_VOID(base::write_file_atomic(folder / "bench.html", bench::html_page(state)));
+    return base::write_file_atomic(folder / "bench.md", bench::markdown_page(state));
+  };
+  if (const Status written = write(); !written) return fmt::format("  no pages: {}\n", written.error().to_string());
+  return fmt::format("\n  pages: {}, bench.md beside it\n", (folder / "bench.html").string());
+}
+
+int finish(const bench::State& state, const BenchArguments& arguments) {
+  const bench::Summary summary = bench::summary_of(state.rows());
+  const std::string pages = write_pages(state, arguments.output);
+  std::FILE* out = arguments.json ? stderr : stdout;
+  fmt::print(out, "\nbench {}: {}", state.id, summary_text(state, summary));
+  fmt::print(out, "{}", pages);
+  if (!state.finished()) fmt::print(out, "  hone bench --resume {} goes on with it\n", state.id);
+  if (arguments.json) fmt::print("{}\n", base::canonical_json(bench::result_json(state.rows())));
+  return state.finished() && summary.accepted == summary.total ? 0 : 1;
+}
+
+}  // namespace
+
+Result<int> run_bench(const BenchArguments& arguments) {
+  if (arguments.suite.empty() == arguments.resume.empty())
+    return fail(ErrorCode::kUsage, arguments.suite.empty() ? "which tasks? Give a folder or a list of task files" : "--resume goes on with a bench as it was begun",
+                arguments.suite.empty() ? "for example hone bench tasks/kernelbench/level1" : "give either a suite or --resume");
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+  HONE_TRY(bench::State state, arguments.resume.empty() ? new_or_unfinished(arguments, *toolchain) : to_resume(arguments.resume, *toolchain));
+  HONE_TRY(const auto lock, hold(state.id));
+  const size_t done = state.entries.size() - state.left();
+  fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
+  watch_interrupts();
+  BenchDisplay display;
+  HONE_TRY_VOID(bench::work_through(state, work_of(state, toolchain, display)).map([](bool) {}));
+  return finish(state, arguments);
+}
+
+}  // namespace hone::face
