@@ -32,23 +32,26 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed)
   std::vector<task::Bindings> shapes;
   if (symbols.empty()) return shapes;
   base::Rng rng(seed, 0x5348);
-  const auto draw = [&](bool aligned, const task::Bindings& like) {
+  constexpr int kAttempts = 800;
+  const auto draw = [&](bool aligned, const task::Bindings& like, int attempt) {
+    // Where many symbols multiply, large extents hardly ever fit together: less and less is asked for.
+    const auto among = [&](size_t all) { return std::max<size_t>(4, all - all * static_cast<size_t>(attempt) / kAttempts); };
     task::Bindings bindings = like;
     for (const std::string& symbol : symbols) {
       // Some symbols keep a workload's value: coupled shapes (H * 4 == D) would hardly be hit else.
       if (!like.empty() && rng.below(4) == 0) continue;
-      bindings[symbol] = aligned ? kAligned[rng.below(std::size(kAligned))] : kOdd[rng.below(std::size(kOdd))];
+      bindings[symbol] = aligned ? kAligned[rng.below(among(std::size(kAligned)))] : kOdd[rng.below(among(std::size(kOdd)))];
     }
     return bindings;
   };
   // In turns, so that the few that a screening looks at are of both kinds.
   constexpr size_t kEach = 8;
   size_t found[2] = {0, 0};
-  for (int attempt = 0; attempt < 800 && shapes.size() < 2 * kEach; ++attempt) {
+  for (int attempt = 0; attempt < kAttempts && shapes.size() < 2 * kEach; ++attempt) {
     const bool aligned = attempt % 2 == 1;
     if (found[aligned] == kEach) continue;
     const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
-    task::Bindings bindings = draw(aligned, like);
+    task::Bindings bindings = draw(aligned, like, attempt);
     const auto count = largest(task, bindings);
     if (!count || *count > kMostElements || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
     shapes.push_back(std::move(bindings));

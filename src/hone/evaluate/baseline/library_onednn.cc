@@ -23,7 +23,7 @@ constexpr const char* kPrelude = R"(#include <cstdint>
 #include <unordered_map>
 #include <vector>
 #include <dnnl.hpp>
-using namespace dnnl;
+inline namespace adapter {} using namespace dnnl;
 using md = memory::desc;
 using type = memory::data_type;
 static engine& eng() { static engine e(engine::kind::cpu, 0); return e; }
