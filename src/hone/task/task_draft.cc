@@ -34,9 +34,9 @@ constexpr Word kStructures[] = {
 constexpr Word kTracks[] = {
     {"f32", "as accurate as true fp32 arithmetic; what a task has that says nothing"},
     {"as-pytorch", "as PyTorch's defaults on a GPU: convolutions may round their operands to TF32"},
-    {"tf32", "products and convolutions may round their operands to TF32"},
-    {"bf16", "products and convolutions may round their operands to bf16"},
-    {"f16", "products and convolutions may round their operands to f16"},
+    {"tf32", "inputs, operands of products and convolutions, and sums may be kept in TF32"},
+    {"bf16", "inputs, operands of products and convolutions, and sums may be kept in bf16"},
+    {"f16", "inputs, operands of products and convolutions, and sums may be kept in f16"},
 };
 constexpr Word kTaskKeys[] = {
     {"name", "text; needed"},

@@ -107,7 +107,7 @@ void check(const Group& group) {
   const auto outcome = (*session)->run({&call, 1}, std::chrono::seconds(30));
   ASSERT_EQ(outcome.how, target::BatchOutcome::How::kDone) << outcome.why;
 
-  const Oracle oracle(*graph, views);
+  const Oracle oracle(*graph, views, task.track);
   Bounds bounds(task, *graph, 7, 1);
   for (size_t k = 0; k < task.outputs.size(); ++k) {
     const int output = static_cast<int>(k);

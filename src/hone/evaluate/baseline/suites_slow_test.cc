@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "hone/evaluate/baseline/testing/forwards.h"
-#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/task/testing/suite_files.h"
 
@@ -52,9 +52,10 @@ std::optional<Drawn> drawn(const std::filesystem::path& file, Family family) {
   return Drawn{std::move(*task), std::move(*graph), std::move(*forward)};
 }
 
-void check(const Drawn& d, const ForwardResult& result) {
+void check(const Drawn& d, Family family, const ForwardResult& result) {
   ASSERT_EQ(result.error, "") << d.forward.source;
-  const Oracle oracle(d.graph, d.views());
+  const Oracle oracle(d.graph, d.views(), d.task.track);
+  Bounds bounds(d.task, d.graph, 11, 1);
   size_t at = 0;
   for (size_t k = 0; k < d.task.outputs.size(); ++k) {
     const int output = static_cast<int>(k);
@@ -62,8 +63,7 @@ void check(const Drawn& d, const ForwardResult& result) {
     const Reference reference = make_reference(d.graph, oracle, d.task.track, output,
                                                plan_boxes(d.graph, output, {}), 1);
     const OutputError error = compare_output(d.graph, output, reference, result.outputs.data() + at, 1);
-    const Bound bound = bound_of(d.graph, d.task.track, output, {reference.anchor}, GateOptions{}.slack);
-    const auto why = judge(error, bound, name);
+    const auto why = judge(error, bounds.of(output, family, reference.anchor), name);
     EXPECT_FALSE(why.has_value()) << *why << "\n" << d.forward.source;
     EXPECT_GT(error.count, 0);
     const auto node = static_cast<size_t>(d.graph.graph.outputs[k]);
@@ -91,7 +91,7 @@ TEST_P(SuitesAgainstPytorch, PytorchPassesTheGateAtTiny) {
     ASSERT_TRUE(results.has_value()) << results.error().to_string();
     for (size_t i = 0; i < tasks.size(); ++i) {
       SCOPED_TRACE(tasks[i].task.name + " " + std::string(name_of(family)));
-      check(tasks[i], (*results)[i]);
+      check(tasks[i], family, (*results)[i]);
     }
   }
 }

@@ -114,6 +114,33 @@ TEST(Oracle, fp32_products_are_added_in_running_sums_of_4096_terms) {
   }
 }
 
+TEST(Oracle, what_hangs_on_rounding_hangs_on_the_roundings_of_the_track) {
+  // fp32 cannot take 1 - 1.01 for more than zero; bf16, in which x and w are rounded, nearly can.
+  Case c("y = relu(x + w)", {"x=f32[1]", "w=f32[1]"});
+  c.set(0, {1});
+  c.set(1, {-1.01});
+  EXPECT_LT(c.answer().scale[0], 1e-20);
+  c.task.track = task::Track::kBf16;
+  EXPECT_GE(c.answer().scale[0] * 0x1p-24, 2 * 0x1p-8);
+  Case conv("y = relu(conv1d(x, w))", {"x=f32[1,2,1]", "w=f32[1,2,1]"});
+  conv.set(0, {1, 1});
+  conv.set(1, {1, -1.0001});
+  EXPECT_LT(conv.answer().scale[0], 1e-20);
+  conv.task.track = task::Track::kAsPytorch;
+  EXPECT_GE(conv.answer().scale[0] * 0x1p-24, 2 * 0x1p-11);
+}
+
+TEST(Oracle, large_moves_leave_the_flat_parts_of_functions) {
+  // x + w = -50, which fp32 knows to 12 only.
+  for (const auto& [compute, least] : std::vector<std::pair<std::string, double>>{
+           {"y = exp(x + w)", std::exp(-40)}, {"y = tanh((x + w) * 0.2)", 1e-9}, {"y = erf((x + w) * 0.1)", 1e-9}}) {
+    Case c(compute, {"x=f32[1]", "w=f32[1]"});
+    c.set(0, {1e8});
+    c.set(1, {-1e8 - 48});
+    EXPECT_GT(c.answer().scale[0] * 0x1p-24, least) << compute;
+  }
+}
+
 /// Programs whose boxes are pulled back in all the ways there are.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& programs() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> all{

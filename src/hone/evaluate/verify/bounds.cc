@@ -93,9 +93,12 @@ Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_
 Bound Bounds::of(int output, Family family, const OutputError& here) {
   std::vector<OutputError> draws = further_anchors(output, family);
   draws.push_back(here);
-  const Bound averaged = bound_of(graph_, task_.track, output, draws, slack_);
-  return larger(larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_)),
-                bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
+  const Bound averaged = larger(
+      bound_of(graph_, task_.track, output, draws, slack_),
+      bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
+  // The largest error of more elements is larger: then it counts by itself.
+  if (here.count <= kAnchorElements) return averaged;
+  return larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_));
 }
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
