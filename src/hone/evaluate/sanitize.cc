@@ -21,7 +21,8 @@ Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bin
   verdict.detail = outcome.output;
   const std::string finding = first_finding(outcome.output);
   if (!finding.empty()) {
-    const bool memory = finding.starts_with("AddressSanitizer") || finding.find("out of bounds") != std::string::npos;
+    const auto says = [&](std::string_view words) { return finding.find(words) != std::string::npos; };
+    const bool memory = says("AddressSanitizer") || says("out of bounds") || says("insufficient space") || says("null pointer");
     verdict.kind = memory ? VerdictKind::kOutOfBounds : VerdictKind::kLaunchFails;
     verdict.reason = finding;
   }
