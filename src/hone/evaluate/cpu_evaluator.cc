@@ -12,6 +12,7 @@
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/measure/workload.h"
 #include "hone/evaluate/promotion.h"
+#include "hone/evaluate/sanitize.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
 
@@ -22,6 +23,8 @@ using kernel::Kernel;
 
 constexpr int kHiddenShapesScreened = 3;
 constexpr int kHiddenShapesPromoted = 6;
+/// Small and odd ones, where a step beyond the end shows soonest.
+constexpr int kShapesSanitized = 4;
 /// Far behind after one look: the rest would only cost time.
 constexpr double kFarBehind = 0.6;
 /// Share of a promotion's time that is sampling's in any case.
@@ -248,6 +251,13 @@ Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
+  HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), loader_, promotion.spent));
+  promotion.sanitized_shapes = sanitized.shapes;
+  promotion.sanitizers_absent = std::move(sanitized.unavailable);
+  if (!sanitized.verdict.accepted()) {
+    promotion.verdict = std::move(sanitized.verdict);
+    return promotion;
+  }
   for (size_t i = 0; i < courses_.size(); ++i) {
     // What one workload leaves of its share, later ones have. Checks and the preparing of opponents are
     // paid from the same purse, but never from the last of it.

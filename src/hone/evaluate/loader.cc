@@ -17,8 +17,24 @@ Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolch
   limits_["THREADS"] = threads;
 }
 
-Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bindings& bindings) {
-  std::string key = kernel.hash();
+namespace {
+
+std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph) {
+  std::vector<int64_t> bytes;
+  for (const auto& ids : {graph.graph.inputs, graph.graph.outputs})
+    for (const int id : ids)
+      bytes.push_back(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype));
+  return bytes;
+}
+
+Verdict verdict_of(const target::BuildFailure& failure) {
+  return {failure.evades ? VerdictKind::kCheating : VerdictKind::kDoesNotCompile, failure.reason, failure.log, {}};
+}
+
+}  // namespace
+
+Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bindings& bindings, bool sanitize) {
+  std::string key = (sanitize ? "sanitized/" : "") + kernel.hash();
   for (const std::string& symbol : kernel.header.specialise) {
     const auto it = bindings.find(symbol);
     if (it != bindings.end()) key += fmt::format("/{}={}", symbol, it->second);
@@ -27,30 +43,34 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
     const std::scoped_lock lock(builds_mutex_);
     if (const auto it = builds_.find(key); it != builds_.end()) return it->second;
   }
-  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, build_options_));
+  target::BuildOptions options = build_options_;
+  // Reports name lines, and nobody waits for speed.
+  if (sanitize) options.sanitize = true, options.optimisation = "-O1";
+  HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, options));
   const std::scoped_lock lock(builds_mutex_);
   return builds_.emplace(std::move(key), std::move(outcome)).first->second;
 }
 
-Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage) {
-  auto outcome = build(kernel, stage.bindings());
+Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanitize) {
+  auto outcome = build(kernel, stage.bindings(), sanitize);
   if (!outcome) {
     if (outcome.error().code == ErrorCode::kInput)
       return Loaded{nullptr, {VerdictKind::kLaunchFails, outcome.error().message, {}, {}}};
     return tl::unexpected(outcome.error());
   }
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
-    return Loaded{nullptr, {VerdictKind::kDoesNotCompile, failure->reason, failure->log, {}}};
+    return Loaded{nullptr, verdict_of(*failure)};
   const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_);
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();
   target::CpuSessionOptions session;
   session.threads = threads_;
+  session.tensor_bytes = tensor_bytes(stage.graph());
   HONE_TRY(auto started, target::start_cpu_session(std::get<target::Build>(*outcome), *plan,
                                                    static_cast<int>(task_.inputs.size() + task_.outputs.size()),
                                                    regions, session));
   if (auto* failure = std::get_if<target::LoadFailure>(&started))
-    return Loaded{nullptr, {VerdictKind::kLaunchFails, failure->reason, {}, {}}};
+    return Loaded{nullptr, {VerdictKind::kLaunchFails, failure->reason, failure->output, {}}};
   return Loaded{std::move(std::get<std::unique_ptr<target::Session>>(started)), {}};
 }
 

@@ -26,9 +26,11 @@ class Loader {
   Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads,
          target::BuildOptions build_options = {});
 
-  [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Bindings& bindings);
-  /// An Error is our own failure; whatever the kernel does wrong is a verdict.
-  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage);
+  [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Bindings& bindings,
+                                                   bool sanitize = false);
+  /// An Error is our own failure; whatever the kernel does wrong is a verdict. With `sanitize`, kUnavailable
+  /// means that this machine cannot run sanitized kernels.
+  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage, bool sanitize = false);
 
   [[nodiscard]] const task::Task& task() const { return task_; }
   [[nodiscard]] const kernel::Limits& limits() const { return limits_; }

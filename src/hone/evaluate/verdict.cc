@@ -147,6 +147,7 @@ json to_json(const Promotion& p) {
   for (const WorkloadResult& w : p.workloads) workloads.push_back(to_json(w));
   return {{"verdict", to_json(p.verdict)}, {"workloads", workloads},
           {"bitwise_deterministic", p.bitwise_deterministic}, {"absent", p.absent},
+          {"sanitized_shapes", p.sanitized_shapes}, {"sanitizers_absent", p.sanitizers_absent},
           {"seeds", p.seeds}, {"spent", to_json(p.spent)}};
 }
 
@@ -156,6 +157,9 @@ Promotion promotion_from(const json& value) {
   for (const json& w : value.at("workloads")) p.workloads.push_back(workload_from(w));
   p.bitwise_deterministic = value.at("bitwise_deterministic");
   p.absent = value.at("absent").get<std::vector<std::string>>();
+  // Archives older than the sanitizer stage have these not.
+  p.sanitized_shapes = value.value("sanitized_shapes", 0);
+  p.sanitizers_absent = value.value("sanitizers_absent", "");
   p.seeds = value.at("seeds").get<std::vector<uint64_t>>();
   p.spent = spent_from(value.at("spent"));
   return p;

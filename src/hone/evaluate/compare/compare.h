@@ -104,6 +104,7 @@ class Comparer {
     std::vector<double> sorted;  ///< log ratios
   };
   [[nodiscard]] bool is_full(size_t slot) const;
+  [[nodiscard]] size_t full_processes() const;
   [[nodiscard]] std::vector<double> process_medians() const;
   [[nodiscard]] Interval over_processes() const;
   [[nodiscard]] Interval bootstrap_over_processes() const;

@@ -109,7 +109,7 @@ class CpuSession final : public Session {
  private:
   BatchOutcome died() {
     const base::Exit exit = child_.wait(std::chrono::seconds(5));
-    return {BatchOutcome::How::kDied, 0, 0, exit.describe()};
+    return {BatchOutcome::How::kDied, 0, 0, exit.describe(), exit.err};
   }
 
   /// Until `finished` differs from `before`, the process ends or the deadline passes.
@@ -126,7 +126,7 @@ class CpuSession final : public Session {
       if (base::system_clock().now_ns() > end) {
         child_.kill();
         return {BatchOutcome::How::kDeadline, 0, 0,
-                fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9)};
+                fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), {}};
       }
     }
   }
@@ -196,12 +196,17 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
   HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
   control.library = options.library_threads > 0;
-  HONE_TRY(const fs::path program, worker_program("hone-runner"));
+  fs::path program = build.runner;
+  if (build.sanitized) {
+    HONE_CHECK(!program.empty() && options.tensor_bytes.size() == static_cast<size_t>(tensors));
+    std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
+  } else {
+    HONE_TRY(program, worker_program("hone-runner"));
+  }
   base::SpawnOptions spawn;
   spawn.argv = {program.string(), build.artifact.string()};
   spawn.environment = {{"LANG", "C"}};
-  if (build.sanitized)
-    spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99:handle_segv=1";
+  if (build.sanitized) spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99";
   spawn.directory = "/";
   base::Jail jail;
   jail.readable = {program, build.artifact};
@@ -220,8 +225,8 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   auto session = std::make_unique<CpuSession>(std::move(block), std::move(child));
   const BatchOutcome ready = session->wait_ready(options.start_deadline);
   if (ready.how != BatchOutcome::How::kDone)
-    return Outcome(LoadFailure{"while loading: " + ready.why});
-  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{describe(session->state())});
+    return Outcome(LoadFailure{"while loading: " + ready.why, ready.output});
+  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{describe(session->state()), {}});
   return Outcome(std::unique_ptr<Session>(std::move(session)));
 }
 

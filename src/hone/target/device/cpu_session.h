@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "hone/kernel/kernel.h"
 #include "hone/target/device/session.h"
@@ -14,12 +15,15 @@ struct CpuSessionOptions {
   /// Not 0: the build is hone's own call of an opponent's library, which has so many threads. It stays in
   /// its jail, but keeps its system calls. 0: a kernel, which keeps none.
   int library_threads = 0;
-  std::chrono::seconds start_deadline{20};
+  std::chrono::seconds start_deadline{60};
+  /// Exact sizes of inputs and outputs; needed for a sanitized build.
+  std::vector<int64_t> tensor_bytes;
 };
 
 /// Why a session did not start: the candidate's doing (a verdict), not an Error.
 struct LoadFailure {
   std::string reason;
+  std::string output;   ///< what the runner wrote to standard error, bounded
 };
 
 /// Starts a runner for `build` with `plan`, mapping `regions` (inputs read-only). `tensors` is the number

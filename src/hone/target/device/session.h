@@ -59,6 +59,7 @@ struct BatchOutcome {
   int64_t wall_ns = 0;       ///< from release to the last call's end, hand-off included
   int64_t contended_ns = 0;  ///< time its threads were runnable but not running, plus stolen time
   std::string why;           ///< kDied, kDeadline: for a person ("killed by SIGSEGV …")
+  std::string output;        ///< kDied: what it wrote to standard error, bounded; whoever ran in it may have
 };
 
 class Session {

@@ -12,7 +12,9 @@
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
 #include "hone/target/toolchain/build_cache.h"
+#include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/elf_check.h"
+#include "hone/target/toolchain/sanitized_runner.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -132,7 +134,7 @@ class CppToolchain final : public Toolchain {
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task,
                              const task::Bindings& bindings, const BuildOptions& options) override {
-    HONE_TRY(const Compiler* const compiler, compiler_for(kernel, options));
+    HONE_TRY(const Compiler* const compiler, compiler_for(kernel));
     HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
     std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
@@ -140,43 +142,37 @@ class CppToolchain final : public Toolchain {
                                      "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
                                      "-I" + headers_.string()};
     if (options.sanitize)
-      argv.insert(argv.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1"});
+      for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
     base::Hasher hasher;
-    hasher.add("cpp-build-1").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
+    hasher.add("cpp-build-2").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
     for (const std::string& argument : argv) hasher.add(argument);
     hasher.add(headers_.string());
     const std::string hash = hasher.finish();
-    if (auto kept = kept_build(hash, compiler->name)) return BuildOutcome(std::move(*kept));
+    fs::path runner;
+    if (options.sanitize) {
+      HONE_TRY(runner, sanitized_runner(compiler->program, compiler->name));
+    }
+    if (auto kept = kept_build(hash, compiler->name)) {
+      kept->runner = runner;
+      return BuildOutcome(std::move(*kept));
+    }
 
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("build"));
     const fs::path source = scratch.path() / "unit.cc";
     const fs::path object = scratch.path() / "kernel.so";
     HONE_TRY_VOID(base::write_file_atomic(source, unit));
-    argv.insert(argv.end(), {"-o", "kernel.so", "unit.cc", "-lm"});
-    base::SpawnOptions spawn;
-    spawn.argv = argv;
-    const char* path = std::getenv("PATH");
-    spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"},
-                         {"TMPDIR", scratch.path().string()}};
-    spawn.directory = scratch.path();
-    spawn.output_limit = 1 << 16;
-    base::Jail jail;
-    jail.readable = {headers_};
-    jail.writable = {scratch.path()};
-    jail.memory_bytes = int64_t{4} << 30;
-    jail.cpu_seconds = static_cast<int>(options.deadline.count()) + 5;
-    spawn.jail = jail;
-    HONE_TRY(const base::Exit exit, base::run(spawn, options.deadline));
-    if (exit.how == base::Exit::How::kDeadline)
-      return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), exit.err});
-    if (!exit.ok()) {
-      if (exit.err.find("No space left on device") != std::string::npos)
-        return fail(ErrorCode::kExhausted, "the compiler found no space on the disk", "free some space");
-      return BuildOutcome(BuildFailure{first_error(exit.err), exit.err});
+    if (options.sanitize) {
+      HONE_TRY(const std::string evasion, find_evasion(argv, scratch.path(), headers_, options.deadline));
+      if (!evasion.empty()) return BuildOutcome(BuildFailure{evasion, {}, true});
     }
+    argv.insert(argv.end(), {"-o", "kernel.so", "unit.cc", "-lm"});
+    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
+    if (run.late)
+      return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
+    if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
     HONE_TRY(const ElfFacts facts, read_elf(object));
     if (std::string why = refuse(facts, options.sanitize); !why.empty())
-      return BuildOutcome(BuildFailure{std::move(why), exit.err});
+      return BuildOutcome(BuildFailure{std::move(why), run.log, false});
     Build build;
     build.hash = hash;
     build.toolchain = compiler->name;
@@ -184,17 +180,18 @@ class CppToolchain final : public Toolchain {
     build.command = fmt::format("{} -o kernel.so unit.cc -lm", fmt::join(argv, " "));
     build.facts = {{"text_bytes", static_cast<double>(facts.text_bytes)},
                    {"data_bytes", static_cast<double>(facts.data_bytes)}};
-    build.log = exit.err;
-    build.wall_ns = exit.wall_ns;
+    build.log = run.log;
+    build.wall_ns = run.wall_ns;
     build.sanitized = options.sanitize;
+    build.runner = runner;
     HONE_TRY(build, keep_build(std::move(build), object));
     return BuildOutcome(std::move(build));
   }
 
  private:
-  [[nodiscard]] Result<const Compiler*> compiler_for(const kernel::Kernel& kernel, const BuildOptions& options) const {
+  [[nodiscard]] Result<const Compiler*> compiler_for(const kernel::Kernel& kernel) const {
     const std::string& wanted = kernel.header.compiler;
-    if (wanted.empty() || options.sanitize) return &compilers_.front();
+    if (wanted.empty()) return &compilers_.front();
     for (const Compiler& compiler : compilers_)
       if (compiler.family == wanted) return &compiler;
     return fail(ErrorCode::kUnavailable, fmt::format("the kernel asks for the compiler {}, which is not installed", wanted),

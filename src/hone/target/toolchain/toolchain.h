@@ -15,7 +15,9 @@
 namespace hone::target {
 
 struct BuildOptions {
-  bool sanitize = false;                       ///< AddressSanitizer and UndefinedBehaviorSanitizer
+  /// AddressSanitizer and UndefinedBehaviorSanitizer. kUnavailable where the compiler has not got them or
+  /// what it builds with them does not run in the jail.
+  bool sanitize = false;
   std::string optimisation = "-O3";
   std::chrono::seconds deadline{60};
 };
@@ -29,12 +31,14 @@ struct Build {
   std::string log;                             ///< warnings
   int64_t wall_ns = 0;                         ///< 0: came from the cache
   bool sanitized = false;
+  std::filesystem::path runner;                ///< program that runs it; empty: the one built in
 };
 
 /// A candidate that did not build: data, with the compiler's words (bounded).
 struct BuildFailure {
   std::string reason;                          ///< one line
   std::string log;
+  bool evades = false;                         ///< its source tells a sanitized build from another
 };
 
 using BuildOutcome = std::variant<Build, BuildFailure>;
@@ -54,8 +58,7 @@ class Toolchain {
 
 /// g++ or clang++ as found ($HONE_CXX, or g++ first); the other one serves kernels that ask for it.
 /// kUnavailable with what to install when there is none. A build that asks for a compiler that is not
-/// there is kUnavailable too. Sanitized builds are always made by the first: its runtime is what runners
-/// load.
+/// there is kUnavailable too. A sanitized build brings its runner, made by the same compiler.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cpp_toolchain();
 
 /// OpenCL C for the CPU, compiled by PoCL. The work groups it makes are run by the same runner and threads as

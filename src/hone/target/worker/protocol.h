@@ -67,6 +67,7 @@ struct Control {
   alignas(64) uint32_t threads;
   uint32_t regions, launches, workspaces, tensors, calls;
   uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail
+  int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner only
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
   Launch launch[kMaxLaunches];

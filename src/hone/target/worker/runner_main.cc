@@ -3,6 +3,10 @@
 // expected answer, no clock that anybody reads, and nothing worth stealing.
 //
 //   hone-runner LIBRARY          (descriptors as in protocol.h)
+//
+// The same source, compiled on the spot with HONE_SANITIZED_RUNNER and the sanitizers, runs builds that are
+// instrumented alike: every tensor, workspace and scratch is then an allocation of its own, of the exact
+// size, and the jail stays as open as it was while loading, because a report needs more than computing.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -12,11 +16,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#if !defined(HONE_SANITIZED_RUNNER)
 #include "hone/base/process/process.h"
+#endif
 #include "hone/target/worker/protocol.h"
 
 namespace hone::target::worker {
@@ -49,6 +56,26 @@ void pin_to(int index) {
   }
 }
 
+#if defined(HONE_SANITIZED_RUNNER)
+constexpr bool kSanitized = true;
+/// To the byte, so that a step beyond is one into the sanitizer's red zone.
+std::byte* allocate(int64_t bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 64, static_cast<size_t>(bytes)) != 0) return nullptr;
+  return static_cast<std::byte*>(memory);
+}
+bool close_jail() { return true; }
+#else
+constexpr bool kSanitized = false;
+/// Whole pages, there at once.
+std::byte* allocate(int64_t bytes) {
+  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+bool close_jail() { return base::lock_down().has_value(); }
+#endif
+
 /// A launch that every thread of the pool works on.
 struct Job {
   Entry entry;
@@ -63,12 +90,8 @@ struct Job {
 class Pool {
  public:
   Pool(int threads, int64_t shared_bytes) : size_(threads) {
-    const size_t bytes = static_cast<size_t>((shared_bytes + 4095) / 4096 * 4096) + 4096;
-    for (int i = 0; i < threads; ++i) {
-      void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-      scratch_.push_back(memory == MAP_FAILED ? nullptr : memory);
-    }
+    const int64_t bytes = kSanitized ? std::max<int64_t>(shared_bytes, 1) : (shared_bytes + 4095) / 4096 * 4096 + 4096;
+    for (int i = 0; i < threads; ++i) scratch_.push_back(allocate(bytes));
     for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
     pin_to(0);
   }
@@ -163,10 +186,9 @@ class Runner {
       regions_.push_back(base);
     }
     for (uint32_t i = 0; i < control_.workspaces; ++i) {
-      void* base = mmap(nullptr, static_cast<size_t>(control_.workspace[i].bytes),
-                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-      if (base == MAP_FAILED) return State::kNoMemory;
-      workspaces_.push_back(static_cast<std::byte*>(base));
+      std::byte* base = allocate(control_.workspace[i].bytes);
+      if (!base) return State::kNoMemory;
+      workspaces_.push_back(base);
     }
     void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return State::kNoLibrary;
@@ -194,7 +216,32 @@ class Runner {
   }
 
  private:
+  [[nodiscard]] std::byte* placed(uint32_t call, uint32_t tensor) const {
+    const PlacementInfo& at = control_.placement[call][tensor];
+    return regions_[static_cast<size_t>(at.region)] + at.offset;
+  }
+
   void run_call(Pool& pool, uint32_t call) {
+    std::byte* tensors[kMaxTensors] = {};
+    for (uint32_t t = 0; t < control_.tensors; ++t) tensors[t] = placed(call, t);
+    if (!kSanitized) {
+      run_launches(pool, tensors);
+      return;
+    }
+    for (uint32_t t = 0; t < control_.tensors; ++t) {
+      const int64_t bytes = control_.tensor_bytes[t];
+      tensors[t] = allocate(bytes);
+      std::memcpy(tensors[t], placed(call, t), static_cast<size_t>(bytes));
+    }
+    run_launches(pool, tensors);
+    for (uint32_t t = 0; t < control_.tensors; ++t) {
+      if (control_.region[control_.placement[call][t].region].writable)
+        std::memcpy(placed(call, t), tensors[t], static_cast<size_t>(control_.tensor_bytes[t]));
+      std::free(tensors[t]);
+    }
+  }
+
+  void run_launches(Pool& pool, std::byte* const* tensors) {
     for (uint32_t i = 0; i < control_.workspaces; ++i)
       if (control_.workspace[i].zero)
         std::memset(workspaces_[i], 0, static_cast<size_t>(control_.workspace[i].bytes));
@@ -206,8 +253,7 @@ class Runner {
         if (argument.tensor < 0) {
           slots[a] = static_cast<uint64_t>(argument.value);
         } else if (static_cast<uint32_t>(argument.tensor) < control_.tensors) {
-          const PlacementInfo& at = control_.placement[call][argument.tensor];
-          slots[a] = reinterpret_cast<uint64_t>(regions_[static_cast<size_t>(at.region)] + at.offset);
+          slots[a] = reinterpret_cast<uint64_t>(tensors[argument.tensor]);
         } else {
           const size_t workspace = static_cast<uint32_t>(argument.tensor) - control_.tensors;
           slots[a] = reinterpret_cast<uint64_t>(workspaces_[workspace]);
@@ -238,7 +284,7 @@ int run(int argc, char** argv) {
   State state = runner.load(argv[1]);
   Pool pool(static_cast<int>(control.threads), shared);
   if (state == State::kReady && !pool.ready()) state = State::kNoMemory;
-  if (state == State::kReady && control.library == 0 && !base::lock_down()) state = State::kNoLock;
+  if (state == State::kReady && control.library == 0 && !close_jail()) state = State::kNoLock;
   control.state.store(state, std::memory_order_release);
   control.finished.store(UINT32_MAX, std::memory_order_release);
   futex_wake(control.finished);

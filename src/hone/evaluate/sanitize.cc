@@ -1,0 +1,105 @@
+#include "hone/evaluate/sanitize.h"
+
+#include <algorithm>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/measure/batch.h"
+
+namespace hone::evaluate {
+namespace {
+
+constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge};
+/// Instrumented code at -O1 is some ten times slower, and shapes are small.
+constexpr std::chrono::seconds kDeadline{60};
+
+/// What a batch that did not end well says under sanitizers.
+Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bindings& bindings) {
+  Verdict verdict = verdict_of(outcome);
+  verdict.detail = outcome.output;
+  const std::string finding = first_finding(outcome.output);
+  if (!finding.empty()) {
+    const auto says = [&](std::string_view words) { return finding.find(words) != std::string::npos; };
+    const bool memory = says("AddressSanitizer") || says("out of bounds") || says("insufficient space") || says("null pointer");
+    verdict.kind = memory ? VerdictKind::kOutOfBounds : VerdictKind::kLaunchFails;
+    verdict.reason = finding;
+  }
+  verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));
+  return verdict;
+}
+
+Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Loader& loader) {
+  StageOptions options;
+  options.calls = options.contents = static_cast<int>(std::size(kFamilies));
+  auto made = Stage::create(loader.task(), bindings, options);
+  if (!made) {
+    // The task itself makes no sense at this shape.
+    if (made.error().code == ErrorCode::kInput) return Verdict{};
+    return tl::unexpected(made.error());
+  }
+  Stage& stage = **made;
+  std::vector<int> slots;
+  std::vector<target::Call> calls;
+  for (int slot = 0; slot < stage.calls(); ++slot) {
+    stage.draw(stage.content_of(slot), kFamilies[static_cast<size_t>(slot)], base::secret_seed());
+    slots.push_back(slot);
+  }
+  HONE_TRY(const Loaded loaded, loader.load(kernel, stage, true));
+  if (!loaded.session) return loaded.verdict;
+  stage.poison(slots);
+  for (const int slot : slots) calls.push_back(stage.call(slot));
+  const target::BatchOutcome outcome = loaded.session->run(calls, kDeadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_from_report(outcome, bindings);
+  // Whoever does less when watched gives other answers, or none.
+  for (const int slot : slots)
+    if (Verdict verdict = stage.check(slot); !verdict.accepted()) {
+      verdict.reason = "built with sanitizers: " + verdict.reason;
+      return verdict;
+    }
+  return Verdict{};
+}
+
+}  // namespace
+
+std::string first_finding(const std::string& report) {
+  std::string line;
+  for (const std::string_view mark : {"ERROR: AddressSanitizer:", "runtime error:"}) {
+    const size_t at = report.find(mark);
+    if (at == std::string::npos) continue;
+    const size_t begin = report.rfind('\n', at) + 1;  // npos + 1 is 0
+    line = report.substr(begin, report.find('\n', at) - begin);
+    break;
+  }
+  line = std::regex_replace(line, std::regex("^==[0-9]+==ERROR: "), "");
+  line = std::regex_replace(line, std::regex(" (on|for)( unknown)? address.*| at pc .*| \\(pc .*"), "");
+  line = std::regex_replace(line, std::regex(" 0x[0-9a-f]{6,}"), "");
+  return line.substr(0, 300);
+}
+
+Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader,
+                           Spent& spent) {
+  Sanitized result;
+  if (shapes.empty()) {
+    result.unavailable = "its requirements admit no small shape";
+    return result;
+  }
+  {
+    const Stopwatch watch(spent.build);
+    const auto built = loader.build(kernel, shapes.front(), true);
+    if (!built && built.error().code == ErrorCode::kUnavailable) {
+      result.unavailable = built.error().message;
+      return result;
+    }
+  }
+  const Stopwatch watch(spent.verify);
+  for (const task::Bindings& bindings : shapes) {
+    HONE_TRY(result.verdict, run_at(kernel, bindings, loader));
+    if (!result.verdict.accepted()) return result;
+    ++result.shapes;
+  }
+  return result;
+}
+
+}  // namespace hone::evaluate
