@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "hone/base/file.h"
+#include "hone/task/graph/cost.h"
 #include "hone/task/task.h"
 
 namespace hone::task {
@@ -56,6 +57,9 @@ void check_cost(const toml::table& want, const Task& task) {
   EXPECT_EQ(cost.bytes_read, want["read"].value_or(cost.bytes_read));
   EXPECT_EQ(cost.bytes_written, want["written"].value_or(cost.bytes_written));
   EXPECT_EQ(cost.flops, want["flops"].value_or(cost.flops));
+  double total = 0;
+  for (const auto& [kind, operations] : operations_by_kind(*concrete)) total += operations;
+  EXPECT_DOUBLE_EQ(total, cost.flops);
   EXPECT_EQ(cost.transcendental, want["transcendental"].value_or(cost.transcendental));
   const toml::table* products = want["products"].as_table();
   if (!products) return;

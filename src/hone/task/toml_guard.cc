@@ -217,11 +217,12 @@ TomlProblem bad_value(const Spot& spot, Where where) {
           "texts stand in straight quotes, as in name = \"softmax\""};
 }
 
-TomlProblem bad_number(std::string_view detail, const Spot& spot, Where where) {
+TomlProblem bad_number(std::string_view detail, const Spot& spot, Where place) {
+  Where where = place;
   const std::string word = word_at(spot, where);
   if (detail.find("64 bits") != std::string_view::npos)
     return {where, fmt::format("{} does not fit 64 bits", word), ""};
-  if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) return bad_value(spot, where);
+  if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) return bad_value(spot, place);
   std::string hint;
   if (detail.find("leading zero") != std::string_view::npos) hint = "numbers have no leading zeros";
   if (!word.empty() && (word.front() == '.' || word.back() == '.'))
@@ -254,6 +255,9 @@ constexpr Rule kRules[] = {
     {"unknown escape sequence", "a text has no escape '\\{}'",
      "a backslash is written \\\\, or the text stands in single quotes"},
     {"control characters", "a control character in a text", "write it as an escape, such as \\u0007"},
+    {"not legal whitespace", "a control character outside a text", "indent with blanks or tabs"},
+    {"line-ending backslash", "a backslash at a line's end has nothing but blanks behind it", ""},
+    {"prohibited in keys", "a key of several lines", "keys are words: letters, digits, _ and -"},
     {"after '\\r'", "a carriage return inside a line", "lines end with \\n or \\r\\n"},
     {"into existing inline table", "this section adds to a table that { … } has closed",
      "give all its keys in one place"},

@@ -10,6 +10,7 @@
 
 #include "hone/base/file.h"
 #include "hone/engine/recall.h"
+#include "hone/face/cli/text.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -54,6 +55,28 @@ Result<task::Task> task_of(const TaskArguments& arguments) {
   auto task = task::task_from_expressions(arguments.expression, arguments.inputs, arguments.workloads);
   if (!task && arguments.workloads.empty() && task.error().hint.rfind("workloads = ", 0) == 0)
     task.error().hint = "give the symbols values with -w: -w 'B=4096,D=1024'";
+  return task;
+}
+
+Result<task::Task> runnable_task_of(const TaskArguments& arguments) {
+  HONE_TRY(task::Task task, task_of(arguments));
+  const auto memory = static_cast<double>(target::cpu_info().memory_bytes);
+  for (const task::Workload& workload : task.workloads) {
+    HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
+    double bytes = 0;
+    const auto add = [&](int id) {
+      double elements = 1;
+      for (const int64_t extent : graph.shapes[static_cast<size_t>(id)]) elements *= static_cast<double>(extent);
+      bytes += elements * task::size_of(graph.graph.node(id).type.dtype);
+    };
+    for (const int id : graph.graph.inputs) add(id);
+    for (const int id : graph.graph.outputs) add(id);
+    if (2 * bytes > memory)
+      return fail(ErrorCode::kInput,
+                  fmt::format("the workload '{}' has {} of inputs and outputs, more than half of this machine's memory ({})",
+                              workload.name, bytes_text(bytes), bytes_text(memory)),
+                  "hone holds them several times over: give smaller shapes", arguments.file);
+  }
   return task;
 }
 

@@ -13,6 +13,8 @@
 namespace hone::face {
 
 [[nodiscard]] Result<task::Task> task_of(const TaskArguments& arguments);
+/// The same for commands that run it: every workload has to fit this machine's memory.
+[[nodiscard]] Result<task::Task> runnable_task_of(const TaskArguments& arguments);
 
 /// A text file that the user named: no folder, not absurdly large. `what` is for messages: "task file".
 [[nodiscard]] Result<std::string> read_text(const std::string& file, std::string_view what);

@@ -1,4 +1,4 @@
-// Commands that look and do not measure: runs, show, targets, export, report, explain, check.
+// Commands that look and do not measure: runs, show, targets, export, report, check.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -88,14 +88,6 @@ Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, c
   for (const archive::RunInfo& run : runs)
     if (run.champion == hash) return std::optional(run);
   return std::optional<archive::RunInfo>();
-}
-
-/// "1.05e+06 f32", "-"
-std::string products_text(const task::Products& products) {
-  std::string text;
-  for (const auto& [name, n] : {std::pair{"f64", products.f64}, {"f32", products.f32}, {"bf16", products.bf16}, {"i8", products.i8}})
-    if (n > 0) text += fmt::format("{}{:.3g} {}", text.empty() ? "" : ", ", n, name);
-  return text.empty() ? "-" : text;
 }
 
 Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bool as_json) {
@@ -283,44 +275,6 @@ Result<int> report(const std::string& what, const std::string& output) {
   if (path.has_parent_path()) HONE_TRY_VOID(base::make_directories(path.parent_path()));
   HONE_TRY_VOID(base::write_file_atomic(path, page));
   fmt::print("{}\n", path.string());
-  return 0;
-}
-
-Result<int> explain(const TaskArguments& arguments, bool as_json) {
-  HONE_TRY(const task::Task task, task_of(arguments));
-  json workloads = json::array();
-  std::string text = fmt::format("task {} ({}), track {}\n\n{}\n\ngraph\n{}\nprimitives\n{}\n", task.name, base::short_hash(task.hash()),
-                                 task::name_of(task.track), task.compute, task.surface.to_string(), task.primitive.to_string());
-  Table table({"workload", "read at least", "written at least", "operations", "transcendental", "multiply-adds", "speed of light", "bound by"});
-  const target::CpuPeaks peaks = target::cpu_peaks();
-  for (const auto& workload : task.workloads) {
-    HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
-    const task::Cost cost = task::minimal_cost(graph);
-    const double memory_ns = target::memory_ns(cost, peaks), compute_ns = target::compute_ns(cost, task.track, peaks);
-    table.add({task::bindings_text(workload.bindings), bytes_text(cost.bytes_read), bytes_text(cost.bytes_written),
-               fmt::format("{:.3g}", cost.flops), fmt::format("{:.3g}", cost.transcendental), products_text(cost.products),
-               time_text(std::max(memory_ns, compute_ns)), std::string(target::bound_by(memory_ns, compute_ns))});
-    workloads.push_back({{"name", workload.name}, {"bindings", workload.bindings}, {"bytes_read", cost.bytes_read},
-                         {"bytes_written", cost.bytes_written}, {"flops", cost.flops}, {"transcendental", cost.transcendental},
-                         {"products", {{"f64", cost.products.f64}, {"f32", cost.products.f32}, {"bf16", cost.products.bf16}, {"i8", cost.products.i8}}},
-                         {"memory_ns", memory_ns}, {"compute_ns", compute_ns}, {"bound_ns", std::max(memory_ns, compute_ns)},
-                         {"bound_by", target::bound_by(memory_ns, compute_ns)}});
-  }
-  text += table.to_string("");
-  std::vector<std::string> why_not;
-  text += "\npatterns\n";
-  json patterns = json::array();
-  for (const auto& offer : pattern::offers_cpp(task, why_not)) {
-    text += fmt::format("  {}: {} ({})\n", offer.pattern, offer.action, offer.kernel.header.note);
-    patterns.push_back({{"pattern", offer.pattern}, {"action", offer.action}});
-  }
-  for (const std::string& why : why_not) text += "  not " + why + "\n";
-  if (as_json) {
-    fmt::print("{}\n", base::canonical_json(json{{"task", task.name}, {"hash", task.hash()}, {"track", task::name_of(task.track)},
-                                                 {"workloads", workloads}, {"patterns", patterns}}));
-  } else {
-    fmt::print("{}", text);
-  }
   return 0;
 }
 

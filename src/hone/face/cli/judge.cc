@@ -54,7 +54,7 @@ Result<std::optional<archive::Store>> archive_if_needed(const KernelArguments& a
 }  // namespace
 
 Result<int> evaluate_kernel(const KernelArguments& arguments) {
-  HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
   HONE_TRY_VOID(check_threads(arguments.threads));
@@ -93,7 +93,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
 }
 
 Result<int> compare_kernels(const KernelArguments& arguments) {
-  HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
   HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));

@@ -59,7 +59,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   options.threads = arguments.threads;
   options.opponents = arguments.opponents;
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
-  HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   if (!arguments.save.empty()) HONE_TRY_VOID(base::write_file_atomic(arguments.save, task.to_toml()));
   std::string start = arguments.start;
   if (start.empty() && task.start)

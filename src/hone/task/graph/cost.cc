@@ -1,6 +1,8 @@
 // The least work a computation takes: each input element that matters read once, each output written
 // once, and the arithmetic of the primitive graph on the elements that matter. Only float arithmetic
 // counts; casts and choices are free.
+#include "hone/task/graph/cost.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -81,6 +83,14 @@ class Accountant {
     return cost;
   }
 
+  std::map<std::string, double> by_kind() const {
+    std::map<std::string, double> kinds;
+    for (int id = 0; id < static_cast<int>(needs_.size()); ++id)
+      if (!needs_[static_cast<size_t>(id)].empty())
+        if (const double n = flops(id); n > 0) kinds[std::string(name_of(graph_.graph.node(id).prim))] += n;
+    return kinds;
+  }
+
  private:
   [[nodiscard]] const Shape& shape(int id) const { return graph_.shapes[static_cast<size_t>(id)]; }
 
@@ -126,7 +136,8 @@ class Accountant {
 
   /// Where a node's products are counted; null: they are not.
   double* kind_of(const Node& node, Products& products) const {
-    if (node.prim != Prim::kDot && node.prim != Prim::kConv && node.prim != Prim::kConvTranspose) return nullptr;
+    if (node.prim != Prim::kDot && node.prim != Prim::kConv && node.prim != Prim::kConvTranspose)
+      return nullptr;
     const DType a = narrowest(node.operands[0]), b = narrowest(node.operands[1]);
     if (a == DType::kF64 || b == DType::kF64) return &products.f64;
     if (a == DType::kBF16 && b == DType::kBF16) return &products.bf16;
@@ -139,10 +150,14 @@ class Accountant {
     const double share = needs_[static_cast<size_t>(id)].count() / count(shape(id));
     const auto in = [&](size_t i) -> const Shape& { return shape(node.operands[i]); };
     switch (node.prim) {
-      case Prim::kDot: return share * dot_products(graph_, id, triangles_);
-      case Prim::kConv: return share * conv_products(node, shape(id), in(0), in(1));
-      case Prim::kConvTranspose: return share * conv_transpose_products(node, shape(id), in(0), in(1));
-      default: return 0;
+      case Prim::kDot:
+        return share * dot_products(graph_, id, triangles_);
+      case Prim::kConv:
+        return share * conv_products(node, shape(id), in(0), in(1));
+      case Prim::kConvTranspose:
+        return share * conv_transpose_products(node, shape(id), in(0), in(1));
+      default:
+        return 0;
     }
   }
 
@@ -211,5 +226,9 @@ class Accountant {
 }  // namespace
 
 Cost minimal_cost(const ConcreteGraph& graph) { return Accountant(graph).run(); }
+
+std::map<std::string, double> operations_by_kind(const ConcreteGraph& graph) {
+  return Accountant(graph).by_kind();
+}
 
 }  // namespace hone::task

@@ -1,6 +1,8 @@
 // Rows that select elements: slices (what x[...] becomes), gathers, triangles, sorting.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hone/task/graph/infer.h"
 #include "hone/task/graph/lower.h"
 
@@ -90,9 +92,16 @@ Result<TensorType> part(Call& call, const Dims& sizes) {
   IntExpr& extent = type.dims[static_cast<size_t>(axis)];
   IntExpr total = 0;
   IntExpr start = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (i == index) start = total;
-    total = total + sizes[i];
+  const bool equal = std::all_of(sizes.begin(), sizes.end(),
+                                 [&](const IntExpr& size) { return size == sizes[0]; });
+  if (equal) {  // a thousand parts have a thousand results: no sum of a thousand terms for each
+    start = sizes[0] * static_cast<int64_t>(index);
+    total = sizes[0] * static_cast<int64_t>(sizes.size());
+  } else {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i == index) start = total;
+      total = total + sizes[i];
+    }
   }
   if (!may_equal(total, extent))
     return wrong(fmt::format("the parts of {} have {} elements in all, but axis {} has {}", call.op.name,
