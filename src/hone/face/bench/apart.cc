@@ -23,27 +23,28 @@ namespace {
 
 /// How long a Ctrl-C may take to get to the child.
 constexpr std::chrono::milliseconds kPoll{50};
-/// An error's text; less than a pipe holds, so that writing it waits for nobody.
-constexpr size_t kMostText = 16'000;
+/// Less than a pipe holds, so that writing waits for nobody.
+constexpr size_t kMostText = size_t{32} << 10;
 
-std::string text_of(const Status& status) {
-  if (status) return "{}";
-  const Error& e = status.error();
-  return base::canonical_json({{"code", static_cast<int>(e.code)}, {"message", e.message.substr(0, kMostText)}, {"hint", e.hint.substr(0, kMostText)}});
+std::string text_of(const Result<std::string>& said) {
+  if (said) return base::canonical_json({{"said", *said}});
+  const Error& e = said.error();
+  return base::canonical_json({{"code", static_cast<int>(e.code)}, {"message", e.message.substr(0, kMostText / 2)}, {"hint", e.hint.substr(0, kMostText / 4)}});
 }
 
-Status status_from(const std::string& text) {
+Result<std::string> said_in(const std::string& text) {
   const auto value = nlohmann::json::parse(text, nullptr, false);
   if (!value.is_object()) return fail(ErrorCode::kInternal, "a process of ours ended without a word");
-  if (value.empty()) return {};
+  if (value.contains("said")) return value.value("said", "");
   return fail(static_cast<ErrorCode>(value.value("code", 0)), value.value("message", ""), value.value("hint", ""));
 }
 
-[[noreturn]] void be_the_child(pid_t parent, const std::function<Status()>& work, int out) {
+[[noreturn]] void be_the_child(pid_t parent, const std::function<Result<std::string>()>& work, int out) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it died before it could matter
   const std::string text = text_of(work());
+  HONE_CHECK(text.size() < 2 * kMostText, "it fits into a pipe");
   std::fflush(nullptr);
   const ssize_t written = ::write(out, text.data(), text.size());
   ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
@@ -62,7 +63,7 @@ std::string read_all(int in) {
 
 }  // namespace
 
-Result<Ended> apart(const std::function<Status()>& work, const std::function<int()>& interrupts) {
+Result<Ended> apart(const std::function<Result<std::string>()>& work, const std::function<int()>& interrupts) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kExhausted, fmt::format("no pipe: {}", std::strerror(errno)));
   base::Fd in(ends[0]), out(ends[1]);
@@ -84,7 +85,7 @@ Result<Ended> apart(const std::function<Status()>& work, const std::function<int
   out = base::Fd();
   Ended ended;
   if (WIFSIGNALED(status)) ended.died_of = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  else ended.status = status_from(read_all(in.get()));
+  else ended.said = said_in(read_all(in.get()));
   return ended;
 }
 

@@ -43,7 +43,7 @@ class Play {
     HONE_TRY(const task::Task task, task_of(entry_, state_.asked));
     name_ = task.name;
     auto row = run_of(task);
-    if (recalling_ && (row ? !row->accepted() : !leaves_it(row.error()))) {
+    if (row ? row->recalled && !row->accepted() : recalling_ && !leaves_it(row.error())) {
       // What held in its day does not any more: there is still the search.
       entry_.spent += row ? row->seconds : 0;
       entry_.search = true;

@@ -46,6 +46,15 @@ Result<Entry> entry_from(const json& value) {
   return e;
 }
 
+Conditions read_conditions(const json& value) {
+  Conditions c;
+  c.place = {value.at("target"), value.at("device"), value.at("toolchain")};
+  c.machine_json = value.at("machine").dump();
+  c.pytorch = value.at("pytorch");
+  c.hone = value.at("hone");
+  return c;
+}
+
 Result<State> read_state(const json& value) {
   State s;
   s.id = value.at("id");
@@ -58,11 +67,7 @@ Result<State> read_state(const json& value) {
   s.asked.workloads = asked.at("workloads").get<std::vector<std::string>>();
   HONE_TRY(s.asked.options, engine::RunOptions::from_json(asked.at("options").dump()));
   s.asked.cold = asked.at("cold");
-  const json& conditions = value.at("conditions");
-  s.conditions.place = {conditions.at("target"), conditions.at("device"), conditions.at("toolchain")};
-  s.conditions.machine_json = conditions.at("machine").dump();
-  s.conditions.pytorch = conditions.at("pytorch");
-  s.conditions.hone = conditions.at("hone");
+  s.conditions = read_conditions(value.at("conditions"));
   for (const json& item : value.at("entries")) {
     HONE_TRY(Entry entry, entry_from(item));
     s.entries.push_back(std::move(entry));
@@ -99,6 +104,14 @@ std::vector<Row> State::rows() const {
 
 size_t State::left() const {
   return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](const Entry& e) { return !e.row; }));
+}
+
+std::string to_text(const Conditions& conditions) { return base::canonical_json(to_json(conditions)); }
+
+Result<Conditions> conditions_from(const std::string& text) try {
+  return read_conditions(json::parse(text));
+} catch (const json::exception& e) {
+  return fail(ErrorCode::kCorrupt, fmt::format("the conditions of the bench cannot be read: {}", e.what()));
 }
 
 std::string to_text(const State& state) {

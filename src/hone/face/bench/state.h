@@ -55,6 +55,8 @@ struct State {
   [[nodiscard]] bool finished() const { return left() == 0; }
 };
 
+[[nodiscard]] std::string to_text(const Conditions& conditions);
+[[nodiscard]] Result<Conditions> conditions_from(const std::string& text);
 [[nodiscard]] std::string to_text(const State& state);
 /// kCorrupt where it is none.
 [[nodiscard]] Result<State> state_from(const std::string& text, const std::string& name);

@@ -21,20 +21,20 @@ using testing::must;
 int never() { return 0; }
 
 TEST(BenchApartTest, says_how_it_ended) {
-  EXPECT_TRUE(must(apart([] { return Status(); }, never)).status);
-  const Ended failed = must(apart([]() -> Status { return fail(ErrorCode::kExhausted, "disk full", "make room"); }, never));
-  ASSERT_FALSE(failed.status);
-  EXPECT_EQ(failed.status.error().code, ErrorCode::kExhausted);
-  EXPECT_EQ(failed.status.error().message, "disk full");
-  EXPECT_EQ(failed.status.error().hint, "make room");
-  EXPECT_THAT(must(apart([]() -> Status { std::abort(); }, never)).died_of, HasSubstr("signal 6"));
-  EXPECT_FALSE(must(apart([]() -> Status { std::_Exit(0); }, never)).status) << "an exit is no answer";
+  EXPECT_EQ(must(must(apart([]() -> Result<std::string> { return "a word"; }, never)).said), "a word");
+  const Ended failed = must(apart([]() -> Result<std::string> { return fail(ErrorCode::kExhausted, "disk full", "make room"); }, never));
+  ASSERT_FALSE(failed.said);
+  EXPECT_EQ(failed.said.error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(failed.said.error().message, "disk full");
+  EXPECT_EQ(failed.said.error().hint, "make room");
+  EXPECT_THAT(must(apart([]() -> Result<std::string> { std::abort(); }, never)).died_of, HasSubstr("signal 6"));
+  EXPECT_FALSE(must(apart([]() -> Result<std::string> { std::_Exit(0); }, never)).said) << "an exit is no answer";
 }
 
 TEST(BenchApartTest, passes_an_interrupt_on) {
   int asked = 0;
   const auto begun = [&] { return asked++ > 0 ? 1 : 0; };
-  const Ended ended = must(apart([]() -> Status {
+  const Ended ended = must(apart([]() -> Result<std::string> {
     for (;;) ::pause();
   }, begun));
   EXPECT_THAT(ended.died_of, HasSubstr("signal 2"));

@@ -13,6 +13,7 @@
 #include "hone/base/random.h"
 #include "hone/base/version.h"
 #include "hone/evaluate/baseline/pytorch.h"
+#include "hone/face/bench/apart.h"
 #include "hone/face/bench/keep.h"
 #include "hone/face/bench/page.h"
 #include "hone/face/bench/summary.h"
@@ -38,7 +39,10 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   asked.only = arguments.only;
   asked.workloads = arguments.task.workloads;
   asked.cold = arguments.cold;
-  for (const std::string& name : arguments.suite) asked.suite.push_back(std::filesystem::absolute(name).lexically_normal().string());
+  for (const std::string& name : arguments.suite) {
+    const std::filesystem::path path = std::filesystem::absolute(name).lexically_normal();
+    asked.suite.push_back((path.has_filename() ? path : path.parent_path()).string());
+  }
   return asked;
 }
 
@@ -46,16 +50,25 @@ bool wants_pytorch(const std::string& opponents) {
   return opponents == "all" || opponents.find("pytorch") != std::string::npos || opponents.find("compile") != std::string::npos;
 }
 
-bench::Conditions conditions_of(const target::Toolchain& toolchain, const bench::Asked& asked) {
+Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
+  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   bench::Conditions conditions;
   const int threads = asked.options.threads > 0 ? asked.options.threads : target::cpu_info().threads;
-  conditions.place = engine::cpu_place(toolchain.name(), threads);
+  conditions.place = engine::cpu_place(toolchain->name(), threads);
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
-  if (!wants_pytorch(asked.options.opponents)) return conditions;
-  // Asked here, before there are processes that would each ask anew.
-  if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
+  if (wants_pytorch(asked.options.opponents))
+    if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
   return conditions;
+}
+
+/// Asked in another process, as this one may start no program before those that do the work.
+Result<bench::Conditions> conditions_of(const bench::Asked& asked) {
+  const auto find = [&] { return find_conditions(asked).map([](const bench::Conditions& c) { return bench::to_text(c); }); };
+  HONE_TRY(const bench::Ended ended, bench::apart(find, interrupts_so_far));
+  if (!ended.died_of.empty()) return fail(ErrorCode::kInternal, "the process that asked for compiler and PyTorch was " + ended.died_of);
+  HONE_TRY(const std::string text, ended.said);
+  return bench::conditions_from(text);
 }
 
 /// What would be wrong with every task is wrong with the command.
@@ -80,22 +93,23 @@ bench::State state_for(bench::State wanted) {
   return wanted;
 }
 
-Result<bench::State> new_or_unfinished(const BenchArguments& arguments, const target::Toolchain& toolchain) {
+Result<bench::State> new_or_unfinished(const BenchArguments& arguments) {
   bench::State state;
   HONE_TRY(state.asked, asked_of(arguments));
   HONE_TRY(state.entries, bench::read_entries(state.asked));
   HONE_TRY_VOID(check_options(state.entries, state.asked));
-  state.conditions = conditions_of(toolchain, state.asked);
+  HONE_TRY(state.conditions, conditions_of(state.asked));
   state.command = arguments.command;
   state.id = new_id();
   state.created_unix_ms = state.updated_unix_ms = base::system_clock().unix_ms();
   return state_for(std::move(state));
 }
 
-Result<bench::State> to_resume(const std::string& id, const target::Toolchain& toolchain) {
+Result<bench::State> to_resume(const std::string& id) {
   HONE_TRY(bench::State state, bench::find_kept(home(), id));
   if (state.finished()) return state;
-  const engine::Place here = conditions_of(toolchain, state.asked).place;
+  HONE_TRY(const bench::Conditions now, conditions_of(state.asked));
+  const engine::Place& here = now.place;
   const engine::Place& there = state.conditions.place;
   if (here.device != there.device || here.toolchain != there.toolchain)
     return fail(ErrorCode::kInput, fmt::format("bench {} was begun on {} with {}; here is {} with {}", state.id, there.device, there.toolchain,
@@ -115,13 +129,14 @@ Result<std::unique_ptr<archive::RunLock>> hold(const std::string& id) {
   }
 }
 
-bench::Work work_of(const bench::State& state, const std::shared_ptr<target::Toolchain>& toolchain, BenchDisplay& display) {
+bench::Work work_of(BenchDisplay& display) {
   bench::Work work;
   work.home = home();
   work.open_archive = open_archive;
   work.interrupts = interrupts_so_far;
   work.progress = [&](const bench::Progress& p) { display.update(p); };
-  work.services = [toolchain, target = state.conditions.place.target](archive::Store& store) -> Result<bench::Services> {
+  work.services = [](archive::Store& store) -> Result<bench::Services> {
+    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
@@ -178,14 +193,13 @@ Result<int> run_bench(const BenchArguments& arguments) {
   if (arguments.suite.empty() == arguments.resume.empty())
     return fail(ErrorCode::kUsage, arguments.suite.empty() ? "which tasks? Give a folder or a list of task files" : "--resume goes on with a bench as it was begun",
                 arguments.suite.empty() ? "for example hone bench tasks/kernelbench/level1" : "give either a suite or --resume");
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  HONE_TRY(bench::State state, arguments.resume.empty() ? new_or_unfinished(arguments, *toolchain) : to_resume(arguments.resume, *toolchain));
+  HONE_TRY(bench::State state, arguments.resume.empty() ? new_or_unfinished(arguments) : to_resume(arguments.resume));
   HONE_TRY(const auto lock, hold(state.id));
   const size_t done = state.entries.size() - state.left();
   fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
   watch_interrupts();
   BenchDisplay display;
-  HONE_TRY_VOID(bench::work_through(state, work_of(state, toolchain, display)).map([](bool) {}));
+  HONE_TRY_VOID(bench::work_through(state, work_of(display)).map([](bool) {}));
   return finish(state, arguments);
 }
 

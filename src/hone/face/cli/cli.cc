@@ -65,6 +65,20 @@ void add_json(CLI::App* command, bool& json) {
   command->add_flag("--json", json, "end with one line of JSON on standard output (docs/json.md)");
 }
 
+/// The command as a shell takes it.
+std::string as_typed(int argc, char** argv) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
+  std::string line = "hone";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+    std::string quoted;
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += plain ? " " + word : " '" + quoted + "'";
+  }
+  return line;
+}
+
 /// What the user got wrong on the command line, in our words where CLI11's are no help.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -103,8 +117,7 @@ int run_cli(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormat>());
   app.footer(kFooter);
   std::function<Result<int>()> action;
-  std::string command_line = "hone";
-  for (int i = 1; i < argc; ++i) command_line += fmt::format(" {}", argv[i]);
+  const std::string command_line = as_typed(argc, argv);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* command = app.add_subcommand(name, help);
     command->footer("")->group("Commands");
