@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(All, Libraries, testing::Values(
     Case{"avg_pool", "onednn", "c = avg_pool2d(x, 3, stride=2, padding=1)", {"x=f32[2,8,15,14]"}},
     Case{"avg_pool1d", "onednn", "c = avg_pool1d(x, 4)", {"x=f32[2,8,64]"}},
     Case{"softmax", "onednn", "c = softmax(x, axis=-1)", {"x=f32[33,100]"}},
-    Case{"log_softmax", "onednn", "c = log_softmax(x, axis=-1)", {"x=f32[33,100]"}},
+    // Not log_softmax: oneDNN 2's is less accurate than the gate allows (3.3e-07 against 3.0e-07), and so absent.
     Case{"layer_norm", "onednn", "c = layer_norm(x, w, b, axis=-1)", {"x=f32[33,100]", "w=f32[100]", "b=f32[100]"}},
     Case{"relu", "onednn", "c = relu(x)", {"x=f32[33,100]"}},
     Case{"gelu", "onednn", "c = gelu(x)", {"x=f32[33,100]"}},

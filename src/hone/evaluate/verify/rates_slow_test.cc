@@ -170,10 +170,11 @@ TEST(Rates, sums) {
                 wanted);
     }
     // 512 terms a running sum, four times the anchor's: about where the bound lies.
-    if (n > 256)
+    if (n > 256) {
       EXPECT_GT(refused("layer_norm, n = " + length + ": 8 running sums", "y = layer_norm(x)", inputs, 10,
                         by_rows(n, layer_norm(8, false))),
                 0);
+    }
     EXPECT_EQ(refused("layer_norm, n = " + length + ": variance as E[x²] - E[x]²", "y = layer_norm(x)",
                       inputs, 10, by_rows(n, layer_norm(64, true))),
               10);
