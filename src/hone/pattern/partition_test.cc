@@ -1,0 +1,135 @@
+#include "hone/pattern/partition.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hone/pattern/compose.h"
+#include "hone/pattern/contraction.h"
+#include "hone/pattern/library.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+task::Task task_of(const char* compute, const std::vector<std::string>& inputs, const char* workload) {
+  auto task = task::task_from_expressions(compute, inputs, {workload});
+  if (!task) throw std::runtime_error(task.error().to_string());
+  return *task;
+}
+
+bool one_product_or_none(const task::Task& task) {
+  const auto& nodes = task.primitive.nodes;
+  return std::none_of(nodes.begin(), nodes.end(), [](const task::Node& node) { return node.prim == task::Prim::kDot; }) ||
+         find_contraction(task).has_value();
+}
+
+std::vector<std::string> outputs_of(const Partition& partition) {
+  std::vector<std::string> all;
+  for (const Part& part : partition.parts)
+    for (const auto& [name, type] : part.task.outputs) all.push_back(name);
+  return all;
+}
+
+TEST(Partition, ComesInAnOrderInWhichEverythingIsThere) {
+  const task::Task task = task_of("y = softmax(q @ transpose(k, 0, 1)) @ v", {"q=f32[B,D]", "k=f32[N,D]", "v=f32[N,D]"}, "B=4,D=8,N=5");
+  const Partition parts = partition(task, one_product_or_none);
+  ASSERT_EQ(parts.parts.size(), 3U);
+  ASSERT_EQ(parts.between.size(), 2U);
+  EXPECT_THAT(outputs_of(parts), ElementsAre(parts.between[0].first, parts.between[1].first, "y"));
+  EXPECT_EQ(parts.between[0].second.to_string(), "f32[B, N]");
+  // The last part reads what the one before it left.
+  EXPECT_EQ(parts.parts[2].task.inputs.size(), 2U);
+}
+
+TEST(Partition, WhatOnePatternCoversStaysWhole) {
+  const task::Task task = task_of("y = relu(x @ w + b) * 2.0", {"x=f32[B,D]", "w=f32[D,N]", "b=f32[N]"}, "B=4,D=8,N=5");
+  EXPECT_EQ(partition(task, one_product_or_none).parts.size(), 1U);
+}
+
+TEST(Partition, NothingCoveredMeansOperationsAlone) {
+  const task::Task task = task_of("y = exp(x) + sum(x)", {"x=f32[B]"}, "B=4");
+  const Partition parts = partition(task, [](const task::Task&) { return false; });
+  EXPECT_EQ(parts.parts.size(), 3U);   // exp, sum, add; views and constants go along
+}
+
+TEST(Partition, OutputsThatNothingConnectsAreParts) {
+  const task::Task task = task_of("y = -x\nz = exp(w)", {"x=f32[B]", "w=f32[D]"}, "B=4,D=3");
+  const Partition parts = partition(task, [](const task::Task&) { return true; });
+  EXPECT_EQ(parts.parts.size(), 2U);
+  EXPECT_THAT(parts.between, IsEmpty());
+}
+
+TEST(Contraction, SortsLettersByRole) {
+  const task::Task task = task_of("y = einsum('bik,bkj->bij', x, w) + c", {"x=f32[B,I,K]", "w=bf16[B,K,J]", "c=f32[J]"}, "B=2,I=3,K=4,J=5");
+  const auto found = find_contraction(task);
+  ASSERT_TRUE(found.has_value()) << found.error().to_string();
+  const Contraction& c = **found;
+  EXPECT_EQ(c.batch.extent.to_string(), "B");
+  EXPECT_EQ(c.row.extent.to_string(), "I");
+  EXPECT_EQ(c.column.extent.to_string(), "J");
+  EXPECT_EQ(c.depth.extent.to_string(), "K");
+  EXPECT_EQ(c.b.stride(c.depth.letters[0]).to_string(), "J");
+}
+
+TEST(Contraction, ColumnsAreWhatIsContiguousInTheResult) {
+  const task::Task task = task_of("y = einsum('ik,kj->ji', x, w)", {"x=f32[I,K]", "w=f32[K,J]"}, "I=3,K=4,J=5");
+  const auto found = find_contraction(task);
+  ASSERT_TRUE(found.has_value()) << found.error().to_string();
+  EXPECT_EQ((*found)->column.extent.to_string(), "I");
+  EXPECT_EQ((*found)->row.extent.to_string(), "J");
+}
+
+TEST(Contraction, SaysWhatIsInTheWay) {
+  const auto why = [](const char* compute) {
+    const auto found = find_contraction(task_of(compute, {"x=f32[B,D]", "w=f32[D,B]"}, "B=2,D=3"));
+    return found ? std::string() : found.error().message;
+  };
+  EXPECT_EQ(why("y = -x + sum(w)"), "no product");
+  EXPECT_EQ(why("y = exp(x) @ w"), "a factor is computed, not read");
+  EXPECT_EQ(why("y = sum(x @ w)"), "a reduction beside the product");
+  EXPECT_EQ(why("y = x @ w @ x"), "more than one product");
+}
+
+int count(const task::Task& task, task::Prim op) {
+  return static_cast<int>(std::count_if(task.primitive.nodes.begin(), task.primitive.nodes.end(),
+                                        [&](const task::Node& node) { return node.prim == op; }));
+}
+
+TEST(NormalForm, SeesThroughFlipsAndSlicesAroundScans) {
+  const task::Task turned = normal_form(task_of("y = flip(cumsum(flip(x, axis=[1]), axis=1), axis=[1])", {"x=f32[B,D]"}, "B=2,D=3"));
+  EXPECT_EQ(count(turned, task::Prim::kFlip), 0);
+  EXPECT_EQ(count(turned, task::Prim::kCumSum), 1);
+  EXPECT_TRUE(turned.primitive.node(turned.primitive.outputs[0]).attr<bool>("reverse"));
+  // Flipped along another axis it is another computation.
+  const task::Task other = normal_form(task_of("y = flip(cumsum(flip(x, axis=[0]), axis=1), axis=[0])", {"x=f32[B,D]"}, "B=2,D=3"));
+  EXPECT_EQ(count(other, task::Prim::kFlip), 2);
+}
+
+TEST(NormalForm, MatrixTimesVectorIsASum) {
+  const task::Task task = normal_form(task_of("y = a @ x", {"a=f32[B,D]", "x=f32[D]"}, "B=2,D=3"));
+  EXPECT_EQ(count(task, task::Prim::kDot), 0);
+  EXPECT_EQ(count(task, task::Prim::kSum), 1);
+}
+
+TEST(Compose, PartsKeepTheirNamesApart) {
+  const task::Task task = task_of("y = softmax(x @ w)", {"x=f32[B,D]", "w=f32[D,N]"}, "B=4,D=8,N=5");
+  std::vector<std::string> why_not;
+  const auto offers = offers_cpp(task, why_not);
+  ASSERT_FALSE(offers.empty());
+  EXPECT_EQ(offers[0].pattern, "parts");
+  const std::string& source = offers[0].kernel.source;
+  EXPECT_THAT(source, HasSubstr("namespace part_1"));
+  EXPECT_THAT(source, HasSubstr("void rows_2("));
+  EXPECT_THAT(source, Not(HasSubstr("packed_a,")));
+  EXPECT_EQ(offers[0].kernel.header.launches.size(), 4U);   // two packings, the product, the rows
+}
+
+}  // namespace
+}  // namespace hone::pattern
