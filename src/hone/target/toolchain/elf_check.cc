@@ -48,7 +48,7 @@ constexpr std::string_view kInstrumentation[] = {
     "__asan_option_detect_stack_use_after_return", "__asan_load", "__asan_store", "__asan_memcpy", "__asan_memset",
     "__asan_memmove", "__asan_poison_stack_memory", "__asan_unpoison_stack_memory", "__asan_set_shadow_",
     "__asan_before_dynamic_init", "__asan_after_dynamic_init", "__asan_alloca_poison", "__asan_allocas_unpoison",
-    "__asan_shadow_memory_dynamic_address", "__ubsan_handle_"};
+    "__asan_shadow_memory_dynamic_address", "__ubsan_handle_", "__sanitizer_internal_mem"};  // the last: clang's copies
 
 bool instrumentation(std::string_view name) {
   return std::any_of(std::begin(kInstrumentation), std::end(kInstrumentation),
