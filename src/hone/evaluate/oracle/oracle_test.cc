@@ -131,7 +131,7 @@ TEST(Oracle, what_hangs_on_rounding_hangs_on_the_roundings_of_the_track) {
 }
 
 TEST(Oracle, large_moves_leave_the_flat_parts_of_functions) {
-  // x + w = -50, which fp32 knows to 12 only.
+  // x + w = -48, which fp32 knows to 12 only.
   for (const auto& [compute, least] : std::vector<std::pair<std::string, double>>{
            {"y = exp(x + w)", std::exp(-40)}, {"y = tanh((x + w) * 0.2)", 1e-9}, {"y = erf((x + w) * 0.1)", 1e-9}}) {
     Case c(compute, {"x=f32[1]", "w=f32[1]"});
