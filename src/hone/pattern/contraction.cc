@@ -13,15 +13,7 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-using Strides = std::vector<IntExpr>;
-
 bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
-
-Strides dense(const task::Dims& dims) {
-  Strides strides(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
-  return strides;
-}
 
 tl::unexpected<Error> no(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
@@ -119,7 +111,7 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot) {
   return epilogue;
 }
 
-/// Letters of a group as one axis where every factor that has them keeps them together.
+/// Product of the letters' extents.
 IntExpr extent_of(const std::string& letters, const std::string& spec, const task::Dims& dims) {
   IntExpr all = 1;
   for (const char c : letters) all = all * dims[spec.find(c)];

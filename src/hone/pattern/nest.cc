@@ -15,8 +15,6 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-using Strides = std::vector<IntExpr>;
-
 bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
 
 IntExpr product(const std::vector<IntExpr>& extents) {
@@ -147,12 +145,6 @@ std::vector<int> flat(const DimAxes& dims) {
   return all;
 }
 
-Strides dense(const task::Dims& dims) {
-  Strides strides(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
-  return strides;
-}
-
 /// A slice of an input, also through permutations and further slices; nothing for anything else.
 std::optional<Access> slice_of_input(const Graph& graph, int id) {
   const Node& node = graph.node(id);
@@ -247,6 +239,12 @@ void merge_axes(Nest& nest) {
 }
 
 }  // namespace
+
+Strides dense(const task::Dims& dims) {
+  Strides strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
 
 bool Nest::has(int node, int axis) const {
   const auto& axes_of = of_node[static_cast<size_t>(node)];

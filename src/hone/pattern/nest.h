@@ -13,6 +13,10 @@
 
 namespace hone::pattern {
 
+using Strides = std::vector<task::IntExpr>;
+/// Elements between neighbours along each dimension of a dense row-major tensor.
+[[nodiscard]] Strides dense(const task::Dims& dims);
+
 struct Axis {
   task::IntExpr extent;
   bool reduced = false;          ///< some reduction runs over it
