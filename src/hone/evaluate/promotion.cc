@@ -37,6 +37,7 @@ class StageArena final : public Arena {
   Result<bool> prepare(int who) override {
     Side& side = at(who);
     if (side.kernel) return true;
+    const Stopwatch watch(promotion_.spent.build);  // PyTorch's start and torch.compile are somebody's build
     auto starter = opponents_[static_cast<size_t>(who - kFirstOpponent)].prepare(*play_.stage);
     if (!starter) return out(side, starter.error().message);
     side.starter = std::move(*starter);

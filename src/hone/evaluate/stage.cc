@@ -1,6 +1,7 @@
 #include "hone/evaluate/stage.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -8,7 +9,9 @@
 
 #include "hone/base/random.h"
 #include "hone/evaluate/verify/bounds.h"
+#include "hone/evaluate/verify/parallel.h"
 #include "hone/target/cpu.h"
+#include "hone/target/device/evict.h"
 
 namespace hone::evaluate {
 namespace {
@@ -51,7 +54,7 @@ struct Stage::State {
   std::vector<int> content_of;                          ///< [slot]
   std::vector<Content> contents;
   std::optional<Bounds> bounds;                         ///< made when first needed
-  std::vector<std::byte> flush_area;
+  std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
 
   State(const task::Task& t, const StageOptions& o) : task(t), options(o) {}
@@ -76,7 +79,16 @@ struct Stage::State {
   [[nodiscard]] bool guard_intact(const Cell& cell, int64_t bytes) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
+  void sweep(int64_t bytes);
 };
+
+/// Reads memory that no kernel touches, so that little else stays in a cache.
+void Stage::State::sweep(int64_t bytes) {
+  if (static_cast<int64_t>(sweep_area.size()) < bytes) sweep_area.assign(static_cast<size_t>(bytes), std::byte{1});
+  unsigned sum = 0;
+  for (size_t i = 0; i < sweep_area.size(); i += kLine) sum += static_cast<unsigned>(sweep_area[i]);
+  HONE_CHECK(sum != 0);
+}
 
 Status Stage::State::lay_out() {
   int64_t input_stride = 0, output_stride = 0;
@@ -284,12 +296,26 @@ void Stage::poison(std::span<const int> slots) {
     }
 }
 
-void Stage::flush(int64_t bytes) {
-  auto& area = state_->flush_area;
-  if (static_cast<int64_t>(area.size()) < bytes) area.assign(static_cast<size_t>(bytes), std::byte{1});
-  unsigned sum = 0;
-  for (size_t i = 0; i < area.size(); i += kLine) sum += static_cast<unsigned>(area[i]);
-  HONE_CHECK(sum != 0);
+void Stage::evict(std::span<const int> slots) {
+  State& s = *state_;
+  constexpr int64_t kPart = int64_t{1} << 20;
+  std::vector<std::pair<const std::byte*, int64_t>> parts;
+  const auto add = [&](const std::byte* at, int64_t bytes) {
+    for (int64_t from = 0; from < bytes; from += kPart) parts.emplace_back(at + from, std::min(kPart, bytes - from));
+  };
+  for (const int slot : slots) {
+    for (size_t i = 0; i < s.input_bytes.size(); ++i) {
+      const target::Placement& place = s.inputs[static_cast<size_t>(slot)][i];
+      add(s.at(place.region, place.offset), s.input_bytes[i]);
+    }
+    for (const Cell& cell : s.cells[static_cast<size_t>(slot)]) add(s.at(cell.region, cell.start), cell.size);
+  }
+  std::atomic<bool> done{true};
+  parallel_for(static_cast<int64_t>(parts.size()), s.options.threads, [&](int64_t i) {
+    const auto& [at, bytes] = parts[static_cast<size_t>(i)];
+    if (!target::evict(at, static_cast<size_t>(bytes))) done = false;
+  });
+  if (!done) s.sweep(2 * target::cpu_info().l3_bytes);
 }
 
 Verdict Stage::check(int slot) {

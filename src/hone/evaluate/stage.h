@@ -51,8 +51,9 @@ class Stage {
 
   /// Poisons the outputs of these slots and moves them to fresh addresses.
   void poison(std::span<const int> slots);
-  /// Reads `bytes` of memory that no kernel touches, so that no buffer stays in a cache.
-  void flush(int64_t bytes);
+  /// Takes the inputs and outputs of these slots out of every cache; where the CPU has no instruction for
+  /// that, reads twice the last-level cache's size of other memory.
+  void evict(std::span<const int> slots);
 
   /// Checks the outputs of one slot: guards, poison, and the accuracy gate on the content's reference.
   /// A refusal or the accuracy found.

@@ -4,7 +4,6 @@
 
 #include "hone/base/clock.h"
 #include "hone/base/random.h"
-#include "hone/target/cpu.h"
 
 namespace hone::evaluate {
 namespace {
@@ -53,7 +52,7 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
     {
       const Stopwatch watch(spent.verify);
       stage.poison(slots);
-      stage.flush(2 * target::cpu_info().l3_bytes);
+      stage.evict(slots);
     }
     std::vector<target::Call> calls;
     for (const int slot : slots) calls.push_back(stage.call(slot));
