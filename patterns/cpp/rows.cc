@@ -17,7 +17,8 @@ args   = [@args@]
 //   ROWS    rows a block: fewer spread better, more cost less hand-off
 //   UNROLL  independent accumulators and loads in flight
 //   STREAM  store past the caches: right when the output is larger than they are
-//   AHEAD   1: ask for the next row during the last pass, so that memory does not idle while we compute;
+//   AHEAD   1: ask for the next row during the pass between the first and the last (of two, the last), so that
+//           memory does not idle while we compute;
 //           2: ask for data a little ahead of the first pass
 using hone::f32v;
 using hone::f64v;

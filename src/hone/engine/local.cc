@@ -81,7 +81,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store,
     evaluate::EvaluatorOptions evaluator;
     evaluator.threads = options.threads;
     evaluator.interrupted = hurried;
-    if (options.budget_seconds > 0) evaluator.promotion_seconds = 0.36 * options.budget_seconds;
+    if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
     return evaluate::cpu_evaluator(task, toolchain, evaluator);
   };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));

@@ -27,7 +27,7 @@ Promotion promote(const std::string& compute, const std::vector<std::string>& in
   const task::Task task = task::task_from_expressions(compute, inputs, {workload}).value();
   EvaluatorOptions options;
   options.max_pairs = 10;
-  options.promotion_seconds = 1;
+  options.sampling_seconds = 1;
   const auto evaluator = cpu_evaluator(task, target::cpp_toolchain().value(), options).value();
   Promotion promotion = evaluator->promote(kernel::parse_kernel(source, "kernel.cc").value(), {}).value();
   EXPECT_TRUE(promotion.verdict.accepted()) << promotion.verdict.reason << promotion.verdict.detail;

@@ -27,8 +27,6 @@ constexpr int kHiddenShapesPromoted = 6;
 constexpr int kShapesSanitized = 4;
 /// Far behind after one look: the rest would only cost time.
 constexpr double kFarBehind = 0.6;
-/// Share of a promotion's time that is sampling's in any case.
-constexpr double kLeastSampling = 0.4;
 
 /// A workload with the kernel that screening times candidates against.
 struct Course {
@@ -246,7 +244,7 @@ Status CpuEvaluator::set_yardstick(const Kernel& kernel) {
 
 Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
   Promotion promotion;
-  const int64_t start = base::system_clock().now_ns();
+  double sampled = 0;
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, promotion.spent));
@@ -259,18 +257,16 @@ Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<
     return promotion;
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
-    // What one workload leaves of its share, later ones have. Checks and the preparing of opponents are
-    // paid from the same purse, but never from the last of it.
-    const double elapsed = static_cast<double>(base::system_clock().now_ns() - start) * 1e-9;
-    const double share = 1 / static_cast<double>(courses_.size() - i);
+    // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,
+    // take what they take: charged here, they would leave dear opponents the fewest samples.
     PromotionOptions options;
-    options.seconds = std::max((options_.promotion_seconds - elapsed) * share,
-                               kLeastSampling * options_.promotion_seconds / static_cast<double>(courses_.size()));
+    options.seconds = (options_.sampling_seconds - sampled) / static_cast<double>(courses_.size() - i);
     options.max_pairs = options_.max_pairs;
     options.interrupted = options_.interrupted;
     options.peaks_again = [this] { set_compute_side(target::measure_cpu_peaks_again(options_.threads)); };
     HONE_TRY(WorkloadResult result, promote_on(courses_[i].play, kernel, opponents, loader_, options, rng_, promotion));
     if (!promotion.verdict.accepted()) return promotion;
+    sampled += result.sampling_seconds;
     promotion.workloads.push_back(std::move(result));
   }
   std::sort(promotion.absent.begin(), promotion.absent.end());

@@ -53,9 +53,9 @@ struct EvaluatorOptions {
   int threads = 0;              ///< 0: all
   int repetitions = 3;          ///< paired, in screening
   int max_pairs = 200;          ///< a workload and opponent, in promotion
-  /// For a promotion, over all workloads. At least 0.4 of it is sampling's, and each opponent gets a first
-  /// look at each workload, whatever checks and compilations cost.
-  double promotion_seconds = 20;
+  /// Of a promotion's rounds, over all workloads; checks, and preparing opponents, come on top. Each opponent
+  /// gets a first look at each workload whatever it costs.
+  double sampling_seconds = 20;
   std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
 };
 

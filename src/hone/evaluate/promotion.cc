@@ -46,22 +46,8 @@ class StageArena final : public Arena {
 
   Result<bool> start(int who) override {
     Side& side = at(who);
-    const Stopwatch watch(promotion_.spent.verify);
-    side.player.session.reset();
-    if (side.kernel) {
-      HONE_TRY(Loaded loaded, loader_.load(*side.kernel, *play_.stage));
-      if (!loaded.session) {
-        if (who == kCandidate) promotion_.verdict = loaded.verdict;
-        return out(side, loaded.verdict.reason);
-      }
-      side.player.session = std::move(loaded.session);
-    } else {
-      auto started = side.starter();
-      if (!started) return out(side, started.error().message);
-      side.player.session = std::move(*started);
-    }
-    side.player.empty_ns = side.player.session->empty_batch_ns();
-    if (side.player.pace.known()) return true;
+    HONE_TRY(const bool started, open_session(who));
+    if (!started || side.player.pace.known()) return started;
     // On inputs that will be drawn anew before anything counts.
     HONE_TRY(const std::optional<double> ns, play(who, pick_slots(*play_.stage, side.player.pace.calls(), rng_)));
     return ns.has_value();
@@ -100,6 +86,26 @@ class StageArena final : public Arena {
     Player player;
   };
   Side& at(int who) { return sides_[static_cast<size_t>(who)]; }
+
+  Result<bool> open_session(int who) {
+    Side& side = at(who);
+    const Stopwatch watch(promotion_.spent.verify);
+    side.player.session.reset();
+    if (side.kernel) {
+      HONE_TRY(Loaded loaded, loader_.load(*side.kernel, *play_.stage));
+      if (!loaded.session) {
+        if (who == kCandidate) promotion_.verdict = loaded.verdict;
+        return out(side, loaded.verdict.reason);
+      }
+      side.player.session = std::move(loaded.session);
+    } else {
+      auto started = side.starter();
+      if (!started) return out(side, started.error().message);
+      side.player.session = std::move(*started);
+    }
+    side.player.empty_ns = side.player.session->empty_batch_ns();
+    return true;
+  }
 
   bool out(const Side& side, const std::string& why) {
     promotion_.absent.push_back(fmt::format("{}: {}", side.name, why));
@@ -216,6 +222,7 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   result.bytes = play.cost.bytes_read + play.cost.bytes_written;
   result.flops = play.cost.flops;
   if (contested.candidate_failed) return result;
+  result.sampling_seconds = contested.seconds;
   result.samples_ns = contested.candidate_ns;
   result.candidate_ns = median_or_zero(contested.candidate_ns);
   result.memory_ns = median_or_zero(contested.companion_ns);

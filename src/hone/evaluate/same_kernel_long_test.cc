@@ -80,7 +80,7 @@ TEST(SameKernel, IsRarelyCalledFasterOrSlowerThanItself) {
   itself.kernel = kernel::parse_kernel(kSoftmax, "other.cc").value();
   EvaluatorOptions options;
   options.threads = 1;
-  options.promotion_seconds = 7;
+  options.sampling_seconds = 7;
   const auto evaluator = cpu_evaluator(task, target::cpp_toolchain().value(), options).value();
   const Load load;
   int faster = 0, slower = 0, pairs = 0, short_ones = 0;

@@ -91,6 +91,7 @@ struct WorkloadResult {
   std::string bound_note;             ///< why the fraction is above 1, if it is after measuring the peaks anew
   std::vector<OpponentResult> opponents;
   std::vector<double> samples_ns;     ///< raw, candidate
+  double sampling_seconds = 0;        ///< that the rounds with its opponents took
 };
 
 /// The full trial that alone makes a champion: fresh inputs, fresh processes, paired with opponents.

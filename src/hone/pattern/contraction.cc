@@ -153,18 +153,16 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   }
   HONE_TRY(found->a, factor(graph, first, left));
   HONE_TRY(found->b, factor(graph, second, right));
-  const auto group = [&](char c) {
-    const bool in_a = left.find(c) != std::string::npos, in_b = right.find(c) != std::string::npos;
-    return in_a && in_b ? 0 : in_a ? 1 : 2;
+  // From the end: columns are in b alone, rows before them in a alone, and whatever comes before those makes
+  // a batch of products, each factor moving along what it has of it.
+  const auto alone = [](char c, const std::string& mine, const std::string& other) {
+    return mine.find(c) != std::string::npos && other.find(c) == std::string::npos;
   };
-  std::string letters[3];
-  int last = 0;
-  for (const char c : result) {
-    const int g = group(c);
-    if (g < last) return no("the result's dimensions are interleaved");
-    last = g;
-    letters[g] += c;
-  }
+  size_t columns = result.size();
+  while (columns > 0 && alone(result[columns - 1], right, left)) --columns;
+  size_t rows = columns;
+  while (rows > 0 && alone(result[rows - 1], left, right)) --rows;
+  const std::string letters[] = {result.substr(0, rows), result.substr(rows, columns - rows), result.substr(columns)};
   if (letters[1].empty() || letters[2].empty()) return no("the product has no rows or no columns");
   std::string depth;
   for (const char c : left)
@@ -190,8 +188,7 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   const auto& product = program.nest.of_node[0];
   if (axes != product || program.inner_axes.size() != 1) return no("the result's element-wise part runs over other axes");
-  IntExpr columns = program.extent(program.inner_axes.back());
-  if (!(columns == found->column.extent)) return no("the columns of the result are not one stretch");
+  if (!(program.extent(program.inner_axes.back()) == found->column.extent)) return no("the columns of the result are not one stretch");
   for (const int output : program.nest.graph->outputs)
     if (program.nest.of_node[static_cast<size_t>(output)] != product) return no("an output is not laid out as the product is");
   return found;

@@ -12,6 +12,9 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
+/// A core asks for that much before the first of it has come: 100 ns at 80 GB/s.
+constexpr int kAheadBytes = 8192;
+
 std::string scalar_type(DType dtype) { return value_type(dtype, Way::kScalar); }
 
 const char* reducer_of(Prim op) {
@@ -275,6 +278,8 @@ std::string CppWriter::compute_element(int id) {
                                    node.attr<bool>("exclusive"), state));
     return fmt::format("{}.next({}, n)", state, value);
   }
+  if (node.prim == Prim::kDiv && way_ == Way::kVector32 && node.type.dtype == DType::kF32 && program_.is_row_value(node.operands[1]))
+    return fmt::format("{} / {}", element(node.operands[0]), divisor(node.operands[1]));
   std::vector<std::string> operands;
   std::vector<DType> types;
   for (const int operand : node.operands) {
@@ -282,6 +287,13 @@ std::string CppWriter::compute_element(int id) {
     types.push_back(program_.node(operand).type.dtype);
   }
   return operation_text(node, operands, types, way_);
+}
+
+/// The name of row value `id` made ready to divide elements by.
+std::string CppWriter::divisor(int id) {
+  const std::string name = fmt::format("v{}_divisor", id);
+  if (divisor_ids_.insert(id).second) hoisted_.push_back(fmt::format("const hone::Divisor<f32v> {}({});", name, row(id)));
+  return name;
 }
 
 std::string CppWriter::row(int id) {
@@ -316,18 +328,20 @@ std::string CppWriter::row(int id) {
 
 std::string CppWriter::prefetches(size_t pass) const {
   std::string text;
-  const bool last = pass + 1 == program_.passes.size();
+  // Of three passes or more the first reads memory and the last writes it: the one between leaves it idle.
+  const size_t passes = program_.passes.size(), idle = passes > 2 ? 1 : passes - 1;
   for (const int input : element_inputs_) {
     if (!program_.nest.has(input, vector_axis())) continue;
     const std::string at = element_pointer(input, leaf_name(input));
-    if (program_.passes.size() > 1 && last && !program_.row_axes.empty()) {
+    const int size = task::size_of(program_.node(input).type.dtype);
+    if (passes > 1 && pass == idle && !program_.row_axes.empty()) {
       const IntExpr stride = program_.nest.stride(input, program_.row_axes.back());
+      // A short row is over before its data could come: then further ahead.
       if (!(stride.is_constant() && stride.constant() == 0))
-        text += fmt::format("if constexpr (AHEAD == 1) hone::prefetch_l2({} + {});\n", at, parenthesised(stride));
+        text += fmt::format("if constexpr (AHEAD == 1) hone::prefetch_l2({} + hone::max((int64_t){}, (int64_t)({})));\n", at, kAheadBytes / size, stride.to_cpp());
     }
     if (pass == 0)
-      text += fmt::format("if constexpr (AHEAD == 2) hone::prefetch({} + {});\n", at,
-                          2048 / task::size_of(program_.node(input).type.dtype));
+      text += fmt::format("if constexpr (AHEAD == 2) hone::prefetch({} + {});\n", at, 2048 / size);
   }
   return text;
 }

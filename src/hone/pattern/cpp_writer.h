@@ -60,6 +60,7 @@ class CppWriter {
   [[nodiscard]] std::string element_pointer(int node, const std::string& tensor) const;
   std::string element(int id);
   std::string compute_element(int id);
+  std::string divisor(int id);
   std::string row(int id);
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] bool is_leaf(int id) const;              ///< read from memory: an input, or a slice of one
@@ -85,6 +86,7 @@ class CppWriter {
   std::map<int, std::string> row_names_;     ///< for the whole row
   std::vector<std::string> row_lines_;       ///< not yet written out
   std::set<int> hoisted_ids_;
+  std::set<int> divisor_ids_;                ///< likewise hoisted
   bool in_rows_ = false;                     ///< by columns: the body runs once a row and column
   std::vector<int> columns_needed_;          ///< column values that the body loads
   std::set<int> columns_known_;              ///< those that have their array

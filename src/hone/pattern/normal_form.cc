@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace hone::pattern {
 namespace {
 
@@ -26,11 +28,16 @@ Spec spec_of(const Node& dot) {
 
 bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
 
+bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
+
+/// A product without rows or without columns; an axis of one element is none.
 bool is_thin(const Node& node) {
   if (node.prim != Prim::kDot) return false;
   const Spec spec = spec_of(node);
   const auto only_in = [&](const std::string& mine, const std::string& other) {
-    return std::any_of(spec.result.begin(), spec.result.end(), [&](char c) { return has(mine, c) && !has(other, c); });
+    for (size_t i = 0; i < spec.result.size(); ++i)
+      if (has(mine, spec.result[i]) && !has(other, spec.result[i]) && !is_one(node.type.dims[i])) return true;
+    return false;
   };
   return !only_in(spec.left, spec.right) || !only_in(spec.right, spec.left);
 }
@@ -98,6 +105,27 @@ int as_sum(Graph& out, const Node& dot) {
   const int product = build.add(Prim::kMul, {a, b}, {dot.type.dtype, dims});
   const int sum = build.add(Prim::kSum, {product}, {dot.type.dtype, kept}, {{"axes", axes}});
   return build.add(Prim::kReshape, {sum}, dot.type);
+}
+
+/// Whether a convolution looks at one element at a time: a product over the channels, image by image.
+bool is_pointwise(const Graph& graph, const Node& node) {
+  if (node.prim != Prim::kConv || !(node.attr<IntExpr>("groups") == IntExpr(1))) return false;
+  const Dims& weights = graph.node(node.operands[1]).type.dims;
+  const auto all = [&](const char* name, int64_t value) {
+    const auto& list = node.attr<std::vector<int64_t>>(name);
+    return std::all_of(list.begin(), list.end(), [&](int64_t n) { return n == value; });
+  };
+  return std::all_of(weights.begin() + 2, weights.end(), is_one) && all("stride", 1) && all("padding_low", 0) && all("padding_high", 0);
+}
+
+int as_product(Graph& out, const Node& conv) {
+  Builder build(out);
+  const int image = conv.operands[0];
+  task::TensorType weights = out.node(conv.operands[1]).type;
+  weights.dims.resize(2, IntExpr(1));
+  const std::string space = std::string("xyz").substr(0, conv.type.dims.size() - 2);
+  const int matrix = build.add(Prim::kReshape, {conv.operands[1]}, weights);
+  return build.add(Prim::kDot, {matrix, image}, conv.type, {{"spec", fmt::format("oc,nc{0}->no{0}", space)}});
 }
 
 /// The scan that flip(scan(flip(x))) along one axis is, and x.
@@ -196,7 +224,7 @@ task::Task normal_form(const task::Task& task) {
       scan->first.operands = {place[static_cast<size_t>(scan->second)]};
       place.push_back(put(std::move(scan->first)));
     } else {
-      place.push_back(is_thin(node) ? as_sum(out, node) : put(std::move(node)));
+      place.push_back(is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : put(std::move(node)));
     }
   }
   for (int& id : out.inputs) id = place[static_cast<size_t>(id)];

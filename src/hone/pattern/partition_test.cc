@@ -118,6 +118,31 @@ TEST(NormalForm, MatrixTimesVectorIsASum) {
   EXPECT_EQ(count(task, task::Prim::kSum), 1);
 }
 
+TEST(NormalForm, AnAxisOfOneElementMakesNoColumns) {
+  EXPECT_EQ(count(normal_form(task_of("y = a @ x", {"a=f32[B,D]", "x=f32[D,1]"}, "B=2,D=3")), task::Prim::kDot), 0);
+  EXPECT_EQ(count(normal_form(task_of("y = a @ x", {"a=f32[B,D]", "x=f32[D,2]"}, "B=2,D=3")), task::Prim::kDot), 1);
+}
+
+TEST(NormalForm, PointwiseConvolutionIsAProductOfEachImage) {
+  const auto conv = [](const char* compute, const char* weights) {
+    return normal_form(task_of(compute, {"x=f32[N,C,H,W]", weights}, "N=2,C=3,H=4,W=5,O=6"));
+  };
+  const task::Task product = conv("y = conv2d(x, w)", "w=f32[O,C,1,1]");
+  EXPECT_EQ(count(product, task::Prim::kConv), 0);
+  const auto found = find_contraction(product);
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ((*found)->batch.extent.to_string(), "N");
+  EXPECT_EQ((*found)->row.extent.to_string(), "O");
+  EXPECT_EQ((*found)->depth.extent.to_string(), "C");
+  EXPECT_EQ((*found)->column.letters.size(), 2U);   // both directions of the image, one stretch
+  // The weights are the same for all images, and packed once.
+  EXPECT_FALSE((*found)->a.has((*found)->batch));
+  EXPECT_TRUE((*found)->b.has((*found)->batch));
+  EXPECT_EQ(count(conv("y = conv2d(x, w, stride=2)", "w=f32[O,C,1,1]"), task::Prim::kConv), 1);
+  EXPECT_EQ(count(conv("y = conv2d(x, w, padding=1)", "w=f32[O,C,1,1]"), task::Prim::kConv), 1);
+  EXPECT_EQ(count(conv("y = conv2d(x, w)", "w=f32[O,C,1,3]"), task::Prim::kConv), 1);
+}
+
 TEST(Compose, PartsKeepTheirNamesApart) {
   const task::Task task = task_of("y = softmax(x @ w)", {"x=f32[B,D]", "w=f32[D,N]"}, "B=4,D=8,N=5");
   std::vector<std::string> why_not;

@@ -492,5 +492,32 @@ TEST_F(CpuHeader, IndexArithmetic) {
   EXPECT_EQ(align(1, 64), 64);
 }
 
+TEST_F(CpuHeader, dividing_by_one_number_is_as_good_as_dividing) {
+  std::vector<double> divisors = {1, 3, -7, 1.0 / 3, 4096, 0x1p100, 0x1.8p-100, -0x1.5p99, 0x1p-149, 1e-40, 3e38, 0, -0.0,
+                                  kInf, -kInf, kNan, 0.1, 1e300};
+  std::mt19937 random(7);
+  for (int i = 0; i < 40; ++i)
+    divisors.push_back(std::ldexp(std::uniform_real_distribution<double>(1, 2)(random), static_cast<int>(random() % 190) - 95));
+  const auto& all = samples();
+  double worst = 0;
+  for (const double d : divisors) {
+    const Divisor<f32v> divisor(d);
+    const double exact = std::abs(d) >= 0x1p-99 && std::abs(d) <= 0x1p99 ? d : static_cast<double>(static_cast<float>(d));
+    for (size_t i = 0; i + lanes<float> <= all.size() && i < (1 << 16); i += lanes<float>) {
+      const f32v got = load<f32v>(&all[i]) / divisor;
+      for (int lane = 0; lane < lanes<float>; ++lane) {
+        const double a = all[i + static_cast<size_t>(lane)];
+        const double off = ulps(got[lane], a / exact);
+        worst = std::max(worst, off);
+        // Where the quotient is next to denormal, a * low is too small to count.
+        const double limit = std::abs(a / exact) < 0x1p-100 ? 1.5 : 0.51 + 2 * kUnfused;
+        ASSERT_LE(off, limit) << a << " / " << d << " gave " << got[lane];
+        if (a == 0 && d != 0) ASSERT_EQ(std::signbit(got[lane]), std::signbit(a / exact)) << a << " / " << d;
+      }
+    }
+  }
+  std::printf("  worst %.4f ulp\n", worst);
+}
+
 }  // namespace
 }  // namespace hone

@@ -6,6 +6,7 @@
 #pragma once
 #include "hone/cpu/arithmetic.h"
 #include "hone/cpu/columns.h"
+#include "hone/cpu/divide.h"
 #include "hone/cpu/integer.h"
 #include "hone/cpu/math.h"
 #include "hone/cpu/matmul.h"
