@@ -141,6 +141,9 @@ bool CppWriter::vectorisable() const {
   };
   for (const int input : element_inputs_)
     if (!unit(input)) return false;
+  // One index a row, known before its loops.
+  for (const auto& [node, access] : program_.nest.access)
+    if (access.index >= 0 && (!program_.is_row_value(access.index) || program_.depth[static_cast<size_t>(access.index)] > 0)) return false;
   for (const int output : graph.outputs)
     if (!unit(output)) return false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
@@ -212,6 +215,13 @@ std::string CppWriter::keep_prologue(const std::string& indent) const {
   return text;
 }
 
+/// What a row's index adds to where `node` is read: " + v7 * D"; empty without one.
+std::string CppWriter::picked(int node) {
+  const auto access = program_.nest.access.find(node);
+  if (access == program_.nest.access.end() || access->second.index < 0) return {};
+  return fmt::format(" + {} * {}", row(access->second.index), parenthesised(access->second.index_stride));
+}
+
 std::string CppWriter::element_pointer(int node, const std::string& tensor) const {
   std::vector<int> loops(program_.inner_axes.begin(), program_.inner_axes.end() - 1);
   std::string at = offset(node, loops);
@@ -257,7 +267,7 @@ std::string CppWriter::compute_element(int id) {
   if (kept != kept_.end() && program_.depth[static_cast<size_t>(id)] < static_cast<int>(pass_))
     return fmt::format("hone::load_n<{}>(keep{} + j, n)", type, kept - kept_.begin());
   if (is_leaf(id)) {
-    const std::string at = element_pointer(id, leaf_name(id));
+    const std::string at = element_pointer(id, leaf_name(id)) + picked(id);
     const bool vector = program_.nest.has(id, vector_axis());
     if (node.type.dtype == DType::kBool)
       return vector ? fmt::format("hone::load_n<{0}>({1}, n) != {0}{{}}", type, at)
@@ -307,7 +317,7 @@ std::string CppWriter::row(int id) {
     value = fmt::format("({})({})", type, node.attr<IntExpr>("value").to_cpp());
   } else if (is_leaf(id)) {
     const std::string at = offset(id, program_.row_axes);
-    value = fmt::format("hone::load<{}>({}{})", type, leaf_tensor(id), at.empty() ? "" : " + " + at);
+    value = fmt::format("hone::load<{}>({}{}{})", type, leaf_tensor(id), at.empty() ? "" : " + " + at, picked(id));
   } else if (node.prim == Prim::kIota) {
     const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     value = axis ? fmt::format("at{}", *axis) : "0";
@@ -332,6 +342,7 @@ std::string CppWriter::prefetches(size_t pass) const {
   const size_t passes = program_.passes.size(), idle = passes > 2 ? 1 : passes - 1;
   for (const int input : element_inputs_) {
     if (!program_.nest.has(input, vector_axis())) continue;
+    if (const auto access = program_.nest.access.find(input); access != program_.nest.access.end() && access->second.index >= 0) continue;
     const std::string at = element_pointer(input, leaf_name(input));
     const int size = task::size_of(program_.node(input).type.dtype);
     if (passes > 1 && pass == idle && !program_.row_axes.empty()) {

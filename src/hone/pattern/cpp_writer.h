@@ -58,6 +58,7 @@ class CppWriter {
   [[nodiscard]] std::string tensor_type(int id) const;
   [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
   [[nodiscard]] std::string element_pointer(int node, const std::string& tensor) const;
+  std::string picked(int node);
   std::string element(int id);
   std::string compute_element(int id);
   std::string divisor(int id);

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <filesystem>
+#include <map>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -15,8 +16,11 @@ namespace hone::pattern {
 namespace {
 
 struct Case {
+  Case(std::string n, std::string c, std::vector<std::string> i, std::vector<std::string> p)
+      : name(std::move(n)), compute(std::move(c)), inputs(std::move(i)), patterns(std::move(p)) {}
   std::string name, compute;
   std::vector<std::string> inputs, patterns;
+  std::map<std::string, std::string> indices;   ///< inputs that hold numbers below a bound
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -38,8 +42,10 @@ std::vector<Case> cases() {
     }
     for (const toml::node& node : *file.table()["case"].as_array()) {
       const toml::table& table = *node.as_table();
-      all.push_back({table["name"].value_or(std::string()), table["compute"].value_or(std::string()),
-                     strings(table["inputs"].as_array()), strings(table["patterns"].as_array())});
+      Case& c = all.emplace_back(table["name"].value_or(std::string()), table["compute"].value_or(std::string()),
+                                 strings(table["inputs"].as_array()), strings(table["patterns"].as_array()));
+      if (const toml::table* indices = table["indices"].as_table())
+        for (const auto& [name, bound] : *indices) c.indices[std::string(name.str())] = bound.value_or(std::string());
     }
   }
   return all;
@@ -59,8 +65,13 @@ TEST_P(Families, EveryOfferIsAccepted) {
   bind('B', "8", "5");
   bind('A', "4", "3");
   bind('N', "64", "41");
-  const auto task = task::task_from_expressions(c.compute, c.inputs, {even, odd});
+  auto task = task::task_from_expressions(c.compute, c.inputs, {even, odd});
   ASSERT_TRUE(task) << task.error().to_string();
+  for (task::InputSpec& input : task->inputs)
+    if (const auto bound = c.indices.find(input.name); bound != c.indices.end()) {
+      input.domain = task::Domain::kIndex;
+      input.index_bound = task::IntExpr::parse(bound->second).value();
+    }
   std::shared_ptr<target::Toolchain> toolchain = target::cpp_toolchain().value();
   evaluate::EvaluatorOptions options;
   options.repetitions = 1;

@@ -131,6 +131,7 @@ bool supported(const Node& node) {
   switch (node.prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
     case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice:
+    case Prim::kGather: case Prim::kTakeAlongAxis:
       return true;
     default:
       return task::is_elementwise(node.prim) || task::is_reduction(node.prim);
@@ -169,10 +170,41 @@ std::optional<Access> slice_of_input(const Graph& graph, int id) {
   return from;
 }
 
+bool is_picked(const Node& node) { return node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis; }
+/// Has axes of its own instead of its first operand's.
+bool is_access(const Node& node) { return node.prim == Prim::kSlice || is_picked(node); }
+
+/// What `node` is read as; nothing where it is a slice or a choice of something computed.
+std::optional<Access> access_of(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (!is_picked(node)) return slice_of_input(graph, id);
+  auto from = slice_of_input(graph, node.operands[0]);
+  if (!from) return from;
+  const auto axis = static_cast<std::ptrdiff_t>(node.attr<int64_t>("axis"));
+  from->index = node.operands[1];
+  from->index_stride = from->strides[static_cast<size_t>(axis)];
+  // The index says where along that dimension: its own dimensions move nothing else.
+  const size_t rank = node.prim == Prim::kGather ? graph.node(from->index).type.dims.size() : 1;
+  from->strides.erase(from->strides.begin() + axis);
+  from->strides.insert(from->strides.begin() + axis, rank, IntExpr(0));
+  return from;
+}
+
+/// Ties the dimensions of an index to those that it stands for.
+Status tie_index(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable& table) {
+  const Node& node = graph.nodes[id];
+  const DimAxes& index = dims[static_cast<size_t>(node.operands[1])];
+  const auto first = node.prim == Prim::kGather ? static_cast<size_t>(node.attr<int64_t>("axis")) : 0;
+  for (size_t d = 0; d < index.size(); ++d)
+    if (!index[d].empty()) HONE_TRY_VOID(table.unify(index[d], dims[id][first + d]));
+  return {};
+}
+
 /// Ties the dimensions of a node to those of its operands.
 Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable& table) {
   const Node& node = graph.nodes[id];
-  if (node.prim == Prim::kSlice) return {};   // has axes of its own
+  if (is_picked(node)) return tie_index(graph, id, dims, table);
+  if (is_access(node)) return {};
   DimAxes& mine = dims[id];
   for (const int operand : node.operands) {
     const DimAxes& theirs = dims[static_cast<size_t>(operand)];
@@ -293,10 +325,10 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   const Graph& graph = task.primitive;
   std::map<int, Access> slices;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    if (graph.nodes[id].prim != Prim::kSlice) continue;
-    if (!options.slices) return fail(ErrorCode::kUnavailable, "no loop nest for slice");
-    auto slice = slice_of_input(graph, static_cast<int>(id));
-    if (!slice) return fail(ErrorCode::kUnavailable, "a slice of something computed");
+    if (!is_access(graph.nodes[id])) continue;
+    if (!options.slices) return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(graph.nodes[id].prim)));
+    auto slice = access_of(graph, static_cast<int>(id));
+    if (!slice) return fail(ErrorCode::kUnavailable, fmt::format("a {} of something computed", task::name_of(graph.nodes[id].prim)));
     slices.emplace(static_cast<int>(id), std::move(*slice));
   }
   for (const Node& node : graph.nodes)
@@ -312,12 +344,11 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   for (const int output : graph.outputs) looked_at[static_cast<size_t>(output)] = true;
   for (size_t id = graph.nodes.size(); id-- > 0;) {
     const Node& node = graph.nodes[id];
-    if (!looked_at[id] && (node.prim == Prim::kInput || node.prim == Prim::kTranspose || node.prim == Prim::kSlice)) {
+    if (!looked_at[id] && (node.prim == Prim::kInput || node.prim == Prim::kTranspose || is_access(node))) {
       dims[id].clear();
       continue;
     }
-    if (node.prim != Prim::kSlice)
-      for (const int operand : node.operands) looked_at[static_cast<size_t>(operand)] = true;
+    for (size_t k = is_access(node) ? 1 : 0; k < node.operands.size(); ++k) looked_at[static_cast<size_t>(node.operands[k])] = true;
   }
   std::erase_if(slices, [&](const auto& one) { return !looked_at[static_cast<size_t>(one.first)]; });
   // A reduction keeps its reduced dimension with extent 1: it has no axis there, so tying works on it

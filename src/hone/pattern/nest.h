@@ -22,13 +22,15 @@ struct Axis {
   bool reduced = false;          ///< some reduction runs over it
 };
 
-/// Where a node is read in place from an input although it is a slice or a permutation of it: element
-/// (i0, i1, …) lies at base + i0 * strides[0] + i1 * strides[1] + …
+/// Where a node is read in place from an input although it is a slice or a permutation of it, or picked from it
+/// by an index: element (i0, i1, …) lies at base + i0 * strides[0] + i1 * strides[1] + … + index * index_stride.
 struct Access {
   int input = -1;                     ///< graph node
   task::IntExpr base = 0;
   std::vector<task::IntExpr> strides; ///< of each dimension
   std::vector<std::vector<int>> axes; ///< of each dimension, as of_node
+  int index = -1;                     ///< graph node that holds the index at each element; -1: none
+  task::IntExpr index_stride = 0;
 };
 
 struct Nest {
@@ -57,7 +59,7 @@ struct Nest {
 struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
-  bool slices = false;           ///< slices of inputs are taken, as Nest::access
+  bool slices = false;           ///< slices of inputs, and elements picked from them, are taken, as Nest::access
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
 };
 

@@ -177,6 +177,45 @@ std::optional<std::pair<Node, int>> exclusive_scan(const Graph& graph, const Nod
   return std::pair(whole, slice.operands[0]);
 }
 
+/// Picking from what is computed element by element is computing with what is picked: one element instead of
+/// the whole row. `index` picks along `axis`.
+class PickFirst {
+ public:
+  PickFirst(Graph& graph, const Node& pick)
+      : graph_(graph), build_(graph), index_(pick.operands[1]), axis_(pick.attr<int64_t>("axis")), dims_(pick.type.dims) {}
+
+  /// Whether everything below `id` is inputs, element-wise work on them, and values that are the same all along the axis.
+  [[nodiscard]] bool can(int id) const {
+    const Node& node = graph_.node(id);
+    if (stays(node)) return true;
+    if (node.prim == Prim::kInput) return true;
+    return task::is_elementwise(node.prim) && std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return can(o); });
+  }
+  int of(int id) {
+    Node node = graph_.node(id);
+    if (stays(node)) return id;
+    node.type.dims = dims_;
+    if (node.prim == Prim::kInput) return build_.add(Prim::kTakeAlongAxis, {id, index_}, node.type, {{"axis", axis_}});
+    for (int& operand : node.operands) operand = of(operand);
+    graph_.nodes.push_back(std::move(node));
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+
+ private:
+  [[nodiscard]] bool stays(const Node& node) const {
+    const Dims& dims = node.type.dims;
+    if (dims.size() != dims_.size()) return dims.empty();
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (!is_one(dims[d]) && (static_cast<int64_t>(d) == axis_ || !(dims[d] == dims_[d]))) return false;
+    return true;
+  }
+  Graph& graph_;
+  Builder build_;
+  int index_;
+  int64_t axis_;
+  Dims dims_;
+};
+
 /// Drops what no output needs; inputs stay.
 void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -223,6 +262,8 @@ task::Task normal_form(const task::Task& task) {
     if (scan) {
       scan->first.operands = {place[static_cast<size_t>(scan->second)]};
       place.push_back(put(std::move(scan->first)));
+    } else if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0])) {
+      place.push_back(PickFirst(out, node).of(node.operands[0]));
     } else {
       place.push_back(is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : put(std::move(node)));
     }

@@ -5,8 +5,8 @@
 namespace hone::pattern {
 
 /// Products without rows or columns become multiply and sum; a convolution that looks at one element at a time
-/// becomes a product of each image; a scan between two flips becomes one that runs
-/// backwards; a scan of all but the last element behind its neutral element becomes an exclusive one.
+/// becomes a product of each image; picking from an element-wise result becomes element-wise work on what is
+/// picked; a scan between two flips becomes one that runs backwards; a scan of all but the last element behind its neutral element becomes an exclusive one.
 [[nodiscard]] task::Task normal_form(const task::Task& task);
 
 }  // namespace hone::pattern

@@ -143,6 +143,29 @@ TEST(NormalForm, PointwiseConvolutionIsAProductOfEachImage) {
   EXPECT_EQ(count(conv("y = conv2d(x, w)", "w=f32[O,C,1,3]"), task::Prim::kConv), 1);
 }
 
+TEST(NormalForm, PicksBeforeItComputes) {
+  const std::vector<std::string> inputs = {"x=f32[B,D]", "t=i64[B,1]"};
+  const task::Task task = normal_form(task_of("y = take_along_axis(log_softmax(x), t, axis=1)", inputs, "B=2,D=3"));
+  for (const task::Node& node : task.primitive.nodes)
+    if (node.prim == task::Prim::kTakeAlongAxis) EXPECT_EQ(task.primitive.node(node.operands[0]).prim, task::Prim::kInput);
+  EXPECT_EQ(task.primitive.node(task.primitive.outputs[0]).type.to_string(), "f32[B, 1]");
+  // What is not the same along the axis and no element-wise work either has to be there before.
+  const task::Task sorted = normal_form(task_of("y = take_along_axis(exp(cumsum(x, axis=1)), t, axis=1)", inputs, "B=2,D=3"));
+  EXPECT_EQ(sorted.primitive.node(sorted.primitive.outputs[0]).prim, task::Prim::kTakeAlongAxis);
+}
+
+TEST(Nest, OneIndexARowIsFollowed) {
+  const auto pattern_of = [](const char* compute, const std::vector<std::string>& inputs) {
+    std::vector<std::string> why_not;
+    const auto offers = offers_cpp(task_of(compute, inputs, "B=2,D=3"), why_not);
+    return offers.empty() ? std::string("none") : offers[0].pattern;
+  };
+  EXPECT_EQ(pattern_of("y = embedding(t, w) * 2.0", {"t=i64[B]", "w=f32[7,D]"}), "map");
+  EXPECT_EQ(pattern_of("y = logsumexp(x, axis=1) - take_along_axis(x, t.reshape(B, 1), axis=1).reshape(B)", {"x=f32[B,D]", "t=i64[B]"}), "rows");
+  // An index for each element would be a gather in the innermost loop.
+  EXPECT_NE(pattern_of("y = take_along_axis(x, t, axis=1) + 1.0", {"x=f32[B,D]", "t=i64[B,D]"}), "map");
+}
+
 TEST(Compose, PartsKeepTheirNamesApart) {
   const task::Task task = task_of("y = softmax(x @ w)", {"x=f32[B,D]", "w=f32[D,N]"}, "B=4,D=8,N=5");
   std::vector<std::string> why_not;
