@@ -131,6 +131,22 @@ bool CppWriter::scans_can_be_written() const {
   return true;
 }
 
+bool CppWriter::is_arg_view(int id) const {
+  while (is_view(id)) id = program_.node(id).operands[0];
+  return program_.node(id).prim == Prim::kArgMax || program_.node(id).prim == Prim::kArgMin;
+}
+
+/// Whether anything but a view, or an output, reads `id`.
+bool CppWriter::is_computed_on(int id) const {
+  const auto& nodes = program_.nest.graph->nodes;
+  for (size_t user = 0; user < nodes.size(); ++user) {
+    const auto& operands = nodes[user].operands;
+    if (std::find(operands.begin(), operands.end(), id) == operands.end()) continue;
+    if (!is_view(static_cast<int>(user)) || is_computed_on(static_cast<int>(user))) return true;
+  }
+  return false;
+}
+
 bool CppWriter::vectorisable() const {
   const auto& graph = *program_.nest.graph;
   if (!scans_can_be_written()) return false;
@@ -148,9 +164,13 @@ bool CppWriter::vectorisable() const {
     if (!unit(output)) return false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    // The index that an arg-reduction keeps is that of one loop.
-    const bool arg = node.prim == Prim::kArgMax || node.prim == Prim::kArgMin;
-    if (arg && (program_.inner_axes.size() != 1 || program_.by_columns)) return false;
+    // The index that an arg-reduction keeps is that of one loop. By columns it lies in lanes of 32 bits: good
+    // for storing, but not for computing on.
+    if (is_arg_view(static_cast<int>(id))) {
+      if (program_.inner_axes.size() != (program_.by_columns ? 2 : 1)) return false;
+      if (program_.by_columns && is_computed_on(static_cast<int>(id))) return false;
+      if (program_.by_columns) continue;
+    }
     if (program_.is_row_value(static_cast<int>(id))) continue;
     if (node.prim == Prim::kIota && !program_.nest.axis_of_dim(static_cast<int>(id), node.attr<int64_t>("axis"))) return false;
     const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
@@ -503,7 +523,7 @@ std::string CppWriter::column_pass_text(size_t number, const std::string& indent
   }
   if (!pass.reductions.empty()) text += fmt::format("{}pass{}.finish();\n", indent, number);
   for (size_t i = 0; i < pass.reductions.size(); ++i)
-    text += fmt::format("{}const {}* v{} = pass{}.get<{}>();\n", indent, lane_type(vector), pass.reductions[i], number, i);
+    text += fmt::format("{}const auto* v{} = pass{}.get<{}>();\n", indent, pass.reductions[i], number, i);
   return text;
 }
 

@@ -67,6 +67,8 @@ class CppWriter {
   [[nodiscard]] bool is_leaf(int id) const;              ///< read from memory: an input, or a slice of one
   [[nodiscard]] std::string leaf_tensor(int id) const;   ///< what it is read from: "x", "x + D"
   [[nodiscard]] std::string leaf_name(int id) const;     ///< what its row pointer is called, without _row
+  [[nodiscard]] bool is_arg_view(int id) const;          ///< an index that an arg-reduction found
+  [[nodiscard]] bool is_computed_on(int id) const;
   [[nodiscard]] bool scans_can_be_written() const;
   [[nodiscard]] bool goes_back() const;
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }

@@ -25,7 +25,7 @@ struct ColumnState {
     }
   }
   template <class N>
-  HONE_INLINE void add(int64_t i, V v, N n) {
+  HONE_INLINE void add(int64_t i, V v, N n, int64_t) {
     const V old = load<V>(part + i);
     V now;
     if constexpr (Same<R, Prod>) now = old * v;
@@ -33,6 +33,30 @@ struct ColumnState {
     else now = min(old, v);
     store_n(part + i, now, n);
   }
+  HONE_INLINE const Lane<V>* get() const { return part; }
+  HONE_INLINE void flush() {}
+  HONE_INLINE void finish() {}
+};
+
+/// The row of the first largest (smallest) element of each column; a NaN counts as the most extreme.
+/// Fewer than 2^31 rows for 32-bit lanes.
+template <bool LARGEST, class V, int WIDTH>
+struct ColumnState<ArgExtreme<LARGEST>, V, WIDTH> {
+  using Index = Mask<V>;
+  alignas(64) Lane<V> part[WIDTH];
+  alignas(64) Lane<Index> where[WIDTH]{};
+  HONE_INLINE ColumnState() {
+    for (Lane<V>& p : part) p = LARGEST ? lowest<Lane<V>>() : highest<Lane<V>>();
+  }
+  template <class N>
+  HONE_INLINE void add(int64_t i, V v, N n, int64_t row) {
+    const V old = load<V>(part + i);
+    Index better = LARGEST ? v > old : v < old;
+    if constexpr (FloatVector<V>) better |= (v != v) & (old == old);
+    store_n(part + i, select(better, v, old), n);
+    store_n(where + i, select(better, splat<Index>(static_cast<Lane<Index>>(row)), load<Index>(where + i)), n);
+  }
+  HONE_INLINE const Lane<Index>* get() const { return where; }
   HONE_INLINE void flush() {}
   HONE_INLINE void finish() {}
 };
@@ -44,7 +68,8 @@ struct ColumnState<Sum, V, WIDTH> {
   alignas(64) Lane<V> part[WIDTH]{};
   alignas(64) Total total[WIDTH]{};
   template <class N>
-  HONE_INLINE void add(int64_t i, V v, N n) { store_n(part + i, load<V>(part + i) + v, n); }
+  HONE_INLINE void add(int64_t i, V v, N n, int64_t) { store_n(part + i, load<V>(part + i) + v, n); }
+  HONE_INLINE const Lane<V>* get() const { return part; }
   HONE_INLINE void flush() {
     for (int i = 0; i < WIDTH; ++i) {
       total[i] += part[i];
@@ -67,9 +92,9 @@ struct ColumnStates<V, WIDTH, First, Rest...> {
   ColumnState<First, V, WIDTH> state;
   ColumnStates<V, WIDTH, Rest...> rest;
   template <class N, class... P>
-  HONE_INLINE void add(int64_t i, const Pack<P...>& p, N n) {
-    state.add(i, p.head, n);
-    if constexpr (sizeof...(Rest) > 0) rest.add(i, p.tail, n);
+  HONE_INLINE void add(int64_t i, const Pack<P...>& p, N n, int64_t row) {
+    state.add(i, p.head, n, row);
+    if constexpr (sizeof...(Rest) > 0) rest.add(i, p.tail, n, row);
   }
   HONE_INLINE void flush() {
     state.flush();
@@ -80,8 +105,8 @@ struct ColumnStates<V, WIDTH, First, Rest...> {
     rest.finish();
   }
   template <int I>
-  HONE_INLINE const Lane<V>* get() const {
-    if constexpr (I == 0) return state.part;
+  HONE_INLINE auto get() const {
+    if constexpr (I == 0) return state.get();
     else return rest.template get<I - 1>();
   }
 };
@@ -97,13 +122,13 @@ class ReduceColumns {
   template <class Body>
   HONE_INLINE void row(int64_t count, Body body) {
     int64_t i = 0;
-    for (; i + width<V> <= count; i += width<V>) states_.add(i, detail::as_pack(body(i, All{})), All{});
-    if (i < count) states_.add(i, detail::as_pack(body(i, count - i)), count - i);
+    for (; i + width<V> <= count; i += width<V>) states_.add(i, detail::as_pack(body(i, All{})), All{}, rows_);
+    if (i < count) states_.add(i, detail::as_pack(body(i, count - i)), count - i, rows_);
     if (++rows_ % 32 == 0) states_.flush();
   }
   HONE_INLINE void finish() { states_.finish(); }
   template <int I>
-  HONE_INLINE const Lane<V>* get() const { return states_.template get<I>(); }
+  HONE_INLINE auto get() const { return states_.template get<I>(); }
 
  private:
   detail::ColumnStates<V, WIDTH, Reducers...> states_;
