@@ -19,8 +19,6 @@ struct Part {
   void (*remove)(tune::TunerOptions&);
 };
 constexpr Part kParts[] = {
-    {"gaussian", [](tune::TunerOptions& o) { o.gaussian = false, o.forest = true; }},  // a forest in its place
-    {"alone", [](tune::TunerOptions& o) { o.forest = true; }},                         // a forest beside it
     {"local", [](tune::TunerOptions& o) { o.local = false; }},
     {"centre", [](tune::TunerOptions& o) { o.centre = false; }},
     {"clip", [](tune::TunerOptions& o) { o.clip = 1; }},
@@ -38,12 +36,14 @@ Result<Method> method_from(std::string_view name) {
     std::string parts;
     for (const Part& part : kParts) parts += fmt::format("{}-{}", parts.empty() ? "" : ", ", part.name);
     return fail(ErrorCode::kUsage, fmt::format("unknown method \"{}\"{}", name, what),
-                fmt::format("methods are random, genetic, tuner, warm; parts to leave out of the last two: {}", parts));
+                fmt::format("methods are random, genetic, tuner, warm, forest, mixed; parts to leave out of all but the first two: {}", parts));
   };
   std::string_view rest = name.substr(0, name.find('-'));
   if (rest == "random") method.kind = Method::Kind::kRandom;
   else if (rest == "genetic") method.kind = Method::Kind::kGenetic;
   else if (rest == "warm") method.warm = true;
+  else if (rest == "forest") method.options.gaussian = false, method.options.forest = true;
+  else if (rest == "mixed") method.options.forest = true;
   else if (rest != "tuner") return unknown("");
   name.remove_prefix(rest.size());
   while (!name.empty()) {

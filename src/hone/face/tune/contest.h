@@ -14,8 +14,8 @@
 
 namespace hone::face::tuning {
 
-/// Who searches: "random", "genetic", "tuner", or "warm", the tuner with the measurements of other spaces. Parts that
-/// are left out of the tuner follow after minus signs: "tuner-local-forest".
+/// Who searches: "random", "genetic", "tuner", or "warm", the tuner with the measurements of other spaces; "forest" and
+/// "mixed", the tuner with trees for its model or beside it. Parts left out follow after minus signs: "tuner-local".
 struct Method {
   enum class Kind : uint8_t { kRandom, kGenetic, kTuner } kind = Kind::kTuner;
   std::string name;
