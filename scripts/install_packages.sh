@@ -23,6 +23,8 @@ build_packages=(
   libexpected-dev      # tl::expected, the results that carry errors
   libseccomp-dev       # the jail around a candidate
   libsodium-dev        # hashes, and random numbers nobody can foresee
+  zlib1g-dev           # reads compressed tuning spaces
+  libeigen3-dev        # small matrices of the tuner's models
 )
 check_packages=(
   libgtest-dev         # unit tests

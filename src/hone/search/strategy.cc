@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "hone/base/random.h"
-#include "hone/search/tune/additive_model.h"
+#include "hone/search/tune/tunables.h"
 
 namespace hone::search {
 namespace {
@@ -15,13 +14,10 @@ namespace {
 using kernel::Config;
 using kernel::Kernel;
 
-/// Parents extended side by side by the beam.
+/// Sources extended side by side by the beam.
 constexpr size_t kBeamWidth = 3;
-/// Share of proposals drawn at random from the whole space, so that the model sees more than slopes.
-constexpr double kExplore = 0.2;
-constexpr int kPoolLimit = 64;
-/// A prediction this far (in log score) behind the best is not worth a build.
-constexpr double kHopeless = 0.35;
+/// What is believed of a source whose tuner has asked no model yet: as good as its best, give or take (log score).
+constexpr double kUnknown = 0.3;
 
 struct Tried {
   int source = 0;
@@ -32,12 +28,13 @@ struct Tried {
 class PoolSearch final : public Strategy {
  public:
   PoolSearch(StrategyKind kind, std::vector<Seed> seeds, kernel::Limits limits, uint64_t seed)
-      : kind_(kind), seeds_(std::move(seeds)), limits_(std::move(limits)), rng_(seed, 0x7365) {
+      : kind_(kind), seeds_(std::move(seeds)), limits_(std::move(limits)), seed_(seed) {
     if (kind_ == StrategyKind::kTune && seeds_.size() > 1) seeds_.resize(1);
     // The same text twice (a start kernel that is a pattern's) is one source.
     std::set<std::string> texts;
     skipped_.duplicate = static_cast<int>(
         std::erase_if(seeds_, [&](const Seed& s) { return !texts.insert(s.kernel.source).second; }));
+    refining_.resize(seeds_.size());
   }
 
   std::vector<Proposal> next(int most) override {
@@ -58,12 +55,22 @@ class PoolSearch final : public Strategy {
     const auto known = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first == proposal.kernel.hash(); });
     HONE_CHECK(known != given_.end(), "an answer to what was never proposed");
     tried_.push_back({known->second, proposal.kernel.config, outcome});
-    if (outcome.accepted) model_.add(known->second, proposal.kernel.config, std::log(outcome.score));
+    if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost_of(outcome));
   }
 
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
 
  private:
+  /// A source whose tunables are being searched.
+  struct Refining {
+    std::optional<tune::TunablesTuner> tuner;
+    std::optional<tune::TunablesTuner::Suggestion> next;  ///< asked for, not yet proposed
+  };
+
+  static std::optional<double> cost_of(const Outcome& outcome) {
+    return outcome.accepted && outcome.score > 0 ? std::optional(1 / outcome.score) : std::nullopt;
+  }
+
   void add(std::vector<Proposal>& batch, int source, const Config& config, std::string action, std::string reason,
            const std::string& parent) {
     Proposal proposal;
@@ -79,102 +86,87 @@ class PoolSearch final : public Strategy {
     batch.push_back(std::move(proposal));
   }
 
-  /// Accepted kernels, best first, of different sources first for the beam.
+  /// The best accepted kernel of each source, best first.
   std::vector<const Tried*> parents() const {
-    std::vector<const Tried*> all;
-    for (const Tried& t : tried_)
-      if (t.outcome.accepted) all.push_back(&t);
-    std::stable_sort(all.begin(), all.end(), [](const Tried* a, const Tried* b) { return a->outcome.score > b->outcome.score; });
-    if (kind_ != StrategyKind::kBeam) {
-      if (all.size() > 1) all.erase(all.begin() + 1, all.end());
-      return all;
+    std::vector<const Tried*> best(seeds_.size(), nullptr);
+    for (const Tried& t : tried_) {
+      const Tried*& of_source = best[static_cast<size_t>(t.source)];
+      if (t.outcome.accepted && t.outcome.score > 0 && (of_source == nullptr || t.outcome.score > of_source->outcome.score)) of_source = &t;
     }
-    std::vector<const Tried*> beam;
-    std::set<int> sources;
-    for (const Tried* t : all)
-      if (beam.size() < kBeamWidth && sources.insert(t->source).second) beam.push_back(t);
-    for (const Tried* t : all)
-      if (beam.size() < kBeamWidth && std::find(beam.begin(), beam.end(), t) == beam.end()) beam.push_back(t);
-    return beam;
+    std::erase(best, nullptr);
+    std::stable_sort(best.begin(), best.end(), [](const Tried* a, const Tried* b) { return a->outcome.score > b->outcome.score; });
+    if (kind_ != StrategyKind::kBeam && best.size() > 1) best.erase(best.begin() + 1, best.end());
+    return best;
   }
 
-  struct Idea {
-    int source;
-    Config config;
-    std::string action, parent;
-    double predicted;
-  };
+  /// The tuner's next suggestion for a source; nothing when all was tried.
+  const tune::TunablesTuner::Suggestion* suggestion(int source) {
+    Refining& refining = refining_[static_cast<size_t>(source)];
+    if (!refining.tuner) {
+      refining.tuner.emplace(seeds_[static_cast<size_t>(source)].kernel.header, limits_, seed_ + static_cast<uint64_t>(source));
+      for (const Tried& t : tried_)
+        if (t.source == source) refining.tuner->tell(t.config, cost_of(t.outcome));
+    }
+    if (!refining.next) refining.next = refining.tuner->ask();
+    return refining.next ? &*refining.next : nullptr;
+  }
 
-  [[nodiscard]] bool consider(std::vector<Idea>& pool, int source, Config config, std::string action, const std::string& parent) {
+  /// Counts what was left aside beside `config`: excluded one-step changes, and candidates that models rank behind it.
+  void count_skipped(int source, const Config& parent, const Config& config) {
     const auto& header = seeds_[static_cast<size_t>(source)].kernel.header;
-    const auto fine = kernel::allowed(header, config, limits_);
-    if (!fine || !*fine) {
-      if (excluded_.insert({source, config}).second) ++skipped_.constraint;
-      return false;
-    }
-    if (seen_.contains({source, config})) return false;
-    for (const Idea& idea : pool)
-      if (idea.source == source && idea.config == config) return false;
-    const double predicted = model_.predict(source, config);
-    pool.push_back({source, std::move(config), std::move(action), parent, predicted});
-    return true;
-  }
-
-  std::string hash_of(const Tried& tried) const {
-    Kernel kernel = seeds_[static_cast<size_t>(tried.source)].kernel;
-    kernel.config = tried.config;
-    return kernel.hash();
+    for (const auto& tunable : header.tunables)
+      for (const int64_t value : tunable.values) {
+        Config other = parent;
+        other[tunable.name] = value;
+        const auto fine = kernel::allowed(header, other, limits_);
+        if ((!fine || !*fine) && excluded_.insert({source, std::move(other)}).second) ++skipped_.constraint;
+      }
+    for (Config& other : refining_[static_cast<size_t>(source)].tuner->looked_at())
+      if (other != config && !seen_.contains({source, other}) && set_aside_.insert({source, std::move(other)}).second)
+        ++skipped_.predicted_slower;
   }
 
   /// One more proposal; false when there is nothing left.
   bool extend(std::vector<Proposal>& batch) {
     const auto from = parents();
     if (from.empty()) return false;
-    std::vector<Idea> pool;
-    for (const Tried* parent : from) {
-      const auto& header = seeds_[static_cast<size_t>(parent->source)].kernel.header;
-      const std::string hash = hash_of(*parent);
-      for (const auto& tunable : header.tunables)
-        for (const int64_t value : tunable.values) {
-          Config config = parent->config;
-          const int64_t before = std::exchange(config[tunable.name], value);
-          if (before != value)
-            (void)consider(pool, parent->source, std::move(config), fmt::format("{} {} -> {}", tunable.name, before, value), hash);
-        }
-    }
     const double top = std::log(from.front()->outcome.score);
-    const bool hopeless = std::none_of(pool.begin(), pool.end(), [&](const Idea& idea) { return idea.predicted > top - kHopeless; });
-    const bool explore = hopeless || rng_.uniform() < kExplore;
-    if (explore) {
-      std::vector<Idea> random;
-      for (int attempt = 0; attempt < 8 * kPoolLimit && random.size() < 4; ++attempt) {
-        const Tried* parent = from[rng_.below(from.size())];
-        Config config = parent->config;
-        for (const auto& tunable : seeds_[static_cast<size_t>(parent->source)].kernel.header.tunables)
-          if (rng_.below(2)) config[tunable.name] = tunable.values[rng_.below(tunable.values.size())];
-        if (config != parent->config) (void)consider(random, parent->source, std::move(config), "a random step", hash_of(*parent));
-      }
-      if (!random.empty()) pool = std::move(random);
+    const Tried* chosen = nullptr;
+    double most = 0;
+    size_t width = 0;
+    for (const Tried* parent : from) {
+      const auto* next = suggestion(parent->source);
+      if (next == nullptr) continue;
+      const tune::Belief belief = next->belief.value_or(tune::Belief{-std::log(parent->outcome.score), kUnknown});
+      const double gain = tune::expected_improvement(belief, -top);
+      if (chosen == nullptr || gain > most) chosen = parent, most = gain;
+      if (++width == kBeamWidth) break;
     }
-    if (pool.empty()) return false;
-    std::stable_sort(pool.begin(), pool.end(), [](const Idea& a, const Idea& b) { return a.predicted > b.predicted; });
-    const Idea& best = pool.front();
-    // What the model ranks far behind stays unbuilt; it is counted once.
-    for (size_t i = 1; i < pool.size(); ++i)
-      if (set_aside_.insert({pool[i].source, pool[i].config}).second) ++skipped_.predicted_slower;
-    add(batch, best.source, best.config, best.action, fmt::format("predicted {:.2f} of the best", std::exp(best.predicted - top)), best.parent);
+    if (chosen == nullptr) return false;
+    auto& refining = refining_[static_cast<size_t>(chosen->source)];
+    const auto next = *std::exchange(refining.next, std::nullopt);
+    std::string action;
+    for (const auto& [name, value] : next.config)
+      if (const int64_t before = chosen->config.at(name); before != value)
+        action += fmt::format("{}{} {} -> {}", action.empty() ? "" : ", ", name, before, value);
+    Kernel parent = seeds_[static_cast<size_t>(chosen->source)].kernel;
+    parent.config = chosen->config;
+    add(batch, chosen->source, next.config, std::move(action),
+        next.belief ? fmt::format("predicted {:.2f} of the best", std::exp(-next.belief->mean - top)) : "to learn about the tunables",
+        parent.hash());
+    count_skipped(chosen->source, chosen->config, next.config);
     return true;
   }
 
   StrategyKind kind_;
   std::vector<Seed> seeds_;
   kernel::Limits limits_;
-  base::Rng rng_;
+  uint64_t seed_;
   size_t opened_ = 0;
   std::vector<Tried> tried_;
   std::vector<std::pair<std::string, int>> given_;
   std::set<std::pair<int, Config>> seen_, excluded_, set_aside_;
-  AdditiveModel model_;
+  std::vector<Refining> refining_;
   Skipped skipped_;
 };
 

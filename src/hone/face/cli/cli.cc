@@ -160,6 +160,25 @@ int run_cli(int argc, char** argv) {
     action = [&] { return run_bench(benching); };
   });
 
+  TuneArguments tuning;
+  command = add("tune", "replay the tuner on tuning spaces of which everything was measured");
+  command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...")->required();
+  command->add_option("--space", tuning.space, "T1 file: search only what its conditions allow")->type_name("FILE");
+  command->add_option("--warm", tuning.warm, "caches of other devices, shapes or tasks to learn from")->type_name("FILE...");
+  command->add_option("--evals", tuning.evaluations, "configurations to evaluate")->type_name("N")->capture_default_str();
+  command->add_option("--repeats", tuning.repeats, "replays, each of another seed")->type_name("N")->capture_default_str();
+  command->add_option("--seed", tuning.seed, "of the search")->type_name("N")->capture_default_str();
+  command->add_option("--batch", tuning.batch, "configurations asked for at a time")->type_name("N")->capture_default_str();
+  command->add_option("--method", tuning.methods, "random, genetic, tuner, or warm: the tuner, learning from the other caches given that are of the "
+                      "same kernel; tuner-local leaves a part out (docs/tuning.md)")->type_name("NAME")->allow_extra_args(false);
+  command->add_flag("--score", tuning.score, "print scores with intervals instead of what was evaluated");
+  command->add_flag("--race", tuning.race, "and what racing loses and saves");
+  command->add_option("--html", tuning.html, "write scores and curves to this file")->type_name("FILE");
+  command->add_option("--save-cache", tuning.save_cache, "write what the first replay evaluated as a Kernel Tuner cache")->type_name("FILE");
+  command->add_option("--save-t4", tuning.save_t4, "likewise as a T4 file")->type_name("FILE");
+  add_json(command, tuning.json);
+  command->callback([&] { action = [&] { return tune(tuning); }; });
+
   std::string subject, output;
   bool json = false;
   const char* const a_run = "run: its first digits will do; last: the newest";

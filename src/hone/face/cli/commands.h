@@ -42,9 +42,22 @@ struct BenchArguments {
   bool cold = false, json = false;
 };
 
+struct TuneArguments {
+  std::vector<std::string> replay;       ///< tuning caches, or folders of them
+  std::string space;                     ///< T1 file
+  std::vector<std::string> warm;         ///< tuning caches
+  int evaluations = 200, repeats = 10, batch = 1;
+  uint64_t seed = 1;
+  std::vector<std::string> methods;      ///< empty: the tuner
+  bool score = false, race = false, json = false;
+  std::string html, save_cache, save_t4;
+};
+
 [[nodiscard]] Result<int> optimize(const OptimizeArguments& arguments);
 [[nodiscard]] Result<int> resume(const std::string& run, bool json);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
+/// Replays tuning spaces of which everything is known.
+[[nodiscard]] Result<int> tune(const TuneArguments& arguments);
 [[nodiscard]] Result<int> list_runs(bool json);
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);

@@ -1,0 +1,63 @@
+#include "hone/search/tune/tunables.h"
+
+#include <algorithm>
+
+namespace hone::search::tune {
+namespace {
+
+/// Somebody chose the default configuration with care: less has to be learnt before a model is of use.
+constexpr int kInitial = 3;
+
+}  // namespace
+
+TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed) : tunables_(header.tunables) {
+  std::vector<Parameter> parameters;
+  for (const kernel::Tunable& tunable : tunables_) parameters.push_back({tunable.name, {tunable.values.begin(), tunable.values.end()}});
+  // The header is held by value: it may end before the space does.
+  kernel::Header rules;
+  rules.tunables = header.tunables;
+  rules.constraints = header.constraints;
+  const auto allowed = [rules, limits](const Point& point) {
+    kernel::Config config;
+    for (size_t t = 0; t < point.size(); ++t) config[rules.tunables[t].name] = rules.tunables[t].values[point[t]];
+    return kernel::allowed(rules, config, limits).value_or(false);
+  };
+  auto space = Space::make(std::move(parameters), {}, header.constraints.empty() ? Allowed() : Allowed(allowed));
+  TunerOptions options;
+  options.initial = kInitial;
+  if (space) tuner_ = std::make_unique<Tuner>(std::move(*space), seed, 0, std::span<const Experience>(), options);
+}
+
+kernel::Config TunablesTuner::config_of(const Point& point) const {
+  kernel::Config config;
+  for (size_t t = 0; t < point.size(); ++t) config[tunables_[t].name] = tunables_[t].values[point[t]];
+  return config;
+}
+
+std::optional<TunablesTuner::Suggestion> TunablesTuner::ask() {
+  if (!tuner_) return std::nullopt;
+  const auto asked = tuner_->ask(1);
+  if (asked.empty()) return std::nullopt;
+  return Suggestion{config_of(asked.front()), tuner_->belief(asked.front())};
+}
+
+void TunablesTuner::tell(const kernel::Config& config, std::optional<double> cost) {
+  if (!tuner_) return;
+  Point point;
+  for (const kernel::Tunable& tunable : tunables_) {
+    const auto value = config.find(tunable.name);
+    const auto at = value == config.end() ? tunable.values.end() : std::find(tunable.values.begin(), tunable.values.end(), value->second);
+    if (at == tunable.values.end()) return;  // a fixed configuration beyond the lists teaches nothing about them
+    point.push_back(static_cast<uint16_t>(at - tunable.values.begin()));
+  }
+  tuner_->tell(point, cost);
+}
+
+std::vector<kernel::Config> TunablesTuner::looked_at() const {
+  std::vector<kernel::Config> configs;
+  if (tuner_)
+    for (const Point& point : tuner_->looked_at()) configs.push_back(config_of(point));
+  return configs;
+}
+
+}  // namespace hone::search::tune

@@ -1,0 +1,35 @@
+// The tuner for a kernel's tunables: its space is what the header lists and its constraints allow under the device's
+// limits. Deterministic for its seed and what it is told. One thread.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hone/kernel/kernel.h"
+#include "hone/search/tune/tuner.h"
+
+namespace hone::search::tune {
+
+class TunablesTuner {
+ public:
+  TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed);
+
+  struct Suggestion {
+    kernel::Config config;
+    std::optional<Belief> belief;  ///< of its log cost; nothing where no model was asked
+  };
+  /// Nothing when every configuration was asked for or told.
+  [[nodiscard]] std::optional<Suggestion> ask();
+  /// `cost`: lower is better; nothing for one that was refused.
+  void tell(const kernel::Config& config, std::optional<double> cost);
+  /// The candidates among which the models chose last.
+  [[nodiscard]] std::vector<kernel::Config> looked_at() const;
+
+ private:
+  [[nodiscard]] kernel::Config config_of(const Point& point) const;
+
+  std::vector<kernel::Tunable> tunables_;
+  std::unique_ptr<Tuner> tuner_;     ///< null where there is nothing to choose
+};
+
+}  // namespace hone::search::tune
