@@ -61,6 +61,12 @@ class PoolSearch final : public Strategy {
     if (outcome.accepted) model_.add(known->second, proposal.kernel.config, std::log(outcome.score));
   }
 
+  bool add(Seed seed) override {
+    const bool known = std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
+    if (!known) seeds_.push_back(std::move(seed));
+    return !known;
+  }
+
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
 
  private:
