@@ -63,7 +63,8 @@ TEST(Answers, damage_is_refused_or_whole) {
   int taken = 0, refused = 0;
   for (int i = 0; i < 5000; ++i) {
     std::string text = answer();
-    for (int w = 0; w < 2; ++w) {
+    const int wounds = 1 + static_cast<int>(random.below(2));
+    for (int w = 0; w < wounds; ++w) {
       const size_t at = random.below(text.size());
       switch (random.below(3)) {
         case 0: text[at] = static_cast<char>(random.below(256)); break;
