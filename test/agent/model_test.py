@@ -31,7 +31,7 @@ args   = ["x", "y", "i64:D"]
 */
 """
 NO_CODE = "void softmax(const float* x, float* y, int64_t D, int64_t row) { y[row * D] = undeclared(x); }\n"
-WRONG = "void softmax(const float* x, float* y, int64_t D, int64_t row) { for (int64_t j = 0; j < D; ++j) y[row * D + j] = 1.0f / D; }\n"
+WRONG = "void softmax(const float* x, float* y, int64_t D, int64_t row) { for (int64_t j = 0; j < D; ++j) y[row * D + j] = 3 * x[row * D + j] + 1; }\n"
 CHEAT = """void softmax(const float* x, float* y, int64_t D, int64_t row) {
   __asm__ volatile("syscall" : : "a"(39) : "rax", "rcx", "r11", "memory");
 }
@@ -117,7 +117,7 @@ class Place:
         return done
 
     def optimize(self, *more):
-        return ["optimize", "-e", "y = softmax(x, axis=-1)", "-i", "x=f32[64,1024]", "--opponents", "naive", "--model",
+        return ["optimize", "-e", "y = softmax(x, axis=-1)", "-i", "x=f32[B,D]", "-w", "B=64,D=1024", "--opponents", "naive", "--model",
                 self.command, *more]
 
     def prompts(self):
@@ -140,7 +140,7 @@ def climb(hone):
         # A start kernel and tuning alone: the race is between it and the model.
         start = place.root / "start.cc"
         start.write_text(HEADER.format(extra="") + SLOW.replace("// hone: ignore", "// old: ignore"))
-        done = place.run("optimize", "-e", "y = softmax(x, axis=-1)", "-i", "x=f32[64,1024]", "--opponents", "naive", "--models", str(models),
+        done = place.run("optimize", "-e", "y = softmax(x, axis=-1)", "-i", "x=f32[B,D]", "-w", "B=64,D=1024", "--opponents", "naive", "--models", str(models),
                          "--start", str(start), "--strategy", "tune", "--budget", "40evals", "--json")
         summary = json.loads(done.stdout.strip().splitlines()[-1])
         shown = place.run("show", "last").stdout
