@@ -33,7 +33,7 @@ args   = ["x", "y", "i64:D"]
 NO_CODE = "void softmax(const float* x, float* y, int64_t D, int64_t row) { y[row * D] = undeclared(x); }\n"
 WRONG = "void softmax(const float* x, float* y, int64_t D, int64_t row) { for (int64_t j = 0; j < D; ++j) y[row * D + j] = 3 * x[row * D + j] + 1; }\n"
 CHEAT = """void softmax(const float* x, float* y, int64_t D, int64_t row) {
-  __asm__ volatile("syscall" : : "a"(39) : "rax", "rcx", "r11", "memory");
+  __asm__ volatile("syscall" : : "a"(231), "D"(0) : "rcx", "r11", "memory");  // exit_group(0)
 }
 """
 SLOW = """void softmax(const float* x, float* y, int64_t D, int64_t row) {
@@ -146,7 +146,7 @@ def climb(hone):
         shown = place.run("show", "last").stdout
         expect("does not compile" in shown, "the first is refused because it does not compile")
         expect("wrong" in shown, "the second because it is wrong")
-        expect("cheating" in shown or "launch fails" in shown, "the third because it makes a system call")
+        expect("cheating" in shown or "launch fails" in shown, "the third because it makes a system call\n" + shown)
         champion = pathlib.Path(summary["champion"]["path"]).read_text()
         expect("hone::Reduce<f32v, UNROLL, hone::Max>" in champion, "the champion is the fast one")
         expect(summary["models"]["models"][0]["accepted"] >= 1, "the ledger says that a kernel was accepted")
