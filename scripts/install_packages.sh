@@ -21,6 +21,9 @@ build_packages=(
   libfmt-dev           # text formatting
   libspdlog-dev        # log
   libexpected-dev      # tl::expected, the results that carry errors
+  libcurl4-openssl-dev # language models over HTTP
+  libcpp-httplib-dev   # hone mcp --http, and the tests' own model server
+  libvalijson-dev      # JSON Schema: answers of models, arguments of tools
   libseccomp-dev       # the jail around a candidate
   libsodium-dev        # hashes, and random numbers nobody can foresee
   zlib1g-dev           # reads compressed tuning spaces

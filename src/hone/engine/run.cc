@@ -12,8 +12,10 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/random.h"
+#include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/champion.h"
+#include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
 #include "hone/engine/summary.h"
 
@@ -88,6 +90,7 @@ class Run {
  private:
   Result<RunResult> drive_unguarded() {
     HONE_TRY_VOID(start());
+    HONE_TRY_VOID(start_models());
     for (;;) {
       HONE_TRY(const std::string reason, search());
       HONE_TRY(RunResult result, conclude(reason));
@@ -100,6 +103,12 @@ class Run {
     }
   }
   Status start();
+  Status start_models();
+  [[nodiscard]] agent::ToolTable model_tools();
+  [[nodiscard]] agent::Standing standing() const;
+  /// Nothing to look at until a model answers: `kind` says whose fault that is.
+  Status await_models(const char* kind);
+  Status keep_lessons();
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
@@ -122,6 +131,7 @@ class Run {
   EventLog log_;
   std::unique_ptr<search::Strategy> strategy_;
   std::unique_ptr<evaluate::Evaluator> evaluator_;
+  std::unique_ptr<Consult> consult_;     ///< null: no models
   std::vector<double> bounds_ns_;
   std::vector<Candidate> accepted_;      ///< best first
   std::optional<Candidate> yardstick_;
@@ -157,6 +167,70 @@ Status Run::start() {
   spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
   return {};
+}
+
+Status Run::start_models() {
+  if (options_.models_json.empty()) return {};
+  Consult::Options options;
+  options.run = id_;
+  HONE_TRY(options.models, agent::ModelsConfig::from_json(options_.models_json));
+  if (!log_.replaying() && services_.models.clients.size() != options.models.models.size())
+    return fail(ErrorCode::kInternal, "the run's models were not made");
+  HONE_TRY(const json event, log_.step("agents", [&]() -> Result<json> {
+    HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
+    const json lessons = kept ? json::parse(*kept, nullptr, false) : json::array();
+    json names = json::array();
+    for (const auto& model : options.models.models) names.push_back(model.name);
+    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"lessons", lessons.is_array() ? lessons : json::array()}};
+  }));
+  options.team.lessons = event.at("lessons").get<std::vector<std::string>>();
+  options.team.task_toml = task_.to_toml();
+  options.team.machine = services_.machine_json + "\ntoolchain: " + services_.toolchain;
+  options.team.language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
+  options.tools = model_tools();
+  consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
+  return {};
+}
+
+agent::ToolTable Run::model_tools() {
+  agent::ToolTable tools;
+  agent::add_pattern_tools(tools);
+  json limits = {{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits}};
+  agent::add_limits_tool(tools, std::move(limits));
+  agent::Tool evaluate;
+  evaluate.name = "evaluate_kernel";
+  evaluate.title = "Evaluate a draft";
+  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict, and why.";
+  evaluate.input = agent::tool_schema({{"source", {{"type", "string"}, {"maxLength", 131072}}}}, {"source"});
+  evaluate.for_models = true;
+  evaluate.run = [this](const json& arguments) {
+    const auto language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
+    const auto kernel = agent::foreign_kernel(arguments.at("source").get<std::string>(), language);
+    if (!kernel) return agent::tool_failure(kernel.error().problem);
+    const auto evaluator = this->evaluator();
+    if (!evaluator) return agent::tool_failure(evaluator.error());
+    const auto screening = (*evaluator)->screen(*kernel);
+    if (!screening) return agent::tool_failure(screening.error());
+    const evaluate::Verdict& verdict = screening->verdict;
+    const double score = verdict.accepted() ? (yardstick_ ? screening->score * yardstick_score_ : 1) : 0;
+    return agent::tool_data({{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}});
+  };
+  tools.add(std::move(evaluate));
+  return tools;
+}
+
+agent::Standing Run::standing() const {
+  if (!leader()) return {};
+  return {leader()->kernel, leader()->score, leader()->sol};
+}
+
+Status Run::await_models(const char* kind) {
+  return log_.step(kind, [&]() -> Result<json> {
+    const double limit = options_.budget_seconds > 0 ? (1 - kPromotionShare) * options_.budget_seconds : INFINITY;
+    const auto stopped = [&] { return services_.interrupted && services_.interrupted(); };
+    while (consult_->open() > 0 && !consult_->came() && log_.now() <= limit && !stopped()) consult_->wait(std::chrono::milliseconds(100));
+    return json{{"open", consult_->open()}};
+  }).map([](const json&) {});
 }
 
 Status Run::about(const json& event, const std::string& hash) const {
@@ -226,6 +300,8 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();
   strategy_->observe(proposal, {accepted, score});
+  const double best_before = leader() ? leader()->score : 0;
+  double sol = 0;
   if (accepted) {
     Candidate candidate{proposal.kernel, proposal.action, score, 0};
     std::vector<double> fractions, weights;
@@ -233,7 +309,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
       fractions.push_back(bounds_ns_[w] / screening.median_ns[w]);
       weights.push_back(task_.workloads[w].weight);
     }
-    candidate.sol = evaluate::weighted_geometric_mean(fractions, weights);
+    candidate.sol = sol = evaluate::weighted_geometric_mean(fractions, weights);
     since_gain_ = !leader() || score > leader()->score * kGain ? 0 : since_gain_ + 1;
     const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.score < score; });
     accepted_.insert(at, std::move(candidate));
@@ -241,6 +317,9 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
     ++refused_;
     ++since_gain_;
   }
+  if (consult_)
+    consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
+                            best_before, sol});
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
   if (accepted && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
     const Candidate best = *leader();
@@ -262,19 +341,30 @@ std::string Run::stop_reason(bool batch_empty) const {
 
 Result<std::string> Run::search() {
   for (;;) {
+    if (consult_) HONE_TRY_VOID(consult_->attend(log_, *strategy_, standing()));
     std::vector<search::Proposal> batch;
     std::string reason;
+    // With models about, waiting for one of them is an event as well: a replay asks the strategy as often.
+    bool waiting = false;
     if (log_.next_kind() != "stopped") {
       reason = log_.replaying() ? "" : stop_reason(false);
+      if (consult_ && reason == "stagnation" && consult_->kernels_waiting()) reason.clear();
+      if (log_.replaying() ? log_.next_kind() == "stalled" : consult_ && reason == "stagnation" && consult_->open() > 0) {
+        HONE_TRY_VOID(await_models("stalled"));
+        continue;
+      }
       if (reason.empty()) {
         const int left = options_.budget_evaluations - evaluated_;
         batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(kBatch, left) : kBatch);
-        if (batch.empty() && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
+        waiting = batch.empty() && consult_ &&
+                  (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);
+        if (batch.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
       }
     }
     const search::Skipped skipped = strategy_->take_skipped();
-    if (batch.empty()) {
+    if (batch.empty() && !waiting) {
       stop_was_recorded_ = log_.replaying();
+      if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing()));
       HONE_TRY(const json stopped, log_.step("stopped", [&]() -> Result<json> { return json{{"reason", reason}}; }));
       return stopped.value("reason", "budget");
     }
@@ -284,6 +374,10 @@ Result<std::string> Run::search() {
         return json{{"constraint", skipped.constraint}, {"duplicate", skipped.duplicate},
                     {"predicted_slower", skipped.predicted_slower}};
       }));
+    }
+    if (waiting) {
+      HONE_TRY_VOID(await_models("waited"));
+      continue;
     }
     if (!log_.replaying()) {
       // Building and measuring exclude each other on a CPU: all builds first, side by side.
@@ -368,6 +462,7 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     }
   }
   HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
+    if (consult_) HONE_TRY_VOID(keep_lessons());
     return json{{"reason", reason}, {"champion", result.champion},
                 {"summary", summary(champion, result.promotion, path)}};
   }));
@@ -375,6 +470,17 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     return log_.contradiction("another end", reason);
   result.summary_json = base::canonical_json(finished.at("summary"));
   return result;
+}
+
+Status Run::keep_lessons() {
+  constexpr size_t kKept = 20;
+  HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
+  json lessons = kept ? json::parse(*kept, nullptr, false) : json::array();
+  if (!lessons.is_array()) lessons = json::array();
+  for (const std::string& lesson : consult_->lessons())
+    if (std::find(lessons.begin(), lessons.end(), json(lesson)) == lessons.end()) lessons.push_back(lesson);
+  while (lessons.size() > kKept) lessons.erase(lessons.begin());
+  return services_.store->put_fact(lessons_key(task_.hash()), base::canonical_json(lessons));
 }
 
 json Run::summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
@@ -386,6 +492,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
               {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
                            {"run", static_cast<double>(spent_.run) * 1e-9}}}};
+  if (consult_) out["models"] = consult_->ledger();
   if (!champion || !promotion) return out;
   const Headline line = headline_of(*promotion, task_);
   out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
@@ -405,9 +512,10 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
 }  // namespace
 
 std::string RunOptions::to_json() const {
-  const json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
+  json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
                     {"recall", recall}};
+  if (!models_json.empty()) out["models"] = models_json;
   return base::canonical_json(out);
 }
 
@@ -425,6 +533,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
+  options.models_json = in.value("models", "");
   return options;
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the run's options cannot be read: {}", e.what()), "start a new run");
@@ -473,6 +582,34 @@ Result<RunResult> resume_run(const archive::RunInfo& run, const task::Task& task
   if (info.status != "running")
     HONE_TRY_VOID(services.store->update_run(info.id, "running", info.champion, info.summary_json));
   return drive_held(info, task, options, services, std::move(events));
+}
+
+Result<RunResult> replay_run(const archive::RunInfo& run, const task::Task& task, const Services& services) {
+  HONE_TRY(const RunOptions options, RunOptions::from_json(run.options_json));
+  HONE_TRY(const auto events, services.store->events(run.id));
+  if (events.empty() || events.back().kind != "finished")
+    return fail(ErrorCode::kInput, fmt::format("run {} has not come to an end", run.id), fmt::format("hone resume {}", run.id));
+  const json end = json::parse(events.back().json, nullptr, false);
+  if (!end.is_object() || end.value("reason", "") == "interrupted")
+    return fail(ErrorCode::kInput, fmt::format("run {} was interrupted", run.id), fmt::format("hone resume {} goes on with it", run.id));
+  // In an archive of its own: whatever goes wrong, the record stays as it is.
+  HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("replay"));
+  HONE_TRY(archive::Store store, archive::Store::open(scratch.path() / "archive.db"));
+  archive::RunInfo copy = run;
+  copy.status = "running";
+  HONE_TRY_VOID(store.create_run(copy));
+  Services silent = services;
+  silent.store = &store;
+  silent.models = {};
+  silent.champions.clear();
+  silent.interrupted = nullptr;
+  silent.evaluator = [&]() -> Result<std::unique_ptr<evaluate::Evaluator>> {
+    return fail(ErrorCode::kCorrupt, fmt::format("the recording of run {} ends before its decisions do", run.id));
+  };
+  HONE_TRY(RunResult result, drive_held(copy, task, options, silent, events));
+  if (result.champion != run.champion)
+    return fail(ErrorCode::kCorrupt, fmt::format("the replay of run {} ends with another champion", run.id));
+  return result;
 }
 
 }  // namespace hone::engine

@@ -15,6 +15,7 @@
 #include "hone/archive/store.h"
 #include "hone/base/clock.h"
 #include "hone/base/result.h"
+#include "hone/engine/desk.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/search/strategy.h"
 #include "hone/task/task.h"
@@ -31,6 +32,7 @@ struct RunOptions {
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
+  std::string models_json;          ///< agent::ModelsConfig: who proposes beside the built-in search; empty: nobody
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);
 };
@@ -56,6 +58,7 @@ struct Services {
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
+  ModelServices models;                     ///< as RunOptions::models_json says
   std::string target = "cpu", device, toolchain, machine_json = "{}";  ///< device: engine::Place
   std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn
   std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none
@@ -79,5 +82,11 @@ struct RunResult {
 /// another process works on it, kCorrupt when its log does not follow from its options.
 [[nodiscard]] Result<RunResult> resume_run(const archive::RunInfo& run, const task::Task& task,
                                            const Services& services);
+
+/// Goes through a finished run's log once more, in memory: the same options, the recorded verdicts and the
+/// models' recorded answers, and nobody evaluates or calls anything. Its result, where every decision and
+/// every question to a model comes out as it was; else kCorrupt. `services` as for the run; evaluator and
+/// models in it are not used.
+[[nodiscard]] Result<RunResult> replay_run(const archive::RunInfo& run, const task::Task& task, const Services& services);
 
 }  // namespace hone::engine

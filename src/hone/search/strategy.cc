@@ -58,6 +58,12 @@ class PoolSearch final : public Strategy {
     if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost_of(outcome));
   }
 
+  bool add(Seed seed) override {
+    const bool known = std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
+    if (!known) seeds_.push_back(std::move(seed)), refining_.emplace_back();
+    return !known;
+  }
+
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
 
  private:

@@ -50,6 +50,9 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Proposal> next(int most) = 0;
   /// Every proposal given out is answered, in order, before next() is called again.
   virtual void observe(const Proposal& proposal, const Outcome& outcome) = 0;
+  /// A source that came up while the search was on: looked at next, its tunables searched like any other's.
+  /// False for a text that is there already.
+  [[nodiscard]] virtual bool add(Seed seed) = 0;
   /// Left aside since the last call.
   [[nodiscard]] virtual Skipped take_skipped() = 0;
 };

@@ -65,6 +65,12 @@ void add_json(CLI::App* command, bool& json) {
   command->add_flag("--json", json, "end with one line of JSON on standard output (docs/json.md)");
 }
 
+void add_models(CLI::App* command, ModelArguments& models) {
+  command->add_option("--model", models.models, "a language model: command:PROGRAM, or chat:MODEL@URL, responses:…, messages:… (once for each)")
+      ->type_name("MODEL")->allow_extra_args(false);
+  command->add_option("--models", models.file, "language models from a file (docs/agents.md)")->type_name("FILE");
+}
+
 /// The command as a shell takes it.
 std::string as_typed(int argc, char** argv) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
@@ -134,6 +140,9 @@ int run_cli(int argc, char** argv) {
   command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->type_name("NAME")->capture_default_str();
   command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
   command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
+  add_models(command, optimizing.models);
+  command->add_option("--model-budget", optimizing.models.budget, "what models may cost: 2usd,500000tokens,40calls")->type_name("BUDGET");
+  command->add_option("--replay", optimizing.replay, "go through a finished run's record once more, decision by decision")->type_name("RUN");
   add_opponents(command, optimizing.opponents);
   add_threads(command, optimizing.threads);
   add_json(command, optimizing.json);
@@ -232,6 +241,27 @@ int run_cli(int argc, char** argv) {
   command->add_option("RUN", subject, a_run)->required();
   command->add_option("-o,--output", output, "file to write (default: in the reports folder of HONE_HOME)")->type_name("FILE");
   command->callback([&] { action = [&] { return report(subject, output); }; });
+
+  DraftArguments drafting;
+  command = add("draft", "have a language model write a task file from a description");
+  command->add_option("TEXT", drafting.description, "what is to be computed, in prose")->required();
+  command->add_option("-o,--output", drafting.output, "file to write it to, once you have confirmed it")->type_name("FILE");
+  command->add_flag("--yes", drafting.yes, "write it without asking");
+  add_models(command, drafting.models);
+  command->callback([&] { action = [&] { return draft_task(drafting); }; });
+
+  McpArguments serving;
+  command = add("mcp", "serve hone's tools to an agent (Model Context Protocol), on standard input and output");
+  command->add_flag("--http", serving.http, "over HTTP on 127.0.0.1 instead");
+  command->add_option("--port", serving.port, "of --http (default: any; it is printed)")->type_name("N")->check(CLI::Range(0, 65535));
+  command->add_option("--token-env", serving.token_env, "environment variable with the token that --http asks for")->type_name("NAME");
+  command->callback([&] { action = [&] { return serve_mcp(serving); }; });
+
+  ModelArguments testing;
+  command = add("models", "test language models with one tiny call each");
+  add_models(command, testing);
+  add_json(command, json);
+  command->callback([&] { action = [&] { return test_models(testing, json); }; });
 
   TaskArguments explaining;
   command = add("explain", "show a task's graph, its least cost and the patterns that cover it");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hone/base/result.h"
+#include "hone/face/cli/models.h"
 
 namespace hone::face {
 
@@ -18,6 +19,8 @@ struct TaskArguments {
 
 struct OptimizeArguments {
   TaskArguments task;
+  ModelArguments models;
+  std::string replay;                    ///< a finished run, instead of a task
   std::string target = "cpu", budget = "60s", strategy = "beam", start, save, opponents = "all";
   uint64_t seed = 1;
   int threads = 0;
@@ -53,6 +56,21 @@ struct TuneArguments {
   std::string html, save_cache, save_t4;
 };
 
+struct McpArguments {
+  bool http = false;
+  int port = 0;
+  std::string token_env;                 ///< variable that holds the token a client must show
+};
+
+/// A task file from prose.
+struct DraftArguments {
+  std::string description, output;
+  ModelArguments models;
+  bool yes = false;
+};
+
+[[nodiscard]] Result<int> draft_task(const DraftArguments& arguments);
+[[nodiscard]] Result<int> serve_mcp(const McpArguments& arguments);
 [[nodiscard]] Result<int> optimize(const OptimizeArguments& arguments);
 [[nodiscard]] Result<int> resume(const std::string& run, bool json);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);

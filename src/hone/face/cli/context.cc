@@ -58,8 +58,7 @@ Result<task::Task> task_of(const TaskArguments& arguments) {
   return task;
 }
 
-Result<task::Task> runnable_task_of(const TaskArguments& arguments) {
-  HONE_TRY(task::Task task, task_of(arguments));
+Status check_fits(const task::Task& task, const std::string& where) {
   const auto memory = static_cast<double>(target::cpu_info().memory_bytes);
   for (const task::Workload& workload : task.workloads) {
     HONE_TRY(const auto graph, task::instantiate(task.primitive, workload.bindings));
@@ -75,8 +74,14 @@ Result<task::Task> runnable_task_of(const TaskArguments& arguments) {
       return fail(ErrorCode::kInput,
                   fmt::format("the workload '{}' has {} of inputs and outputs, more than half of this machine's memory ({})",
                               workload.name, bytes_text(bytes), bytes_text(memory)),
-                  "hone holds them several times over: give smaller shapes", arguments.file);
+                  "hone holds them several times over: give smaller shapes", where);
   }
+  return {};
+}
+
+Result<task::Task> runnable_task_of(const TaskArguments& arguments) {
+  HONE_TRY(task::Task task, task_of(arguments));
+  HONE_TRY_VOID(check_fits(task, arguments.file));
   return task;
 }
 

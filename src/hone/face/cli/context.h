@@ -16,6 +16,9 @@ namespace hone::face {
 /// The same for commands that run it: every workload has to fit this machine's memory.
 [[nodiscard]] Result<task::Task> runnable_task_of(const TaskArguments& arguments);
 
+/// kInput where a workload does not fit this machine's memory.
+[[nodiscard]] Status check_fits(const task::Task& task, const std::string& where);
+
 /// A text file that the user named: no folder, not absurdly large. `what` is for messages: "task file".
 [[nodiscard]] Result<std::string> read_text(const std::string& file, std::string_view what);
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -41,13 +42,43 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   }
   if (!written.empty()) fmt::print(out, "  report: {}\n", written);
   if (result.reason == "interrupted") fmt::print(out, "  hone resume {} goes on with the search\n", result.run);
+  const auto summary = nlohmann::json::parse(result.summary_json, nullptr, false);
+  if (summary.is_object() && summary.contains("models")) {
+    const auto& ledger = summary["models"];
+    fmt::print(out, "  models: {} calls, {} tokens, ${:.4f}\n", ledger.value("calls", 0), ledger.value("tokens", int64_t{0}), ledger.value("dollars", 0.0));
+    for (const auto& row : ledger["models"])
+      fmt::print(out, "    {}: {} calls, {} kernels, {} accepted, best made {:.2f}x faster, {} tokens, ${:.4f}, {:.0f} s\n", row.value("model", ""),
+                 row.value("calls", 0), row.value("kernels", 0), row.value("accepted", 0), std::exp(row.value("gain", 0.0)),
+                 row.value("tokens", int64_t{0}), row.value("dollars", 0.0), row.value("seconds", 0.0));
+  }
   if (json) fmt::print("{}\n", result.summary_json);
   return result.champion.empty() ? 1 : 0;
+}
+
+/// A finished run's record, once more.
+Result<int> replay(const std::string& what, bool json) {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const archive::RunInfo info, store.run(what));
+  HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
+  HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+  HONE_TRY(const engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), {}));
+  HONE_TRY(const engine::RunResult result, engine::replay_run(info, task, services));
+  HONE_TRY(const auto events, store.events(info.id));
+  fmt::print(json ? stderr : stdout, "run {} replayed: {} events, the same decisions, {}\n", info.id, events.size(),
+             result.champion.empty() ? "no champion" : "champion " + base::short_hash(result.champion));
+  if (json) fmt::print("{}\n", result.summary_json);
+  return 0;
 }
 
 }  // namespace
 
 Result<int> optimize(const OptimizeArguments& arguments) {
+  if (!arguments.replay.empty()) {
+    if (!arguments.task.file.empty() || !arguments.task.expression.empty())
+      return fail(ErrorCode::kUsage, "both a task and a run to replay are given", "the run has its task with it: hone optimize --replay RUN");
+    return replay(arguments.replay, arguments.json);
+  }
   HONE_TRY_VOID(check_target(arguments.target));
   engine::RunOptions options;
   options.target = arguments.target;
@@ -59,6 +90,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   options.threads = arguments.threads;
   options.opponents = arguments.opponents;
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
+  HONE_TRY(options.models_json, models_json_of(arguments.models));
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   if (!arguments.save.empty()) HONE_TRY_VOID(base::write_file_atomic(arguments.save, task.to_toml()));
   std::string start = arguments.start;
@@ -72,6 +104,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   }
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
   HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(services.models, model_services(options.models_json));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
   Display display;
@@ -88,6 +121,7 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
   HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(services.models, model_services(options.models_json));
   services.interrupted = interrupted;
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };

@@ -9,6 +9,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> kLinks[] = {
     {"results", "Results"},       {"progress", "Progress"}, {"roofline", "Roofline"},
     {"candidates", "Candidates"}, {"source", "Source"},     {"refused", "Refused"},
+    {"models", "Models"},
     {"conditions", "Conditions"}};
 
 }  // namespace
@@ -34,6 +35,7 @@ Result<std::string> run_report(archive::Store& store, const archive::RunInfo& ru
   report::write_tree(sections, from);
   report::write_source(sections, from);
   report::write_refused(sections, from);
+  report::write_models(sections, from);
   report::write_conditions(sections, from);
   return report::document(fmt::format("{}: hone run {}", run.task_name, run.id), run.task_name, kLinks, sections);
 }

@@ -214,6 +214,19 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
     log.races.push_back(
         {text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
     log.raced += spent_of(member(screening, "spent"));
+  } else if (kind == "agents" || kind == "tool" || kind == "waited" || kind == "stalled") {
+    // What the ledger needs is in the questions and answers.
+  } else if (kind == "asked") {
+    ModelRow& row = log.models[text(event, "name")];
+    row.name = text(event, "name");
+    ++row.calls;
+  } else if (kind == "answered") {
+    ModelRow& row = log.models[text(event, "name")];
+    row.failures += member(event, "reply").is_object() ? 0 : 1;
+    row.tokens += static_cast<int64_t>(number(event, "tokens"));
+    row.nanodollars += static_cast<int64_t>(number(event, "nanodollars"));
+    if (const Json& attempts = member(event, "attempts"); attempts.is_array())
+      for (const Json& attempt : attempts) row.seconds += 1e-9 * (number(attempt, "latency_ns") + number(attempt, "waited_ns"));
   } else if (kind == "stopped") {
     log.stopped = text(event, "reason");
   } else if (kind == "promoted") {

@@ -62,6 +62,14 @@ struct LoggedWorkload {
   double weight = 1;
 };
 
+/// What one model did and cost.
+struct ModelRow {
+  std::string name;
+  int calls = 0, failures = 0;
+  double seconds = 0;
+  int64_t tokens = 0, nanodollars = 0;
+};
+
 struct RunLog {
   archive::RunInfo info;
   std::string track, toolchain, version, machine_model;
@@ -79,6 +87,7 @@ struct RunLog {
   std::string finished;                   ///< why the run ended; empty: it has not
   double seconds = 0;                     ///< active time up to the last event
   std::string champion;                   ///< kernel hash, or empty
+  std::map<std::string, ModelRow> models; ///< by name
   int unread = 0;                         ///< events that are no JSON object
   std::map<std::string, int> unknown;     ///< kinds of event that we do not know -> how many
 

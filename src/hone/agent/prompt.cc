@@ -1,0 +1,90 @@
+#include "hone/agent/prompt.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "hone/agent/model/message.h"
+#include "hone/base/embedded.h"
+#include "hone/base/hash.h"
+
+namespace hone::agent {
+namespace {
+
+constexpr std::string_view kFolder = "prompts/", kEnding = ".md", kRule = "+++\n", kVersion = "version = ";
+
+struct PromptFile {
+  int version = 0;
+  std::string_view text;
+};
+
+Result<PromptFile> file_of(std::string_view name) {
+  const auto content = base::find_embedded(fmt::format("{}{}{}", kFolder, name, kEnding));
+  if (!content) return fail(ErrorCode::kInternal, fmt::format("there is no prompt \"{}\"", name));
+  const size_t end = content->find(kRule, kRule.size());
+  const size_t version = content->find(kVersion);
+  if (!content->starts_with(kRule) || end == std::string_view::npos || version > end)
+    return fail(ErrorCode::kInternal, fmt::format("the prompt \"{}\" says no version", name));
+  PromptFile file;
+  file.text = content->substr(end + kRule.size());
+  const std::string_view digits = content->substr(version + kVersion.size());
+  std::from_chars(digits.data(), digits.data() + digits.size(), file.version);
+  return file;
+}
+
+/// Without control characters but line ends and tabs, and without what is not UTF-8.
+std::string clean(std::string_view text) {
+  std::string out = valid_utf8(text);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) c = ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> prompt(std::string_view name, const std::map<std::string, std::string, std::less<>>& values) {
+  HONE_TRY(const PromptFile file, file_of(name));
+  std::string out;
+  std::string_view rest = file.text;
+  for (;;) {
+    const size_t open = rest.find("{{");
+    out += rest.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const size_t close = rest.find("}}", open);
+    const std::string_view place = rest.substr(open + 2, close == std::string_view::npos ? 0 : close - open - 2);
+    const auto value = values.find(place);
+    if (value == values.end()) return fail(ErrorCode::kInternal, fmt::format("the prompt \"{}\" has a place \"{}\" that nobody fills", name, place));
+    out += value->second;
+    rest.remove_prefix(close + 2);
+  }
+  return out;
+}
+
+std::map<std::string, int> prompt_versions() {
+  std::map<std::string, int> all;
+  for (const std::string_view path : base::list_embedded(kFolder)) {
+    const std::string name(path.substr(kFolder.size(), path.size() - kFolder.size() - kEnding.size()));
+    if (const auto file = file_of(name)) all[name] = file->version;
+  }
+  return all;
+}
+
+std::string material(std::string_view label, std::string_view text, size_t most) {
+  const std::string body = bounded(clean(text), most);
+  const std::string mark = fmt::format("{}-{}", label, base::short_hash(base::content_hash(body)));
+  return fmt::format("<<<{}\n{}{}{}>>>", mark, body, body.ends_with('\n') || body.empty() ? "" : "\n", mark);
+}
+
+std::string one_line(std::string_view text, size_t most) {
+  std::string out = clean(text);
+  for (char& c : out)
+    if (c == '\n' || c == '\t') c = ' ';
+  if (out.size() <= most) return out;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xC0U) == 0x80U) --end;
+  return out.substr(0, end) + "…";
+}
+
+}  // namespace hone::agent

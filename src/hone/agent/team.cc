@@ -1,0 +1,337 @@
+#include "hone/agent/team.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "hone/agent/prompt.h"
+#include "hone/base/embedded.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+
+namespace hone::agent {
+namespace {
+
+using kernel::Kernel;
+using nlohmann::json;
+
+constexpr size_t kSourceShown = size_t{24} << 10, kDetailShown = size_t{4} << 10, kTaskShown = size_t{16} << 10;
+constexpr int kRounds = 4;        ///< of tools in one conversation
+constexpr int kCallsARound = 4;
+constexpr int kFixes = 3;         ///< of one kernel
+constexpr int kIdleRounds = 3;    ///< optimising without gain
+constexpr int kFruitless = 16;    ///< kernels or failures in a row without gain: nobody asks again
+constexpr int kNarrow = 8;        ///< likewise: one direction at a time
+constexpr size_t kBytesAToken = 4;
+/// Half a minute and five cents are worth alike.
+constexpr double kSecondsAUnit = 30, kDollarsAUnit = 0.05;
+/// What a model is expected to bring (in log speed) and to cost, before it is known.
+constexpr double kPriorGain = 0.05, kPriorCost = 1;
+
+constexpr const char* kHints[] = {
+    "as few passes over memory as the computation allows",
+    "the innermost loop: wide vectors, several accumulators, no dependence between iterations",
+    "blocking for caches and registers, and reuse of what was loaded",
+    "how work is shared: grid, load balance between threads, streaming stores past the caches",
+    "cheaper arithmetic of the same accuracy: algebra, common subexpressions, fewer divisions",
+    "special treatment of short and of long extents by separate launches (`when`)",
+};
+
+std::string fence_of(kernel::Language language) { return language == kernel::Language::kCpp ? "cpp" : "c"; }
+
+std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::with_config(kernel, kernel.config), kSourceShown); }
+
+std::string tenths(double score) { return score > 0 ? fmt::format("{:.2f}", score) : "no"; }
+
+std::string light_text(double light) { return light > 0 ? fmt::format(", about {:.0f} % of the speed of light", 100 * light) : ""; }
+
+}  // namespace
+
+std::string metrics_text(const std::vector<Metric>& metrics) {
+  if (metrics.empty()) return "none was measured";
+  std::string text;
+  for (const Metric& metric : metrics)
+    text += fmt::format("{}: {}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent");
+  return text;
+}
+
+Result<Request> diagnoser_request(const std::string& system, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
+  Request request;
+  request.system = system;
+  HONE_TRY(std::string text, prompt("diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
+                                                  {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}}));
+  request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
+  return request;
+}
+
+Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options_.models.size()) {
+  directions_.resize(static_cast<size_t>(std::max(1, options_.width)));
+  for (size_t i = 0; i < directions_.size(); ++i) directions_[i].hint = static_cast<int>(i);
+  const auto guide = base::find_embedded("docs/kernels.md");
+  auto system = prompt("system", {{"guide", std::string(guide.value_or(""))}, {"machine", options_.machine},
+                                  {"task", material("TASK", options_.task_toml, kTaskShown)}});
+  HONE_CHECK(system.has_value(), "the system prompt");
+  system_ = std::move(*system);
+}
+
+int Team::choose_model(const std::vector<bool>& forbidden) const {
+  int best = -1;
+  double most = 0, total = 0;
+  for (const Tally& tally : tallies_) total += tally.calls;
+  for (size_t m = 0; m < tallies_.size(); ++m) {
+    if (m < forbidden.size() && forbidden[m]) continue;
+    const Tally& tally = tallies_[m];
+    const double cost = tally.seconds / kSecondsAUnit + static_cast<double>(tally.cost.nanodollars) * 1e-9 / kDollarsAUnit + 0.1 * tally.calls;
+    // Gain for what it cost, and the benefit of the doubt that shrinks with every call.
+    const double rate = (tally.gain + kPriorGain) / (cost + kPriorCost);
+    const double doubt = kPriorGain * std::sqrt(2 * std::log(total + 1) / (tally.calls + 1));
+    const double value = options_.models[m].share * (rate + doubt);
+    if (best < 0 || value > most) best = static_cast<int>(m), most = value;
+  }
+  return best;
+}
+
+std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden) const {
+  const auto busy = std::count_if(directions_.begin(), directions_.end(), [](const Direction& d) { return d.phase != Phase::kIdle; });
+  for (size_t d = 0; d < directions_.size(); ++d) {
+    const Direction& direction = directions_[d];
+    if (direction.phase != Phase::kIdle) continue;
+    // A conversation under way is finished by whom it was begun with.
+    if (!direction.conversation.empty()) {
+      const auto m = static_cast<size_t>(direction.model);
+      if (m < forbidden.size() && forbidden[m]) continue;
+      return std::pair(static_cast<int>(d), direction.model);
+    }
+    if (fruitless_ >= kFruitless || (fruitless_ >= kNarrow && busy > 0)) continue;
+    const int model = choose_model(forbidden);
+    if (model >= 0) return std::pair(static_cast<int>(d), model);
+  }
+  return std::nullopt;
+}
+
+std::string Team::history(int direction) const {
+  const size_t most = static_cast<size_t>(options_.history_tokens) * kBytesAToken;
+  std::vector<std::string> lines;
+  size_t size = 0, left_out = 0;
+  for (auto t = trials_.rbegin(); t != trials_.rend(); ++t) {
+    std::string line = fmt::format("- {}{} by {}: {}{}{}", t->direction == direction ? "(yours) " : "", t->action.empty() ? t->agent : t->action, t->model,
+                                   t->verdict, t->score > 0 ? fmt::format(", {:.2f} times the first", t->score) : "",
+                                   t->reason.empty() ? "" : ": " + one_line(t->reason, 160));
+    if (!t->lesson.empty()) line += fmt::format(" [its author's lesson: {}]", t->lesson);
+    if (size + line.size() > most) {
+      ++left_out;
+      continue;
+    }
+    size += line.size() + 1;
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return "nothing yet";
+  std::reverse(lines.begin(), lines.end());
+  std::string text = left_out > 0 ? fmt::format("({} earlier attempts left out)\n", left_out) : "";
+  for (const std::string& line : lines) text += line + "\n";
+  return material("NOTES", text, most + 200);
+}
+
+Result<std::string> Team::question(const Direction& d, int index, const Standing& standing, std::string& agent, std::string& parent) const {
+  HONE_TRY(const std::string format, prompt("answer_format", {{"fence", fence_of(options_.language)}}));
+  std::string knowledge;
+  for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
+  if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
+  const std::string hint = kHints[static_cast<size_t>(d.hint) % std::size(kHints)];
+  if (d.last && !d.last_judged.accepted && d.fixes < kFixes) {
+    agent = "fixer";
+    parent = d.last_hash;
+    return prompt("fixer", {{"kernel", source_of(*d.last)},
+                            {"verdict", fmt::format("{}: {}", d.last_judged.verdict, one_line(d.last_judged.reason, 500))},
+                            {"detail", material("OUTPUT", d.last_judged.detail.empty() ? d.last_judged.reason : d.last_judged.detail, kDetailShown)},
+                            {"answer_format", format}});
+  }
+  if (d.best) {
+    agent = "optimiser";
+    parent = d.best->hash();
+    std::vector<Metric> metrics = {{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}};
+    return prompt("optimiser", {{"direction", hint}, {"score", tenths(d.best_score)}, {"best_score", tenths(standing.score)}, {"kernel", source_of(*d.best)},
+                                {"diagnosis", metrics_text(metrics)}, {"history", history(index)}, {"knowledge", knowledge}, {"answer_format", format}});
+  }
+  agent = "generator";
+  parent = standing.kernel ? standing.kernel->hash() : "";
+  return prompt("generator", {{"direction", hint}, {"best_score", tenths(standing.score)}, {"light", light_text(standing.light)},
+                              {"best", standing.kernel ? source_of(*standing.kernel) : "there is none yet"}, {"history", history(index)},
+                              {"knowledge", knowledge}, {"answer_format", format}});
+}
+
+Result<Ask> Team::prepare(int direction, int model, const Standing& standing) const {
+  if (direction < 0 || direction >= static_cast<int>(directions_.size()) || model < 0 || model >= static_cast<int>(options_.models.size()))
+    return fail(ErrorCode::kCorrupt, "a question of nobody, or to nobody");
+  const Direction& d = directions_[static_cast<size_t>(direction)];
+  const TeamModel& asked = options_.models[static_cast<size_t>(model)];
+  Ask ask;
+  ask.direction = direction;
+  ask.model = model;
+  ask.request.system = system_;
+  ask.request.max_output_tokens = asked.max_output_tokens;
+  if (asked.tools && d.rounds < kRounds) ask.request.tools = options_.tools;
+  if (!d.conversation.empty()) {
+    ask.agent = d.agent;
+    ask.parent = d.parent;
+    ask.request.messages = d.conversation;
+  } else {
+    HONE_TRY(std::string text, question(d, direction, standing, ask.agent, ask.parent));
+    ask.request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
+  }
+  return ask;
+}
+
+void Team::sent(const Ask& ask) {
+  Direction& d = directions_[static_cast<size_t>(ask.direction)];
+  d.phase = Phase::kAsked;
+  d.agent = ask.agent;
+  d.model = ask.model;
+  d.parent = ask.parent;
+  d.conversation = ask.request.messages;
+  ++tallies_[static_cast<size_t>(ask.model)].calls;
+}
+
+void Team::record(int direction, const std::string& verdict, const std::string& reason, double score) {
+  const Direction& d = directions_[static_cast<size_t>(direction)];
+  trials_.push_back({direction, d.agent, options_.models[static_cast<size_t>(d.model)].name, d.action, verdict, reason, d.lesson, score});
+}
+
+void Team::conclude(Direction& d) {
+  d.conversation.clear();
+  d.rounds = d.repairs = 0;
+  d.phase = Phase::kIdle;
+}
+
+Taken Team::take(int direction, const std::optional<Reply>& reply, const std::string& problem, double seconds, const Cost& cost) {
+  Direction& d = directions_[static_cast<size_t>(direction)];
+  Tally& tally = tallies_[static_cast<size_t>(d.model)];
+  tally.seconds += seconds;
+  tally.cost += cost;
+  Taken taken;
+  const auto fail_with = [&](std::string why) {
+    taken.problem = std::move(why);
+    ++tally.failures;
+    ++fruitless_;
+    d.action.clear();
+    d.lesson.clear();
+    record(direction, "no answer", taken.problem, 0);
+    conclude(d);
+    return taken;
+  };
+  if (!reply) return fail_with(problem);
+  if (reply->stop == Stop::kTools && !reply->calls.empty()) {
+    if (d.rounds++ >= kRounds) return fail_with("it went on calling tools beyond what is allowed");
+    d.conversation.push_back(reply->message());
+    d.phase = Phase::kTools;
+    taken.calls = reply->calls;
+    // Each call needs a result, but only so many are carried out.
+    for (size_t i = kCallsARound; i < taken.calls.size(); ++i) taken.calls[i].name.clear();
+    return taken;
+  }
+  std::string why;
+  if (reply->stop == Stop::kRefused) why = "the model declined to answer";
+  if (reply->stop == Stop::kLength) why = "the answer was cut off at its limit; be shorter";
+  tl::expected<KernelAnswer, Unusable> answer = tl::unexpected(Unusable{why});
+  if (why.empty()) answer = kernel_answer(reply->text, options_.language);
+  if (!answer) {
+    const std::string unusable = answer.error().problem;
+    const auto again = prompt("answer_format", {{"fence", fence_of(options_.language)}});
+    const auto repair = again ? prompt("repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
+    if (d.repairs++ > 0 || !repair) return fail_with("unusable twice: " + unusable);
+    d.conversation.push_back(reply->message());
+    d.conversation.push_back({Message::Role::kUser, *repair, {}, {}, false, json::array()});
+    d.phase = Phase::kIdle;
+    taken.problem = unusable;
+    return taken;
+  }
+  ++tally.kernels;
+  d.action = answer->action;
+  d.lesson = answer->lesson;
+  Kernel kernel = std::move(answer->kernel);
+  kernel.parent = d.parent;
+  kernel.author = "model:" + options_.models[static_cast<size_t>(d.model)].name;
+  d.last = kernel;
+  d.last_hash = kernel.hash();
+  const std::string agent = d.agent;
+  conclude(d);
+  d.phase = Phase::kWaiting;
+  taken.seed = search::Seed{std::move(kernel), agent, answer->action};
+  taken.reason = answer->reason;
+  taken.expected_speedup = answer->expected_speedup;
+  return taken;
+}
+
+void Team::tool_results(int direction, std::vector<Message> results) {
+  Direction& d = directions_[static_cast<size_t>(direction)];
+  for (Message& message : results) d.conversation.push_back(std::move(message));
+  d.phase = Phase::kIdle;
+}
+
+void Team::judged(const std::string& kernel, const Judged& judged) {
+  for (size_t i = 0; i < directions_.size(); ++i) {
+    Direction& d = directions_[i];
+    if (d.phase != Phase::kWaiting || d.last_hash != kernel) continue;
+    Tally& tally = tallies_[static_cast<size_t>(d.model)];
+    const bool better = judged.accepted && judged.score > judged.best_before;
+    const bool own = judged.accepted && judged.score > d.best_score;
+    if (better && judged.best_before > 0) tally.gain += std::log(judged.score / judged.best_before);
+    tally.accepted += judged.accepted ? 1 : 0;
+    fruitless_ = better ? 0 : fruitless_ + 1;
+    record(static_cast<int>(i), judged.verdict, judged.reason, judged.score);
+    if (judged.accepted) {
+      d.fixes = 0;
+      d.idle_rounds = own ? 0 : d.idle_rounds + 1;
+      if (own) d.best = d.last, d.best_score = judged.score;
+    } else {
+      ++d.fixes;
+    }
+    d.last_judged = judged;
+    if (d.fixes >= kFixes) {
+      d.last.reset();
+      d.fixes = 0;
+      ++d.idle_rounds;
+    }
+    if (d.idle_rounds >= kIdleRounds) {
+      // This line is worked out: begin another.
+      d.best.reset();
+      d.last.reset();
+      d.best_score = 0;
+      d.idle_rounds = 0;
+      d.hint += static_cast<int>(directions_.size());
+    }
+    d.phase = Phase::kIdle;
+  }
+}
+
+bool Team::kernels_waiting() const {
+  return std::any_of(directions_.begin(), directions_.end(), [](const Direction& d) { return d.phase == Phase::kWaiting; });
+}
+
+bool Team::gave_up() const {
+  return fruitless_ >= kFruitless && std::all_of(directions_.begin(), directions_.end(), [](const Direction& d) {
+           return d.phase == Phase::kIdle && d.conversation.empty();
+         });
+}
+
+std::vector<std::string> Team::lessons() const {
+  std::vector<std::string> all;
+  for (const Trial& t : trials_)
+    if (t.score > 0 || !t.lesson.empty())
+      all.push_back(fmt::format("{}: {}{}{}", t.action, t.verdict, t.score > 0 ? fmt::format(", {:.2f} times the first", t.score) : "",
+                                t.lesson.empty() ? "" : " (" + t.lesson + ")"));
+  return all;
+}
+
+json Team::ledger() const {
+  json rows = json::array();
+  for (size_t m = 0; m < tallies_.size(); ++m) {
+    const Tally& t = tallies_[m];
+    rows.push_back({{"model", options_.models[m].name}, {"calls", t.calls}, {"failures", t.failures}, {"kernels", t.kernels}, {"accepted", t.accepted},
+                    {"gain", t.gain}, {"seconds", t.seconds}, {"tokens", t.cost.tokens}, {"dollars", static_cast<double>(t.cost.nanodollars) * 1e-9}});
+  }
+  return rows;
+}
+
+}  // namespace hone::agent

@@ -1,0 +1,139 @@
+// Several lines of work on one task, each a direction that a model follows: generate, fix what was refused,
+// optimise what was accepted. The team decides who is asked what, and makes proposals of the answers. It is
+// a deterministic function of what it was told, in order, so that a run's log replays through it; it calls
+// nobody itself. What one direction learns, the others read in their next prompt. One thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/agent/answer.h"
+#include "hone/agent/model/budget.h"
+#include "hone/agent/model/message.h"
+#include "hone/search/strategy.h"
+
+namespace hone::agent {
+
+struct TeamModel {
+  std::string name;
+  double share = 1;
+  int max_output_tokens = 8192;
+  bool tools = true;
+};
+
+struct TeamOptions {
+  std::string task_toml, machine;          ///< as prompts show them
+  kernel::Language language = kernel::Language::kCpp;
+  std::vector<TeamModel> models;
+  std::vector<ToolSpec> tools;
+  int width = 4;                           ///< directions side by side
+  int history_tokens = 1500;               ///< of what was tried, in a prompt
+  std::vector<std::string> lessons;        ///< of earlier runs, most useful first
+};
+
+/// A hardware counter or a model of one; what nobody knows is absent.
+struct Metric {
+  std::string name;
+  std::optional<double> value;
+  bool modelled = false;
+};
+/// A line a metric.
+[[nodiscard]] std::string metrics_text(const std::vector<Metric>& metrics);
+/// What the diagnoser is asked: metrics may be missing, all of them too; `rules` is what hone's own rules
+/// found, empty where they found nothing.
+[[nodiscard]] Result<Request> diagnoser_request(const std::string& system, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
+                                                const std::string& rules);
+
+/// The best so far, of whoever.
+struct Standing {
+  std::optional<kernel::Kernel> kernel;
+  double score = 0, light = 0;
+};
+
+struct Ask {
+  int direction = 0, model = 0;
+  std::string agent, parent;               ///< parent: hash of the kernel it is about, or empty
+  Request request;
+};
+
+/// What an answer asks for: a kernel to look at, or tools; or neither.
+struct Taken {
+  std::optional<search::Seed> seed;
+  std::string reason;
+  double expected_speedup = 0;
+  std::vector<ToolCall> calls;
+  std::string problem;                     ///< why it is neither
+};
+
+/// What became of a kernel.
+struct Judged {
+  bool accepted = false;
+  std::string verdict, reason, detail;     ///< detail: compiler's output, the smallest failing case
+  double score = 0, best_before = 0, light = 0;
+};
+
+class Team {
+ public:
+  explicit Team(TeamOptions options);
+
+  /// Who is to be asked next, and which model, given those `forbidden` (by the budget); absent when every
+  /// direction is busy or the team has given up.
+  [[nodiscard]] std::optional<std::pair<int, int>> next(const std::vector<bool>& forbidden) const;
+  /// The request for it; the same as before where nothing was told in between.
+  [[nodiscard]] Result<Ask> prepare(int direction, int model, const Standing& standing) const;
+  /// It was sent.
+  void sent(const Ask& ask);
+  /// Its answer, or why there is none. `seconds` and `cost` are what the model took.
+  [[nodiscard]] Taken take(int direction, const std::optional<Reply>& reply, const std::string& problem, double seconds, const Cost& cost);
+  /// What the tools said; the direction goes on.
+  void tool_results(int direction, std::vector<Message> results);
+  /// A kernel was looked at, of whoever: a direction that waits for it goes on.
+  void judged(const std::string& kernel, const Judged& judged);
+  /// Nobody waits for anything but an answer, and nobody will ask again.
+  [[nodiscard]] bool gave_up() const;
+  [[nodiscard]] bool kernels_waiting() const;
+  /// Lessons that models stated and outcomes bore out or not, newest last.
+  [[nodiscard]] std::vector<std::string> lessons() const;
+  /// A row a model: calls, failures, kernels, accepted, gain (natural log of the best's speedups), seconds, tokens, dollars.
+  [[nodiscard]] nlohmann::json ledger() const;
+
+ private:
+  enum class Phase : uint8_t { kIdle, kAsked, kTools, kWaiting };
+  struct Direction {
+    Phase phase = Phase::kIdle;
+    std::string agent;                       ///< of the conversation under way
+    int model = 0, rounds = 0, repairs = 0;  ///< of it
+    std::vector<Message> conversation;       ///< goes on with the next request where not empty
+    std::string parent;
+    std::optional<kernel::Kernel> last, best;  ///< last proposed; best accepted
+    std::string last_hash, action, lesson;
+    Judged last_judged;
+    double best_score = 0;
+    int fixes = 0, idle_rounds = 0, hint = 0;
+  };
+  struct Trial {
+    int direction;
+    std::string agent, model, action, verdict, reason, lesson;
+    double score;
+  };
+  struct Tally {
+    int calls = 0, failures = 0, kernels = 0, accepted = 0;
+    double gain = 0, seconds = 0;
+    Cost cost;
+  };
+  void conclude(Direction& direction);
+  void record(int direction, const std::string& verdict, const std::string& reason, double score);
+  [[nodiscard]] std::string history(int direction) const;
+  [[nodiscard]] Result<std::string> question(const Direction& direction, int index, const Standing& standing, std::string& agent, std::string& parent) const;
+  [[nodiscard]] int choose_model(const std::vector<bool>& forbidden) const;
+
+  TeamOptions options_;
+  std::string system_;
+  std::vector<Direction> directions_;
+  std::vector<Trial> trials_;
+  std::vector<Tally> tallies_;
+  int fruitless_ = 0;
+};
+
+}  // namespace hone::agent

@@ -1,0 +1,183 @@
+#include "hone/engine/consult.h"
+
+#include <fmt/format.h>
+
+#include "hone/agent/prompt.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+
+namespace hone::engine {
+
+using agent::Ask;
+using agent::Cost;
+using nlohmann::json;
+
+namespace {
+
+agent::TeamOptions with_models(agent::TeamOptions team, const agent::ModelsConfig& models, const agent::ToolTable& tools) {
+  for (const agent::ModelConfig& model : models.models)
+    team.models.push_back({model.name, model.share, model.max_output_tokens, model.tools && !model.command_model});
+  team.width = models.calls_at_once;
+  team.tools = tools.specs();
+  return team;
+}
+
+}  // namespace
+
+std::string lessons_key(const std::string& task_hash) { return "lessons " + task_hash; }
+
+Consult::Consult(Options options, const ModelServices& services, archive::Store& store)
+    : options_(std::move(options)), services_(services), store_(store), budget_(options_.models.limits),
+      team_(with_models(options_.team, options_.models, options_.tools)), desk_(std::make_unique<Desk>(options_.run, services_, budget_)) {}
+
+Status Consult::attend(EventLog& log, search::Strategy& strategy, const agent::Standing& standing) {
+  for (;;) {
+    if (log.replaying()) {
+      const std::string kind = log.next_kind();
+      if (kind == "asked") {
+        HONE_TRY_VOID(replay_asked(log, standing));
+      } else if (kind == "answered") {
+        HONE_TRY_VOID(take_answer(log, strategy, -1, {}));
+      } else {
+        return {};
+      }
+      continue;
+    }
+    HONE_TRY_VOID(collect(log, strategy, true));
+    HONE_TRY(const bool asked, ask(log, standing));
+    if (!asked) return {};
+  }
+}
+
+Status Consult::finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing) {
+  if (log.replaying()) return attend(log, strategy, standing);
+  ending_ = true;
+  desk_->cancel();
+  while (desk_->under_way() > 0) {
+    desk_->wait(std::chrono::milliseconds(1000));
+    HONE_TRY_VOID(collect(log, strategy, true));
+  }
+  HONE_TRY_VOID(collect(log, strategy, true));
+  desk_->resume();
+  ending_ = false;
+  return {};
+}
+
+void Consult::wait(std::chrono::milliseconds most) { desk_->wait(most); }
+
+Status Consult::collect(EventLog& log, search::Strategy& strategy, bool lost_too) {
+  // Those of a process that is gone first, in their order.
+  for (auto it = open_.begin(); lost_too && it != open_.end();) {
+    const auto [n, open] = *it++;
+    if (open.here) continue;
+    HONE_TRY(const auto kept, store_.fact(exchange_key(options_.run, n)));
+    json exchange = kept ? json::parse(*kept, nullptr, false) : json();
+    if (!exchange.is_object()) {
+      // It was sent, or about to be: asking again might pay twice.
+      exchange = exchange_json({std::nullopt, "the process ended while it waited for the answer", true, {}}, open.most);
+    }
+    HONE_TRY_VOID(take_answer(log, strategy, n, std::move(exchange)));
+  }
+  while (auto answered = desk_->take()) HONE_TRY_VOID(take_answer(log, strategy, answered->n, std::move(answered->exchange)));
+  return {};
+}
+
+Status Consult::replay_asked(EventLog& log, const agent::Standing& standing) {
+  HONE_TRY(const json event, log.step("asked", []() -> Result<json> { return fail(ErrorCode::kInternal, "nothing to replay"); }));
+  HONE_TRY(const Ask ask, team_.prepare(event.at("direction"), event.at("model"), standing));
+  const std::string& name = options_.models.models[static_cast<size_t>(ask.model)].name;
+  if (event.at("hash") != ask.request.hash(name)) return log.contradiction("another question", "one with the hash " + base::short_hash(ask.request.hash(name)));
+  team_.sent(ask);
+  open_[asked_++] = {ask.direction, ask.model, {event.at("most_tokens"), event.at("most_nanodollars")}, false};
+  return {};
+}
+
+Result<bool> Consult::ask(EventLog& log, const agent::Standing& standing) {
+  const agent::ModelLimits& limits = options_.models.limits;
+  if (ending_ || open() >= options_.models.calls_at_once || (limits.calls > 0 && asked_ >= limits.calls)) return false;
+  std::vector<bool> forbidden(options_.models.models.size(), false);
+  for (;;) {
+    const auto who = team_.next(forbidden);
+    if (!who) return false;
+    HONE_TRY(const Ask ask, team_.prepare(who->first, who->second, standing));
+    const agent::ModelConfig& model = options_.models.models[static_cast<size_t>(ask.model)];
+    const Cost most = agent::most_cost_of(ask.request, model.price);
+    if (!budget_.allows(most)) {
+      forbidden[static_cast<size_t>(ask.model)] = true;
+      continue;
+    }
+    HONE_TRY_VOID(log.step("asked", [&]() -> Result<json> {
+      HONE_TRY(const std::string blob, store_.put_blob(ask.request.to_json()));
+      return json{{"ask", asked_}, {"direction", ask.direction}, {"model", ask.model}, {"name", model.name}, {"agent", ask.agent}, {"parent", ask.parent},
+                  {"hash", ask.request.hash(model.name)}, {"request", blob}, {"most_tokens", most.tokens}, {"most_nanodollars", most.nanodollars}};
+    }));
+    team_.sent(ask);
+    open_[asked_] = {ask.direction, ask.model, most, true};
+    desk_->send(asked_, ask.model, ask.request, most, model.price);
+    ++asked_;
+    return true;
+  }
+}
+
+Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, json live) {
+  HONE_TRY(const json event, log.step("answered", [&]() -> Result<json> {
+    live["ask"] = n;
+    live["name"] = options_.models.models[static_cast<size_t>(open_.at(n).model)].name;
+    return live;
+  }));
+  const int asked = event.at("ask");
+  const auto it = open_.find(asked);
+  if (it == open_.end()) return log.contradiction(fmt::format("an answer to question {}", asked), "one to a question that is open");
+  const Open open = it->second;
+  open_.erase(it);
+  const Cost cost{event.at("tokens"), event.at("nanodollars")};
+  // The budget knows of what this process sent; the rest is told here.
+  if (!open.here) budget_.charge(cost);
+  std::optional<agent::Reply> reply;
+  if (!event.at("reply").is_null()) {
+    HONE_TRY(reply, agent::reply_from(event.at("reply")));
+  }
+  double seconds = 0;
+  for (const json& attempt : event.at("attempts"))
+    seconds += 1e-9 * (attempt.at("latency_ns").get<double>() + attempt.at("waited_ns").get<double>());
+  agent::Taken taken = team_.take(open.direction, reply, event.at("problem"), seconds, cost);
+  if (!taken.calls.empty()) return run_tools(log, asked, open.direction, taken.calls);
+  if (!taken.seed) return {};
+  const std::string hash = taken.seed->kernel.hash();
+  if (!strategy.add(std::move(*taken.seed)))
+    team_.judged(hash, {false, "not looked at", "the same text was tried before: propose something else", "", 0, 0, 0});
+  return {};
+}
+
+Status Consult::run_tools(EventLog& log, int n, int direction, const std::vector<agent::ToolCall>& calls) {
+  std::vector<agent::Message> results;
+  for (const agent::ToolCall& call : calls) {
+    HONE_TRY(const json event, log.step("tool", [&]() -> Result<json> {
+      agent::ToolResult result;
+      const agent::Tool* tool = options_.tools.find(call.name);
+      if (call.name.empty()) result = agent::tool_failure("too many calls in one answer: this one was not carried out");
+      else if (tool && !tool->for_models) result = agent::tool_failure(fmt::format("the tool {} is not offered here", call.name));
+      else result = options_.tools.call(call.name, call.arguments);
+      return json{{"ask", n}, {"tool", call.name}, {"failed", result.failed}, {"text", result.text}};
+    }));
+    // What a tool says may quote a kernel or a compiler: material like any other.
+    agent::Message message;
+    message.role = agent::Message::Role::kTool;
+    message.call_id = call.id;
+    message.failed = event.at("failed");
+    message.text = agent::material("RESULT", event.at("text").get<std::string>(), agent::kMaxToolText + 100);
+    results.push_back(std::move(message));
+  }
+  team_.tool_results(direction, std::move(results));
+  return {};
+}
+
+json Consult::ledger() const {
+  const Cost spent = budget_.spent();
+  const agent::ModelLimits& limits = budget_.limits();
+  const auto dollars = [](int64_t nano) { return static_cast<double>(nano) * 1e-9; };
+  return {{"models", team_.ledger()}, {"calls", asked_}, {"tokens", spent.tokens}, {"dollars", dollars(spent.nanodollars)},
+          {"budget", {{"tokens", limits.tokens}, {"dollars", dollars(limits.nanodollars)}, {"calls", limits.calls}}}};
+}
+
+}  // namespace hone::engine

@@ -1,0 +1,26 @@
+// Language models as the command line names them: --model, --models, --model-budget, and `hone models`.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/engine/desk.h"
+
+namespace hone::face {
+
+struct ModelArguments {
+  std::vector<std::string> models;       ///< --model
+  std::string file;                      ///< --models
+  std::string budget;                    ///< --model-budget
+};
+
+/// agent::ModelsConfig as a run keeps it, prices included; empty where no model is named.
+[[nodiscard]] Result<std::string> models_json_of(const ModelArguments& arguments);
+
+/// Clients for it; keys are read here. Empty text: none.
+[[nodiscard]] Result<engine::ModelServices> model_services(const std::string& models_json);
+
+/// One tiny call to each; 1 where one does not answer.
+[[nodiscard]] Result<int> test_models(const ModelArguments& arguments, bool json);
+
+}  // namespace hone::face

@@ -1,0 +1,141 @@
+#include "hone/face/mcp/server.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "hone/agent/prompt.h"
+#include "hone/base/json.h"
+#include "hone/base/version.h"
+
+namespace hone::face::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kLegacy = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr int kParse = -32700, kInvalid = -32600, kNoMethod = -32601, kParams = -32602, kMismatch = -32020, kVersion = -32022;
+constexpr int64_t kListTtlMs = 3'600'000;
+constexpr size_t kMaxMessage = size_t{4} << 20;
+
+constexpr const char* kInstructions =
+    "hone makes kernels fast and proves them right. Describe what to compute as a task file (TOML); evaluate_kernel judges one kernel, "
+    "start_run searches and gives back a run id at once, get_run says how it is doing and what came of it. Verdicts and times are hone's own.";
+
+Answer error(const json& id, int code, std::string message, int status = 200, json data = {}) {
+  json body = {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", std::move(message)}}}};
+  if (!data.is_null()) body["error"]["data"] = std::move(data);
+  return {std::move(body), status};
+}
+
+json supported() {
+  json all = json::array({kModern});
+  for (const auto version : kLegacy) all.push_back(version);
+  return all;
+}
+
+bool is_legacy(std::string_view version) { return std::find(kLegacy.begin(), kLegacy.end(), version) != kLegacy.end(); }
+
+const json& member(const json& object, const char* key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto it = object.find(key);
+  return it == object.end() ? none : *it;
+}
+
+std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
+
+}  // namespace
+
+Answer Server::handle(std::string_view text, const std::optional<Headers>& headers) const {
+  const int bad = headers ? 400 : 200;
+  if (text.size() > kMaxMessage) return error(nullptr, kInvalid, "the message is longer than 4 MiB", headers ? 413 : 200);
+  const auto message = base::parse_json(text, "message");
+  if (!message) return error(nullptr, kParse, message.error().to_string(), bad);
+  if (!message->is_object()) return error(nullptr, kInvalid, "expected one JSON-RPC message, an object", bad);
+  const json id = message->value("id", json());
+  const bool has_id = message->contains("id");
+  if (has_id && !id.is_string() && !id.is_number_integer()) return error(nullptr, kInvalid, "an id is a string or an integer", bad);
+  if (member(*message, "jsonrpc") != "2.0") return error(id, kInvalid, "\"jsonrpc\" must be \"2.0\"", bad);
+  // Answers of a client to questions that we never ask.
+  if (!message->contains("method") && (message->contains("result") || message->contains("error"))) return {std::nullopt, 202};
+  if (!member(*message, "method").is_string()) return error(id, kInvalid, "\"method\" is missing", bad);
+  if (!has_id) return {std::nullopt, 202};
+  return request(*message, id, headers);
+}
+
+Answer Server::request(const json& message, const json& id, const std::optional<Headers>& headers) const {
+  const std::string method = message["method"];
+  const json params = message.value("params", json::object());
+  const int bad = headers ? 400 : 200;
+  if (!params.is_object()) return error(id, kParams, "\"params\" must be an object", bad);
+  const std::string version = text_of(member(member(params, "_meta"), kVersionKey));
+  const bool modern = !version.empty() || (headers && headers->version == kModern) || method == "server/discover";
+  if (headers && !headers->version.empty() && headers->version != kModern && !is_legacy(headers->version))
+    return error(id, kVersion, "unsupported protocol version " + agent::one_line(headers->version, 40), 400,
+                 {{"supported", supported()}, {"requested", headers->version}});
+  if (!version.empty() && version != kModern)
+    return error(id, kVersion, "unsupported protocol version " + agent::one_line(version, 40), bad, {{"supported", supported()}, {"requested", version}});
+  if (headers && modern) {
+    const std::string name = method == "tools/call" ? text_of(member(params, "name")) : "";
+    if (headers->version != version) return error(id, kMismatch, "MCP-Protocol-Version differs from the message's", 400);
+    if (headers->method != method) return error(id, kMismatch, "Mcp-Method differs from the message's", 400);
+    if (headers->name != name) return error(id, kMismatch, "Mcp-Name differs from the message's", 400);
+  }
+  const auto answer = [&](json result) -> Answer {
+    if (modern) result["resultType"] = "complete";
+    return {json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}, 200};
+  };
+  if (method == "server/discover")
+    return answer({{"supportedVersions", supported()}, {"capabilities", {{"tools", json::object()}}}, {"instructions", kInstructions},
+                   {"serverInfo", {{"name", "hone"}, {"version", base::kVersion}}}, {"ttlMs", kListTtlMs}, {"cacheScope", "public"}});
+  if (method == "initialize" && !modern) {
+    const std::string wanted = text_of(member(params, "protocolVersion"));
+    return answer({{"protocolVersion", is_legacy(wanted) ? wanted : std::string(kLegacy[0])}, {"capabilities", {{"tools", json::object()}}},
+                   {"serverInfo", {{"name", "hone"}, {"version", base::kVersion}}}, {"instructions", kInstructions}});
+  }
+  if (method == "ping") return answer(json::object());
+  if (method == "tools/list") {
+    json result = {{"tools", list()}};
+    if (modern) result["ttlMs"] = kListTtlMs, result["cacheScope"] = "public";
+    return answer(std::move(result));
+  }
+  if (method == "tools/call") {
+    const std::string name = text_of(member(params, "name"));
+    if (name.empty() || !tools_.find(name)) return error(id, kParams, "there is no tool \"" + agent::one_line(name, 60) + "\"", bad);
+    if (params.contains("arguments") && !params["arguments"].is_object()) return error(id, kParams, "\"arguments\" must be an object", bad);
+    return answer(call(params));
+  }
+  return error(id, kNoMethod, "there is no method \"" + agent::one_line(method, 60) + "\"", headers ? 404 : 200);
+}
+
+json Server::list() const {
+  json all = json::array();
+  for (const agent::Tool& tool : tools_.tools()) {
+    json row = {{"name", tool.name}, {"title", tool.title}, {"description", tool.description}, {"inputSchema", tool.input},
+                {"annotations", {{"title", tool.title}, {"readOnlyHint", tool.read_only}, {"destructiveHint", false}, {"openWorldHint", false}}}};
+    if (!tool.output.is_null()) row["outputSchema"] = tool.output;
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
+json Server::call(const json& params) const {
+  const std::string name = params["name"];
+  const agent::ToolResult result = tools_.call(name, params.value("arguments", json::object()));
+  json out = {{"content", json::array({{{"type", "text"}, {"text", result.text}}})}, {"isError", result.failed}};
+  if (!result.failed && result.data.is_object()) out["structuredContent"] = result.data;
+  return out;
+}
+
+void serve_stdio(const Server& server, std::istream& in, std::ostream& out) {
+  for (std::string line; std::getline(in, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const Answer answer = server.handle(line);
+    if (answer.body) out << base::canonical_json(*answer.body) << '\n' << std::flush;
+  }
+}
+
+}  // namespace hone::face::mcp
