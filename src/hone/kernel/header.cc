@@ -280,9 +280,11 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     const toml::table* launch = node.as_table();
     if (!launch) return read.error(node, "each [[launch]] must be a table");
     HONE_TRY(Launch parsed, parse_launch(read, *launch));
-    if (header.language == Language::kOpenCl && (parsed.block.empty() || parsed.block.size() > 3))
+    const bool groups = header.language == Language::kOpenCl || header.language == Language::kCuda || header.language == Language::kHip;
+    if (groups && parsed.block.empty())
       return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
-                        "how many work items a group has, for example block = [\"64\"]");
+                        header.language == Language::kOpenCl ? "how many work items a group has, for example block = [\"64\"]"
+                                                             : "how many threads a block has, for example block = [\"256\"]");
     header.launches.push_back(std::move(parsed));
   }
   if (const toml::node* node = table.get("verified")) {
