@@ -60,7 +60,7 @@ class SimtToolchain final : public Toolchain {
     const auto unit = simt_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
     std::vector<std::string> argv = common(*device, "-O2");
-    argv.insert(argv.end(), {"-g1", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-unused-value", "-Wno-unknown-attributes",
+    argv.insert(argv.end(), {"-g1", "-gdwarf-4", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-unused-value", "-Wno-unknown-attributes",
                              "-Wno-unknown-pragmas", "-Wno-ignored-attributes", "-I" + (headers_ / "hone/simt/shim").string()});
     if (options.sanitize) {
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);

@@ -26,8 +26,8 @@ inline T modify(T* p, Change change) {
   hone_simt_atomic(p, sizeof(T), 1, 1);
   const T old = raw_load(p);
   const T now = change(old);
-  if (__builtin_memcmp(&now, &old, sizeof now) != 0) hone_simt_changed();
   raw_store(p, now);
+  hone_simt_atomic_done(__builtin_memcmp(&now, &old, sizeof now) != 0);
   return old;
 }
 
@@ -80,8 +80,8 @@ inline T __hone_load(const T* p) {
 template <class T>
 inline void __hone_store(T* p, std::type_identity_t<T> v) {
   hone_simt_atomic(p, sizeof(T), 1, 0);
-  hone_simt_changed();
   hone::simt::raw_store(p, v);
+  hone_simt_atomic_done(1);
 }
 
 namespace hone::simt {

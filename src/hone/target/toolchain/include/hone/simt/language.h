@@ -17,7 +17,8 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
-#define __shared__ static __attribute__((section(".bss.hone_shared")))
+// Used: what looks constant to the compiler is another thread's to change.
+#define __shared__ static __attribute__((section(".bss.hone_shared"), used))
 #define __constant__ static
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
@@ -38,7 +39,7 @@ HONE_SIMT_CALL uint64_t hone_simt_clock();
 HONE_SIMT_CALL int hone_simt_barrier(int predicate, int line);
 HONE_SIMT_CALL uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t value, int param, int width, int line);
 HONE_SIMT_CALL void hone_simt_atomic(const void* p, int bytes, int write, int read);
-HONE_SIMT_CALL void hone_simt_changed();
+HONE_SIMT_CALL void hone_simt_atomic_done(int changed);
 HONE_SIMT_CALL void hone_simt_fence();
 HONE_SIMT_CALL void hone_simt_pause();
 HONE_SIMT_CALL void hone_simt_trap(int line);

@@ -84,7 +84,7 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
       level = level_of(c.r_who) > apart ? level_of(c.r_who) : apart;
       both |= bytes_of(c.r_who);
       atomic &= c.r_who & kAtomicBit;
-    } else if (c.r_time && distance(c.r_who, m.me) == 0) {
+    } else if (c.r_time > m.block->time && distance(c.r_who, m.me) == 0) {
       both |= bytes_of(c.r_who);
       atomic &= c.r_who & kAtomicBit;
     }
@@ -270,6 +270,6 @@ HONE_SIMT_API void* __tsan_memset(void* to, int value, size_t n) {
 #else
 /// Called at every basic block: loops that wait for memory to change must let others run.
 HONE_SIMT_API void __sanitizer_cov_trace_pc() {
-  if (hone::simt::m.thread && --hone::simt::m.budget <= 0) hone::simt::give_way(true);
+  if (hone::simt::m.thread && --hone::simt::m.budget <= 0 && !hone::simt::m.held) hone::simt::give_way(true);
 }
 #endif

@@ -117,6 +117,8 @@ struct Machine {
   int free_count;
   int last_buffer;
   bool found;
+  bool held;               ///< in the middle of an atomic access
+  uint32_t began;          ///< time
 };
 
 inline Machine m;
