@@ -8,9 +8,9 @@ namespace {
 std::string rewritten(const std::string& source) { return simt_rewrite(source, "kernel.cu").value(); }
 
 TEST(SimtSource, DynamicSharedMemoryGetsTheLinkersName) {
-  EXPECT_EQ(rewritten("extern __shared__ float s[];"), "extern  float s[]  __asm__(\"hone_simt_dynamic\")");
+  EXPECT_EQ(rewritten("extern __shared__ float s[];"), "extern  float s[] __asm__(\"hone_simt_dynamic\");");
   EXPECT_EQ(rewritten("extern __shared__ __align__(16) char s[];\nint x;"),
-            "extern  __align__(16) char s[]  __asm__(\"hone_simt_dynamic\")\nint x;");
+            "extern  __align__(16) char s[] __asm__(\"hone_simt_dynamic\");\nint x;");
 }
 
 TEST(SimtSource, NothingElseChanges) {
