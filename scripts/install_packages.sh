@@ -40,7 +40,8 @@ check_packages=(
 # More to compare with and to build with; hone runs without them, and tests that need them skip. Of
 # alternatives the first that there is.
 optional_packages=(
-  "clang-22 clang-19 clang-16"   # a second C++ compiler for kernels
+  "clang-22 clang-19 clang-16"   # a second C++ compiler for kernels, and the emulator's
+  "libclang-rt-22-dev libclang-rt-19-dev libclang-rt-16-dev"   # its sanitizers
   pocl-opencl-icd                # OpenCL C kernels on the CPU
   libopenblas0-pthread           # opponent of matrix products
   libdnnl-dev                    # oneDNN, opponent of matrix products, convolutions, …

@@ -15,6 +15,10 @@ Place cpu_place(const std::string& toolchain, int threads) {
   return {"cpu", fmt::format("{}, {}, {} thread{}", cpu.model, cpu.isa, threads, threads == 1 ? "" : "s"), toolchain};
 }
 
+Place emulator_place(const target::SimtDevice& device, const std::string& toolchain) {
+  return {std::string(device.target), fmt::format("the emulator, with the limits of {}", device.model), toolchain};
+}
+
 std::string day_of(int64_t unix_ms) {
   const std::time_t seconds = unix_ms / 1000;
   std::tm parts{};

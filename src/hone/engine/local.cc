@@ -11,7 +11,9 @@
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/plain_gpu.h"
 #include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::engine {
 namespace {
@@ -57,10 +59,46 @@ std::string machine_json() {
       .dump();
 }
 
+namespace {
+
+/// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
+Result<Services> emulator_services(const task::Task& task, archive::Store& store, const target::SimtDevice& device,
+                                   const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::simt_toolchain());
+  Services services;
+  services.clock = &base::system_clock();
+  services.store = &store;
+  services.limits = target::simt_limits(device);
+  services.target = options.target;
+  services.toolchain = toolchain->name();
+  services.device = emulator_place(device, toolchain->name()).device;
+  services.machine_json = machine_json();
+  services.champions = home / "champions";
+  services.evaluator = [&task, toolchain, hurried = std::move(hurried)]() {
+    evaluate::EvaluatorOptions evaluator;
+    evaluator.interrupted = hurried;
+    return evaluate::emulated_evaluator(task, toolchain, evaluator);
+  };
+  if (!options.start_source.empty()) {
+    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
+    if (start.header.language != device.language)
+      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
+                                                 kernel::name_of(start.header.language), options.target));
+    start.author = "user";
+    services.seeds.push_back({std::move(start), "start", "the kernel given"});
+  }
+  services.seeds.push_back({pattern::plain_gpu(task, device.language), "plain", "plain loops"});
+  return services;
+}
+
+}  // namespace
+
 Result<Services> cpu_services(const task::Task& task, archive::Store& store,
                               std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
                               const std::filesystem::path& home,
                               std::function<bool()> hurried) {
+  if (const target::SimtDevice* const device = target::simt_device_of(options.target))
+    return emulator_services(task, store, *device, options, home, std::move(hurried));
   Services services;
   services.clock = &base::system_clock();
   services.store = &store;

@@ -49,6 +49,15 @@ std::string file_stem(std::string_view name) {
   return stem;
 }
 
+std::string_view suffix_of(kernel::Language language) {
+  switch (language) {
+    case kernel::Language::kOpenCl: return "cl";
+    case kernel::Language::kCuda: return "cu";
+    case kernel::Language::kHip: return "hip";
+    default: return "cc";
+  }
+}
+
 archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
   archive::KernelRow row;
   row.hash = kernel.hash();
@@ -450,7 +459,7 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
       path = (services_.champions / fmt::format("{}-{}.{}", file_stem(task_.name), base::short_hash(result.champion),
-                                                 champion->kernel.header.language == kernel::Language::kOpenCl ? "cl" : "cc")).string();
+                                                 suffix_of(champion->kernel.header.language))).string();
     HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}, {"day", day_of(services_.clock->unix_ms())}};
     }));

@@ -112,7 +112,7 @@ Result<bool> CpuEvaluator::check_build(const Kernel& kernel, Screening& screenin
 
 Result<bool> CpuEvaluator::check_applies(const Kernel& kernel, Screening& screening) {
   for (const Course& course : courses_) {
-    const auto fits = kernel::applies(kernel, course.play.workload->bindings, loader_.limits());
+    const auto fits = kernel::applies(kernel, course.play.workload->bindings, loader_.limits_for(kernel));
     if (!fits) {
       screening.verdict = {VerdictKind::kLaunchFails, fits.error().message, {}, {}};
       return false;

@@ -65,4 +65,10 @@ struct EvaluatorOptions {
                                                                std::shared_ptr<target::Toolchain> toolchain,
                                                                const EvaluatorOptions& options);
 
+/// For GPU kernels on the emulator: verdicts, and no times anywhere. Screenings have ratio 1 and promotions no
+/// workloads.
+[[nodiscard]] Result<std::unique_ptr<Evaluator>> emulated_evaluator(const task::Task& task,
+                                                                    std::shared_ptr<target::Toolchain> toolchain,
+                                                                    const EvaluatorOptions& options);
+
 }  // namespace hone::evaluate

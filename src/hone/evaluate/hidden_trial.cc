@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/target/simt_device.h"
 #include "hone/evaluate/measure/batch.h"
 
 namespace hone::evaluate {
@@ -14,6 +15,7 @@ namespace {
 constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
+constexpr std::chrono::seconds kDeadline{10}, kEmulatedDeadline{120};
 
 }  // namespace
 
@@ -27,7 +29,7 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
     if (static_cast<int>(all.size()) == most) break;
     for (const std::string& symbol : kernel.header.specialise)
       if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
-    const auto fits = kernel::applies(kernel, bindings, loader_.limits());
+    const auto fits = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
     if (fits && *fits && std::find(all.begin(), all.end(), bindings) == all.end()) all.push_back(std::move(bindings));
   }
   return all;
@@ -68,7 +70,8 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, Spent
     stage->poison(slots);
     std::vector<target::Call> calls;
     for (const int slot : slots) calls.push_back(stage->call(slot));
-    const auto outcome = loaded.session->run(calls, std::chrono::seconds(10));
+    const bool emulated = target::simt_device(kernel.header.language) != nullptr;
+    const auto outcome = loaded.session->run(calls, emulated ? kEmulatedDeadline : kDeadline);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);
       verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));

@@ -4,6 +4,7 @@
 
 #include "hone/target/cpu.h"
 #include "hone/target/device/cpu_session.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::evaluate {
 
@@ -33,6 +34,11 @@ Verdict verdict_of(const target::BuildFailure& failure) {
 
 }  // namespace
 
+kernel::Limits Loader::limits_for(const Kernel& kernel) const {
+  const target::SimtDevice* const device = target::simt_device(kernel.header.language);
+  return device ? target::simt_limits(*device) : limits_;
+}
+
 Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bindings& bindings, bool sanitize) {
   std::string key = (sanitize ? "sanitized/" : "") + kernel.hash();
   for (const std::string& symbol : kernel.header.specialise) {
@@ -60,12 +66,15 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
   }
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
     return Loaded{nullptr, verdict_of(*failure)};
-  const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_);
+  const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_for(kernel));
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();
   target::CpuSessionOptions session;
   session.threads = threads_;
   session.tensor_bytes = tensor_bytes(stage.graph());
+  for (const auto& input : task_.inputs) session.names.push_back(input.name);
+  for (const auto& [name, type] : task_.outputs) session.names.push_back(name);
+  for (const auto& workspace : kernel.header.workspaces) session.names.push_back(workspace.name);
   HONE_TRY(auto started, target::start_cpu_session(std::get<target::Build>(*outcome), *plan,
                                                    static_cast<int>(task_.inputs.size() + task_.outputs.size()),
                                                    regions, session));

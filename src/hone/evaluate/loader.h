@@ -33,7 +33,8 @@ class Loader {
   [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage, bool sanitize = false);
 
   [[nodiscard]] const task::Task& task() const { return task_; }
-  [[nodiscard]] const kernel::Limits& limits() const { return limits_; }
+  /// Of the device that runs the kernel.
+  [[nodiscard]] kernel::Limits limits_for(const kernel::Kernel& kernel) const;
   [[nodiscard]] target::Toolchain& toolchain() const { return *toolchain_; }
 
  private:

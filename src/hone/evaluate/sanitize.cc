@@ -20,7 +20,7 @@ Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bin
   Verdict verdict = verdict_of(outcome);
   verdict.detail = outcome.output;
   const std::string finding = first_finding(outcome.output);
-  if (!finding.empty()) {
+  if (!finding.empty() && outcome.finding.empty()) {
     const auto says = [&](std::string_view words) { return finding.find(words) != std::string::npos; };
     const bool memory = says("AddressSanitizer") || says("out of bounds") || says("insufficient space") || says("null pointer");
     verdict.kind = memory ? VerdictKind::kOutOfBounds : VerdictKind::kLaunchFails;

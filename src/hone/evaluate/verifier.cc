@@ -46,7 +46,7 @@ Result<target::BuildOutcome> Verifier::build(const kernel::Kernel& kernel) {
 }
 
 Result<Verdict> Verifier::verify_on(Stage& stage, const kernel::Kernel& kernel) {
-  const auto fits = kernel::applies(kernel, stage.bindings(), loader_.limits());
+  const auto fits = kernel::applies(kernel, stage.bindings(), loader_.limits_for(kernel));
   if (!fits) return Verdict{VerdictKind::kLaunchFails, fits.error().message, {}, {}};
   if (!*fits) return Verdict{VerdictKind::kDoesNotApply, "its requirements exclude a workload", {}, {}};
   HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
@@ -65,6 +65,11 @@ Result<Verdict> Verifier::verify_on(Stage& stage, const kernel::Kernel& kernel) 
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
   return closest;
+}
+
+Result<Sanitized> Verifier::sanitize(const kernel::Kernel& kernel, int most, Spent& spent) {
+  const std::vector<task::Bindings> shapes = hidden_.admitted(kernel, most);
+  return evaluate::sanitize(kernel, shapes, loader_, spent);
 }
 
 Result<Verdict> Verifier::verify(const kernel::Kernel& kernel) {

@@ -6,6 +6,7 @@
 
 #include "hone/evaluate/hidden_trial.h"
 #include "hone/evaluate/loader.h"
+#include "hone/evaluate/sanitize.h"
 #include "hone/evaluate/verdict.h"
 
 namespace hone::evaluate {
@@ -27,6 +28,8 @@ class Verifier {
   /// An Error means that the verifier could not do its work; whatever the kernel does wrong is a verdict.
   [[nodiscard]] Result<Verdict> verify(const kernel::Kernel& kernel);
   [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel);
+  /// Built with sanitizers, on up to `most` hidden shapes. For a kernel that verify() accepts.
+  [[nodiscard]] Result<Sanitized> sanitize(const kernel::Kernel& kernel, int most, Spent& spent);
 
  private:
   Verifier(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, const VerifierOptions& options);

@@ -115,7 +115,7 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
 }
 
 Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
-  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "shared", "args", "when"}));
+  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "shared", "args", "when", "repeat"}));
   Launch launch;
   HONE_TRY(launch.function, read.text(table, "kernel", true));
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -132,6 +132,9 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
   }
   if (const toml::node* when = table.get("when")) {
     HONE_TRY(launch.when, read.expression(*when, "when"));
+  }
+  if (const toml::node* repeat = table.get("repeat")) {
+    HONE_TRY(launch.repeat, read.expression(*repeat, "repeat"));
   }
   const toml::array* args = table["args"].as_array();
   if (!args) return read.error(table, "\"args\" must be a list of strings");
@@ -280,9 +283,13 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     const toml::table* launch = node.as_table();
     if (!launch) return read.error(node, "each [[launch]] must be a table");
     HONE_TRY(Launch parsed, parse_launch(read, *launch));
-    if (header.language == Language::kOpenCl && (parsed.block.empty() || parsed.block.size() > 3))
+    const bool groups = header.language == Language::kOpenCl || header.language == Language::kCuda || header.language == Language::kHip;
+    if (parsed.repeat && header.language != Language::kCuda && header.language != Language::kHip)
+      return read.error(node, fmt::format("\"repeat\" is for cuda and hip, not for {}", language), "write the launch out as often as it is wanted");
+    if (groups && parsed.block.empty())
       return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
-                        "how many work items a group has, for example block = [\"64\"]");
+                        header.language == Language::kOpenCl ? "how many work items a group has, for example block = [\"64\"]"
+                                                             : "how many threads a block has, for example block = [\"256\"]");
     header.launches.push_back(std::move(parsed));
   }
   if (const toml::node* node = table.get("verified")) {

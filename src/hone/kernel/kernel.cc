@@ -12,6 +12,8 @@ namespace {
 using task::Bindings;
 using task::IntExpr;
 
+constexpr int64_t kMostRepeats = 256;
+
 constexpr std::array<std::string_view, 6> kLanguages{"c++",  "opencl", "cuda",
                                                      "hip", "triton", "tilelang"};
 
@@ -28,6 +30,49 @@ Result<int64_t> positive(const IntExpr& expression, const Bindings& values, std:
     return fail(ErrorCode::kInput, fmt::format("{} = {} is {}: it must be positive", what,
                                                expression.to_string(), value));
   return value;
+}
+
+/// Nothing where its `when` does not hold.
+Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number, const Bindings& values,
+                                               const std::vector<std::string>& names) {
+  if (launch.when) {
+    HONE_TRY(const int64_t wanted, launch.when->eval(values));
+    if (wanted == 0) return std::optional<BoundLaunch>();
+  }
+  BoundLaunch bound;
+  bound.launch = number;
+  bound.function = launch.function;
+  for (const IntExpr& extent : launch.grid) {
+    HONE_TRY(const int64_t value, positive(extent, values, "a grid extent of " + launch.function));
+    bound.grid.push_back(value);
+  }
+  for (const IntExpr& extent : launch.block) {
+    HONE_TRY(const int64_t value, positive(extent, values, "a block extent of " + launch.function));
+    bound.block.push_back(value);
+  }
+  HONE_TRY(bound.shared, launch.shared.eval(values));
+  if (bound.shared < 0)
+    return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));
+  for (const Argument& argument : launch.args) {
+    BoundArgument out{argument.kind, -1, 0};
+    if (argument.kind == Argument::Kind::kTensor) {
+      const auto it = std::find(names.begin(), names.end(), argument.tensor);
+      if (it == names.end())
+        return fail(ErrorCode::kInput,
+                    fmt::format("{} takes \"{}\", which is no input, output or workspace",
+                                launch.function, argument.tensor),
+                    fmt::format("there are: {}", fmt::join(names, ", ")));
+      out.tensor = static_cast<int>(it - names.begin());
+    } else if (argument.kind != Argument::Kind::kShared) {
+      HONE_TRY(out.value, argument.value.eval(values));
+      if (argument.kind == Argument::Kind::kI32 && out.value != static_cast<int32_t>(out.value))
+        return fail(ErrorCode::kInput, fmt::format("{} = {} does not fit an i32 argument of {}",
+                                                   argument.value.to_string(), out.value,
+                                                   launch.function));
+    }
+    bound.args.push_back(out);
+  }
+  return std::optional<BoundLaunch>(std::move(bound));
 }
 
 }  // namespace
@@ -85,44 +130,18 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
   }
   for (size_t number = 0; number < kernel.header.launches.size(); ++number) {
     const Launch& launch = kernel.header.launches[number];
-    if (launch.when) {
-      HONE_TRY(const int64_t wanted, launch.when->eval(values));
-      if (wanted == 0) continue;
+    int64_t times = 1;
+    if (launch.repeat) {
+      HONE_TRY(times, launch.repeat->eval(values));
+      if (times < 0 || times > kMostRepeats)
+        return fail(ErrorCode::kInput, fmt::format("{} is repeated {} times; {} are the most", launch.function, times, kMostRepeats));
     }
-    BoundLaunch bound;
-    bound.launch = static_cast<int>(number);
-    bound.function = launch.function;
-    for (const IntExpr& extent : launch.grid) {
-      HONE_TRY(const int64_t value, positive(extent, values, "a grid extent of " + launch.function));
-      bound.grid.push_back(value);
+    for (int64_t step = 0; step < times; ++step) {
+      Bindings here = values;
+      if (launch.repeat) here["STEP"] = step;
+      HONE_TRY(auto bound, bind_launch(launch, static_cast<int>(number), here, names));
+      if (bound) plan.launches.push_back(std::move(*bound));
     }
-    for (const IntExpr& extent : launch.block) {
-      HONE_TRY(const int64_t value, positive(extent, values, "a block extent of " + launch.function));
-      bound.block.push_back(value);
-    }
-    HONE_TRY(bound.shared, launch.shared.eval(values));
-    if (bound.shared < 0)
-      return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));
-    for (const Argument& argument : launch.args) {
-      BoundArgument out{argument.kind, -1, 0};
-      if (argument.kind == Argument::Kind::kTensor) {
-        const auto it = std::find(names.begin(), names.end(), argument.tensor);
-        if (it == names.end())
-          return fail(ErrorCode::kInput,
-                      fmt::format("{} takes \"{}\", which is no input, output or workspace",
-                                  launch.function, argument.tensor),
-                      fmt::format("there are: {}", fmt::join(names, ", ")));
-        out.tensor = static_cast<int>(it - names.begin());
-      } else if (argument.kind != Argument::Kind::kShared) {
-        HONE_TRY(out.value, argument.value.eval(values));
-        if (argument.kind == Argument::Kind::kI32 && out.value != static_cast<int32_t>(out.value))
-          return fail(ErrorCode::kInput, fmt::format("{} = {} does not fit an i32 argument of {}",
-                                                     argument.value.to_string(), out.value,
-                                                     launch.function));
-      }
-      bound.args.push_back(out);
-    }
-    plan.launches.push_back(std::move(bound));
   }
   if (plan.launches.empty())
     return fail(ErrorCode::kInput, "no launch of the plan applies to this workload");

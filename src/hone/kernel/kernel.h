@@ -38,6 +38,7 @@ struct Launch {
   task::IntExpr shared = 0;               ///< bytes
   std::vector<Argument> args;
   std::optional<task::IntExpr> when;      ///< launched only where non-zero
+  std::optional<task::IntExpr> repeat;    ///< GPU: so many times in a row, STEP counting from 0 in its expressions
 };
 
 /// Scratch tensor that lives across the launches of one call; contents are poison at its start.
@@ -123,7 +124,7 @@ struct BoundWorkspace {
   bool zero = false;
 };
 struct BoundLaunch {
-  int launch = 0;      ///< index among the header's launches
+  int launch = 0;      ///< index among the header's launches; several with one where it is repeated
   std::string function;
   std::vector<int64_t> grid, block;
   int64_t shared = 0;

@@ -27,7 +27,7 @@ Writer writer_for(Prim op) {
 
 }  // namespace
 
-kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
+PlainText plain_text(const task::Task& task, const Misprint& misprint) {
   const plain::Plan plan = plain::make_plan(task);
   const plain::Names names = plain::names_for(task, plan);
   std::string functions, launches;
@@ -53,10 +53,15 @@ kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
   std::string workspaces;
   for (const auto& workspace : plan.workspaces)
     workspaces += fmt::format("{}{} = \"{}\"", workspaces.empty() ? "" : ", ", workspace.name, workspace.type.to_string());
+  return {workspaces, launches, functions};
+}
+
+kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
+  const PlainText text = plain_text(task, misprint);
   Slots slots;
-  slots["workspaces"] = workspaces.empty() ? "" : "workspaces = { " + workspaces + " }\n";
-  slots["launches"] = launches;
-  slots["functions"] = functions;
+  slots["workspaces"] = text.workspaces.empty() ? "" : "workspaces = { " + text.workspaces + " }\n";
+  slots["launches"] = text.launches;
+  slots["functions"] = text.functions;
   auto kernel = kernel::parse_kernel(fill_pattern("patterns/cpp/plain.cc", slots), "plain.cc");
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
   kernel->author = "pattern:plain";

@@ -21,6 +21,12 @@ struct Mistake {
 /// gives what to write. For tests of the evaluator only.
 using Misprint = std::function<std::string(const std::string& right, const std::vector<Mistake>& wrong)>;
 
+/// A plain kernel's parts: `name = "type"` of its workspaces, the header's [[launch]] tables, the functions.
+struct PlainText {
+  std::string workspaces, launches, functions;
+};
+[[nodiscard]] PlainText plain_text(const task::Task& task, const Misprint& misprint = {});
+
 [[nodiscard]] kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint = {});
 
 }  // namespace hone::pattern

@@ -32,7 +32,7 @@ TEST_P(Sanitized, FindsNothing) {
   for (const Offer& offer : offers) {
     std::vector<task::Bindings> shapes;
     for (const task::Bindings& shape : evaluate::hidden_shapes(task, 7)) {
-      const auto fits = kernel::applies(offer.kernel, shape, loader.limits());
+      const auto fits = kernel::applies(offer.kernel, shape, loader.limits_for(offer.kernel));
       if (shapes.size() < 4 && fits && *fits) shapes.push_back(shape);
     }
     evaluate::Spent spent;

@@ -26,6 +26,8 @@ Verdict verdict_of(const target::BatchOutcome& outcome) {
   verdict.reason = outcome.why;
   if (outcome.how == target::BatchOutcome::How::kDeadline) {
     verdict.kind = VerdictKind::kDoesNotFinish;
+  } else if (!outcome.finding.empty()) {
+    verdict.kind = outcome.outside ? VerdictKind::kOutOfBounds : VerdictKind::kLaunchFails;
   } else if (outcome.why.find("SIGSEGV") != std::string::npos || outcome.why.find("SIGBUS") != std::string::npos) {
     verdict.kind = VerdictKind::kOutOfBounds;
   } else if (outcome.why.find("SIGSYS") != std::string::npos) {

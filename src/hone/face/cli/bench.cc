@@ -23,6 +23,7 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -34,6 +35,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   HONE_TRY_VOID(check_threads(arguments.threads));
   bench::Asked asked;
   HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
+  asked.options.target = arguments.target;
   asked.options.threads = arguments.threads;
   asked.options.opponents = arguments.opponents;
   asked.only = arguments.only;
@@ -51,8 +53,15 @@ bool wants_pytorch(const std::string& opponents) {
 }
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
-  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   bench::Conditions conditions;
+  if (const target::SimtDevice* const device = target::simt_device_of(asked.options.target)) {
+    HONE_TRY(const auto toolchain, target::simt_toolchain());
+    conditions.place = engine::emulator_place(*device, toolchain->name());
+    conditions.machine_json = engine::machine_json();
+    conditions.hone = base::kVersion;
+    return conditions;
+  }
+  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   const int threads = asked.options.threads > 0 ? asked.options.threads : target::cpu_info().threads;
   conditions.place = engine::cpu_place(toolchain->name(), threads);
   conditions.machine_json = engine::machine_json();
@@ -76,6 +85,7 @@ Status check_options(const std::vector<bench::Entry>& entries, const bench::Aske
   std::optional<Error> unknown;
   for (const bench::Entry& entry : entries) {
     const auto task = bench::task_of(entry, asked);
+    if (target::simt_device_of(asked.options.target)) return {};
     if (task) return engine::cpu_opponents(*task, asked.options.opponents, 1).map([](const auto&) {});
     if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
   }

@@ -221,6 +221,7 @@ int run_cli(int argc, char** argv) {
     return c;
   };
   command = judge("evaluate", "verify and measure one kernel", 1, evaluate_kernel);
+  command->add_option("--target", judging.target, "where it is to run: see hone targets (default: by the kernel's language)")->type_name("NAME");
   command->add_option("--save", judging.save, "if it is accepted, write it to this file with where that was")->type_name("FILE");
   add_opponents(command, judging.opponents);
   add_threads(command, judging.threads);

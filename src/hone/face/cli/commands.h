@@ -31,6 +31,7 @@ struct KernelArguments {
   std::vector<std::string> kernels;      ///< files, or hashes of the archive
   TaskArguments task;
   std::string opponents = "all", as, output, save;
+  std::string target;                    ///< empty: by the kernel's language
   int threads = 0;
   bool json = false;
 };

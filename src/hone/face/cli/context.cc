@@ -12,6 +12,7 @@
 #include "hone/engine/recall.h"
 #include "hone/face/cli/text.h"
 #include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -93,8 +94,20 @@ Status check_threads(int threads) {
 }
 
 Status check_target(const std::string& target) {
-  if (target == "cpu" || target == "opencl") return {};
-  return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target), "hone targets lists what there is: cpu, opencl");
+  if (target == "cpu" || target == "opencl" || target::simt_device_of(target)) return {};
+  return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target),
+              "hone targets lists what there is: cpu, opencl, emulator:cuda, emulator:hip");
+}
+
+Status check_target_of(const std::string& target, const kernel::Kernel& kernel) {
+  if (target.empty()) return {};
+  HONE_TRY_VOID(check_target(target));
+  const kernel::Language language = kernel.header.language;
+  const target::SimtDevice* const device = target::simt_device_of(target);
+  const bool fits = device ? device->language == language : language == (target == "cpu" ? kernel::Language::kCpp : kernel::Language::kOpenCl);
+  if (fits) return {};
+  return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(language), target),
+              "leave --target out: the kernel's language says where it runs");
 }
 
 std::filesystem::path home() { return archive::default_archive().parent_path(); }
@@ -108,8 +121,9 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   if (std::filesystem::exists(file_or_hash, ignored)) {
     HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
     HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
-    if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
-      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu) and opencl (opencl)",
+    const kernel::Language language = kernel.header.language;
+    if (language != kernel::Language::kCpp && language != kernel::Language::kOpenCl && !target::simt_device(language))
+      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu), opencl, cuda and hip (emulator)",
                                                  file_or_hash, kernel::name_of(kernel.header.language)));
     return kernel;
   }

@@ -34,6 +34,8 @@ namespace hone::face {
 
 /// kUsage for a target there is none of.
 [[nodiscard]] Status check_target(const std::string& target);
+/// kUsage where `target` (empty: any) does not take the kernel's language.
+[[nodiscard]] Status check_target_of(const std::string& target, const kernel::Kernel& kernel);
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);

@@ -22,6 +22,7 @@
 #include "hone/pattern/library.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -167,6 +168,7 @@ Result<int> list_targets(bool as_json) {
   const std::string jail = base::probe_jail().to_string();
   const target::CpuPeaks peaks = target::cpu_peaks();
   const auto opencl = target::opencl_toolchain();
+  const auto simt = target::simt_toolchain();
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                        {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
@@ -178,6 +180,12 @@ Result<int> list_targets(bool as_json) {
       cpu_target["toolchain"] = (*opencl)->name();
       line["targets"].push_back(std::move(cpu_target));
     }
+    if (simt)
+      for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+        const target::SimtDevice& device = *target::simt_device(language);
+        line["targets"].push_back({{"name", device.target}, {"toolchain", (*simt)->name()}, {"limits_of", device.model},
+                                   {"limits", target::simt_limits(device)}, {"jail", jail}});
+      }
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
   }
@@ -193,6 +201,14 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
   fmt::print("opencl\n  {}\n", opencl ? fmt::format("the same CPU\n  toolchain: {}", (*opencl)->name())
                                       : opencl.error().message + "; " + opencl.error().hint);
+  for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+    const target::SimtDevice& device = *target::simt_device(language);
+    fmt::print("{}\n  {}\n", device.target,
+               simt ? fmt::format("{} kernels on the CPU, for correctness only: no times\n  limits of {}: {} multiprocessors, waves of {}, {} of "
+                                  "shared memory a block\n  toolchain: {}", kernel::name_of(language), device.model, device.sms, device.wave,
+                                  bytes_text(static_cast<double>(device.shared_max)), (*simt)->name())
+                    : simt.error().message + "; " + simt.error().hint);
+  }
   return 0;
 }
 

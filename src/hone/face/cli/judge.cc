@@ -13,6 +13,7 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -25,8 +26,16 @@ struct Bench {
   engine::Place place;
 };
 
-Result<Bench> bench_for(const task::Task& task, int threads) {
+Result<Bench> bench_for(const task::Task& task, int threads, const target::SimtDevice* emulated) {
   Bench bench;
+  evaluate::EvaluatorOptions judging;
+  judging.interrupted = interrupted;
+  if (emulated) {
+    HONE_TRY(bench.toolchain, target::simt_toolchain());
+    bench.place = engine::emulator_place(*emulated, bench.toolchain->name());
+    HONE_TRY(bench.evaluator, evaluate::emulated_evaluator(task, bench.toolchain, judging));
+    return bench;
+  }
   HONE_TRY(bench.toolchain, target::local_toolchain());
   bench.place = engine::cpu_place(bench.toolchain->name(), threads > 0 ? threads : target::cpu_info().threads);
   evaluate::EvaluatorOptions options;
@@ -58,9 +67,14 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
   HONE_TRY_VOID(check_threads(arguments.threads));
-  HONE_TRY(const auto opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
+  HONE_TRY_VOID(check_target_of(arguments.target, kernel));
+  const target::SimtDevice* const emulated = target::simt_device(kernel.header.language);
+  std::vector<evaluate::Opponent> opponents;
+  if (!emulated) {
+    HONE_TRY(opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
+  }
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads));
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads, emulated));
   say_where_verified(kernel, arguments.kernels.front(), task, bench.place);
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   evaluate::Promotion promotion;
@@ -73,7 +87,11 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   fmt::print(out, "{}: {}\n", verdict.accepted() ? "accepted" : std::string(evaluate::name_of(verdict.kind)),
              verdict.accepted() ? fmt::format("right on every input family, workload and hidden shape ({})", task.name) : verdict.reason);
   if (!verdict.accepted() && !verdict.detail.empty()) fmt::print(out, "{}\n", verdict.detail);
-  if (verdict.accepted()) fmt::print(out, "\n{}", promotion_text(promotion, task));
+  if (verdict.accepted() && !emulated) fmt::print(out, "\n{}", promotion_text(promotion, task));
+  if (verdict.accepted() && emulated)
+    fmt::print(out, "\n  on the emulator, with the limits of {}; {}\n  times: absent (the emulator is for correctness)\n", emulated->model,
+               promotion.sanitizers_absent.empty() ? fmt::format("sanitizers found nothing on {} shapes", promotion.sanitized_shapes)
+                                                   : "no sanitizers: " + promotion.sanitizers_absent);
   if (verdict.accepted() && !arguments.save.empty()) {
     const std::string day = engine::day_of(base::system_clock().unix_ms());
     HONE_TRY_VOID(base::write_file_atomic(arguments.save, engine::champion_text(kernel, task, bench.place, day)));
@@ -98,8 +116,11 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
   HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));
   HONE_TRY_VOID(check_threads(arguments.threads));
+  for (const auto* kernel : {&a, &b})
+    if (target::simt_device(kernel->header.language))
+      return fail(ErrorCode::kUsage, "kernels for GPUs are not compared here: the emulator knows no time", "hone evaluate judges each by itself");
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads));
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads, nullptr));
   for (const auto* kernel : {&a, &b}) {
     say_where_verified(*kernel, arguments.kernels[kernel == &a ? 0 : 1], task, bench.place);
     HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(*kernel));

@@ -17,6 +17,7 @@
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/contention.h"
+#include "hone/target/device/emulation.h"
 #include "hone/target/worker/program.h"
 #include "hone/target/worker/protocol.h"
 
@@ -57,8 +58,8 @@ class ControlBlock {
 
 class CpuSession final : public Session {
  public:
-  CpuSession(ControlBlock control, base::Child child)
-      : control_(std::move(control)), child_(std::move(child)) {}
+  CpuSession(ControlBlock control, base::Child child, std::filesystem::path artifact, std::vector<std::string> names)
+      : control_(std::move(control)), child_(std::move(child)), artifact_(std::move(artifact)), names_(std::move(names)) {}
 
   /// Waits for the first word from the runner, frozen afterwards.
   BatchOutcome wait_ready(std::chrono::nanoseconds deadline) {
@@ -109,7 +110,12 @@ class CpuSession final : public Session {
  private:
   BatchOutcome died() {
     const base::Exit exit = child_.wait(std::chrono::seconds(5));
-    return {BatchOutcome::How::kDied, 0, 0, exit.describe(), exit.err};
+    BatchOutcome outcome;
+    outcome.how = BatchOutcome::How::kDied;
+    outcome.why = exit.describe();
+    outcome.output = exit.err;
+    if ((*control_).emulated) describe_finding((*control_).report, artifact_, names_, outcome);
+    return outcome;
   }
 
   /// Until `finished` differs from `before`, the process ends or the deadline passes.
@@ -125,14 +131,18 @@ class CpuSession final : public Session {
       if (poll(&ended, 1, 0) > 0) return died();
       if (base::system_clock().now_ns() > end) {
         child_.kill();
-        return {BatchOutcome::How::kDeadline, 0, 0,
-                fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), {}};
+        BatchOutcome late;
+        late.how = BatchOutcome::How::kDeadline;
+        late.why = fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9);
+        return late;
       }
     }
   }
 
   ControlBlock control_;
   base::Child child_;
+  std::filesystem::path artifact_;
+  std::vector<std::string> names_;
   uint32_t batch_ = 0;
 };
 
@@ -193,8 +203,17 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   using Outcome = std::variant<std::unique_ptr<Session>, LoadFailure>;
   HONE_TRY(ControlBlock block, ControlBlock::create());
   Control& control = *block;
-  const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
+  int threads = options.threads > 0 ? options.threads : cpu_info().threads;
+  if (build.emulates) {
+    if (std::string why = refuse_launches(*build.emulates, plan, build.facts); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
+    threads = 1;
+  }
   HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
+  if (build.emulates) {
+    HONE_CHECK(options.tensor_bytes.size() == static_cast<size_t>(tensors));
+    std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
+    prepare_emulation(*build.emulates, plan, build.facts, options.tensor_bytes, control);
+  }
   control.library = options.library_threads > 0;
   fs::path program = build.runner;
   if (build.sanitized) {
@@ -222,7 +241,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   for (size_t i = 0; i < regions.size(); ++i)
     spawn.descriptors[worker::kFirstRegionFd + static_cast<int>(i)] = regions[i]->fd();
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
-  auto session = std::make_unique<CpuSession>(std::move(block), std::move(child));
+  auto session = std::make_unique<CpuSession>(std::move(block), std::move(child), build.artifact, options.names);
   const BatchOutcome ready = session->wait_ready(options.start_deadline);
   if (ready.how != BatchOutcome::How::kDone)
     return Outcome(LoadFailure{"while loading: " + ready.why, ready.output});

@@ -16,8 +16,10 @@ struct CpuSessionOptions {
   /// its jail, but keeps its system calls. 0: a kernel, which keeps none.
   int library_threads = 0;
   std::chrono::seconds start_deadline{60};
-  /// Exact sizes of inputs and outputs; needed for a sanitized build.
+  /// Exact sizes of inputs and outputs; needed for a sanitized or emulated build.
   std::vector<int64_t> tensor_bytes;
+  /// Of inputs, outputs and workspaces, for what the emulator says.
+  std::vector<std::string> names;
 };
 
 /// Why a session did not start: the candidate's doing (a verdict), not an Error.

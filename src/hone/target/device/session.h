@@ -59,6 +59,9 @@ struct BatchOutcome {
   int64_t wall_ns = 0;       ///< from release to the last call's end, hand-off included
   int64_t contended_ns = 0;  ///< time its threads were runnable but not running, plus stolen time
   std::string why;           ///< kDied, kDeadline: for a person ("killed by SIGSEGV …")
+  /// kDied: what the emulator of a GPU found ("kernel.cu:7, block (0, 0, 0), thread (3, 0, 0): …"); `why` says it too.
+  std::string finding;
+  bool outside = false;      ///< the finding is an access to memory that is not the kernel's
   std::string output;        ///< kDied: what it wrote to standard error, bounded; whoever ran in it may have
 };
 

@@ -13,6 +13,7 @@
 #include "hone/target/cpu.h"
 #include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/compiler_run.h"
+#include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/elf_check.h"
 #include "hone/target/toolchain/sanitized_runner.h"
 #include "hone/target/toolchain/toolchain.h"
@@ -21,9 +22,6 @@ namespace hone::target {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Versions looked for under Debian's names. Older ones do not take all of hone/cpu.h's C++20.
-constexpr int kNewestClang = 22, kOldestClang = 16;
 
 std::string_view cpp_type(task::DType type) {
   switch (type) {
@@ -110,10 +108,6 @@ Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::T
       table);
   return text;
 }
-
-struct Compiler {
-  std::string program, name, family;  ///< "clang++-22", "clang++-22 22.1.8", "clang"
-};
 
 class CppToolchain final : public Toolchain {
  public:
@@ -202,33 +196,6 @@ class CppToolchain final : public Toolchain {
   std::vector<Compiler> compilers_;  // the first is the default
   fs::path headers_;
 };
-
-/// The first line that `program OPTIONS` prints; nothing when it does not run.
-std::optional<std::string> answer_of(const std::string& program, std::vector<std::string> options) {
-  base::SpawnOptions spawn;
-  spawn.argv = std::move(options);
-  spawn.argv.insert(spawn.argv.begin(), program);
-  const char* path = std::getenv("PATH");
-  spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"}};
-  const auto exit = base::run(spawn, std::chrono::seconds(10));
-  if (!exit || !exit->ok()) return std::nullopt;
-  return exit->out.substr(0, exit->out.find('\n'));
-}
-
-std::optional<Compiler> find_compiler(const std::string& program) {
-  const auto version = answer_of(program, {"-dumpfullversion", "-dumpversion"});
-  if (!version) return std::nullopt;
-  const auto words = answer_of(program, {"--version"});
-  const bool clang = words && words->find("clang") != std::string::npos;
-  return Compiler{program, fs::path(program).filename().string() + " " + *version, clang ? "clang" : "g++"};
-}
-
-/// The newest clang++ under Debian's names, or the plain one.
-std::optional<Compiler> find_clang() {
-  for (int version = kNewestClang; version >= kOldestClang; --version)
-    if (auto found = find_compiler(fmt::format("clang++-{}", version))) return found;
-  return find_compiler("clang++");
-}
 
 }  // namespace
 

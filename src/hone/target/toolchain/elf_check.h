@@ -15,10 +15,13 @@ struct ElfFacts {
   int64_t text_bytes = 0;               ///< executable sections
   int64_t data_bytes = 0;               ///< writable: .data and .bss, linker bookkeeping apart
   int constructors = 0;                 ///< functions run at load time, compiler's own apart
+  /// Variables of an emulated GPU's shared memory: mangled names, bytes.
+  std::vector<std::pair<std::string, int64_t>> shared;
 };
 [[nodiscard]] Result<ElfFacts> read_elf(const std::filesystem::path& file);
 
-/// Empty when the object may be loaded; else why not ("calls open(), which kernels may not").
-[[nodiscard]] std::string refuse(const ElfFacts& facts, bool sanitized);
+/// Empty when the object may be loaded; else why not ("calls open(), which kernels may not"). `emulated`: a GPU
+/// kernel with the emulator's run-time, whose instrumentation has one constructor of its own.
+[[nodiscard]] std::string refuse(const ElfFacts& facts, bool sanitized, bool emulated = false);
 
 }  // namespace hone::target

@@ -23,6 +23,11 @@ class LocalToolchain final : public Toolchain {
         HONE_TRY(Toolchain* const opencl, this->opencl());
         return opencl->build(kernel, task, bindings, options);
       }
+      case kernel::Language::kCuda:
+      case kernel::Language::kHip: {
+        HONE_TRY(Toolchain* const simt, this->simt());
+        return simt->build(kernel, task, bindings, options);
+      }
       default:
         return fail(ErrorCode::kUnavailable, fmt::format("no toolchain for {} here", kernel::name_of(kernel.header.language)),
                     "hone targets lists what there is");
@@ -37,9 +42,16 @@ class LocalToolchain final : public Toolchain {
     return (*opencl_)->get();
   }
 
+  Result<Toolchain*> simt() {
+    const std::scoped_lock lock(mutex_);
+    if (!simt_) simt_ = simt_toolchain();
+    if (!*simt_) return tl::unexpected(simt_->error());
+    return (*simt_)->get();
+  }
+
   std::unique_ptr<Toolchain> cpp_;
   std::mutex mutex_;
-  std::optional<Result<std::unique_ptr<Toolchain>>> opencl_;
+  std::optional<Result<std::unique_ptr<Toolchain>>> opencl_, simt_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hone/kernel/kernel.h"
+#include "hone/target/simt_device.h"
 #include "hone/task/task.h"
 
 namespace hone::target {
@@ -32,6 +33,7 @@ struct Build {
   int64_t wall_ns = 0;                         ///< 0: came from the cache
   bool sanitized = false;
   std::filesystem::path runner;                ///< program that runs it; empty: the one built in
+  const SimtDevice* emulates = nullptr;        ///< the GPU that the build emulates, if any
 };
 
 /// A candidate that did not build: data, with the compiler's words (bounded).
@@ -64,6 +66,10 @@ class Toolchain {
 /// OpenCL C for the CPU, compiled by PoCL. The work groups it makes are run by the same runner and threads as
 /// C++ kernels. kUnavailable where there is no PoCL, or one whose work groups are called in another way.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> opencl_toolchain();
+
+/// CUDA and HIP kernels on the emulator (docs/emulator.md): clang++ 16 or later compiles them with hone's own device
+/// headers and run-time to the same kind of shared object as C++ kernels. kUnavailable without clang.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> simt_toolchain();
 
 /// Every language that this machine runs: each kernel goes to the toolchain of its language. Needs a C++
 /// compiler; the others are looked for when a kernel asks for them. Its name is the C++ one's.

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "hone/target/toolchain/include/hone/simt/context.h"
+
 namespace hone::target::worker {
 
 inline constexpr int kControlFd = 3;     ///< descriptor of this block in the runner
@@ -39,6 +41,7 @@ struct Launch {
   int64_t shared_bytes;
   uint32_t entry;         ///< index into the library's hone_entries
   uint32_t arguments;
+  int64_t resident;       ///< emulated: most blocks that the device holds at a time
   Argument argument[kMaxArguments];
 };
 
@@ -67,7 +70,10 @@ struct Control {
   alignas(64) uint32_t threads;
   uint32_t regions, launches, workspaces, tensors, calls;
   uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail
-  int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner only
+  uint32_t emulated;  ///< not 0: a GPU kernel; entries get a simt::Context instead of scratch, on one thread
+  int64_t arena_bytes;                          ///< emulated: address space for the emulator
+  simt::Report report;                          ///< emulated: why the process ended itself
+  int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner and the emulator
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
   Launch launch[kMaxLaunches];

@@ -89,7 +89,14 @@ struct Job {
 /// batch it spins, because there a wake-up would cost more than the work between two launches.
 class Pool {
  public:
-  Pool(int threads, int64_t shared_bytes) : size_(threads) {
+  /// `arena`: address space for an emulator (bytes); its pages are there when first touched.
+  Pool(int threads, int64_t shared_bytes, int64_t arena) : size_(threads) {
+    if (arena > 0) {
+      void* memory = mmap(nullptr, static_cast<size_t>(arena), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      scratch_.push_back(memory == MAP_FAILED ? nullptr : memory);
+      pin_to(0);
+      return;
+    }
     const int64_t bytes = kSanitized ? std::max<int64_t>(shared_bytes, 1) : (shared_bytes + 4095) / 4096 * 4096 + 4096;
     for (int i = 0; i < threads; ++i) scratch_.push_back(allocate(bytes));
     for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
@@ -102,6 +109,7 @@ class Pool {
     return std::none_of(scratch_.begin(), scratch_.end(), [](void* p) { return !p; });
   }
   [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] void* scratch() const { return scratch_[0]; }
 
   void begin_batch() {
     if (size_ == 1) return;
@@ -208,7 +216,10 @@ class Runner {
         if (batch == 1)
           std::memset(workspaces_[i], 0xFF, static_cast<size_t>(control_.workspace[i].bytes));
       pool.begin_batch();
-      for (uint32_t call = 0; call < control_.calls; ++call) run_call(pool, call);
+      for (uint32_t call = 0; call < control_.calls; ++call) {
+        ++context_.call;
+        run_call(pool, call);
+      }
       pool.end_batch();
       control_.finished.store(batch, std::memory_order_release);
       futex_wake(control_.finished);
@@ -222,6 +233,7 @@ class Runner {
   }
 
   void run_call(Pool& pool, uint32_t call) {
+    call_ = call;
     std::byte* tensors[kMaxTensors] = {};
     for (uint32_t t = 0; t < control_.tensors; ++t) tensors[t] = placed(call, t);
     if (!kSanitized) {
@@ -260,13 +272,40 @@ class Runner {
         }
       }
       const int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+      if (control_.emulated) {
+        emulate(pool, i, slots, tensors);
+        continue;
+      }
       // Eight chunks a thread: even enough at the end, long enough runs for the prefetcher.
       const int64_t chunk = std::max<int64_t>(1, blocks / (8 * pool.size()));
       pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk});
     }
   }
 
+  void emulate(const Pool& pool, uint32_t number, const uint64_t* slots, std::byte* const* tensors) {
+    const Launch& launch = control_.launch[number];
+    context_.arena = static_cast<char*>(pool.scratch());
+    context_.arena_bytes = control_.arena_bytes;
+    context_.report = &control_.report;
+    context_.launch = number;
+    context_.shared_bytes = launch.shared_bytes;
+    context_.resident = launch.resident;
+    context_.buffers = 0;
+    for (uint32_t t = 0; t < control_.tensors; ++t) {
+      const bool writable = control_.region[control_.placement[call_][t].region].writable != 0;
+      context_.buffer[context_.buffers++] = {reinterpret_cast<char*>(tensors[t]), control_.tensor_bytes[t],
+                                             writable ? simt::BufferKind::kOutput : simt::BufferKind::kInput, t};
+    }
+    for (uint32_t w = 0; w < control_.workspaces; ++w)
+      context_.buffer[context_.buffers++] = {reinterpret_cast<char*>(workspaces_[w]), control_.workspace[w].bytes,
+                                             control_.workspace[w].zero ? simt::BufferKind::kZeroed : simt::BufferKind::kWorkspace,
+                                             control_.tensors + w};
+    entries_[launch.entry](slots, &context_, launch.grid, 0, launch.grid[0] * launch.grid[1] * launch.grid[2]);
+  }
+
   Control& control_;
+  simt::Context context_{};
+  uint32_t call_ = 0;
   std::vector<std::byte*> regions_, workspaces_;
   const Entry* entries_ = nullptr;
 };
@@ -282,7 +321,7 @@ int run(int argc, char** argv) {
     shared = std::max(shared, control.launch[i].shared_bytes);
   Runner runner(control);
   State state = runner.load(argv[1]);
-  Pool pool(static_cast<int>(control.threads), shared);
+  Pool pool(static_cast<int>(control.threads), shared, control.emulated ? control.arena_bytes : 0);
   if (state == State::kReady && !pool.ready()) state = State::kNoMemory;
   if (state == State::kReady && control.library == 0 && !close_jail()) state = State::kNoLock;
   control.state.store(state, std::memory_order_release);

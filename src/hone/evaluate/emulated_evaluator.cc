@@ -1,0 +1,87 @@
+// Judging without a device: a kernel for a GPU runs on the emulator, which knows right from wrong and nothing
+// of time. Everything that has to do with time is absent from what this evaluator says.
+#include <algorithm>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/evaluator.h"
+#include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/sanitize.h"
+#include "hone/evaluate/verifier.h"
+#include "hone/evaluate/verify/gate.h"
+
+namespace hone::evaluate {
+namespace {
+
+constexpr int kShapesSanitized = 3;
+/// For a workload's calls together.
+constexpr std::chrono::seconds kDeadline{300};
+
+class EmulatedEvaluator final : public Evaluator {
+ public:
+  EmulatedEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, EvaluatorOptions options,
+                    std::unique_ptr<Verifier> verifier)
+      : task_(task), toolchain_(std::move(toolchain)), options_(std::move(options)), verifier_(std::move(verifier)) {}
+
+  Result<target::BuildOutcome> build(const kernel::Kernel& kernel) override { return verifier_->build(kernel); }
+
+  Result<Screening> screen(const kernel::Kernel& kernel) override {
+    if (options_.interrupted && options_.interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
+    Screening screening;
+    {
+      const Stopwatch watch(screening.spent.build);
+      const auto built = build(kernel);
+      if (built)
+        if (const auto* build = std::get_if<target::Build>(&*built)) screening.build_hash = build->hash, screening.toolchain = build->toolchain;
+    }
+    const Stopwatch watch(screening.spent.verify);
+    HONE_TRY(screening.verdict, verifier_->verify(kernel));
+    if (!screening.verdict.accepted()) return screening;
+    screening.ratio.assign(task_.workloads.size(), 1);
+    screening.score = 1;
+    return screening;
+  }
+
+  Status set_yardstick(const kernel::Kernel&) override { return {}; }
+
+  Result<Promotion> promote(const kernel::Kernel& kernel, const std::vector<Opponent>&) override {
+    Promotion promotion;
+    const Stopwatch watch(promotion.spent.verify);
+    // Fresh inputs, fresh hidden shapes, fresh processes.
+    HONE_TRY(const auto fresh, Verifier::create(task_, toolchain_, verifier_options()));
+    HONE_TRY(promotion.verdict, fresh->verify(kernel));
+    if (!promotion.verdict.accepted()) return promotion;
+    HONE_TRY(const Sanitized sanitized, fresh->sanitize(kernel, kShapesSanitized, promotion.spent));
+    promotion.sanitized_shapes = sanitized.shapes;
+    promotion.sanitizers_absent = sanitized.unavailable;
+    if (!sanitized.verdict.accepted()) promotion.verdict = sanitized.verdict;
+    promotion.absent.emplace_back("all opponents: nothing is timed on the emulator");
+    return promotion;
+  }
+
+  std::vector<double> bounds_ns() const override { return std::vector<double>(task_.workloads.size(), 0); }
+
+  static VerifierOptions verifier_options() {
+    VerifierOptions options;
+    options.deadline = kDeadline;
+    return options;
+  }
+
+ private:
+  const task::Task& task_;
+  std::shared_ptr<target::Toolchain> toolchain_;
+  EvaluatorOptions options_;
+  std::unique_ptr<Verifier> verifier_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Evaluator>> emulated_evaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
+                                                      const EvaluatorOptions& options) {
+  if (const auto leaks = self_test(task, base::secret_seed()); !leaks.empty())
+    return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
+                "change the computation or the inputs' domains so that the answer depends on the inputs");
+  HONE_TRY(auto verifier, Verifier::create(task, toolchain, EmulatedEvaluator::verifier_options()));
+  return std::unique_ptr<Evaluator>(std::make_unique<EmulatedEvaluator>(task, std::move(toolchain), options, std::move(verifier)));
+}
+
+}  // namespace hone::evaluate

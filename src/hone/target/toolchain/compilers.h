@@ -1,0 +1,21 @@
+// C++ compilers as this machine has them. Thread-safe; asking runs the compiler.
+#pragma once
+#include <optional>
+#include <string>
+
+namespace hone::target {
+
+/// Versions of clang looked for under Debian's names. Older ones do not take all of hone/cpu.h's C++20.
+inline constexpr int kNewestClang = 22, kOldestClang = 16;
+
+struct Compiler {
+  std::string program, name, family;  ///< "clang++-22", "clang++-22 22.1.8", "clang"
+};
+
+/// What `program` is, if it runs.
+[[nodiscard]] std::optional<Compiler> find_compiler(const std::string& program);
+
+/// The newest clang++ under Debian's names, or the plain one.
+[[nodiscard]] std::optional<Compiler> find_clang();
+
+}  // namespace hone::target

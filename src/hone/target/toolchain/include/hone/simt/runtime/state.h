@@ -1,0 +1,153 @@
+// What the emulator knows while a launch runs: blocks, warps, threads, the memory it may touch, the clock that
+// orders accesses, and the finding so far. One operating-system thread runs everything; kernels' code sees
+// none of this. Everything lives in the arena that the process around gave, or in a few globals.
+#pragma once
+#include "hone/simt/context.h"
+#include "hone/simt/runtime/fiber.h"
+
+// Set by the toolchain: lanes of a warp (cuda) or wave (hip).
+#ifndef HONE_SIMT_WAVE
+#define HONE_SIMT_WAVE 32
+#endif
+
+#define HONE_SIMT_API extern "C" __attribute__((visibility("hidden")))
+
+// Bounds of the kernels' __shared__ variables and of the whole shared object (the toolchain's linker script).
+extern "C" __attribute__((visibility("hidden"))) char hone_shared_begin[], hone_shared_end[];
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
+
+namespace hone::simt {
+
+constexpr int kWave = HONE_SIMT_WAVE;
+constexpr int kMostThreads = 1024;
+constexpr int kMostWarps = kMostThreads / kWave;
+#if defined(HONE_SIMT_ASAN)
+constexpr size_t kStackBytes = 256 << 10;
+#else
+constexpr size_t kStackBytes = 64 << 10;
+#endif
+constexpr uint64_t kCanary = 0x5afe57acca7a9d01;
+/// Largest dynamic shared memory of any target (bytes).
+constexpr int64_t kMostDynamic = 232448;
+
+enum class State : uint8_t { kNew, kReady, kAtBarrier, kAtCollective, kGone };
+
+enum class Kind : int32_t {
+  kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kBallot, kMatchAny, kMatchAll, kSync, kActive,
+  kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor
+};
+
+struct Thread {
+  void* sp;
+  char* stack;
+  uint64_t value;        ///< of a collective: what it brings, then what it gets
+  int32_t param, width;
+  int32_t line;          ///< where it waits
+  uint32_t acquired;     ///< everything up to this time happened before what it does now
+  uint32_t fence;        ///< time of its last fence
+  uint32_t warp_time;    ///< of the last synchronisation of its warp that it took part in
+  uint16_t x, y, z;
+  State state;
+  bool spins;            ///< gave way while it waited for memory to change
+};
+
+/// Lanes that wait for each other in one collective.
+struct Slot {
+  uint64_t mask, arrived;  ///< mask 0: whoever is there when nobody in the warp can run
+  Kind kind;
+  int32_t line;
+};
+
+struct Warp {
+  uint64_t ready, gone;    ///< lanes; those beyond the block's end are gone
+  int slots;
+  Slot slot[kWave];
+};
+
+struct Block {
+  int64_t index;
+  uint32_t x, y, z;
+  Thread* threads;
+  Warp* warps;
+  char* saved;             ///< shared memory while another block runs
+  uint8_t* saved_valid;
+  int live, at_barrier;
+  int32_t barrier_line;
+  int count, result;       ///< threads whose predicate holds: so far, of the last barrier
+  uint32_t time, acquired, pending_acquired, fence;
+  bool active;
+};
+
+/// One for each four bytes that several threads may touch: the last write and the last reads.
+/// who: thread (24 bits, blocks modulo 2^14), bytes (4 bits), atomic, and how many threads read (2 bits:
+/// one, one warp's, one block's, any).
+struct Cell {
+  uint32_t w_time, w_who, r_time, r_who, w_pc, r_pc;
+};
+
+struct Shadow {
+  Cell* cells;
+  uint8_t* valid;          ///< four bits: bytes that were written
+  uint32_t* released;      ///< up to which time an acquiring read of it orders
+  int64_t words;
+};
+
+struct Machine {
+  Context* context;
+  Block* block;            ///< running
+  Thread* thread;          ///< running; null in the scheduler
+  uint32_t me;             ///< its `who`
+  int lane;
+  Warp* warp;
+  void* scheduler;         ///< its stack pointer
+  uint32_t clock;
+  int64_t budget;          ///< accesses until somebody else gets a turn
+  uint64_t progress, count;
+  uint64_t random;
+  int64_t grid[3], dims[3];
+  int threads, warps;
+  void (*call)(const uint64_t*);
+  // Memory: kernels' shared memory first, static and then dynamic.
+  char *shared, *dynamic;
+  int64_t static_bytes, dynamic_bytes;
+  Shadow shared_shadow;
+  Shadow shadow[kMaxBuffers];
+  char *stacks, *stacks_end;
+  char** free_stacks;
+  int free_count;
+  int last_buffer;
+  bool found;
+  bool held;               ///< in the middle of an atomic access
+  uint32_t began;          ///< time
+};
+
+inline Machine m;
+inline uint64_t arguments[kMaxBuffers * 2];
+
+inline uint64_t random64() {
+  m.random ^= m.random << 13;
+  m.random ^= m.random >> 7;
+  m.random ^= m.random << 17;
+  return m.random;
+}
+
+/// Not memcpy and memset: AddressSanitizer takes those for the kernel's.
+inline void copy_words(void* to, const void* from, int64_t bytes) {
+  auto* t = static_cast<uint64_t*>(to);
+  auto* f = static_cast<const uint64_t*>(from);
+  for (int64_t i = 0; i < bytes / 8; ++i) {
+    t[i] = f[i];
+    asm volatile("" ::: );
+  }
+}
+inline void fill_words(void* to, uint64_t value, int64_t bytes) {
+  auto* t = static_cast<uint64_t*>(to);
+  for (int64_t i = 0; i < bytes / 8; ++i) {
+    t[i] = value;
+    asm volatile("" ::: );
+  }
+}
+
+inline int thread_number(const Thread* t) { return static_cast<int>(t - m.block->threads); }
+
+}  // namespace hone::simt

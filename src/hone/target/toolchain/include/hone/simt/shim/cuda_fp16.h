@@ -1,0 +1,2 @@
+// On the emulator all of it is there from the start.
+#pragma once

@@ -1,0 +1,185 @@
+// CUDA and HIP on the emulator: clang compiles the kernel's source with hone's device headers, every access to
+// memory a call into the emulator's run-time (the instrumentation is -fsanitize=thread's, the callbacks are
+// ours), or with AddressSanitizer in the sanitized build. The run-time is compiled once and linked in. What
+// comes out is the same kind of shared object as a C++ kernel's and runs in the same closed process.
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/process/process.h"
+#include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
+#include "hone/target/toolchain/build_cache.h"
+#include "hone/target/toolchain/compiler_run.h"
+#include "hone/target/toolchain/compilers.h"
+#include "hone/target/toolchain/elf_check.h"
+#include "hone/target/toolchain/sanitized_runner.h"
+#include "hone/target/toolchain/simt_source.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// All shared memory in one place, the launch's dynamic part last, behind everything else of the object.
+constexpr std::string_view kLayout = R"(SECTIONS {
+  .hone_shared (NOLOAD) : ALIGN(4096) {
+    hone_shared_begin = .;
+    *(.bss.hone_shared)
+    . = ALIGN(1024);
+    *(.bss.hone_shared_dynamic)
+    hone_shared_end = .;
+  }
+}
+INSERT AFTER .bss;
+)";
+
+/// Loads and stores stay as the source has them: one callback each, no vectors wider than the device's.
+constexpr std::string_view kWatched[] = {
+    "-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile", "-mllvm", "-tsan-instrument-func-entry-exit=0",
+    "-mllvm", "-tsan-instrument-atomics=0", "-mllvm", "-tsan-instrument-read-before-write=1"};
+
+/// For the loops that wait in the sanitized build.
+constexpr std::string_view kTurns[] = {"-fsanitize-coverage=bb,trace-pc"};
+
+class SimtToolchain final : public Toolchain {
+ public:
+  SimtToolchain(Compiler compiler, fs::path headers) : compiler_(std::move(compiler)), headers_(std::move(headers)) {}
+
+  std::string name() const override { return compiler_.name; }
+
+  Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
+                             const BuildOptions& options) override {
+    const SimtDevice* const device = simt_device(kernel.header.language);
+    HONE_CHECK(device);
+    const auto unit = simt_unit(kernel, task, bindings);
+    if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
+    std::vector<std::string> argv = common(*device, "-O2");
+    argv.insert(argv.end(), {"-g1", "-gdwarf-4", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-unused-value", "-Wno-unknown-attributes",
+                             "-Wno-unknown-pragmas", "-Wno-ignored-attributes", "-I" + (headers_ / "hone/simt/shim").string()});
+    if (options.sanitize) {
+      for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
+      for (const std::string_view flag : kTurns) argv.emplace_back(flag);
+    } else {
+      for (const std::string_view flag : kWatched) argv.emplace_back(flag);
+    }
+    base::Hasher hasher;
+    hasher.add("simt-build-1").add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);
+    for (const std::string& argument : argv) hasher.add(argument);
+    const std::string hash = hasher.finish();
+    fs::path runner;
+    if (options.sanitize) {
+      HONE_TRY(runner, sanitized_runner(compiler_.program, compiler_.name));
+    }
+    if (auto kept = kept_build(hash, compiler_.name)) {
+      kept->runner = runner;
+      kept->emulates = device;
+      return BuildOutcome(std::move(*kept));
+    }
+
+    HONE_TRY(const fs::path runtime, runtime_for(*device, options.sanitize));
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("simt"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.cc", *unit));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "shared.ld", kLayout));
+    HONE_TRY(const std::string object, base::read_file(runtime));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "runtime.o", object));
+    if (options.sanitize) {
+      HONE_TRY(const std::string evasion, find_evasion(argv, scratch.path(), headers_, options.deadline));
+      if (!evasion.empty()) return BuildOutcome(BuildFailure{evasion, {}, true});
+    }
+    std::vector<std::string> compile = argv;
+    compile.insert(compile.end(), {"-c", "-o", "unit.o", "unit.cc"});
+    HONE_TRY(const CompilerRun run, run_compiler(compile, scratch.path(), headers_, options.deadline));
+    if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
+    if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
+    const std::vector<std::string> link = {compiler_.program, "-shared", "-fuse-ld=bfd", "-Wl,-T,shared.ld", "-Wl,-z,norelro", "-o", "kernel.so",
+                                           "unit.o", "runtime.o", "-lm"};
+    HONE_TRY(const CompilerRun linked, run_compiler(link, scratch.path(), headers_, options.deadline));
+    if (!linked.ok) return BuildOutcome(BuildFailure{first_error(linked.log), linked.log, false});
+    HONE_TRY(const ElfFacts facts, read_elf(scratch.path() / "kernel.so"));
+    if (std::string why = refuse(facts, options.sanitize, true); !why.empty()) return BuildOutcome(BuildFailure{std::move(why), run.log, false});
+    Build build;
+    build.hash = hash;
+    build.toolchain = compiler_.name;
+    build.command = fmt::format("{} -c -o unit.o unit.cc && {}", fmt::join(argv, " "), fmt::join(link, " "));
+    build.facts = {{"text_bytes", static_cast<double>(facts.text_bytes)}, {"data_bytes", static_cast<double>(facts.data_bytes)}};
+    add_shared(kernel, facts, build.facts);
+    build.log = run.log;
+    build.wall_ns = run.wall_ns + linked.wall_ns;
+    build.sanitized = options.sanitize;
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / "kernel.so"));
+    build.runner = runner;
+    build.emulates = device;
+    return BuildOutcome(std::move(build));
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> common(const SimtDevice& device, const std::string& optimisation) const {
+    return {compiler_.program, "-std=c++20", optimisation, "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
+            "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC", "-fno-stack-protector", "-fno-strict-aliasing",
+            fmt::format("-DHONE_SIMT_WAVE={}", device.wave), "-I" + headers_.string()};
+  }
+
+  /// Shared memory by kernel: a variable of a kernel's own counts for it, one of another function for all.
+  static void add_shared(const kernel::Kernel& kernel, const ElfFacts& elf, std::map<std::string, double>& facts) {
+    const auto belongs = [](const std::string& name, const std::string& function) {
+      return name.find(fmt::format("{}{}", function.size(), function)) != std::string::npos;
+    };
+    for (const kernel::Launch& launch : kernel.header.launches) {
+      double bytes = 0;
+      for (const auto& [name, size] : elf.shared) {
+        if (name == "hone_simt_dynamic") continue;
+        const bool others = std::any_of(kernel.header.launches.begin(), kernel.header.launches.end(), [&](const kernel::Launch& l) {
+          return l.function != launch.function && belongs(name, l.function);
+        });
+        if (!others || belongs(name, launch.function)) bytes += static_cast<double>(size);
+      }
+      facts["static_shared_bytes/" + launch.function] = bytes;
+    }
+  }
+
+  /// The emulator's run-time as an object file, kept in the cache.
+  Result<fs::path> runtime_for(const SimtDevice& device, bool sanitize) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> argv = common(device, "-O2");
+    argv.insert(argv.end(), {"-g1", "-fno-builtin", "-Wall"});
+    if (sanitize) argv.emplace_back("-DHONE_SIMT_ASAN");
+    base::Hasher hasher;
+    hasher.add("simt-runtime-1").add(compiler_.name).add(cpu_info().model).add(cpu_info().isa);
+    for (const std::string& argument : argv) hasher.add(argument);
+    const fs::path file = base::cache_directory() / "simt" / (base::short_hash(hasher.finish()) + ".o");
+    if (fs::exists(file)) return file;
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("simt"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "runtime.cc", "#include \"hone/simt/runtime.h\"\n"));
+    argv.insert(argv.end(), {"-c", "-o", "runtime.o", "runtime.cc"});
+    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, std::chrono::seconds(120)));
+    if (!run.ok)
+      return fail(ErrorCode::kUnavailable, fmt::format("{} does not build the emulator: {}", compiler_.name, first_error(run.log)));
+    HONE_TRY(const std::string object, base::read_file(scratch.path() / "runtime.o"));
+    HONE_TRY_VOID(base::make_directories(file.parent_path()));
+    HONE_TRY_VOID(base::write_file_atomic(file, object));
+    return file;
+  }
+
+  Compiler compiler_;
+  fs::path headers_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Toolchain>> simt_toolchain() {
+  HONE_TRY(const fs::path headers, device_headers());
+  const auto clang = find_clang();
+  if (!clang)
+    return fail(ErrorCode::kUnavailable, "the emulator of GPUs needs clang++ 16 or later, and there is none",
+                fmt::format("install it (apt-get install clang-{})", kNewestClang));
+  return std::unique_ptr<Toolchain>(std::make_unique<SimtToolchain>(*clang, headers));
+}
+
+}  // namespace hone::target

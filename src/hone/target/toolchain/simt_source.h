@@ -1,0 +1,19 @@
+// From a CUDA or HIP kernel to the translation unit that the emulator's toolchain compiles. Text only: nothing
+// here runs anything. Thread-safe.
+#pragma once
+#include <string>
+
+#include "hone/kernel/kernel.h"
+#include "hone/task/task.h"
+
+namespace hone::target {
+
+/// kInput: a launch names what there is not, or the source has what the emulator has no meaning for (inline
+/// assembly), with its line.
+[[nodiscard]] Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings);
+
+/// `extern __shared__ T name[];` with the linker's name of the launch's dynamic shared memory; nothing else
+/// changes, lines stay where they were. kInput with the line of inline assembly.
+[[nodiscard]] Result<std::string> simt_rewrite(const std::string& source, const std::string& file);
+
+}  // namespace hone::target

@@ -1,0 +1,54 @@
+#include "hone/target/toolchain/simt_source.h"
+
+#include <gtest/gtest.h>
+
+namespace hone::target {
+namespace {
+
+std::string rewritten(const std::string& source) { return simt_rewrite(source, "kernel.cu").value(); }
+
+TEST(SimtSource, DynamicSharedMemoryGetsTheLinkersName) {
+  EXPECT_EQ(rewritten("extern __shared__ float s[];"), "extern  float s[] __asm__(\"hone_simt_dynamic\");");
+  EXPECT_EQ(rewritten("extern __shared__ __align__(16) char s[];\nint x;"),
+            "extern  __align__(16) char s[] __asm__(\"hone_simt_dynamic\");\nint x;");
+}
+
+TEST(SimtSource, NothingElseChanges) {
+  for (const char* source : {"extern \"C\" __global__ void k() { __shared__ float s[3]; }", "// extern __shared__ float s[];\n",
+                             "const char* t = \"extern __shared__ asm\";", "int asmb; /* asm */", "extern int other;", "int n = 1'000;"})
+    EXPECT_EQ(rewritten(source), source);
+}
+
+TEST(SimtSource, InlineAssemblyIsRefusedWithItsLine) {
+  const auto refused = simt_rewrite("int a;\nvoid f() {\n  asm volatile(\"\");\n}\n", "kernel.cu");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInput);
+  EXPECT_NE(refused.error().message.find("kernel.cu:3"), std::string::npos) << refused.error().message;
+}
+
+kernel::Kernel kernel_with(const std::string& launch) {
+  return kernel::parse_kernel("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"k\"\ngrid = [\"N\"]\nblock = [\"32\"]\n" + launch +
+                                  "\n*/\n__global__ void k() {}\n", "k.cu").value();
+}
+
+TEST(SimtSource, ArgumentsAreCheckedAgainstTheTask) {
+  const auto task = task::task_from_expressions("y = x + 1", {"x=i64[N]"}, {"N=3"}).value();
+  const auto unit = simt_unit(kernel_with("args = [\"x\", \"y\", \"i32:N\"]"), task, {{"N", 3}});
+  ASSERT_TRUE(unit) << unit.error().to_string();
+  EXPECT_NE(unit->find("k(hone::simt::Longs<true>{a[0]}, hone::simt::Longs<false>{a[1]}, (int)a[2])"), std::string::npos) << *unit;
+  EXPECT_FALSE(simt_unit(kernel_with("args = [\"z\"]"), task, {{"N", 3}}));
+  EXPECT_FALSE(simt_unit(kernel_with("args = [\"shared\"]"), task, {{"N", 3}}));
+}
+
+TEST(SimtSource, RepeatedLaunchesCountTheirSteps) {
+  const auto task = task::task_from_expressions("y = x + 1", {"x=f32[N]"}, {"N=3"}).value();
+  const auto plan = kernel::bind(kernel_with("args = [\"x\", \"y\", \"i64:10 * STEP\"]\nrepeat = \"N\"\nwhen = \"STEP != 1\""), task, {{"N", 3}}, {});
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  ASSERT_EQ(plan->launches.size(), 2u);
+  EXPECT_EQ(plan->launches[0].args[2].value, 0);
+  EXPECT_EQ(plan->launches[1].args[2].value, 20);
+  EXPECT_FALSE(kernel::bind(kernel_with("args = [\"x\"]\nrepeat = \"1000\""), task, {{"N", 3}}, {}));
+}
+
+}  // namespace
+}  // namespace hone::target

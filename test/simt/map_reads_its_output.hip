@@ -1,0 +1,15 @@
+/* hone
+language = "hip"
+note     = "the output holds nothing yet"
+[[launch]]
+kernel = "k"
+grid   = ["ceil_div(N, 128)"]
+block  = ["128"]
+args   = ["x", "y", "i64:N"]
+*/
+// task: y = 2 * x | x=f32[N] | N=1000
+// expect: launch fails: reads memory that nothing has written
+__global__ void k(const float* x, float* y, long long N) {
+  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (i < N) y[i] += 2 * x[i];
+}

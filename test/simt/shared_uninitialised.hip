@@ -1,0 +1,17 @@
+/* hone
+language = "hip"
+note     = "a zero that nobody wrote"
+[[launch]]
+kernel = "k"
+grid   = ["B"]
+block  = ["128"]
+args   = ["x", "y", "i64:D"]
+*/
+// task: y = sum(x, axis=-1) | x=f32[B,D] | B=5,D=300
+// expect: launch fails: reads shared memory that nothing has written
+__global__ void k(const float* x, float* y, long long D) {
+  __shared__ double sum;
+  for (long long j = threadIdx.x; j < D; j += blockDim.x) atomicAdd(&sum, static_cast<double>(x[blockIdx.x * D + j]));
+  __syncthreads();
+  if (threadIdx.x == 0) y[blockIdx.x] = static_cast<float>(sum);
+}
