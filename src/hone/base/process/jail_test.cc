@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,18 @@ TEST_F(Jail, ShowsSingleFiles) {
   jail_.readable = {hidden()};
   EXPECT_EQ(says("read_one_byte", {hidden()}), "ok");
   EXPECT_NE(says("read_one_byte", {shown() / "file"}), "ok");
+}
+
+TEST_F(Jail, KeepsItsRulesWhateverNumbersDescriptorsGet) {
+  const Fd handed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  SpawnOptions options = behave("read_one_byte", {shown() / "file"});
+  options.jail = jail_;
+  options.environment = {{"ASAN_OPTIONS", "detect_leaks=0"}};
+  // Among so many is also the number that the jail's own descriptor has here.
+  for (int number = 3; number < 100; ++number) options.descriptors[number] = handed.get();
+  const auto exit = run(options, 30s);
+  ASSERT_TRUE(exit) << exit.error().to_string();
+  EXPECT_TRUE(exit->ok()) << exit->describe() << exit->err;
 }
 
 TEST_F(Jail, FailsWhenWhatItShouldShowDoesNotExist) {

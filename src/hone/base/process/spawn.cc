@@ -127,6 +127,11 @@ Result<Child> Child::spawn(const SpawnOptions& options) {
   }
   for (const DescriptorMove& move : plan.descriptors)
     plan.parking_floor = std::max(plan.parking_floor, move.to + 1);
+  // The rules are applied after the descriptors are in place: their own must not be among the targets.
+  if (jail && jail->ruleset && jail->ruleset.get() < plan.parking_floor) {
+    jail->ruleset = Fd(::fcntl(jail->ruleset.get(), F_DUPFD_CLOEXEC, plan.parking_floor));
+    if (!jail->ruleset) return system_error("park a descriptor", errno);
+  }
   // Otherwise where the calling thread may run, though another one clones.
   plan.pinned = options.cpu_affinity.has_value() ||
                 ::sched_getaffinity(0, sizeof plan.affinity, &plan.affinity) == 0;
