@@ -72,7 +72,7 @@ class ClientTest : public ::testing::TestWithParam<Protocol> {
   std::vector<Received> received_;
 };
 INSTANTIATE_TEST_SUITE_P(, ClientTest, ::testing::Values(Protocol::kChat, Protocol::kResponses, Protocol::kMessages),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         [](const auto& one) { return std::string(name_of(one.param)); });
 
 TEST_P(ClientTest, asks_and_is_answered) {
   const Exchange exchange = ask([&](const Received&, int) { return fine(); });

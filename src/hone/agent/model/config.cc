@@ -186,7 +186,7 @@ Result<ModelsConfig> parse_models(std::string_view text, const std::string& name
     config.limits.calls = static_cast<int>(calls);
   }
   const toml::array* models = document.table()["model"].as_array();
-  if (!models || models->empty()) return fail(ErrorCode::kInput, "no [[model]] in the models file", "see examples/models.toml", name);
+  if (!models || models->empty()) return fail(ErrorCode::kInput, "no [[model]] in the models file", "see docs/models.toml", name);
   std::set<std::string> names;
   for (const toml::node& node : *models) {
     const toml::table* raw = node.as_table();

@@ -90,7 +90,7 @@ TEST(Utf8, replaces_what_is_none) {
 }
 
 class EveryProtocol : public ::testing::TestWithParam<Protocol> {};
-INSTANTIATE_TEST_SUITE_P(, EveryProtocol, ::testing::ValuesIn(kAll), [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, EveryProtocol, ::testing::ValuesIn(kAll), [](const auto& one) { return std::string(name_of(one.param)); });
 
 TEST_P(EveryProtocol, reads_text_tool_calls_and_usage) {
   const Said said = everything();

@@ -77,7 +77,7 @@ Result<engine::ModelServices> model_services(const std::string& models_json) {
 
 Result<int> test_models(const ModelArguments& arguments, bool as_json) {
   if (arguments.models.empty() && arguments.file.empty())
-    return fail(ErrorCode::kUsage, "which models? Name a file with --models, or one with --model", "see examples/models.toml");
+    return fail(ErrorCode::kUsage, "which models? Name a file with --models, or one with --model", "see docs/models.toml");
   HONE_TRY(const agent::ModelsConfig config, config_of(arguments));
   using nlohmann::json;
   json rows = json::array();

@@ -147,7 +147,7 @@ TEST(ExportHeader, RefusesWhatItCannotExport) {
   bad.source += "#include \"mine.h\"\n";
   EXPECT_THAT(refused(bad, task).message, HasSubstr("cannot travel"));
   bad = good;
-  bad.source += "#include \"hone/gpu.h\"\n";
+  bad.source += "#include \"hone/tpu.h\"\n";
   EXPECT_THAT(refused(bad, task).message, HasSubstr("no such header"));
   ExportOptions options;
   options.name = "2x";
