@@ -13,8 +13,6 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
-
 tl::unexpected<Error> no(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
 struct View {

@@ -49,7 +49,6 @@ class Packer {
   }
 
  private:
-  static bool is_one(const IntExpr& e) { return e.is_constant() && e.constant() == 1; }
   static bool is_zero(const IntExpr& e) { return e.is_constant() && e.constant() == 0; }
   static std::string parenthesised(const IntExpr& e) { return "(" + e.to_cpp() + ")"; }
   static std::string prefixed(const std::string& term) { return term.empty() ? "" : " + " + term; }

@@ -12,7 +12,7 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-/// A core asks for that much before the first of it has come: 100 ns at 80 GB/s.
+/// The quickest of 4 KiB, 8 KiB and two rows for softmax on an Emerald Rapids (results/cpu).
 constexpr int kAheadBytes = 8192;
 
 std::string scalar_type(DType dtype) { return value_type(dtype, Way::kScalar); }

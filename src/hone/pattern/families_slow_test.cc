@@ -16,8 +16,6 @@ namespace hone::pattern {
 namespace {
 
 struct Case {
-  Case(std::string n, std::string c, std::vector<std::string> i, std::vector<std::string> p)
-      : name(std::move(n)), compute(std::move(c)), inputs(std::move(i)), patterns(std::move(p)) {}
   std::string name, compute;
   std::vector<std::string> inputs, patterns;
   std::map<std::string, std::string> indices;   ///< inputs that hold numbers below a bound
@@ -42,10 +40,11 @@ std::vector<Case> cases() {
     }
     for (const toml::node& node : *file.table()["case"].as_array()) {
       const toml::table& table = *node.as_table();
-      Case& c = all.emplace_back(table["name"].value_or(std::string()), table["compute"].value_or(std::string()),
-                                 strings(table["inputs"].as_array()), strings(table["patterns"].as_array()));
-      if (const toml::table* indices = table["indices"].as_table())
-        for (const auto& [name, bound] : *indices) c.indices[std::string(name.str())] = bound.value_or(std::string());
+      std::map<std::string, std::string> indices;
+      if (const toml::table* bounds = table["indices"].as_table())
+        for (const auto& [name, bound] : *bounds) indices[std::string(name.str())] = bound.value_or(std::string());
+      all.push_back({table["name"].value_or(std::string()), table["compute"].value_or(std::string()),
+                     strings(table["inputs"].as_array()), strings(table["patterns"].as_array()), std::move(indices)});
     }
   }
   return all;

@@ -15,8 +15,6 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
-
 IntExpr product(const std::vector<IntExpr>& extents) {
   IntExpr all = 1;
   for (const IntExpr& e : extents) all = all * e;

@@ -16,6 +16,8 @@ namespace hone::pattern {
 using Strides = std::vector<task::IntExpr>;
 /// Elements between neighbours along each dimension of a dense row-major tensor.
 [[nodiscard]] Strides dense(const task::Dims& dims);
+/// An extent that is 1 whatever the symbols are: no axis.
+[[nodiscard]] inline bool is_one(const task::IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
 
 struct Axis {
   task::IntExpr extent;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/nest.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -27,8 +29,6 @@ Spec spec_of(const Node& dot) {
 }
 
 bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
-
-bool is_one(const IntExpr& extent) { return extent.is_constant() && extent.constant() == 1; }
 
 /// A product without rows or without columns; an axis of one element is none.
 bool is_thin(const Node& node) {
@@ -188,7 +188,7 @@ class PickFirst {
   [[nodiscard]] bool can(int id) const {
     const Node& node = graph_.node(id);
     if (stays(node)) return true;
-    if (node.prim == Prim::kInput) return true;
+    if (node.prim == Prim::kInput) return fits(node.type.dims);
     return task::is_elementwise(node.prim) && std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return can(o); });
   }
   int of(int id) {
@@ -202,6 +202,14 @@ class PickFirst {
   }
 
  private:
+  /// An input that is broadcast on the way cannot be picked from with this index.
+  [[nodiscard]] bool fits(const Dims& dims) const {
+    if (dims.size() != dims_.size()) return false;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (static_cast<int64_t>(d) != axis_ && !(dims[d] == dims_[d])) return false;
+    return true;
+  }
+  /// The same all along the axis: what is picked from it is itself.
   [[nodiscard]] bool stays(const Node& node) const {
     const Dims& dims = node.type.dims;
     if (dims.size() != dims_.size()) return dims.empty();

@@ -149,6 +149,9 @@ TEST(NormalForm, PicksBeforeItComputes) {
   for (const task::Node& node : task.primitive.nodes)
     EXPECT_TRUE(node.prim != task::Prim::kTakeAlongAxis || task.primitive.node(node.operands[0]).prim == task::Prim::kInput);
   EXPECT_EQ(task.primitive.node(task.primitive.outputs[0]).type.to_string(), "f32[B, 1]");
+  // A row that is broadcast to all is not picked from by an index of theirs.
+  const task::Task broadcast = normal_form(task_of("y = take_along_axis(x + w, t, axis=1)", {"x=f32[B,D]", "w=f32[1,D]", "t=i64[B,1]"}, "B=2,D=3"));
+  EXPECT_EQ(broadcast.primitive.node(broadcast.primitive.outputs[0]).prim, task::Prim::kTakeAlongAxis);
   // What is not the same along the axis and no element-wise work either has to be there before.
   const task::Task sorted = normal_form(task_of("y = take_along_axis(exp(cumsum(x, axis=1)), t, axis=1)", inputs, "B=2,D=3"));
   EXPECT_EQ(sorted.primitive.node(sorted.primitive.outputs[0]).prim, task::Prim::kTakeAlongAxis);
