@@ -10,7 +10,7 @@ namespace hone::target {
 
 /// The kept build of this hash, if both its files are whole and belong together.
 [[nodiscard]] std::optional<Build> kept_build(const std::string& hash, const std::string& toolchain);
-/// Keeps `object` as the artifact of `build` (hash, command, facts, log, sanitized are set) and names it there.
+/// Keeps `object` as the artifact of `build` (hash, command, facts, log, sanitized, symbols are set) and names it there.
 [[nodiscard]] Result<Build> keep_build(Build build, const std::filesystem::path& object);
 
 /// The first line that says "error", or the last line there is.

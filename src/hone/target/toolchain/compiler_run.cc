@@ -7,15 +7,17 @@
 namespace hone::target {
 
 Result<CompilerRun> run_compiler(const std::vector<std::string>& argv, const std::filesystem::path& folder,
-                                 const std::filesystem::path& headers, std::chrono::seconds deadline) {
+                                 const std::filesystem::path& headers, std::chrono::seconds deadline,
+                                 const ToolNeeds& needs) {
   base::SpawnOptions spawn;
   spawn.argv = argv;
   const char* path = std::getenv("PATH");
   spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"}, {"TMPDIR", folder.string()}};
   spawn.directory = folder;
-  spawn.output_limit = 1 << 16;
+  spawn.output_limit = needs.output_limit;
   base::Jail jail;
   jail.readable = {headers};
+  jail.readable.insert(jail.readable.end(), needs.readable.begin(), needs.readable.end());
   jail.writable = {folder};
   jail.memory_bytes = int64_t{4} << 30;
   jail.cpu_seconds = static_cast<int>(deadline.count()) + 5;
@@ -25,6 +27,7 @@ Result<CompilerRun> run_compiler(const std::vector<std::string>& argv, const std
   run.ok = exit.ok();
   run.late = exit.how == base::Exit::How::kDeadline;
   run.log = std::move(exit.err);
+  run.out = std::move(exit.out);
   run.wall_ns = exit.wall_ns;
   if (!run.ok && run.log.empty()) run.log = "the compiler " + exit.describe();
   if (!run.ok && run.log.find("No space left on device") != std::string::npos)

@@ -111,10 +111,21 @@ Result<std::string> entry_for(const kernel::Kernel& kernel, const task::Task& ta
 
 }  // namespace
 
+Status refuse_assembly(const std::string& source, const std::string& file) {
+  for (const Token& token : tokens_of(source)) {
+    const std::string_view word = std::string_view(source).substr(token.begin, token.end - token.begin);
+    if (word != "asm" && word != "__asm__" && word != "__asm") continue;
+    const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(token.begin), '\n');
+    return fail(ErrorCode::kInput, fmt::format("{}:{}: inline assembly has no meaning on the emulator", file, line),
+                "use hone::prim (docs/emulator.md)");
+  }
+  return {};
+}
+
 Result<std::string> simt_rewrite(const std::string& source, const std::string& file) {
+  HONE_TRY_VOID(refuse_assembly(source, file));
   const std::vector<Token> tokens = tokens_of(source);
   const auto text = [&](size_t i) { return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
-  const auto line_of = [&](size_t i) { return 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(tokens[i].begin), '\n'); };
   std::string out;
   size_t done = 0;
   const auto replace = [&](size_t begin, size_t end, std::string_view with) {
@@ -124,9 +135,6 @@ Result<std::string> simt_rewrite(const std::string& source, const std::string& f
   };
   for (size_t i = 0; i < tokens.size(); ++i) {
     const std::string_view word = text(i);
-    if (word == "asm" || word == "__asm__" || word == "__asm")
-      return fail(ErrorCode::kInput, fmt::format("{}:{}: inline assembly has no meaning on the emulator", file, line_of(i)),
-                  "use hone::prim (docs/emulator.md)");
     if (word != "extern" || i + 1 == tokens.size()) continue;
     size_t end = i + 1;
     bool dynamic = false;

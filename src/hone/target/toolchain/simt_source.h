@@ -12,6 +12,9 @@ namespace hone::target {
 /// assembly), with its line.
 [[nodiscard]] Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings);
 
+/// kInput with the line of inline assembly, which is hone::prim's alone to use: on a real GPU too.
+[[nodiscard]] Status refuse_assembly(const std::string& source, const std::string& file);
+
 /// `extern __shared__ T name[];` with the linker's name of the launch's dynamic shared memory; nothing else
 /// changes, lines stay where they were. kInput with the line of inline assembly.
 [[nodiscard]] Result<std::string> simt_rewrite(const std::string& source, const std::string& file);

@@ -34,6 +34,8 @@ struct Build {
   bool sanitized = false;
   std::filesystem::path runner;                ///< program that runs it; empty: the one built in
   const SimtDevice* emulates = nullptr;        ///< the GPU that the build emulates, if any
+  std::string card_arch;                       ///< real GPU: "sm_90a", "gfx942"; empty: the artifact is no GPU's
+  std::map<std::string, std::string> symbols;  ///< real GPU: launch's function -> its name in the artifact
 };
 
 /// A candidate that did not build: data, with the compiler's words (bounded).
@@ -70,6 +72,14 @@ class Toolchain {
 /// CUDA and HIP kernels on the emulator (docs/emulator.md): clang++ 16 or later compiles them with hone's own device
 /// headers and run-time to the same kind of shared object as C++ kernels. kUnavailable without clang.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> simt_toolchain();
+
+/// CUDA for a card of architecture `arch` ("sm_90a"), as a cubin; needs no card. Static facts a function of the plan:
+/// "registers/F" (a thread), "spill_bytes/F" (stored and loaded a thread), "stack_bytes/F", "static_shared_bytes/F",
+/// "constant_bytes/F" (parameters and __constant__), "code_bytes/F", "max_threads/F" (of a block), and where there is
+/// a disassembler "mix/F/NAME", counts in the code of FFMA, LDG.128, …, with "mix/F/all" all of them. Of the whole:
+/// "writable_global_bytes" (initialised tables count, const or not). What the tools did not say is absent.
+/// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
 
 /// Every language that this machine runs: each kernel goes to the toolchain of its language. Needs a C++
 /// compiler; the others are looked for when a kernel asks for them. Its name is the C++ one's.

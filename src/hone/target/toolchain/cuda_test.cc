@@ -1,0 +1,181 @@
+// CUDA kernels for real cards, built without one. Skips where there is no nvcc.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "hone/base/file.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+constexpr const char* kHead = R"hone(/* hone
+language = "cuda"
+tunables = { BLOCK = [128, 256] }
+specialise = ["N"]
+[[launch]]
+kernel = "twist"
+grid   = ["ceil_div(N, BLOCK)"]
+block  = ["BLOCK"]
+args   = ["x", "y", "i64:N"]
+*/
+)hone";
+constexpr int kHeadLines = 10;
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto found = cuda_toolchain("sm_90a");
+    if (!found) GTEST_SKIP() << found.error().to_string();
+    toolchain_ = std::move(*found);
+  }
+  Result<BuildOutcome> build(const std::string& body, std::chrono::seconds deadline = std::chrono::seconds(60)) {
+    BuildOptions options;
+    options.deadline = deadline;
+    return toolchain_->build(kernel::parse_kernel(kHead + body, "k.cu").value(), task_, {{"N", 1024}}, options);
+  }
+  Build built(const std::string& body) {
+    const auto outcome = build(body);
+    if (outcome && std::holds_alternative<Build>(*outcome)) return std::get<Build>(*outcome);
+    ADD_FAILURE() << (outcome ? std::get<BuildFailure>(*outcome).log : outcome.error().to_string());
+    return {};
+  }
+  BuildFailure refused(const std::string& body) {
+    const auto outcome = build(body);
+    if (outcome && std::holds_alternative<BuildFailure>(*outcome)) return std::get<BuildFailure>(*outcome);
+    ADD_FAILURE() << (outcome ? "it was built" : outcome.error().to_string());
+    return {};
+  }
+
+  std::unique_ptr<Toolchain> toolchain_;
+  task::Task task_ = task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1024"}).value();
+};
+
+constexpr const char* kTwist = R"(
+__device__ int counter[3];
+__constant__ float factors[4] = {1, 2, 3, 4};
+__global__ void __launch_bounds__(BLOCK) twist(const float* x, float* y, int64_t n) {
+  __shared__ float s[BLOCK];
+  const int64_t i = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
+  s[threadIdx.x] = i < N ? x[i] : 0;
+  __syncthreads();
+  if (n > 3) counter[threadIdx.x % 3] = 1;
+  if (i < n) y[i] = s[BLOCK - 1 - threadIdx.x] * factors[i % 4] + __half2float(__float2half(x[i]));
+}
+)";
+
+TEST_F(Cuda, AGoodKernelHasASymbolAndFacts) {
+  const Build build = built(kTwist);
+  EXPECT_EQ(build.card_arch, "sm_90a");
+  EXPECT_THAT(build.symbols, ElementsAre(Pair("twist", "_Z5twistPKfPfl")));
+  EXPECT_EQ(build.facts.at("static_shared_bytes/twist"), 512);
+  EXPECT_EQ(build.facts.at("spill_bytes/twist"), 0);
+  EXPECT_EQ(build.facts.at("stack_bytes/twist"), 0);
+  EXPECT_EQ(build.facts.at("max_threads/twist"), 128);
+  EXPECT_EQ(build.facts.at("constant_bytes/twist"), 24 + 16);
+  EXPECT_EQ(build.facts.at("writable_global_bytes"), 12);
+  EXPECT_GE(build.facts.at("registers/twist"), 8);
+  EXPECT_LE(build.facts.at("registers/twist"), 64);
+  EXPECT_GE(build.facts.at("code_bytes/twist"), 256);
+  if (build.facts.contains("mix/twist/all")) {
+    EXPECT_EQ(build.facts.at("mix/twist/BAR"), 1);
+    EXPECT_GE(build.facts.at("mix/twist/LDG.32"), 1);
+    EXPECT_LE(16 * build.facts.at("mix/twist/all"), build.facts.at("code_bytes/twist"));
+  }
+  EXPECT_THAT(build.log, Not(HasSubstr("ptxas info")));
+  const Build again = built(kTwist);
+  EXPECT_EQ(again.wall_ns, 0);
+  EXPECT_EQ(again.symbols, build.symbols);
+  EXPECT_EQ(again.facts, build.facts);
+  EXPECT_EQ(again.card_arch, "sm_90a");
+}
+
+TEST_F(Cuda, ASpillingKernelSaysSo) {
+  const Build build = built(R"(
+extern "C" __global__ void __launch_bounds__(1024) twist(const float* x, float* y, long long n) {
+  double a[64];
+  #pragma unroll
+  for (int i = 0; i < 64; ++i) a[i] = x[i * n];
+  #pragma unroll 1
+  for (int k = 0; k < n; ++k)
+    #pragma unroll
+    for (int i = 0; i < 64; ++i) a[i] = a[i] * a[(i + 7) % 64] + k;
+  #pragma unroll
+  for (int i = 0; i < 64; ++i) y[i * n] = a[i];
+}
+)");
+  EXPECT_THAT(build.symbols, ElementsAre(Pair("twist", "twist")));
+  EXPECT_EQ(build.facts.at("registers/twist"), 64);
+  EXPECT_GE(build.facts.at("spill_bytes/twist"), 512);
+  EXPECT_GE(build.facts.at("stack_bytes/twist"), 256);
+  if (build.facts.contains("mix/twist/all")) {
+    EXPECT_GE(build.facts.at("mix/twist/STL.64") + build.facts.at("mix/twist/LDL.64"), 32);
+  }
+}
+
+TEST_F(Cuda, AnErrorNamesTheLineOfTheUsersFile) {
+  const BuildFailure failure = refused("\n__global__ void twist(const float* x, float* y, int64_t n) {\n  y[0] = undeclared;\n}\n");
+  EXPECT_THAT(failure.reason, HasSubstr("kernel.cu(" + std::to_string(kHeadLines + 3) + "): error"));
+  EXPECT_THAT(failure.reason, HasSubstr("undeclared"));
+}
+
+TEST_F(Cuda, EntriesAreFoundOrNamed) {
+  EXPECT_THAT(refused("__global__ void twists(const float* x, float* y, int64_t n) {}").reason, HasSubstr("the launch of twist has no __global__ function of that name; there is twists"));
+  EXPECT_THAT(refused("template <int> __global__ void twist(const float* x, float* y, int64_t n) {}").reason, HasSubstr("the source has none"));
+  EXPECT_THAT(refused("__global__ void twist(const float* x, float* y) {}").reason, HasSubstr("twist takes 2 arguments, its launch gives 3"));
+  EXPECT_THAT(refused("__global__ void twist(const float* x, int y, int64_t n) {}").reason, HasSubstr("argument 2 of twist has 4 bytes, its launch gives a pointer of 8"));
+}
+
+TEST_F(Cuda, WhatTheEmulatorRefusesIsRefused) {
+  const BuildFailure assembly = refused("__global__ void twist(const float* x, float* y, int64_t n) { asm(\"\"); }");
+  EXPECT_THAT(assembly.reason, HasSubstr("kernel.cu:" + std::to_string(kHeadLines + 1) + ": inline assembly"));
+  EXPECT_THAT(refused("#include <stdio.h>\n__global__ void twist(const float* x, float* y, int64_t n) { printf(\"%d\", 3); }").reason, HasSubstr("it calls vprintf"));
+}
+
+TEST_F(Cuda, TheCompilerSeesNothingOfTheMachine) {
+  for (const char* include : {"/etc/passwd", "/root/.profile"}) {
+    const BuildFailure failure = refused("#include \"" + std::string(include) + "\"\n__global__ void twist(const float* x, float* y, int64_t n) {}");
+    EXPECT_THAT(failure.log, Not(HasSubstr("root:"))) << failure.log;
+    EXPECT_THAT(failure.log, HasSubstr(std::string(include) + ": No such file"));
+  }
+}
+
+TEST_F(Cuda, AnEndlessTemplateMeetsTheDeadline) {
+  const auto outcome = build(R"(
+template <int D, long long I> struct Tree { static constexpr long long v = Tree<D - 1, 2 * I>::v + Tree<D - 1, 2 * I + 1>::v; };
+template <long long I> struct Tree<0, I> { static constexpr long long v = I; };
+__global__ void twist(const float* x, float* y, int64_t n) { y[0] = Tree<40, 1>::v; }
+)", std::chrono::seconds(5));
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(std::holds_alternative<BuildFailure>(*outcome));
+  EXPECT_EQ(std::get<BuildFailure>(*outcome).reason, "the compiler was stopped after 5 s");
+}
+
+TEST_F(Cuda, ArchitecturesAreKnownOrRefused) {
+  const auto unknown = cuda_toolchain("sm_12");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kInput);
+  EXPECT_THAT(unknown.error().to_string(), HasSubstr("sm_90"));
+  BuildOptions sanitized;
+  sanitized.sanitize = true;
+  const auto outcome = toolchain_->build(kernel::parse_kernel(kHead + std::string(kTwist), "k.cu").value(), task_, {{"N", 1024}}, sanitized);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(CudaAbsent, SaysWhatToInstall) {
+  setenv("HONE_NVCC", "/nonexistent/nvcc", 1);
+  const auto toolchain = cuda_toolchain("sm_90a");
+  unsetenv("HONE_NVCC");
+  ASSERT_FALSE(toolchain);
+  EXPECT_EQ(toolchain.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(toolchain.error().hint, HasSubstr("CUDA toolkit"));
+}
+
+}  // namespace
+}  // namespace hone::target
