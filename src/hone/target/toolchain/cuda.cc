@@ -65,8 +65,12 @@ class CudaToolchain final : public Toolchain {
     build.command = fmt::format("{}", fmt::join(argv, " "));
     build.log = words;
     build.wall_ns = run.wall_ns;
-    if (auto refused = look(cubin, kernel, build); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), words, false});
-    add_facts(cubin, read_ptxas(run.log), build);
+    for (const std::string& function : cubin.undefined)
+      if (!may_call(function))
+        return BuildOutcome(BuildFailure{fmt::format("it calls {}, which a kernel may not: printing and a heap outlive a launch", function), words, false});
+    std::map<std::string, const GpuEntry*> plan;
+    if (auto refused = match_plan(cubin.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), words, false});
+    add_facts(cubin, plan, read_ptxas(run.log), build);
     if (disassembler_) HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
     HONE_TRY(build, keep_build(std::move(build), scratch.path() / "kernel.cubin"));
     build.card_arch = arch_;
@@ -74,41 +78,20 @@ class CudaToolchain final : public Toolchain {
   }
 
  private:
-  /// Finds the plan's functions in the cubin and names them in `build`; else why it is refused.
-  static std::string look(const CubinFacts& cubin, const kernel::Kernel& kernel, Build& build) {
-    for (const std::string& function : cubin.undefined)
-      if (!may_call(function)) return fmt::format("it calls {}, which a kernel may not: printing and a heap outlive a launch", function);
-    for (const kernel::Launch& launch : kernel.header.launches) {
-      const auto entry = find_entry(cubin, launch.function);
-      if (!entry) return entry.error();
-      const std::vector<int64_t>& takes = (*entry)->parameters;
-      if (takes.size() != launch.args.size())
-        return fmt::format("{} takes {} arguments, its launch gives {}", launch.function, takes.size(), launch.args.size());
-      for (size_t i = 0; i < takes.size(); ++i) {
-        const bool tensor = launch.args[i].kind == kernel::Argument::Kind::kTensor;
-        if (tensor ? takes[i] != 8 : takes[i] > 8)
-          return fmt::format("argument {} of {} has {} bytes, its launch gives {} of 8", i + 1, launch.function, takes[i], tensor ? "a pointer" : "an integer");
-      }
-      build.symbols[launch.function] = (*entry)->symbol;
-    }
-    return {};
-  }
-
-  static void add_facts(const CubinFacts& cubin, const std::map<std::string, PtxasFacts>& words, Build& build) {
+  static void add_facts(const CubinFacts& cubin, const std::map<std::string, const GpuEntry*>& plan, const std::map<std::string, PtxasFacts>& words,
+                        Build& build) {
     build.facts["writable_global_bytes"] = static_cast<double>(cubin.global_bytes);
-    for (const auto& [function, symbol] : build.symbols) {
-      const CubinEntry& entry = *std::find_if(cubin.entries.begin(), cubin.entries.end(), [&](const CubinEntry& e) { return e.symbol == symbol; });
-      const auto put = [&, &of = function](const char* fact, std::optional<int64_t> value) {
-        if (value) build.facts[fmt::format("{}/{}", fact, of)] = static_cast<double>(*value);
+    for (const auto& [function, entry] : plan) {
+      build.symbols[function] = entry->symbol;
+      const auto put = [&, &of = function](const std::string& fact, std::optional<int64_t> value) {
+        if (value) build.facts[fact + "/" + of] = static_cast<double>(*value);
       };
       int64_t parameters = 0;
-      for (const int64_t bytes : entry.parameters) parameters += bytes;
-      put("registers", entry.registers);
-      put("stack_bytes", entry.stack_bytes);
+      for (const int64_t bytes : entry->parameters) parameters += bytes;
       put("constant_bytes", parameters + cubin.constant_bytes);
-      put("code_bytes", entry.code_bytes);
-      if (entry.registers) put("max_threads", most_threads(entry));
-      if (const auto it = words.find(symbol); it != words.end()) {
+      for (const auto& [fact, value] : entry->facts) put(fact, value);
+      put("max_threads", most_threads(*entry));
+      if (const auto it = words.find(entry->symbol); it != words.end()) {
         put("spill_bytes", it->second.spill_bytes);
         put("static_shared_bytes", it->second.shared_bytes);
       }
@@ -138,17 +121,31 @@ class CudaToolchain final : public Toolchain {
 
 }  // namespace
 
+namespace {
+
+Result<CudaToolkit> toolkit_here() {
+  auto toolkit = find_cuda();
+  if (toolkit) return *std::move(toolkit);
+  return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc, and there is none",
+              "install NVIDIA's CUDA toolkit 12 or later (nvcc in PATH or /usr/local/cuda/bin, or name it in HONE_NVCC)");
+}
+
+}  // namespace
+
+Result<CardCompiler> cuda_compiler() {
+  HONE_TRY(const CudaToolkit toolkit, toolkit_here());
+  const auto disassembler = find_disassembler(toolkit);
+  return CardCompiler{"nvcc " + toolkit.version, toolkit.archs, disassembler ? disassembler->name : ""};
+}
+
 Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch) {
   HONE_TRY(const fs::path headers, device_headers());
-  auto toolkit = find_cuda();
-  if (!toolkit)
-    return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc, and there is none",
-                "install NVIDIA's CUDA toolkit 12 or later (nvcc in PATH or /usr/local/cuda/bin, or name it in HONE_NVCC)");
+  HONE_TRY(CudaToolkit toolkit, toolkit_here());
   const std::string plain = !arch.empty() && (arch.back() == 'a' || arch.back() == 'f') ? arch.substr(0, arch.size() - 1) : arch;
-  if (std::find(toolkit->archs.begin(), toolkit->archs.end(), plain) == toolkit->archs.end())
-    return fail(ErrorCode::kInput, fmt::format("nvcc {} does not know \"{}\"", toolkit->version, arch), fmt::format("it knows {}", fmt::join(toolkit->archs, ", ")));
-  auto disassembler = find_disassembler(*toolkit);
-  return std::unique_ptr<Toolchain>(std::make_unique<CudaToolchain>(std::move(*toolkit), std::move(disassembler), headers, std::move(arch)));
+  if (std::find(toolkit.archs.begin(), toolkit.archs.end(), plain) == toolkit.archs.end())
+    return fail(ErrorCode::kInput, fmt::format("nvcc {} does not know \"{}\"", toolkit.version, arch), fmt::format("it knows {}", fmt::join(toolkit.archs, ", ")));
+  auto disassembler = find_disassembler(toolkit);
+  return std::unique_ptr<Toolchain>(std::make_unique<CudaToolchain>(std::move(toolkit), std::move(disassembler), headers, std::move(arch)));
 }
 
 }  // namespace hone::target

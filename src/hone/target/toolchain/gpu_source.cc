@@ -13,6 +13,8 @@ constexpr std::string_view kCudaPrelude =
     "#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
     "#include <type_traits>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n";
 
+constexpr std::string_view kHipPrelude = "#include \"hone/hip/hip.h\"\n";
+
 bool known(const kernel::Kernel& kernel, const task::Task& task, const std::string& tensor) {
   const auto named = [&](const auto& item) { return item.name == tensor; };
   return std::any_of(task.inputs.begin(), task.inputs.end(), named) ||
@@ -38,7 +40,7 @@ Result<std::string> gpu_unit(const kernel::Kernel& kernel, const task::Task& tas
   const std::string file = cuda ? "kernel.cu" : "kernel.hip";
   HONE_TRY_VOID(refuse_assembly(kernel.source, file));
   HONE_TRY_VOID(check_arguments(kernel, task));
-  std::string text(kCudaPrelude);
+  std::string text(cuda ? kCudaPrelude : kHipPrelude);
   for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
   for (const std::string& symbol : kernel.header.specialise) {
     const auto it = bindings.find(symbol);
