@@ -8,7 +8,7 @@
 #include "hone/base/json.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
-#include "hone/target/card.h"
+#include "hone/target/arch_limits.h"
 
 namespace hone::face {
 namespace {
@@ -44,7 +44,7 @@ std::vector<Function> functions_of(const target::Build& build) {
   return all;
 }
 
-void add_occupancy(const target::CardLimits& card, const kernel::BoundPlan& plan, std::vector<Function>& functions) {
+void add_occupancy(const target::ArchLimits& card, const kernel::BoundPlan& plan, std::vector<Function>& functions) {
   for (Function& function : functions) {
     const auto launch = std::find_if(plan.launches.begin(), plan.launches.end(), [&](const kernel::BoundLaunch& l) { return l.function == function.name; });
     if (launch == plan.launches.end()) continue;
@@ -107,7 +107,7 @@ json json_of(const Function& f) {
   return line;
 }
 
-void print_text(std::FILE* out, const target::Build& build, const std::vector<Function>& functions, const target::CardLimits* card, const std::string& shape) {
+void print_text(std::FILE* out, const target::Build& build, const std::vector<Function>& functions, const target::ArchLimits* card, const std::string& shape) {
   fmt::print(out, "{}", table_of(functions, build.card_arch.starts_with("gfx")));
   if (card)
     fmt::print(out, "\n  modelled, on the limits of {}, {}:\n\n{}", card->model, shape, occupancy_table(functions));
@@ -142,7 +142,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
   const std::string arch = arguments.target.substr(arguments.target.find(':') + 1);
-  const target::CardLimits* const card = target::card_limits(arch);
+  const target::ArchLimits* const card = target::arch_limits(arch);
   // A plan that does not fit the workload is the user's to know before a compiler runs.
   std::optional<kernel::BoundPlan> plan;
   if (card) {

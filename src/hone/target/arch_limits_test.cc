@@ -1,14 +1,14 @@
-#include "hone/target/card.h"
+#include "hone/target/arch_limits.h"
 
 #include <gtest/gtest.h>
 
 namespace hone::target {
 namespace {
 
-Occupancy on(const char* arch, int64_t threads, int64_t registers, int64_t shared) { return occupancy(*card_limits(arch), threads, registers, shared); }
+Occupancy on(const char* arch, int64_t threads, int64_t registers, int64_t shared) { return occupancy(*arch_limits(arch), threads, registers, shared); }
 
 // By hand from the rules of the CUDA programming guide: 64 warps, 65,536 registers in units of 256 a warp, 228 KiB.
-TEST(Card, OccupancyOfNvidia) {
+TEST(ArchLimits, OccupancyOfNvidia) {
   EXPECT_EQ(on("sm_90a", 256, 32, 0).blocks, 8);
   EXPECT_EQ(on("sm_90a", 256, 32, 0).share(), 1.0);
   EXPECT_EQ(on("sm_90a", 256, 33, 0).blocks, 6);
@@ -27,7 +27,7 @@ TEST(Card, OccupancyOfNvidia) {
 }
 
 // Waves a SIMD: min(8, 512 / registers in eights).
-TEST(Card, OccupancyOfAmd) {
+TEST(ArchLimits, OccupancyOfAmd) {
   EXPECT_EQ(on("gfx942", 256, 64, 0).waves, 32);
   EXPECT_EQ(on("gfx942", 256, 65, 0).waves, 28);
   EXPECT_EQ(on("gfx942", 256, 128, 0).waves, 16);
@@ -38,11 +38,11 @@ TEST(Card, OccupancyOfAmd) {
   EXPECT_EQ(on("gfx942", 1024, 129, 0).blocks, 0);
 }
 
-TEST(Card, UnknownArchitecturesHaveNoLimits) {
-  EXPECT_EQ(card_limits("sm_12"), nullptr);
-  EXPECT_EQ(card_limits("gfx1100"), nullptr);
-  EXPECT_EQ(card_limits("sm_100a")->sms, 148);
-  EXPECT_EQ(plan_limits(*card_limits("gfx942")).at("WAVE"), 64);
+TEST(ArchLimits, UnknownArchitecturesHaveNoLimits) {
+  EXPECT_EQ(arch_limits("sm_12"), nullptr);
+  EXPECT_EQ(arch_limits("gfx1100"), nullptr);
+  EXPECT_EQ(arch_limits("sm_100a")->sms, 148);
+  EXPECT_EQ(plan_limits(*arch_limits("gfx942")).at("WAVE"), 64);
 }
 
 }  // namespace

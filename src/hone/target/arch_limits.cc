@@ -1,4 +1,4 @@
-#include "hone/target/card.h"
+#include "hone/target/arch_limits.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 
-constexpr CardLimits kCards[] = {
+constexpr ArchLimits kCards[] = {
     {"sm_75", "a T4", 32, 40, 1024, 16, 65536, 64 * kKiB, 64 * kKiB, 0},
     {"sm_80", "an A100", 32, 108, 2048, 32, 65536, 164 * kKiB, 163 * kKiB, kKiB},
     {"sm_86", "an A40", 32, 84, 1536, 16, 65536, 100 * kKiB, 99 * kKiB, kKiB},
@@ -21,7 +21,7 @@ constexpr CardLimits kCards[] = {
 int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /// Waves that fit the registers of a multiprocessor, which has four schedulers (SIMDs) with a quarter each.
-int64_t waves_by_registers(const CardLimits& card, int64_t registers) {
+int64_t waves_by_registers(const ArchLimits& card, int64_t registers) {
   const int64_t most = card.threads_per_sm / card.wave;
   if (registers <= 0) return most;
   // AMD gives them out in eights of a lane, NVIDIA in 256 of a warp.
@@ -31,16 +31,16 @@ int64_t waves_by_registers(const CardLimits& card, int64_t registers) {
 
 }  // namespace
 
-const CardLimits* card_limits(std::string_view arch) {
+const ArchLimits* arch_limits(std::string_view arch) {
   if (arch.starts_with("sm_") && (arch.ends_with('a') || arch.ends_with('f'))) arch.remove_suffix(1);
-  for (const CardLimits& card : kCards)
+  for (const ArchLimits& card : kCards)
     if (card.arch == arch) return &card;
   return nullptr;
 }
 
-kernel::Limits plan_limits(const CardLimits& card) { return {{"SMS", card.sms}, {"SHARED_MAX", card.shared_max}, {"WAVE", card.wave}}; }
+kernel::Limits plan_limits(const ArchLimits& card) { return {{"SMS", card.sms}, {"SHARED_MAX", card.shared_max}, {"WAVE", card.wave}}; }
 
-Occupancy occupancy(const CardLimits& card, int64_t threads, int64_t registers, int64_t shared) {
+Occupancy occupancy(const ArchLimits& card, int64_t threads, int64_t registers, int64_t shared) {
   Occupancy found;
   found.most_waves = card.threads_per_sm / card.wave;
   const int64_t waves = std::max<int64_t>(1, up(threads, card.wave) / card.wave);

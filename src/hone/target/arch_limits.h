@@ -10,7 +10,7 @@
 
 namespace hone::target {
 
-struct CardLimits {
+struct ArchLimits {
   std::string_view arch;         ///< "sm_90": without the letters a and f
   std::string_view model;        ///< the card whose multiprocessors are counted: "an H200"
   int wave;                      ///< threads of a warp or wave
@@ -25,10 +25,10 @@ struct CardLimits {
 
 /// Null for an architecture whose limits are not known here. NVIDIA's: CUDA C++ programming guide, "Compute capabilities";
 /// AMD's: CDNA 3 and CDNA 4 instruction set guides, LLVM's guide to the AMDGPU target.
-[[nodiscard]] const CardLimits* card_limits(std::string_view arch);
+[[nodiscard]] const ArchLimits* arch_limits(std::string_view arch);
 
 /// SMS, SHARED_MAX, WAVE.
-[[nodiscard]] kernel::Limits plan_limits(const CardLimits& card);
+[[nodiscard]] kernel::Limits plan_limits(const ArchLimits& card);
 
 struct Occupancy {
   int64_t blocks = 0;            ///< at once on a multiprocessor; 0: a block does not fit
@@ -38,6 +38,6 @@ struct Occupancy {
 };
 
 /// Of blocks of `threads` threads with `registers` each and `shared` bytes, static and dynamic.
-[[nodiscard]] Occupancy occupancy(const CardLimits& card, int64_t threads, int64_t registers, int64_t shared);
+[[nodiscard]] Occupancy occupancy(const ArchLimits& card, int64_t threads, int64_t registers, int64_t shared);
 
 }  // namespace hone::target
