@@ -26,7 +26,18 @@ constexpr double kFastestCore = 1000;
 
 std::string gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / static_cast<double>(int64_t{1} << 30)); }
 
-std::vector<Kernel> twin_variants(const task::Task& task) {
+std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
+  if (on_card) {
+    const Kernel twin = stream_twin_cuda(task);
+    std::vector<Kernel> variants;
+    for (const int64_t block : {256, 512})
+      for (const int64_t waves : {1, 4}) {
+        Kernel variant = twin;
+        variant.config = {{"BLOCK", block}, {"WAVES", waves}};
+        variants.push_back(std::move(variant));
+      }
+    return variants;
+  }
   const Kernel twin = stream_twin(task);
   std::vector<Kernel> variants;
   for (const int64_t block : {16, 64})
@@ -42,7 +53,7 @@ std::vector<Kernel> twin_variants(const task::Task& task) {
 
 Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, base::Rng& rng) {
   TwinTimes all;
-  all.variants = twin_variants(loader.task());
+  all.variants = twin_variants(loader.task(), loader.card() != nullptr);
   const task::Bindings& bindings = play.workload->bindings;
   // Two compilers at a time: nothing is measured yet.
   for (size_t i = 0; i < all.variants.size(); i += 2) {
@@ -137,6 +148,7 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
   options.contents = static_cast<int>(std::size(kTimedFamilies));
   options.calls = play.slots;
   options.threads = target::cpu_info().threads;
+  options.card = loader.card();
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());

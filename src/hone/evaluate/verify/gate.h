@@ -69,6 +69,8 @@ struct Reference {
 [[nodiscard]] int64_t count_poison(task::DType dtype, const void* data, int64_t count, int threads);
 /// Fills with the poison pattern: a NaN with a recognisable payload (floats), 0xA5… (integers), 0xA5 (bool).
 void fill_poison(task::DType dtype, void* data, int64_t count, int threads);
+/// One element of poison, in its low bytes.
+[[nodiscard]] uint64_t poison_bits(task::DType dtype);
 
 /// Outputs of fewer elements are pooled over draws.
 inline constexpr int64_t kFewElements = 16;

@@ -65,6 +65,8 @@ auto with_words(DType type, auto* data, F f) {
 
 }  // namespace
 
+uint64_t poison_bits(DType type) { return pattern_of(type).bits; }
+
 int64_t count_poison(DType type, const void* data, int64_t count, int threads) {
   std::atomic<int64_t> total{0};
   parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
