@@ -1,22 +1,13 @@
 #include "hone/target/card.h"
 
-#include <sys/socket.h>
-#include <sys/mman.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <mutex>
 
 #include <fmt/format.h>
 
-#include "hone/base/clock.h"
-#include "hone/base/process/process.h"
+#include "hone/base/embedded.h"
 #include "hone/target/device/cuda_api.h"
 #include "hone/target/device/cuda_session.h"
 
@@ -64,9 +55,57 @@ CardInfo describe(const cuda::Api& api, int ordinal) {
   return info;
 }
 
+/// Device code of our own, built for the card when first needed.
+class Grader {
+ public:
+  Grader(const cuda::Api& api, std::string arch) : api_(api), arch_(std::move(arch)) {}
+
+  /// The context is current.
+  Status build() {
+    const auto source = base::find_embedded("card/grader.cu");
+    HONE_CHECK(source.has_value(), "the grader is built in");
+    const auto task = task::parse_task("name = \"grader\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "grader");
+    const auto kernel = kernel::parse_kernel(*source, "grader.cu");
+    HONE_CHECK(task && kernel, kernel ? "" : kernel.error().to_string());
+    HONE_TRY(const auto toolchain, cuda_toolchain(arch_));
+    HONE_TRY(const BuildOutcome outcome, toolchain->build(*kernel, *task, task->workloads.front().bindings, {}));
+    const auto* const built = std::get_if<Build>(&outcome);
+    if (!built) return fail(ErrorCode::kUnavailable, "the card's toolchain does not build hone's own kernels: " + std::get<BuildFailure>(outcome).reason);
+    HONE_TRY(const std::string image, base::read_file(built->artifact));
+    HONE_TRY_VOID(ok(api_.module_load(&module_, image.c_str())));
+    HONE_TRY_VOID(ok(api_.module_function(&count_, module_, built->symbols.at("count_words").c_str())));
+    return ok(api_.allocate(&found_, 8));
+  }
+
+  int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
+    must(api_.set_words(found_, 0, 2, nullptr));
+    int64_t wide = width;
+    void* arguments[] = {&data, &found_, &offset, &count, &wide, &bits, &exponent};
+    constexpr int64_t kBlock = 256, kMostBlocks = 2048;
+    const auto blocks = static_cast<unsigned>(std::clamp<int64_t>((count + kBlock - 1) / kBlock, 1, kMostBlocks));
+    must(api_.launch(count_, blocks, 1, 1, kBlock, 1, 1, 0, nullptr, arguments, nullptr));
+    uint64_t found = 0;
+    must(api_.download(&found, found_, 8));
+    return static_cast<int64_t>(found);
+  }
+
+ private:
+  Status ok(cuda::Result result) const {
+    if (result == kSuccess) return {};
+    return fail(ErrorCode::kUnavailable, "the card does not run hone's own kernels: " + api_.describe(result));
+  }
+  void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
+
+  const cuda::Api& api_;
+  std::string arch_;
+  cuda::Module module_ = nullptr;
+  cuda::Function count_ = nullptr;
+  cuda::Address found_ = 0;
+};
+
 class CudaMemory final : public CardMemory {
  public:
-  CudaMemory(const cuda::Api& api, cuda::Context context) : api_(api), context_(context) {}
+  CudaMemory(const cuda::Api& api, cuda::Context context, Grader& grader) : api_(api), context_(context), grader_(grader) {}
   ~CudaMemory() override {
     if (address_ && mapped_) (void)api_.unmap(address_, bytes_);
     if (address_) (void)api_.unreserve(address_, bytes_);
@@ -119,6 +158,10 @@ class CudaMemory final : public CardMemory {
     }
     must(api_.stream_synchronise(nullptr));
   }
+  int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) override {
+    enter();
+    return grader_.count(address_, offset, count, width, bits, exponent);
+  }
 
  private:
   Status ok(cuda::Result result) const {
@@ -131,6 +174,7 @@ class CudaMemory final : public CardMemory {
 
   const cuda::Api& api_;
   cuda::Context context_;
+  Grader& grader_;
   cuda::Handle handle_ = 0;
   cuda::Address address_ = 0;
   size_t bytes_ = 0;
@@ -138,23 +182,23 @@ class CudaMemory final : public CardMemory {
   base::Fd fd_;
 };
 
-class CudaCard final : public Card, public std::enable_shared_from_this<CudaCard> {
+class CudaCard final : public Card {
  public:
-  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)) {}
+  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch) {}
 
   Status open() {
     cuda::Device device = 0;
     HONE_TRY_VOID(ok(api_.device_get(&device, info_.ordinal)));
     HONE_TRY_VOID(ok(api_.context_retain(&context_, device)));
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    return {};
+    return grader_.build();
   }
 
   const CardInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) override {
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    auto memory = std::make_unique<CudaMemory>(api_, context_);
+    auto memory = std::make_unique<CudaMemory>(api_, context_, grader_);
     HONE_TRY_VOID(memory->create(info_.ordinal, bytes));
     return std::unique_ptr<CardMemory>(std::move(memory));
   }
@@ -178,6 +222,7 @@ class CudaCard final : public Card, public std::enable_shared_from_this<CudaCard
 
   const cuda::Api& api_;
   CardInfo info_;
+  Grader grader_;
   cuda::Context context_ = nullptr;
   std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();
 };

@@ -54,6 +54,8 @@ class CardMemory {
   virtual void upload(int64_t offset, const void* from, int64_t bytes) = 0;
   virtual void download(int64_t offset, void* to, int64_t bytes) = 0;
   virtual void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) = 0;
+  /// Of `count` words of `width` bytes, how many are `bits` or, with an `exponent`, have all of its bits.
+  [[nodiscard]] virtual int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) = 0;
 };
 
 class Card {

@@ -96,7 +96,7 @@ kernel::Kernel stream_twin_cuda(const task::Task& task) {
       fmt::format("/* hone\nlanguage = \"cuda\"\n"
                   "note = \"reads every input and writes every output once: the memory side of the speed of light\"\n"
                   "tunables = {{ BLOCK = [256, 512], WAVES = [1, 4] }}\n"
-                  "[[launch]]\nkernel = \"stream_twin\"\ngrid = [\"SMS * WAVES * (2048 / BLOCK)\"]\nblock = [\"BLOCK\"]\nargs = [{}]\n*/\n",
+                  "[[launch]]\nkernel = \"stream_twin\"\ngrid = [\"SMS * WAVES * (2048 // BLOCK)\"]\nblock = [\"BLOCK\"]\nargs = [{}]\n*/\n",
                   fmt::join(args, ", ")) +
       std::string(kCudaBody) +
       fmt::format("\n__global__ void stream_twin({}) {{\n"

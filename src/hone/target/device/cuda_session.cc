@@ -17,6 +17,7 @@
 
 #include "hone/base/clock.h"
 #include "hone/base/process/process.h"
+#include "hone/base/random.h"
 #include "hone/target/worker/cuda_protocol.h"
 #include "hone/target/worker/program.h"
 
@@ -153,15 +154,15 @@ class CudaWorker {
 class CudaWorkers {
  public:
   Result<std::unique_ptr<CudaWorker>> take(const CardInfo& card) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!waiting_.empty()) {
-        auto worker = std::move(waiting_.back());
-        waiting_.pop_back();
-        return worker;
-      }
+    const std::scoped_lock lock(mutex_);
+    while (waiting_.size() < kChoice) {
+      HONE_TRY(auto started, CudaWorker::start(card));
+      waiting_.push_back(std::move(started));
     }
-    return CudaWorker::start(card);
+    std::swap(waiting_[rng_.below(waiting_.size())], waiting_.back());
+    auto worker = std::move(waiting_.back());
+    waiting_.pop_back();
+    return worker;
   }
   void give_back(std::unique_ptr<CudaWorker> worker) {
     const std::scoped_lock lock(mutex_);
@@ -169,8 +170,12 @@ class CudaWorkers {
   }
 
  private:
+  /// A process has a speed of its own, by a few hundred nanoseconds a call: whoever is timed over and over must not
+  /// always get the same one.
+  static constexpr size_t kChoice = 3;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CudaWorker>> waiting_;
+  base::Rng rng_{base::secret_seed()};
 };
 
 std::shared_ptr<CudaWorkers> make_cuda_workers() { return std::make_shared<CudaWorkers>(); }

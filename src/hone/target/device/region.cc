@@ -98,6 +98,11 @@ void Region::fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) co
   if (card_ && bytes > 0) card_->fill(offset, bytes, pattern, width);
 }
 
+int64_t Region::count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) const {
+  HONE_CHECK(card_ != nullptr);
+  return count > 0 ? card_->count(offset, count, width, bits, exponent) : 0;
+}
+
 Region::Region() = default;
 Region::Region(Region&& other) noexcept { *this = std::move(other); }
 

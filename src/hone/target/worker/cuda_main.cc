@@ -90,6 +90,7 @@ class Worker {
   void run() {
     control_.state = CudaState::kDone;
     control_.device_ns = control_.span_ns = control_.wall_ns = 0;
+    if (!warm()) return;
     int calls_left = static_cast<int>(control_.calls), next = 0;
     // Events, a flush, the workspaces and the launches of a call; the gate.
     const int a_call = 3 + static_cast<int>(control_.launches + control_.workspaces);
