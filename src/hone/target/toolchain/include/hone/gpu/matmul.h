@@ -4,7 +4,7 @@
 #pragma once
 #include "hone/gpu.h"
 
-namespace hone {
+namespace hone::gpu {
 
 /// A factor: element (line, depth) is base[line_at(line) + depth_at(depth)]. V elements are read at once, along the
 /// depth or along the lines, where they lie side by side, 16 bytes aligned, and all or none are inside; V = 1: no
@@ -41,11 +41,11 @@ struct VectorAt {
 
 /// The tile of the result that a block makes: GROUP tiles down before the next one across, so that blocks that run
 /// at a time share what they read in the second-level cache.
-struct TileAt {
+struct BlockTile {
   int64_t down, across, batch;
 };
 template <int GROUP>
-HONE_DEVICE TileAt tile_at(int64_t block, int64_t down, int64_t across) {
+HONE_DEVICE BlockTile block_tile(int64_t block, int64_t down, int64_t across) {
   const int64_t batch = block / (down * across), in_batch = block - batch * (down * across);
   const int64_t band = in_batch / (GROUP * across), in_band = in_batch - band * (GROUP * across);
   const int64_t height = down - band * GROUP < GROUP ? down - band * GROUP : GROUP;
@@ -55,6 +55,13 @@ HONE_DEVICE TileAt tile_at(int64_t block, int64_t down, int64_t across) {
 /// The stretch [begin, end) of the depth that a product sums.
 struct Stretch {
   int64_t begin, end;
+  /// All before `first` is zero, all from `last` on: what is left out begins on a multiple of STEP.
+  template <int STEP>
+  HONE_DEVICE void clip(int64_t first, int64_t last) {
+    first = first / STEP * STEP;
+    begin = begin < first ? first : begin;
+    end = end < last ? end : last;
+  }
 };
 /// Stretch `part` of `parts`; all but the last are multiples of STEP.
 template <int STEP>
@@ -64,4 +71,4 @@ HONE_DEVICE Stretch stretch_of(int64_t depth, int64_t part, int64_t parts) {
   return {begin, end < depth ? end : depth};
 }
 
-}  // namespace hone
+}  // namespace hone::gpu

@@ -14,7 +14,7 @@
 #include "hone/gpu/matmul.h"
 #include "hone/gpu/prim.h"
 
-namespace hone {
+namespace hone::gpu {
 
 /// A tile of a factor in shared memory as it lies in memory, rows padded so that a warp's reads of a fragment of PAIR
 /// neighbours in depth meet no bank twice.
@@ -32,8 +32,9 @@ struct SharedTile {
   template <int THREADS, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = LINES * DEPTH / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-#pragma unroll
-    for (int i = 0; i < (kVectors + THREADS - 1) / THREADS; ++i) {
+    constexpr int kEach = (kVectors + THREADS - 1) / THREADS;
+#pragma unroll(kEach < 8 ? kEach : 4)
+    for (int i = 0; i < kEach; ++i) {
       const int n = i * THREADS + static_cast<int>(threadIdx.x);
       if (kVectors % THREADS != 0 && n >= kVectors) break;
       const VectorAt<F, LINES, DEPTH> here(n);
@@ -229,4 +230,4 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
   }
 }
 
-}  // namespace hone
+}  // namespace hone::gpu

@@ -4,7 +4,7 @@
 #pragma once
 #include "hone/gpu/matmul.h"
 
-namespace hone {
+namespace hone::gpu {
 
 /// A tile of a factor on its way: in registers, then in shared memory as floats, tile[depth][line].
 template <class F, int LINES, int DEPTH, int THREADS>
@@ -125,4 +125,4 @@ HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t colu
   }
 }
 
-}  // namespace hone
+}  // namespace hone::gpu
