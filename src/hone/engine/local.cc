@@ -62,6 +62,14 @@ std::string machine_json() {
 
 namespace {
 
+/// What a run on a GPU begins with: the patterns' kernels, most promising first, and plain loops behind them.
+void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& services) {
+  std::vector<std::string> why_not;
+  for (pattern::Offer& offer : pattern::offers_gpu(task, language, why_not))
+    services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
+}
+
 /// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
 Result<Services> emulator_services(const task::Task& task, archive::Store& store, const target::SimtDevice& device,
                                    const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
@@ -88,7 +96,7 @@ Result<Services> emulator_services(const task::Task& task, archive::Store& store
     start.author = "user";
     services.seeds.push_back({std::move(start), "start", "the kernel given"});
   }
-  services.seeds.push_back({pattern::plain_gpu(task, device.language), "plain", "plain loops"});
+  add_gpu_seeds(task, device.language, services);
   return services;
 }
 

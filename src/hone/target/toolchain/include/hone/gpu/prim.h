@@ -1,0 +1,243 @@
+// What a GPU has below C++: asynchronous copies into shared memory, and NVIDIA's matrix units as mma.sync and
+// ldmatrix reach them (sm_80 and later). Each function is the hardware's instruction on a device and its meaning on
+// the emulator, where a matrix product is at least as inaccurate as the hardware's: addends are cut at the largest
+// one's last bit but one before they are summed. Warp-wide functions need all 32 lanes.
+#pragma once
+#include "hone/gpu.h"
+
+namespace hone::prim {
+
+#if defined(HONE_SIMT_WAVE)
+#define HONE_EMULATED 1
+#else
+#define HONE_EMULATED 0
+#if defined(__HIP__)
+#error "hone/gpu/prim.h is for CUDA"
+#endif
+#endif
+
+#if !HONE_EMULATED
+HONE_DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+#endif
+
+/// A thread's copies from global into shared memory that go on while it computes. They are there for the thread
+/// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for.
+class AsyncCopies {
+ public:
+  /// BYTES (4, 8 or 16; both addresses are multiples of it) from `from` to `to`; zeros where `inside` is false.
+  template <int BYTES>
+  HONE_DEVICE void copy(void* to, const void* from, bool inside) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies words");
+#if HONE_EMULATED
+    if (count_ == kMost) __trap();
+    pending_[count_++] = {to, from, BYTES, group_, inside};
+#else
+    const int size = inside ? BYTES : 0;
+    if constexpr (BYTES == 16)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(size) : "memory");
+    else
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(BYTES), "r"(size) : "memory");
+#endif
+  }
+  /// The copies since the last commit are a group.
+  HONE_DEVICE void commit() {
+#if HONE_EMULATED
+    ++group_;
+#else
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+  }
+  /// Until at most the LATEST youngest groups are on their way.
+  template <int LATEST>
+  HONE_DEVICE void wait() {
+#if HONE_EMULATED
+    int kept = 0;
+    for (int i = 0; i < count_; ++i) {
+      const Copy c = pending_[i];
+      if (c.group >= group_ - LATEST) pending_[kept++] = c;
+      else if (c.bytes == 16) *static_cast<uint4*>(c.to) = c.inside ? *static_cast<const uint4*>(c.from) : uint4{0, 0, 0, 0};
+      else if (c.bytes == 8) *static_cast<uint2*>(c.to) = c.inside ? *static_cast<const uint2*>(c.from) : uint2{0, 0};
+      else *static_cast<uint32_t*>(c.to) = c.inside ? *static_cast<const uint32_t*>(c.from) : 0;
+    }
+    count_ = kept;
+#else
+    asm volatile("cp.async.wait_group %0;" ::"n"(LATEST) : "memory");
+#endif
+  }
+
+ private:
+#if HONE_EMULATED
+  struct Copy {
+    void* to;
+    const void* from;
+    int bytes, group;
+    bool inside;
+  };
+  static constexpr int kMost = 512;
+  Copy pending_[kMost];
+  int count_ = 0, group_ = 0;
+#endif
+};
+
+/// Four 8 x 8 matrices of 16-bit elements from shared memory: lane 8 m + r gives the address of row r of matrix m, 16
+/// bytes; lane 4 r + c gets elements 2 c and 2 c + 1 of row r of matrix m in word m. Rows of four 32-bit elements
+/// come out one a lane.
+HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
+#if HONE_EMULATED
+#pragma unroll
+  for (int m = 0; m < 4; ++m) {
+    const auto* from = reinterpret_cast<const uint32_t*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(row), 8 * m + lane() / 4));
+    words[m] = from[lane() % 4];
+  }
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(shared_address(row)) : "memory");
+#endif
+}
+/// The same, each matrix transposed on its way: lane 4 r + c gets rows 2 c and 2 c + 1 at column r.
+HONE_DEVICE void ldmatrix_transposed(uint32_t (&words)[4], const void* row) {
+#if HONE_EMULATED
+#pragma unroll
+  for (int m = 0; m < 4; ++m) {
+    words[m] = 0;
+    for (int half = 0; half < 2; ++half) {
+      const auto* from = reinterpret_cast<const uint16_t*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(row), 8 * m + lane() % 4 * 2 + half));
+      words[m] |= static_cast<uint32_t>(from[lane() / 4]) << (16 * half);
+    }
+  }
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(shared_address(row)) : "memory");
+#endif
+}
+
+/// To the nearest number of 11 significant bits, as a float's word; ties away from zero.
+HONE_DEVICE uint32_t to_tf32(float v) {
+#if HONE_EMULATED
+  const uint32_t bits = __float_as_uint(v);
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+#else
+  uint32_t word;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(v));
+  return word;
+#endif
+}
+
+// c += a * b on a warp's 16 x 8 tile. With r = lane / 4 and t = lane % 4:
+//   c[0], c[1]  row r, columns 2 t and 2 t + 1;  c[2], c[3]  row r + 8
+//   32 bits, depth 8:  a[0] row r, depth t;  a[1] row r + 8;  a[2], a[3] depth t + 4;  b[0] depth t, column r;  b[1] depth t + 4
+//   16 bits, depth 16: the same of pairs, depths 2 t and 2 t + 1, and 8 further
+
+#if HONE_EMULATED
+namespace emulated {
+
+enum class Factors { kTf32, kBf16, kF16 };
+
+inline double value_of(uint32_t bits, int half, Factors factors) {
+  float v;
+  if (factors == Factors::kTf32) {
+    bits &= 0xffffe000u;  // the matrix units look no further
+    __builtin_memcpy(&v, &bits, 4);
+    return v;
+  }
+  const auto short_bits = static_cast<uint16_t>(bits >> (16 * half));
+  if (factors == Factors::kBf16) {
+    bits = static_cast<uint32_t>(short_bits) << 16;
+    __builtin_memcpy(&v, &bits, 4);
+    return v;
+  }
+  _Float16 h;
+  __builtin_memcpy(&h, &short_bits, 2);
+  return static_cast<double>(h);
+}
+
+/// c and `count` products, each cut where the largest addend has its 25th bit, then the sum at its 24th.
+inline float sum_of(float c, const double* products, int count) {
+  double largest = __builtin_fabs(c), plain = c;
+  for (int i = 0; i < count; ++i) {
+    largest = __builtin_fabs(products[i]) > largest ? __builtin_fabs(products[i]) : largest;
+    plain += products[i];
+  }
+  if (!(largest > 0) || !__builtin_isfinite(plain)) return static_cast<float>(plain);
+  const int exponent = __builtin_ilogb(largest);
+  const double unit = __builtin_ldexp(1.0, exponent - 24), units = __builtin_ldexp(1.0, 24 - exponent);
+  double sum = __builtin_trunc(c * units);
+  for (int i = 0; i < count; ++i) sum += __builtin_trunc(products[i] * units);
+  sum *= unit;
+  float nearest = static_cast<float>(sum);
+  if (__builtin_fabs(static_cast<double>(nearest)) > __builtin_fabs(sum)) nearest = __builtin_nextafterf(nearest, 0.0f);
+  return nearest;
+}
+
+struct Fragments {
+  uint32_t a[4], b[2];
+};
+
+/// Out of the emulator's sight: registers of other lanes are no memory of theirs.
+__attribute__((noinline, no_sanitize("thread"))) inline void put(Fragments* all, int lane, const uint32_t* a, const uint32_t* b) {
+  for (int i = 0; i < 4; ++i) all[lane].a[i] = a[i];
+  for (int i = 0; i < 2; ++i) all[lane].b[i] = b[i];
+}
+__attribute__((noinline, no_sanitize("thread"))) inline void multiply(float* c, const Fragments* all, int lane, Factors factors) {
+  const int halves = factors == Factors::kTf32 ? 1 : 2;
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, column = lane % 4 * 2 + i % 2;
+    // Four words of depth at a time, as the units of Ampere do.
+    for (int part = 0; part < 2; ++part) {
+      double products[8];
+      int count = 0;
+      for (int t = 0; t < 4; ++t)
+        for (int half = 0; half < halves; ++half)
+          products[count++] = value_of(all[row * 4 + t].a[part * 2 + i / 2], half, factors) * value_of(all[column * 4 + t].b[part], half, factors);
+      c[i] = sum_of(c[i], products, count);
+    }
+  }
+}
+
+inline void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, Factors factors) {
+  Fragments mine[kWave];  // lane 0's is the warp's
+  auto* all = reinterpret_cast<Fragments*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(mine), 0));
+  const uint32_t b[2] = {b0, b1};
+  put(all, lane(), a, b);
+  __syncwarp();
+  multiply(c, all, lane(), factors);
+  __syncwarp();
+}
+
+}  // namespace emulated
+#endif
+
+/// m16n8k8; the words of a and b are floats of which the matrix units look at 19 bits.
+HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if HONE_EMULATED
+  emulated::mma(c, a, b0, b1, emulated::Factors::kTf32);
+#else
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+/// m16n8k16 of bf16.
+HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if HONE_EMULATED
+  emulated::mma(c, a, b0, b1, emulated::Factors::kBf16);
+#else
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+/// m16n8k16 of f16.
+HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if HONE_EMULATED
+  emulated::mma(c, a, b0, b1, emulated::Factors::kF16);
+#else
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+}  // namespace hone::prim
