@@ -95,8 +95,10 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   slots["aligned_row"] = resident.aligned();
   std::string body, looped;
   for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += resident.pass_resident(pass, "    ") + resident.merged(pass, "    ");
-    looped += loops.pass_loop(pass, "first", "1", "  ") + loops.merged(pass, "  ");
+    body += resident.pass_resident(pass, "    ");
+    body += resident.merged(pass, "    ");
+    looped += loops.pass_loop(pass, "first", "1", "  ");
+    looped += loops.merged(pass, "  ");
   }
   slots["resident"] = body + resident.row_stores("    ", "some && thread == 0");
   slots["long_prologue"] = loops.row_prologue("row", "  ");
@@ -166,7 +168,9 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   for (size_t p = 0; p < program.passes.size(); ++p) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks;\n" + writer.row_prologue("row", "  ");
-    body += fmt::format("  const bool aligned = {};\n", writer.aligned()) + combined(writer, p) + writer.pass_loop(p, "chunk", "chunks", "  ");
+    body += fmt::format("  const bool aligned = {};\n", writer.aligned());
+    body += combined(writer, p);
+    body += writer.pass_loop(p, "chunk", "chunks", "  ");
     std::string leave;
     for (const int id : program.passes[p].reductions) {
       body += fmt::format("  team.merge(r{});\n", id);
@@ -180,7 +184,8 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   }
   if (!program.row_outputs.empty()) {
     GpuWriter writer(program, stretch);
-    std::string body = opening + "  const int64_t row = blockIdx.x;\n" + writer.row_prologue("row", "  ") + combined(writer, program.passes.size());
+    std::string body = opening + "  const int64_t row = blockIdx.x;\n" + writer.row_prologue("row", "  ");
+    body += combined(writer, program.passes.size());
     body += writer.row_stores("  ", "thread == 0");
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) finish({}) {{\n{}}}\n", parameters, body);
     launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", program.rows().to_string(),
@@ -221,8 +226,10 @@ Result<kernel::Kernel> columns(const Program& program, kernel::Language language
   slots["aligned"] = writer.aligned();
   slots["prologue"] = writer.row_prologue("row", "  ");
   std::string body;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass)
-    body += writer.pass_columns(pass, "0", bracketed(depth), "    ") + writer.merged_columns(pass, "    ");
+  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
+    body += writer.pass_columns(pass, "0", bracketed(depth), "    ");
+    body += writer.merged_columns(pass, "    ");
+  }
   slots["body"] = body + writer.column_stores("    ", "threadIdx.y == 0");
   return finished(fill_pattern("patterns/gpu/columns.cu", slots), "columns");
 }

@@ -28,14 +28,14 @@ HONE_ACCUMULATOR(Max, kLowest<T>, max(value, x))
 HONE_ACCUMULATOR(Min, kHighest<T>, min(value, x))
 #undef HONE_ACCUMULATOR
 
-/// The first place of the largest (SIGN 1) or smallest (-1) value; a NaN beats all others.
-template <class T, int SIGN>
+/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others.
+template <class T, int Sign>
 struct ArgBest {
-  T value = SIGN > 0 ? kLowest<T> : kHighest<T>;
+  T value = Sign > 0 ? kLowest<T> : kHighest<T>;
   int64_t at = 9223372036854775807LL;
   HONE_DEVICE void take(T x, int64_t j) {
     const bool mine_nan = value != value, its_nan = x != x;
-    const bool beats = SIGN > 0 ? x > value : x < value, equal = x == value || (mine_nan && its_nan);
+    const bool beats = Sign > 0 ? x > value : x < value, equal = x == value || (mine_nan && its_nan);
     if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && j < at)) value = x, at = j;
   }
   HONE_DEVICE void merge(const ArgBest& other) { take(other.value, other.at); }
@@ -45,31 +45,31 @@ template <class T> using ArgMax = ArgBest<T, 1>;
 template <class T> using ArgMin = ArgBest<T, -1>;
 
 /// Shared memory through which the waves of a team speak: two turns, so that one barrier a merge is enough.
-template <int THREADS, int ROWS>
+template <int Threads, int Rows>
 struct Scratch {
-  static constexpr int kWaves = THREADS > kWave ? THREADS / kWave : 1;
-  alignas(16) unsigned char bytes[kWaves > 1 ? 2 * ROWS * kWaves * 16 : 16];
+  static constexpr int kWaves = Threads > kWave ? Threads / kWave : 1;
+  alignas(16) unsigned char bytes[kWaves > 1 ? 2 * Rows * kWaves * 16 : 16];
 };
 
-/// The THREADS threads (threadIdx.x) that work on one row; ROWS such teams a block (threadIdx.y). THREADS is a power
+/// The Threads threads (threadIdx.x) that work on one row; Rows such teams a block (threadIdx.y). Threads is a power
 /// of two, and a block whole waves. Every thread of the block comes to every merge.
-template <int THREADS, int ROWS>
+template <int Threads, int Rows>
 struct Team {
-  static constexpr int kWaves = Scratch<THREADS, ROWS>::kWaves;
-  Scratch<THREADS, ROWS>& scratch;
+  static constexpr int kWaves = Scratch<Threads, Rows>::kWaves;
+  Scratch<Threads, Rows>& scratch;
   int turn = 0;
 
-  HONE_DEVICE explicit Team(Scratch<THREADS, ROWS>& s) : scratch(s) {}
-  HONE_DEVICE static int row() { return ROWS == 1 ? 0 : static_cast<int>(threadIdx.y); }
+  HONE_DEVICE explicit Team(Scratch<Threads, Rows>& s) : scratch(s) {}
+  HONE_DEVICE static int row() { return Rows == 1 ? 0 : static_cast<int>(threadIdx.y); }
 
   /// All that the team's threads have, in each of them.
   template <class A>
   HONE_DEVICE void merge(A& a) {
     static_assert(sizeof(A) <= 16, "a running result of at most 16 bytes");
     HONE_UNROLL
-    for (int lanes = (THREADS < kWave ? THREADS : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+    for (int lanes = (Threads < kWave ? Threads : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
     if constexpr (kWaves > 1) {
-      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * ROWS + row()) * kWaves * 16);
+      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 16);
       turn ^= 1;
       if (lane() == 0) slots[threadIdx.x / kWave] = a;
       __syncthreads();
@@ -80,26 +80,26 @@ struct Team {
   }
 };
 
-/// Shared memory of a block of X columns of threads and Y rows of them, for running results of SLOT bytes at most.
-template <int X, int Y, int VEC, int SLOT>
+/// Shared memory of a block of Across columns of threads and Down rows of them, for running results of Slot bytes at most.
+template <int Across, int Down, int Vec, int Slot>
 struct ColumnScratch {
-  static constexpr int kSlot = SLOT;
-  alignas(16) unsigned char bytes[Y > 1 ? X * Y * VEC * SLOT : 16];
+  static constexpr int kSlot = Slot;
+  alignas(16) unsigned char bytes[Down > 1 ? Across * Down * Vec * Slot : 16];
 };
 
-/// Brings together what the Y threads of each column have, in each of them.
-template <int X, int Y, int VEC, int SLOT, class A>
-HONE_DEVICE void merge_columns(ColumnScratch<X, Y, VEC, SLOT>& scratch, A (&a)[VEC]) {
-  static_assert(sizeof(A) <= SLOT, "a running result larger than its slot");
-  if constexpr (Y > 1) {
+/// Brings together what the Down threads of each column have, in each of them.
+template <int Across, int Down, int Vec, int Slot, class A>
+HONE_DEVICE void merge_columns(ColumnScratch<Across, Down, Vec, Slot>& scratch, A (&a)[Vec]) {
+  static_assert(sizeof(A) <= Slot, "a running result larger than its slot");
+  if constexpr (Down > 1) {
     A* const slots = reinterpret_cast<A*>(scratch.bytes);
     HONE_UNROLL
-    for (int e = 0; e < VEC; ++e) slots[(threadIdx.y * VEC + e) * X + threadIdx.x] = a[e];
+    for (int e = 0; e < Vec; ++e) slots[(threadIdx.y * Vec + e) * Across + threadIdx.x] = a[e];
     __syncthreads();
     HONE_UNROLL
-    for (int e = 0; e < VEC; ++e) {
-      a[e] = slots[e * X + threadIdx.x];
-      for (int y = 1; y < Y; ++y) a[e].merge(slots[(y * VEC + e) * X + threadIdx.x]);
+    for (int e = 0; e < Vec; ++e) {
+      a[e] = slots[e * Across + threadIdx.x];
+      for (int y = 1; y < Down; ++y) a[e].merge(slots[(y * Vec + e) * Across + threadIdx.x]);
     }
     __syncthreads();
   }
