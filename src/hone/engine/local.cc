@@ -10,6 +10,7 @@
 #include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
 #include "hone/target/card.h"
@@ -62,12 +63,13 @@ std::string machine_json() {
 
 namespace {
 
-/// What a run on a GPU begins with: the patterns' kernels, most promising first, and plain loops behind them.
+/// What a run on a GPU begins with: the patterns' kernels, most promising first. Plain loops, which take no advantage
+/// of a GPU, only where there are none.
 void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& services) {
   std::vector<std::string> why_not;
-  for (pattern::Offer& offer : pattern::offers_gpu(task, language, why_not))
-    services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
-  services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
+  for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
+    for (pattern::Offer& offer : offers) services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  if (services.seeds.empty()) services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
 }
 
 /// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
@@ -134,7 +136,7 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
     services.seeds.push_back({std::move(start), "start", "the kernel given"});
     if (options.strategy == search::StrategyKind::kTune) return services;
   }
-  services.seeds.push_back({pattern::plain_gpu(task, kernel::Language::kCuda), "plain", "plain loops"});
+  add_gpu_seeds(task, kernel::Language::kCuda, services);
   return services;
 }
 
