@@ -15,10 +15,12 @@ bool is_zero(const IntExpr& e) { return e.is_constant() && e.constant() == 0; }
 
 std::string times(const std::string& index, const IntExpr& stride) {
   if (is_zero(stride)) return {};
-  return is_one(stride) ? index : fmt::format("{} * ({})", index, stride.to_cpp());
+  return is_one(stride) ? index : fmt::format("{} * {}", index, wrapped(stride.to_cpp()));
 }
 
 }  // namespace
+
+std::string wrapped(std::string text) { return text.find_first_of(" ?") == std::string::npos ? text : "(" + std::move(text) + ")"; }
 
 GpuFactor::GpuFactor(const task::Task& task, const Contraction& all, const Factor& factor, const AxisGroup& lines)
     : all_(all), factor_(factor), lines_(lines) {
@@ -49,7 +51,7 @@ std::string GpuFactor::offset(const AxisGroup& group, const std::string& index) 
   std::string sum, rest = index;
   for (size_t k = group.letters.size(); k-- > 0;) {
     const char c = group.letters[k];
-    const std::string extent = "(" + all_.extents.at(c).to_cpp() + ")";
+    const std::string extent = wrapped(all_.extents.at(c).to_cpp());
     const std::string term = times(k == 0 ? rest : fmt::format("({} % {})", rest, extent), factor_.stride(c));
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
     rest = fmt::format("({} / {})", rest, extent);
@@ -74,7 +76,7 @@ std::optional<std::vector<std::string>> GpuFactor::wide() const {
       if (e.constant() % vector() != 0) return std::nullopt;
       continue;
     }
-    const std::string condition = fmt::format("({}) % {} == 0", e.to_string(), vector());
+    const std::string condition = fmt::format("{} % {} == 0", wrapped(e.to_string()), vector());
     if (std::find(conditions.begin(), conditions.end(), condition) == conditions.end()) conditions.push_back(condition);
   }
   return conditions;

@@ -9,6 +9,9 @@
 
 namespace hone::pattern {
 
+/// In parentheses where it is more than a name or a number.
+[[nodiscard]] std::string wrapped(std::string text);
+
 /// A factor read as lines x depth: the lines are rows of the left factor, columns of the right one.
 class GpuFactor {
  public:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/expression.h"
+#include "hone/pattern/gpu_factor.h"
 
 namespace hone::pattern {
 namespace {
@@ -34,7 +35,7 @@ class Finish {
   }
 
  private:
-  [[nodiscard]] std::string columns() const { return "(" + all_.column.extent.to_cpp() + ")"; }
+  [[nodiscard]] std::string columns() const { return wrapped(all_.column.extent.to_cpp()); }
 
   /// The loops' axes, outermost first.
   [[nodiscard]] std::vector<int> axes() const {
@@ -57,7 +58,7 @@ class Finish {
       order.pop_back();
     }
     for (size_t k = order.size(); k-- > 0;) {
-      const std::string extent = "(" + program_.extent(order[k]).to_cpp() + ")";
+      const std::string extent = wrapped(program_.extent(order[k]).to_cpp());
       if (used_.contains(order[k]))
         text += k == 0 ? fmt::format("  const int64_t at{} = {};\n", order[k], rest)
                        : fmt::format("  const int64_t at{} = {} % {};\n", order[k], rest, extent);
@@ -78,7 +79,7 @@ class Finish {
     for (const int axis : axes()) {
       if (!nest_.has(id, axis)) continue;
       const IntExpr stride = nest_.stride(id, axis);
-      at += (at.empty() ? "" : " + ") + (is_one(stride) ? position(axis) : fmt::format("{} * ({})", position(axis), stride.to_cpp()));
+      at += (at.empty() ? "" : " + ") + (is_one(stride) ? position(axis) : fmt::format("{} * {}", position(axis), wrapped(stride.to_cpp())));
     }
     return fmt::format("hone::gpu::value({}[{}])", tensor, at.empty() ? "0" : at);
   }

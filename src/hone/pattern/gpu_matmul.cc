@@ -34,8 +34,8 @@ constexpr Method kBf16 = {"hone::gpu::Bf16<1>", 4, 2, "matrix units, bf16"};
 constexpr Method kStoredBf16 = {"hone::gpu::Stored16<hone::bf16>", 2, 2, "matrix units"};
 constexpr Method kStoredF16 = {"hone::gpu::Stored16<hone::f16>", 2, 2, "matrix units"};
 
-std::string text_of(const IntExpr& e) { return "(" + e.to_string() + ")"; }
-std::string cpp_of(const IntExpr& e) { return "(" + e.to_cpp() + ")"; }
+std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
+std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
 
 /// The names that parameters_of declares, as arguments of a call.
 std::string names_of(const task::Task& task) {
@@ -83,15 +83,52 @@ class Writer {
     slots["product"] = units ? fmt::format("hone::gpu::mma_product<{}, ROWS, COLUMNS, DEPTH, WARP_ROWS, WARP_COLUMNS, STAGES>", method.math)
                              : "hone::gpu::simt_product<ROWS, COLUMNS, DEPTH>";
     add_launches(slots, method, split);
-    auto kernel = kernel::parse_kernel(fill_pattern("patterns/gpu/matmul.cu", slots), "matmul.cu");
+    return offer("patterns/gpu/matmul.cu", slots, fmt::format("{}{}", method.action, split ? ", the depth split between blocks" : ""));
+  }
+
+  /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
+  [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
+
+  /// For products of about `few` columns (of rows, where the columns are many).
+  [[nodiscard]] Offer skinny(bool rows, int few) const {
+    const GpuFactor& large = rows ? a_ : b_;
+    const GpuFactor& small = rows ? b_ : a_;
+    const IntExpr& many = rows ? all_.row.extent : all_.column.extent;
+    const IntExpr& others = rows ? all_.column.extent : all_.row.extent;
+    Slots slots;
+    slots["language"] = kernel::name_of(language_);
+    slots["note"] = fmt::format("a line of the large factor at a time; then {}", finish_outline(all_));
+    slots["requires"] = requirements();
+    slots["few_values"] = few == 1 ? "1, 2, 4, 8" : few == 2 ? "2, 1, 4, 8" : few == 4 ? "4, 8, 2, 1" : "8, 4, 2, 1";
+    slots["finish"] = finish_;
+    slots["parameters"] = gpu_parameters_of(task_);
+    slots["names"] = names_of(task_);
+    slots["many"] = cpp_of(many), slots["others"] = cpp_of(others), slots["depth"] = cpp_of(all_.depth.extent), slots["rows"] = cpp_of(all_.row.extent);
+    slots["large"] = large.base(), slots["large_line"] = large.line(), slots["large_depth"] = large.depth();
+    slots["small"] = small.base(), slots["small_line"] = small.line(), slots["small_depth"] = small.depth();
+    slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
+    const auto launch = [&](const char* name, const std::string& when, int v) {
+      slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"]\nblock  = [\"THREADS\", \"LINES\"]\n"
+                                       "shared = \"4 * LINES * FEW * (THREADS // WAVE)\"\nargs   = [{}]\n",
+                                       name, when.empty() ? "" : "when   = \"" + when + "\"\n", many.to_string(), times_batch(), others.to_string(), arguments_of(task_));
+      slots["kernels"] += fmt::format("__global__ void __launch_bounds__(THREADS * LINES) {}({}) {{\n  multiply<{}>({});\n}}\n", name, slots["parameters"], v, names_of(task_));
+    };
+    const auto& wide = rows ? wide_a_ : wide_b_;
+    if (wide) launch("multiply_wide", fmt::format("{}", fmt::join(*wide, " and ")), large.vector());
+    if (!wide || !wide->empty()) launch("multiply_any", wide ? fmt::format("not ({})", fmt::join(*wide, " and ")) : "", 1);
+    return offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a row at a time" : "a column at a time");
+  }
+
+ private:
+  [[nodiscard]] static Offer offer(const char* pattern, const Slots& slots, const std::string& action) {
+    auto kernel = kernel::parse_kernel(fill_pattern(pattern, slots), pattern);
     HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
-    const std::string action = fmt::format("{}{}", method.action, split ? ", the depth split between blocks" : "");
     kernel->author = "pattern:matmul";
     kernel->header.action = action;
     return {std::move(*kernel), "matmul", action};
   }
-
- private:
+  [[nodiscard]] std::string requirements() const { return CppWriter(all_.program, Way::kScalar, {}).requirements(); }
+  [[nodiscard]] std::string times_batch() const { return is_one(all_.batch.extent) ? "" : " * " + text_of(all_.batch.extent); }
   [[nodiscard]] static std::string threads(const Method& method) {
     return *method.math ? "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)" : "ROWS * COLUMNS // 64";
   }
@@ -107,13 +144,13 @@ class Writer {
     };
     return fmt::format("max({} * STAGES * ({} + {}), 4 * ROWS * (COLUMNS + 8))", method.size, tile(a_, "ROWS"), tile(b_, "COLUMNS"));
   }
-  [[nodiscard]] std::string lines() const { return fmt::format("{} * {}", text_of(all_.batch.extent), text_of(all_.row.extent)); }
+  [[nodiscard]] std::string lines() const { return (all_.batch.extent * all_.row.extent).to_string(); }
 
   [[nodiscard]] Slots common(const std::string& note, bool split) const {
     Slots slots;
     slots["language"] = kernel::name_of(language_);
     slots["note"] = fmt::format("{}{}; then {}", note, split ? ", the depth split between blocks" : "", finish_outline(all_));
-    slots["requires"] = CppWriter(all_.program, Way::kScalar, {}).requirements();
+    slots["requires"] = requirements();
     slots["finish"] = finish_;
     slots["parameters"] = gpu_parameters_of(task_) + (split ? ", float* __restrict__ part_at" : "");
     slots["rows"] = cpp_of(all_.row.extent);
@@ -133,11 +170,11 @@ class Writer {
   }
 
   void add_launches(Slots& slots, const Method& method, bool split) const {
-    const std::string tiles = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS) * {}", text_of(all_.row.extent), text_of(all_.column.extent), text_of(all_.batch.extent));
+    const std::string tiles = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(), times_batch());
     // Parts of at least 512 of the depth, as many as keep WAVES blocks a multiprocessor busy.
-    const std::string parts = fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", text_of(all_.depth.extent), tiles);
+    const std::string parts = fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles);
     const std::string args = arguments_of(task_) + (split ? ", \"parts\"" : "");
-    slots["workspaces"] = split ? fmt::format("workspaces = {{ parts = \"f32[{}, {}, {}]\" }}\n", parts, lines(), text_of(all_.column.extent)) : "";
+    slots["workspaces"] = split ? fmt::format("workspaces = {{ parts = \"f32[{}, {}, {}]\" }}\n", parts, lines(), all_.column.extent.to_string()) : "";
     const auto launch = [&](const char* name, const std::string& when) {
       slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"{}\"{}]\nblock  = [\"{}\"]\nshared = \"{}\"\nargs   = [{}]\n", name,
                                        when.empty() ? "" : "when   = \"" + when + "\"\n", tiles, split ? ", \"" + parts + "\"" : "", threads(method), shared(method), args);
@@ -166,8 +203,8 @@ class Writer {
     slots["sink"] = split ? fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n", cpp_of(all_.batch.extent))
                           : fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names_of(task_));
     if (!split) return;
-    slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({} * {}, 256)\"]\nblock  = [\"256\"]\nargs   = [{}, \"i64:{}\"]\n", lines(),
-                                     text_of(all_.column.extent), args, parts);
+    slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({}, 256)\"]\nblock  = [\"256\"]\nargs   = [{}, \"i64:{}\"]\n",
+                                     (all_.batch.extent * all_.row.extent * all_.column.extent).to_string(), args, parts);
     slots["kernels"] += fmt::format(
         "/// The parts of a sum, added up in order.\n"
         "__global__ void __launch_bounds__(256) add_up({}, int64_t parts_at) {{\n"
@@ -223,6 +260,9 @@ std::vector<Shape> shapes_of(const task::Task& task, const Contraction& all) {
 /// Multiprocessors of the devices meant: enough blocks for one each or not.
 constexpr double kManyBlocks = 132;
 
+/// The largest number of lines that a skinny product is made for.
+constexpr double kFew = 8;
+
 bool wants_split(const Shape& s) {
   return s.depth >= 2048 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
 }
@@ -260,6 +300,13 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const std::vector<Shape> shapes = shapes_of(task, all);
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   std::vector<Offer> offers;
+  for (const bool rows : {true, false}) {
+    // Lines of the other factor where they are few.
+    double few = 0;
+    for (const Shape& s : shapes)
+      if (const double others = rows ? s.columns : s.rows; others <= kFew) few = std::max(few, others);
+    if (few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few)));
+  }
   for (const Method& method : methods_for(task, writer, language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));

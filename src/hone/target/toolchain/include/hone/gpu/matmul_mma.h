@@ -3,7 +3,7 @@
 //
 // The units take factors of 11 (TF32) or 8 (bf16) significant bits, multiply exactly and cut the sum after each step.
 // So a float is written as a sum of such parts, high = round(x), low = round(x - high), …, the products of parts that
-// matter are summed, smallest first, and what the units have summed over a stretch of DEPTH goes to sums kept by
+// matter are summed, smallest first, and what the units have summed over a stretch of Depth goes to sums kept by
 // ordinary additions, which round. In units of 2^-24 of the products' magnitudes:
 //   Tf32<2>  3 products, what is left out is below 2^-22: at most about 8
 //   Bf16<3>  6 products, what is left out is below 2^-24: at most about 2
@@ -16,28 +16,28 @@
 
 namespace hone::gpu {
 
-/// A tile of a factor in shared memory as it lies in memory, rows padded so that a warp's reads of a fragment of PAIR
+/// A tile of a factor in shared memory as it lies in memory, rows padded so that a warp's reads of a fragment of Pair
 /// neighbours in depth meet no bank twice.
-template <class T_, int LINES, int DEPTH, bool ALONG_DEPTH, int PAIR>
+template <class T_, int Lines, int Depth, bool AlongDepth, int Pair>
 struct SharedTile {
   using T = T_;
-  static constexpr bool kAlongDepth = ALONG_DEPTH;
-  static constexpr int kPad = sizeof(T) == 2 || ALONG_DEPTH == (PAIR == 2) ? 8 : 4;
-  static constexpr int kPitch = (ALONG_DEPTH ? DEPTH : LINES) + kPad;
-  static constexpr int kElements = kPitch * (ALONG_DEPTH ? LINES : DEPTH);
+  static constexpr bool kAlongDepth = AlongDepth;
+  static constexpr int kPad = sizeof(T) == 2 || AlongDepth == (Pair == 2) ? 8 : 4;
+  static constexpr int kPitch = (AlongDepth ? Depth : Lines) + kPad;
+  static constexpr int kElements = kPitch * (AlongDepth ? Lines : Depth);
   T* data;
-  HONE_DEVICE T* at(int line, int depth) const { return data + (ALONG_DEPTH ? line * kPitch + depth : depth * kPitch + line); }
+  HONE_DEVICE T* at(int line, int depth) const { return data + (AlongDepth ? line * kPitch + depth : depth * kPitch + line); }
 
   /// All threads of the block: the tile at (line0, depth0), zeros where the factor has nothing.
-  template <int THREADS, class F>
+  template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
-    constexpr int kVectors = LINES * DEPTH / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    constexpr int kEach = (kVectors + THREADS - 1) / THREADS;
-#pragma unroll(kEach < 8 ? kEach : 4)
+    constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
+    constexpr int kEach = (kVectors + Threads - 1) / Threads;
+    HONE_UNROLL_BY(kEach < 8 ? kEach : 4)
     for (int i = 0; i < kEach; ++i) {
-      const int n = i * THREADS + static_cast<int>(threadIdx.x);
-      if (kVectors % THREADS != 0 && n >= kVectors) break;
-      const VectorAt<F, LINES, DEPTH> here(n);
+      const int n = i * Threads + static_cast<int>(threadIdx.x);
+      if (kVectors % Threads != 0 && n >= kVectors) break;
+      const VectorAt<F, Lines, Depth> here(n);
       const int64_t line = line0 + here.line, depth = depth0 + here.depth;
       const bool inside = line < factor.lines && depth < end;
       const T* from = inside ? factor.base + factor.line_at(line) + factor.depth_at(depth) : factor.base;
@@ -50,27 +50,27 @@ struct SharedTile {
 // How numbers reach the matrix units. load() takes 16 lines x kDepth of a tile to parts[part][half of the lines + 2 *
 // half of the depth], which is how the left factor's fragment is laid out, and that of two of the right one.
 
-/// Floats as sums of PARTS TF32 numbers.
-template <int PARTS>
+/// Floats as sums of Parts TF32 numbers.
+template <int Parts>
 struct Tf32 {
   using T = float;
-  static constexpr int kDepth = 8, kParts = PARTS, kPair = 1;
+  static constexpr int kDepth = 8, kParts = Parts, kPair = 1;
 
   template <class Tile>
-  HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[PARTS][4]) {
+  HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {
     uint32_t x[4];
     const int in_warp = lane();
     if constexpr (Tile::kAlongDepth) {
       prim::ldmatrix(x, tile.at(line0 + in_warp / 8 % 2 * 8 + in_warp % 8, depth0 + in_warp / 16 * 4));
     } else {
-#pragma unroll
+      HONE_UNROLL
       for (int i = 0; i < 4; ++i) x[i] = __float_as_uint(*tile.at(line0 + i % 2 * 8 + in_warp / 4, depth0 + i / 2 * 4 + in_warp % 4));
     }
-#pragma unroll
+    HONE_UNROLL
     for (int i = 0; i < 4; ++i) {
       const float v = __uint_as_float(x[i]);
       parts[0][i] = prim::to_tf32(v);
-      if constexpr (PARTS == 2) parts[1][i] = prim::to_tf32(v - __uint_as_float(parts[0][i]));
+      if constexpr (Parts == 2) parts[1][i] = prim::to_tf32(v - __uint_as_float(parts[0][i]));
     }
   }
   HONE_DEVICE static void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_tf32(c, a, b0, b1); }
@@ -86,16 +86,16 @@ HONE_DEVICE uint32_t bf16_pair(float first, float second) {
 #endif
 }
 
-/// Floats as sums of PARTS bf16 numbers.
-template <int PARTS>
+/// Floats as sums of Parts bf16 numbers.
+template <int Parts>
 struct Bf16 {
   using T = float;
-  static constexpr int kDepth = 16, kParts = PARTS, kPair = 2;
+  static constexpr int kDepth = 16, kParts = Parts, kPair = 2;
 
   template <class Tile>
-  HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[PARTS][4]) {
+  HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {
     const int in_warp = lane();
-#pragma unroll
+    HONE_UNROLL
     for (int i = 0; i < 4; ++i) {
       const float* from = tile.at(line0 + i % 2 * 8 + in_warp / 4, depth0 + i / 2 * 8 + in_warp % 4 * 2);
       float first, second;
@@ -105,8 +105,8 @@ struct Bf16 {
       } else {
         first = from[0], second = from[Tile::kPitch];
       }
-#pragma unroll
-      for (int part = 0; part < PARTS; ++part) {
+      HONE_UNROLL
+      for (int part = 0; part < Parts; ++part) {
         const uint32_t pair = bf16_pair(first, second);
         parts[part][i] = pair;
         first -= __uint_as_float(pair << 16);
@@ -141,92 +141,92 @@ struct Stored16 {
 };
 
 /// The products of parts that matter, smallest first: the left factor's part and the right one's.
-template <int PARTS>
+template <int Parts>
 struct Products {
-  static constexpr int kCount = PARTS * (PARTS + 1) / 2;
-  HONE_DEVICE static constexpr int left(int i) { return PARTS == 1 ? 0 : PARTS == 2 ? (i == 0) : i == 0 ? 2 : i == 1 || i == 3; }
-  HONE_DEVICE static constexpr int right(int i) { return PARTS == 1 ? 0 : PARTS == 2 ? (i == 1) : i == 2 ? 2 : i == 1 || i == 4; }
+  static constexpr int kCount = Parts * (Parts + 1) / 2;
+  HONE_DEVICE static constexpr int left(int i) { return Parts == 1 ? 0 : Parts == 2 ? (i == 0) : i == 0 ? 2 : i == 1 || i == 3; }
+  HONE_DEVICE static constexpr int right(int i) { return Parts == 1 ? 0 : Parts == 2 ? (i == 1) : i == 2 ? 2 : i == 1 || i == 4; }
 };
 
-/// sink(row, column, sum) for each element of the tile of ROWS x COLUMNS at (row0, column0) that the result has, with a
-/// warp for each WARP_ROWS x WARP_COLUMNS. `memory`: STAGES tiles of both factors, or ROWS (COLUMNS + 8) floats where
+/// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result has, with a
+/// warp for each WarpRows x WarpColumns. `memory`: Stages tiles of both factors, or Rows (Columns + 8) floats where
 /// that is more, on a boundary of 16 bytes.
-template <class Math, int ROWS, int COLUMNS, int DEPTH, int WARP_ROWS, int WARP_COLUMNS, int STAGES, class A, class B, class Sink>
+template <class Math, int Rows, int Columns, int Depth, int WarpRows, int WarpColumns, int Stages, class A, class B, class Sink>
 HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t column0, Stretch depth, void* memory, Sink sink) {
   using T = typename Math::T;
-  using TileA = SharedTile<T, ROWS, DEPTH, A::kAlongDepth, Math::kPair>;
-  using TileB = SharedTile<T, COLUMNS, DEPTH, B::kAlongDepth, Math::kPair>;
-  constexpr int kAcross = COLUMNS / WARP_COLUMNS, kThreads = ROWS / WARP_ROWS * kAcross * 32;
-  constexpr int kDown = WARP_ROWS / 16, kTiles = WARP_COLUMNS / 8, kParts = Math::kParts, kStage = TileA::kElements + TileB::kElements;
-  static_assert(WARP_ROWS % 16 == 0 && WARP_COLUMNS % 16 == 0 && DEPTH % Math::kDepth == 0);
+  using TileA = SharedTile<T, Rows, Depth, A::kAlongDepth, Math::kPair>;
+  using TileB = SharedTile<T, Columns, Depth, B::kAlongDepth, Math::kPair>;
+  constexpr int kAcross = Columns / WarpColumns, kThreads = Rows / WarpRows * kAcross * 32;
+  constexpr int kDown = WarpRows / 16, kTiles = WarpColumns / 8, kParts = Math::kParts, kStage = TileA::kElements + TileB::kElements;
+  static_assert(WarpRows % 16 == 0 && WarpColumns % 16 == 0 && Depth % Math::kDepth == 0);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
-  const int row = warp / kAcross * WARP_ROWS, column = warp % kAcross * WARP_COLUMNS;
+  const int row = warp / kAcross * WarpRows, column = warp % kAcross * WarpColumns;
 
   const auto tile_a = [&](int stage) { return TileA{static_cast<T*>(memory) + stage * kStage}; };
   const auto tile_b = [&](int stage) { return TileB{static_cast<T*>(memory) + stage * kStage + TileA::kElements}; };
   prim::AsyncCopies copies;
-  const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + DEPTH - 1) / DEPTH) : 0;
+  const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
   const auto fetch = [&](int tile) {
     if (tile < tiles) {
-      const int64_t from = depth.begin + tile * static_cast<int64_t>(DEPTH);
-      tile_a(tile % STAGES).template fill<kThreads>(copies, a, row0, from, depth.end);
-      tile_b(tile % STAGES).template fill<kThreads>(copies, b, column0, from, depth.end);
+      const int64_t from = depth.begin + tile * static_cast<int64_t>(Depth);
+      tile_a(tile % Stages).template fill<kThreads>(copies, a, row0, from, depth.end);
+      tile_b(tile % Stages).template fill<kThreads>(copies, b, column0, from, depth.end);
     }
     copies.commit();
   };
 
   float total[kDown][kTiles][4] = {};
-#pragma unroll
-  for (int tile = 0; tile < STAGES - 1; ++tile) fetch(tile);
+  HONE_UNROLL
+  for (int tile = 0; tile < Stages - 1; ++tile) fetch(tile);
   for (int tile = 0; tile < tiles; ++tile) {
-    copies.template wait<STAGES - 2>();
+    copies.template wait<Stages - 2>();
     __syncthreads();  // the tile is there, and nobody reads any more where the next one goes
-    fetch(tile + STAGES - 1);
-    const TileA of_a = tile_a(tile % STAGES);
-    const TileB of_b = tile_b(tile % STAGES);
+    fetch(tile + Stages - 1);
+    const TileA of_a = tile_a(tile % Stages);
+    const TileB of_b = tile_b(tile % Stages);
     float sum[kDown][kTiles][4] = {};
-#pragma unroll
-    for (int k = 0; k < DEPTH; k += Math::kDepth) {
+    HONE_UNROLL
+    for (int k = 0; k < Depth; k += Math::kDepth) {
       uint32_t right[kTiles / 2][kParts][4];
-#pragma unroll
+      HONE_UNROLL
       for (int j = 0; j < kTiles / 2; ++j) Math::load(of_b, column + 16 * j, k, right[j]);
-#pragma unroll
+      HONE_UNROLL
       for (int i = 0; i < kDown; ++i) {
         uint32_t left[kParts][4];
         Math::load(of_a, row + 16 * i, k, left);
-#pragma unroll
+        HONE_UNROLL
         for (int p = 0; p < Products<kParts>::kCount; ++p)
-#pragma unroll
+          HONE_UNROLL
           for (int j = 0; j < kTiles; ++j) {
             const auto& of_right = right[j / 2][Products<kParts>::right(p)];
             Math::mma(sum[i][j], left[Products<kParts>::left(p)], of_right[j % 2], of_right[2 + j % 2]);
           }
       }
     }
-#pragma unroll
+    HONE_UNROLL
     for (int i = 0; i < kDown; ++i)
-#pragma unroll
+      HONE_UNROLL
       for (int j = 0; j < kTiles; ++j)
-#pragma unroll
+        HONE_UNROLL
         for (int e = 0; e < 4; ++e) total[i][j][e] += sum[i][j][e];
   }
   copies.template wait<0>();
   __syncthreads();
   // Through shared memory, so that neighbouring threads hand over neighbouring columns.
-  constexpr int kPitch = COLUMNS + 8;
+  constexpr int kPitch = Columns + 8;
   float* out = static_cast<float*>(memory);
-#pragma unroll
+  HONE_UNROLL
   for (int i = 0; i < kDown; ++i)
-#pragma unroll
+    HONE_UNROLL
     for (int j = 0; j < kTiles; ++j)
-#pragma unroll
+      HONE_UNROLL
       for (int e = 0; e < 4; e += 2)
         *reinterpret_cast<float2*>(out + (row + 16 * i + in_warp / 4 + e / 2 * 8) * kPitch + column + 8 * j + in_warp % 4 * 2) =
             make_float2(total[i][j][e], total[i][j][e + 1]);
   __syncthreads();
-  for (int n = static_cast<int>(threadIdx.x); n < ROWS * COLUMNS; n += kThreads) {
-    const int64_t r = row0 + n / COLUMNS, c = column0 + n % COLUMNS;
-    if (r < a.lines && c < b.lines) sink(r, c, out[n / COLUMNS * kPitch + n % COLUMNS]);
+  for (int n = static_cast<int>(threadIdx.x); n < Rows * Columns; n += kThreads) {
+    const int64_t r = row0 + n / Columns, c = column0 + n % Columns;
+    if (r < a.lines && c < b.lines) sink(r, c, out[n / Columns * kPitch + n % Columns]);
   }
 }
 

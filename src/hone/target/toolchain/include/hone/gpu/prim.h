@@ -24,19 +24,19 @@ HONE_DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t
 /// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for.
 class AsyncCopies {
  public:
-  /// BYTES (4, 8 or 16; both addresses are multiples of it) from `from` to `to`; zeros where `inside` is false.
-  template <int BYTES>
+  /// Bytes (4, 8 or 16; both addresses are multiples of it) from `from` to `to`; zeros where `inside` is false.
+  template <int Bytes>
   HONE_DEVICE void copy(void* to, const void* from, bool inside) {
-    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies words");
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async copies words");
 #if HONE_EMULATED
     if (count_ == kMost) __trap();
-    pending_[count_++] = {to, from, BYTES, group_, inside};
+    pending_[count_++] = {to, from, Bytes, group_, inside};
 #else
-    const int size = inside ? BYTES : 0;
-    if constexpr (BYTES == 16)
+    const int size = inside ? Bytes : 0;
+    if constexpr (Bytes == 16)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(size) : "memory");
     else
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(BYTES), "r"(size) : "memory");
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(Bytes), "r"(size) : "memory");
 #endif
   }
   /// The copies since the last commit are a group.
@@ -47,21 +47,21 @@ class AsyncCopies {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
   }
-  /// Until at most the LATEST youngest groups are on their way.
-  template <int LATEST>
+  /// Until at most the Latest youngest groups are on their way.
+  template <int Latest>
   HONE_DEVICE void wait() {
 #if HONE_EMULATED
     int kept = 0;
     for (int i = 0; i < count_; ++i) {
       const Copy c = pending_[i];
-      if (c.group >= group_ - LATEST) pending_[kept++] = c;
+      if (c.group >= group_ - Latest) pending_[kept++] = c;
       else if (c.bytes == 16) *static_cast<uint4*>(c.to) = c.inside ? *static_cast<const uint4*>(c.from) : uint4{0, 0, 0, 0};
       else if (c.bytes == 8) *static_cast<uint2*>(c.to) = c.inside ? *static_cast<const uint2*>(c.from) : uint2{0, 0};
       else *static_cast<uint32_t*>(c.to) = c.inside ? *static_cast<const uint32_t*>(c.from) : 0;
     }
     count_ = kept;
 #else
-    asm volatile("cp.async.wait_group %0;" ::"n"(LATEST) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(Latest) : "memory");
 #endif
   }
 
@@ -84,7 +84,6 @@ class AsyncCopies {
 /// come out one a lane.
 HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
 #if HONE_EMULATED
-#pragma unroll
   for (int m = 0; m < 4; ++m) {
     const auto* from = reinterpret_cast<const uint32_t*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(row), 8 * m + lane() / 4));
     words[m] = from[lane() % 4];
@@ -98,7 +97,6 @@ HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
 /// The same, each matrix transposed on its way: lane 4 r + c gets rows 2 c and 2 c + 1 at column r.
 HONE_DEVICE void ldmatrix_transposed(uint32_t (&words)[4], const void* row) {
 #if HONE_EMULATED
-#pragma unroll
   for (int m = 0; m < 4; ++m) {
     words[m] = 0;
     for (int half = 0; half < 2; ++half) {
@@ -161,14 +159,19 @@ inline float sum_of(float c, const double* products, int count) {
     plain += products[i];
   }
   if (!(largest > 0) || !__builtin_isfinite(plain)) return static_cast<float>(plain);
-  const int exponent = __builtin_ilogb(largest);
-  const double unit = __builtin_ldexp(1.0, exponent - 24), units = __builtin_ldexp(1.0, 24 - exponent);
+  // largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
+  uint64_t bits;
+  __builtin_memcpy(&bits, &largest, 8);
+  const uint64_t of_unit = ((bits >> 52) - 24) << 52, of_units = (2 * 1023 - (bits >> 52) + 24) << 52;
+  double unit, units;
+  __builtin_memcpy(&unit, &of_unit, 8);
+  __builtin_memcpy(&units, &of_units, 8);
   double sum = __builtin_trunc(c * units);
   for (int i = 0; i < count; ++i) sum += __builtin_trunc(products[i] * units);
   sum *= unit;
-  float nearest = static_cast<float>(sum);
-  if (__builtin_fabs(static_cast<double>(nearest)) > __builtin_fabs(sum)) nearest = __builtin_nextafterf(nearest, 0.0f);
-  return nearest;
+  const float nearest = static_cast<float>(sum);
+  // One step of its word towards zero where rounding went away from it.
+  return __builtin_fabs(static_cast<double>(nearest)) > __builtin_fabs(sum) ? __uint_as_float(__float_as_uint(nearest) - 1) : nearest;
 }
 
 struct Fragments {
