@@ -304,7 +304,7 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     // Lines of the other factor where they are few.
     double few = 0;
     for (const Shape& s : shapes)
-      if (const double others = rows ? s.columns : s.rows; others <= kFew) few = std::max(few, others);
+      if (const double others = rows ? s.columns : s.rows; others <= kFew && others < (rows ? s.rows : s.columns)) few = std::max(few, others);
     if (few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few)));
   }
   for (const Method& method : methods_for(task, writer, language)) {

@@ -9,7 +9,7 @@
 //   Bf16<3>  6 products, what is left out is below 2^-24: at most about 2
 //   Tf32<1>, Bf16<1>  one product, 2^-11 and 2^-8: for tasks that allow it
 //   Stored16<T>  factors that are bf16 or f16 in memory: exact
-// An infinite factor gives NaN where it is split.
+// Where factors are split, those beyond 3.4e38 (half a unit of TF32 or bf16 below the largest float) come out as NaN.
 #pragma once
 #include "hone/gpu/matmul.h"
 #include "hone/gpu/prim.h"
@@ -68,9 +68,14 @@ struct Tf32 {
     }
     HONE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const float v = __uint_as_float(x[i]);
-      parts[0][i] = prim::to_tf32(v);
-      if constexpr (Parts == 2) parts[1][i] = prim::to_tf32(v - __uint_as_float(parts[0][i]));
+      if constexpr (Parts == 1) {
+        parts[0][i] = prim::to_tf32(__uint_as_float(x[i]));
+      } else {
+        // To the nearest by adding half a unit. What is left has 12 bits at most, and cutting its last one, as the
+        // hardware does, is as good as rounding. NaN may leave the high part, but not the low one.
+        parts[0][i] = (x[i] + 0x1000u) & 0xffffe000u;
+        parts[1][i] = __float_as_uint(__uint_as_float(x[i]) - __uint_as_float(parts[0][i]));
+      }
     }
   }
   HONE_DEVICE static void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_tf32(c, a, b0, b1); }

@@ -4,6 +4,9 @@
 // one's last bit but one before they are summed. Warp-wide functions need all 32 lanes.
 #pragma once
 #include "hone/gpu.h"
+#if defined(HONE_SIMT_WAVE)
+#include "hone/simt/matrix.h"
+#endif
 
 namespace hone::prim {
 
@@ -128,94 +131,10 @@ HONE_DEVICE uint32_t to_tf32(float v) {
 //   32 bits, depth 8:  a[0] row r, depth t;  a[1] row r + 8;  a[2], a[3] depth t + 4;  b[0] depth t, column r;  b[1] depth t + 4
 //   16 bits, depth 16: the same of pairs, depths 2 t and 2 t + 1, and 8 further
 
-#if HONE_EMULATED
-namespace emulated {
-
-enum class Factors { kTf32, kBf16, kF16 };
-
-inline double value_of(uint32_t bits, int half, Factors factors) {
-  float v;
-  if (factors == Factors::kTf32) {
-    bits &= 0xffffe000u;  // the matrix units look no further
-    __builtin_memcpy(&v, &bits, 4);
-    return v;
-  }
-  const auto short_bits = static_cast<uint16_t>(bits >> (16 * half));
-  if (factors == Factors::kBf16) {
-    bits = static_cast<uint32_t>(short_bits) << 16;
-    __builtin_memcpy(&v, &bits, 4);
-    return v;
-  }
-  _Float16 h;
-  __builtin_memcpy(&h, &short_bits, 2);
-  return static_cast<double>(h);
-}
-
-/// c and `count` products, each cut where the largest addend has its 25th bit, then the sum at its 24th.
-inline float sum_of(float c, const double* products, int count) {
-  double largest = __builtin_fabs(c), plain = c;
-  for (int i = 0; i < count; ++i) {
-    largest = __builtin_fabs(products[i]) > largest ? __builtin_fabs(products[i]) : largest;
-    plain += products[i];
-  }
-  if (!(largest > 0) || !__builtin_isfinite(plain)) return static_cast<float>(plain);
-  // largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
-  uint64_t bits;
-  __builtin_memcpy(&bits, &largest, 8);
-  const uint64_t of_unit = ((bits >> 52) - 24) << 52, of_units = (2 * 1023 - (bits >> 52) + 24) << 52;
-  double unit, units;
-  __builtin_memcpy(&unit, &of_unit, 8);
-  __builtin_memcpy(&units, &of_units, 8);
-  double sum = __builtin_trunc(c * units);
-  for (int i = 0; i < count; ++i) sum += __builtin_trunc(products[i] * units);
-  sum *= unit;
-  const float nearest = static_cast<float>(sum);
-  // One step of its word towards zero where rounding went away from it.
-  return __builtin_fabs(static_cast<double>(nearest)) > __builtin_fabs(sum) ? __uint_as_float(__float_as_uint(nearest) - 1) : nearest;
-}
-
-struct Fragments {
-  uint32_t a[4], b[2];
-};
-
-/// Out of the emulator's sight: registers of other lanes are no memory of theirs.
-__attribute__((noinline, no_sanitize("thread"))) inline void put(Fragments* all, int lane, const uint32_t* a, const uint32_t* b) {
-  for (int i = 0; i < 4; ++i) all[lane].a[i] = a[i];
-  for (int i = 0; i < 2; ++i) all[lane].b[i] = b[i];
-}
-__attribute__((noinline, no_sanitize("thread"))) inline void multiply(float* c, const Fragments* all, int lane, Factors factors) {
-  const int halves = factors == Factors::kTf32 ? 1 : 2;
-  for (int i = 0; i < 4; ++i) {
-    const int row = lane / 4, column = lane % 4 * 2 + i % 2;
-    // Four words of depth at a time, as the units of Ampere do.
-    for (int part = 0; part < 2; ++part) {
-      double products[8];
-      int count = 0;
-      for (int t = 0; t < 4; ++t)
-        for (int half = 0; half < halves; ++half)
-          products[count++] = value_of(all[row * 4 + t].a[part * 2 + i / 2], half, factors) * value_of(all[column * 4 + t].b[part], half, factors);
-      c[i] = sum_of(c[i], products, count);
-    }
-  }
-}
-
-inline void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, Factors factors) {
-  Fragments mine[kWave];  // lane 0's is the warp's
-  auto* all = reinterpret_cast<Fragments*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(mine), 0));
-  const uint32_t b[2] = {b0, b1};
-  put(all, lane(), a, b);
-  __syncwarp();
-  multiply(c, all, lane(), factors);
-  __syncwarp();
-}
-
-}  // namespace emulated
-#endif
-
 /// m16n8k8; the words of a and b are floats of which the matrix units look at 19 bits.
 HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  emulated::mma(c, a, b0, b1, emulated::Factors::kTf32);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kTf32);
 #else
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -225,7 +144,7 @@ HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 /// m16n8k16 of bf16.
 HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  emulated::mma(c, a, b0, b1, emulated::Factors::kBf16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kBf16);
 #else
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -235,7 +154,7 @@ HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 /// m16n8k16 of f16.
 HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  emulated::mma(c, a, b0, b1, emulated::Factors::kF16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kF16);
 #else
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
