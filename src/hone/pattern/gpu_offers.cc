@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/compose.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/normal_form.h"
+#include "hone/pattern/partition.h"
+#include "hone/pattern/plain_gpu.h"
 
 namespace hone::pattern {
 namespace {
@@ -43,7 +46,7 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
     }
   };
   if (has_scans(*program)) {
-    why_not.emplace_back("scans: not yet");
+    add("scans", "scan rows tile by tile", gpu::scans(*program, language));
   } else if (!has_reductions(*program)) {
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
@@ -59,11 +62,54 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
   return offers;
 }
 
+/// What covers a part does so in either language.
+bool has_direct_offer(const task::Task& task) {
+  std::vector<std::string> ignored;
+  return !direct_offers(task, kernel::Language::kCuda, ignored).empty();
+}
+
+/// Offers for a graph that takes several kernels: each part by the first pattern that covers it, or by plain loops;
+/// then, for each part that has a choice, the same with its next pattern.
+std::vector<Offer> offers_in_parts(const task::Task& task, kernel::Language language) {
+  const Partition parts = partition(task, has_direct_offer);
+  if (parts.parts.size() < 2) return {};
+  std::vector<std::vector<Offer>> choices;
+  size_t covered = 0;
+  for (const Part& part : parts.parts) {
+    std::vector<std::string> ignored;
+    choices.push_back(direct_offers(part.task, language, ignored));
+    covered += !choices.back().empty();
+    if (choices.back().empty()) choices.back().push_back({plain_gpu(part.task, language), "plain", "plain loops"});
+  }
+  if (covered == 0) return {};   // plain loops throughout are offered as such
+  std::vector<Offer> offers;
+  const auto offer = [&](size_t changed) {
+    std::vector<kernel::Kernel> kernels;
+    std::string action;
+    for (size_t k = 0; k < choices.size(); ++k) {
+      const Offer& choice = choices[k][k == changed ? 1 : 0];
+      kernels.push_back(choice.kernel);
+      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
+    }
+    action = fmt::format("in {} parts: {}", choices.size(), action);
+    kernel::Kernel kernel = gpu::finished(compose_gpu(parts, kernels), "parts");
+    kernel.header.action = action;
+    offers.push_back({std::move(kernel), "parts", action});
+  };
+  offer(choices.size());
+  constexpr size_t kMostOffers = 4;
+  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
+    if (choices[k].size() > 1) offer(k);
+  return offers;
+}
+
 }  // namespace
 
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
-  return direct_offers(task, language, why_not);
+  std::vector<Offer> offers = direct_offers(task, language, why_not);
+  if (offers.empty()) offers = offers_in_parts(task, language);
+  return offers;
 }
 
 }  // namespace hone::pattern

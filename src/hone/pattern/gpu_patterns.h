@@ -13,6 +13,7 @@ namespace hone::pattern::gpu {
 [[nodiscard]] Result<kernel::Kernel> rows(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> columns(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> scans(const Program& program, kernel::Language language);
 
 // What they share.
 

@@ -208,9 +208,69 @@ std::string GpuWriter::obstacle() const {
   for (const Pass& pass : program_.passes)
     for (const int id : pass.reductions)
       if (is_arg(id) && reduced != 1) return "an index over several axes";
-  for (const Node& node : program_.nest.graph->nodes)
-    if (task::is_scan(node.prim)) return "scans are a pattern of their own";
+  return has_scans() ? "scans are a pattern of their own" : "";
+}
+
+bool GpuWriter::has_scans() const {
+  const auto& nodes = program_.nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
+}
+
+bool GpuWriter::goes_back() const {
+  const auto& nodes = program_.nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim) && node.attr<bool>("reverse"); });
+}
+
+std::string GpuWriter::scan_obstacle() const {
+  if (program_.by_columns || program_.inner_axes.size() != 1) return "a scan that does not run along memory";
+  for (const Node& node : program_.nest.graph->nodes) {
+    if (!task::is_scan(node.prim)) continue;
+    if (node.attr<bool>("reverse") != goes_back()) return "scans in both directions";
+    if (node.type.dtype == DType::kBool || node.type.dtype == DType::kBF16 || node.type.dtype == DType::kF16) return "a scan of a narrow type";
+  }
   return {};
+}
+
+/// Scans that a pass needs, in the order to do them.
+std::vector<int> GpuWriter::scans_of(const Pass& pass) const {
+  std::set<int> seen;
+  std::vector<int> work = pass.stores, found;
+  for (const int id : pass.reductions) work.push_back(program_.node(id).operands[0]);
+  while (!work.empty()) {
+    const int id = work.back();
+    work.pop_back();
+    if (program_.is_row_value(id) || !seen.insert(id).second) continue;
+    for (const int operand : program_.node(id).operands) work.push_back(operand);
+  }
+  for (const int id : seen)
+    if (task::is_scan(program_.node(id).prim)) found.push_back(id);
+  return found;
+}
+
+std::string GpuWriter::scan_type(int id) const {
+  const Node& node = program_.node(id);
+  const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max" : "Min";
+  return fmt::format("hone::gpu::{}<{}>", op, thread_type(node.type.dtype));
+}
+
+/// What comes before a pass's body: each scan's operand for all elements of the tile, and the scan.
+std::string GpuWriter::scan_stages(const Pass& pass, const std::string& indent) {
+  std::string text;
+  std::vector<int> reads;
+  scanned_.clear();
+  loads_.clear();
+  for (const int id : scans_of(pass)) {
+    element_names_.clear();
+    body_.clear();
+    decodes_ = false;
+    const std::string value = element(program_.node(id).operands[0]);
+    text += fmt::format("{}auto scan{} = tile.full({}{{}}.value);\n", indent, id, scan_type(id));
+    text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n", indent);
+    for (const std::string& line : body_) text += indent + "  " + line + "\n";
+    text += fmt::format("{0}  scan{1}[u][e] = {2};\n{0}}});\n{0}s{1}.next(scan{1}, totals, turn);\n", indent, id, value);
+    scanned_.insert(id);
+  }
+  return text;
 }
 
 /// "at0 * D + at1", by what places are called.
@@ -330,6 +390,7 @@ std::string GpuWriter::compute_element(int id) {
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
     return fmt::format("hone::gpu::value({}_v[u][e])", leaf_name(id));
   }
+  if (scanned_.contains(id)) return fmt::format("scan{}[u][e]", id);
   if (node.prim == Prim::kIota) {
     const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const bool of_row = std::find(program_.row_axes.begin(), program_.row_axes.end(), axis) != program_.row_axes.end();
@@ -386,7 +447,7 @@ std::string GpuWriter::take_row_lines(const std::string& indent) {
 std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   element_names_.clear();
   body_.clear();
-  loads_.clear();
+  if (scanned_.empty()) loads_.clear();
   decodes_ = false;
   for (const int id : pass.reductions) {
     std::string value = element(program_.node(id).operands[0]);
@@ -466,13 +527,21 @@ std::string GpuWriter::pass_loop(size_t number, const std::string& first, const 
   const Pass& pass = program_.passes[number];
   pass_ = number;
   const std::string in = indent + "  ";
+  const std::string stages = scan_stages(pass, in);
   const std::string body = body_text(pass, in + "  "), reads = loads(in);
   std::string text = take_row_lines(indent);
+  for (const int id : scans_of(pass)) {
+    const Node& node = program_.node(id);
+    text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"), node.attr<bool>("exclusive"), id);
+  }
   for (const int id : pass.reductions) text += fmt::format("{}{} r{};\n", indent, accumulator(id), id);
-  text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
+  if (has_scans())
+    text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent, goes_back(), length().to_cpp());
+  else
+    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
                       pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
-  text += reads + rooms(pass, in);
+  text += reads + stages + rooms(pass, in);
   for (const int id : pass.reductions) text += fmt::format("{}{} t{};\n", in, accumulator(id), id);
   text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", in, body, in);
   for (const int id : pass.reductions) text += fmt::format("{}r{}.merge(t{});\n", in, id, id);

@@ -46,6 +46,11 @@ class GpuWriter {
   [[nodiscard]] int slot_bytes() const;
   /// Empty where every reduction can be written; else why not.
   [[nodiscard]] std::string obstacle() const;
+  /// Empty where every scan can be written, all in one direction along the stretch; else why not.
+  [[nodiscard]] std::string scan_obstacle() const;
+  [[nodiscard]] bool has_scans() const;
+  /// Whether rows are walked from their ends, as reverse scans need it.
+  [[nodiscard]] bool goes_back() const;
 
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
@@ -85,6 +90,9 @@ class GpuWriter {
   std::string compute_element(int id);
   std::string row(int id);
   std::string body_text(const Pass& pass, const std::string& indent);
+  [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
+  [[nodiscard]] std::string scan_type(int id) const;
+  std::string scan_stages(const Pass& pass, const std::string& indent);
   std::string take_row_lines(const std::string& indent);
   std::string loads(const std::string& indent);
   std::string stores(const Pass& pass, const std::string& indent);
@@ -103,6 +111,7 @@ class GpuWriter {
   std::map<int, std::string> row_names_;
   std::vector<std::string> row_lines_;
   bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
+  std::set<int> scanned_;                    ///< scans whose results the tile has
   bool in_rows_ = false;
   std::vector<int> columns_needed_;
   std::set<int> columns_known_;

@@ -30,6 +30,7 @@ struct Packs {
 enum class Fit {
   kWhole,    ///< words, all of them inside
   kPacks,    ///< words, each inside or outside
+  kLoose,    ///< where words would be, but element by element: for who needs a thread's elements in order
   kSingles,  ///< element by element, neighbouring threads side by side: any boundary, any length
 };
 
@@ -53,7 +54,7 @@ struct Tile {
     const T* const from = stretch + start;
     HONE_UNROLL
     for (int u = 0; u < Unroll; ++u) {
-      if constexpr (Shape != Fit::kSingles) {
+      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
         if (has(u, 0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
       } else {
         HONE_UNROLL
@@ -68,7 +69,7 @@ struct Tile {
     T* const to = stretch + start;
     HONE_UNROLL
     for (int u = 0; u < Unroll; ++u) {
-      if constexpr (Shape != Fit::kSingles) {
+      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
         if (has(u, 0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from[u];
       } else {
         HONE_UNROLL
@@ -80,6 +81,17 @@ struct Tile {
   template <class T>
   HONE_DEVICE Packs<T, Vec, Unroll> room() const {
     return {};
+  }
+  /// Room that holds `x` throughout.
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const {
+    Packs<T, Vec, Unroll> all;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e) all[u][e] = x;
+    }
+    return all;
   }
   /// body(u, e, j) for each element of this thread; j is its place in the stretch.
   template <class Body>
