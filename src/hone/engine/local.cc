@@ -1,5 +1,6 @@
 #include "hone/engine/local.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -116,6 +117,8 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
   services.device = card_place(card->info(), toolchain->name()).device;
   services.machine_json = machine_json();
   services.champions = home / "champions";
+  // Builds need cores, not the card: as many at a time as leave one for us.
+  services.batch = std::clamp(target::cpu_info().threads - 1, 2, 16);
   services.evaluator = [&task, toolchain, card, options, hurried = std::move(hurried)]() {
     evaluate::EvaluatorOptions evaluator;
     evaluator.interrupted = hurried;

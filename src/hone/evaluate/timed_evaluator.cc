@@ -70,6 +70,7 @@ class TimedEvaluator final : public Evaluator {
   Verdict check_pool(Player& player, Playing& play, Spent& spent);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
   Status time_against_yardstick(Player& player, Course& course, Screening& screening);
+  Result<Sanitized> sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent);
   [[nodiscard]] bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   const task::Task& task_;
@@ -247,6 +248,15 @@ Status TimedEvaluator::set_yardstick(const Kernel& kernel) {
   return {};
 }
 
+/// A card has no sanitized builds: the emulator looks at its kernels.
+Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent) {
+  if (!loader_.card()) return evaluate::sanitize(kernel, shapes, loader_, spent);
+  auto emulator = target::simt_toolchain();
+  if (!emulator) return Sanitized{{}, 0, emulator.error().message};
+  Loader emulated(task_, std::move(*emulator), 1);
+  return evaluate::sanitize(kernel, shapes, emulated, spent);
+}
+
 Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
   Promotion promotion;
   double sampled = 0;
@@ -254,7 +264,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
-  HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), loader_, promotion.spent));
+  HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
   promotion.sanitized_shapes = sanitized.shapes;
   promotion.sanitizers_absent = std::move(sanitized.unavailable);
   if (!sanitized.verdict.accepted()) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "hone/evaluate/baseline/stream_twin.h"
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/evaluate/verify/parallel.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -55,12 +55,9 @@ Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, b
   TwinTimes all;
   all.variants = twin_variants(loader.task(), loader.card() != nullptr);
   const task::Bindings& bindings = play.workload->bindings;
-  // Two compilers at a time: nothing is measured yet.
-  for (size_t i = 0; i < all.variants.size(); i += 2) {
-    std::thread other([&] { (void)loader.build(all.variants[i + 1], bindings); });
-    (void)loader.build(all.variants[i], bindings);
-    other.join();
-  }
+  // Nothing is measured yet, so compilers may have every core.
+  parallel_for(static_cast<int64_t>(all.variants.size()), target::cpu_info().threads,
+               [&](int64_t i) { (void)loader.build(all.variants[static_cast<size_t>(i)], bindings); });
   std::vector<Player> twins;
   for (const Kernel& variant : all.variants) {
     HONE_TRY(Loaded loaded, loader.load(variant, *play.stage));
