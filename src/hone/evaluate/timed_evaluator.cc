@@ -82,7 +82,7 @@ class TimedEvaluator final : public Evaluator {
 };
 
 Status TimedEvaluator::prepare() {
-  HONE_TRY(std::vector<Playing> plays, plan_workloads(task_));
+  HONE_TRY(std::vector<Playing> plays, plan_workloads(task_, loader_.card().get()));
   for (Playing& play : plays) {
     HONE_TRY_VOID(prepare_workload(play, loader_, rng_));
     Course& course = courses_.emplace_back();

@@ -19,6 +19,8 @@ using kernel::Kernel;
 constexpr int kMostCalls = 4000;  // the runner's table holds 4096
 /// Share of the available memory that inputs and outputs may take: the oracle and the compiler need some.
 constexpr double kMostMemory = 0.8;
+/// The same of a card's free memory: contexts and workspaces need some.
+constexpr double kMostCardMemory = 0.85;
 /// More than any memory here gives, and than a core of today computes in 8 bits (bytes and operations a
 /// nanosecond): a batch of as many calls as this suggests is long enough.
 constexpr double kFastestMemory = 50;
@@ -107,9 +109,9 @@ void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& see
   }
 }
 
-Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
+Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card) {
   std::vector<Playing> plays;
-  double wanted = 0, largest = 0;
+  double wanted = 0, largest = 0, wanted_on_card = 0;
   for (const task::Workload& workload : task.workloads) {
     Playing& play = plays.emplace_back();
     play.workload = &workload;
@@ -118,6 +120,7 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
     int64_t bytes = 1;
     for (size_t i = 0; i < task.inputs.size(); ++i)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype);
+    const auto input_bytes = static_cast<double>(bytes);
     for (const int output : graph.graph.outputs)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(output)]) * task::size_of(graph.graph.node(output).type.dtype);
     play.bytes = static_cast<double>(bytes);
@@ -126,9 +129,18 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
     const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
     play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
-    wanted += play.bytes * play.slots;
-    largest = std::max(largest, play.bytes);  // the anchor's further draws, a workload at a time
+    // Beside a card the host keeps each content's inputs once, and what it looks at of outputs.
+    const double kept = card ? input_bytes * static_cast<double>(std::min<size_t>(std::size(kTimedFamilies), static_cast<size_t>(play.slots)))
+                             : play.bytes * play.slots;
+    wanted += kept;
+    wanted_on_card += play.bytes * play.slots;
+    largest = std::max(largest, card ? input_bytes : play.bytes);  // the anchor's further draws, a workload at a time
   }
+  if (card && wanted_on_card > kMostCardMemory * static_cast<double>(card->free_memory()))
+    return fail(ErrorCode::kExhausted,
+                fmt::format("the workloads need {} on the card for inputs and outputs, but only {} are free",
+                            gibibytes(wanted_on_card), gibibytes(static_cast<double>(card->free_memory()))),
+                "use smaller workloads, or fewer");
   wanted += largest;
   // Before anything is allocated: a machine that runs out of memory helps nobody.
   if (const int64_t available = target::available_memory();
