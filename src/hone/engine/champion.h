@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hone/kernel/kernel.h"
+#include "hone/target/card.h"
 #include "hone/target/simt_device.h"
 #include "hone/task/task.h"
 
@@ -21,6 +22,7 @@ struct Place {
 [[nodiscard]] Place cpu_place(const std::string& toolchain, int threads);
 /// The emulator with the limits of `device`.
 [[nodiscard]] Place emulator_place(const target::SimtDevice& device, const std::string& toolchain);
+[[nodiscard]] Place card_place(const target::CardInfo& card, const std::string& toolchain);
 
 /// "2026-11-22", UTC.
 [[nodiscard]] std::string day_of(int64_t unix_ms);

@@ -1,5 +1,6 @@
 #include "hone/engine/local.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -10,8 +11,10 @@
 #include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 
@@ -61,6 +64,15 @@ std::string machine_json() {
 
 namespace {
 
+/// What a run on a GPU begins with: the patterns' kernels, most promising first. Plain loops, which take no advantage
+/// of a GPU, only where there are none.
+void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& services) {
+  std::vector<std::string> why_not;
+  for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
+    for (pattern::Offer& offer : offers) services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  if (services.seeds.empty()) services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
+}
+
 /// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
 Result<Services> emulator_services(const task::Task& task, archive::Store& store, const target::SimtDevice& device,
                                    const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
@@ -87,18 +99,83 @@ Result<Services> emulator_services(const task::Task& task, archive::Store& store
     start.author = "user";
     services.seeds.push_back({std::move(start), "start", "the kernel given"});
   }
-  services.seeds.push_back({pattern::plain_gpu(task, device.language), "plain", "plain loops"});
+  add_gpu_seeds(task, device.language, services);
+  return services;
+}
+
+/// A card: the whole loop, with its clock.
+Result<Services> card_services(const task::Task& task, archive::Store& store, int ordinal, const RunOptions& options,
+                               const std::filesystem::path& home, std::function<bool()> hurried) {
+  HONE_TRY(const std::shared_ptr<target::Card> card, target::Card::open(ordinal));
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cuda_toolchain(card->info().arch));
+  Services services;
+  services.clock = &base::system_clock();
+  services.store = &store;
+  services.limits = target::card_limits(card->info());
+  services.target = options.target;
+  services.toolchain = toolchain->name();
+  services.device = card_place(card->info(), toolchain->name()).device;
+  services.machine_json = machine_json();
+  services.champions = home / "champions";
+  // Builds need cores, not the card: as many at a time as leave one for us.
+  services.batch = std::clamp(target::cpu_info().threads - 1, 2, 16);
+  services.evaluator = [&task, toolchain, card, options, hurried = std::move(hurried)]() {
+    evaluate::EvaluatorOptions evaluator;
+    evaluator.interrupted = hurried;
+    if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
+    return evaluate::card_evaluator(task, toolchain, card, evaluator);
+  };
+  HONE_TRY(services.opponents, card_opponents(task, options.opponents, card->info()));
+  if (!options.start_source.empty()) {
+    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
+    if (start.header.language != kernel::Language::kCuda)
+      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
+                                                 kernel::name_of(start.header.language), options.target));
+    start.author = "user";
+    evaluate::Opponent opponent;
+    opponent.name = "start";
+    opponent.kernel = start;
+    services.opponents.push_back(std::move(opponent));
+    services.seeds.push_back({std::move(start), "start", "the kernel given"});
+    if (options.strategy == search::StrategyKind::kTune) return services;
+  }
+  add_gpu_seeds(task, kernel::Language::kCuda, services);
   return services;
 }
 
 }  // namespace
 
-Result<Services> cpu_services(const task::Task& task, archive::Store& store,
+Result<std::vector<evaluate::Opponent>> card_opponents(const task::Task& task, const std::string& names, const target::CardInfo& card) {
+  std::vector<evaluate::Opponent> all;
+  std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, card);
+  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
+  std::set<std::string> seen;
+  for (std::string name; std::getline(list, name, ',');) {
+    if (!seen.insert(name).second) continue;
+    if (name == "naive") {
+      evaluate::Opponent opponent;
+      opponent.name = "naive";
+      opponent.kernel = pattern::plain_gpu(task, kernel::Language::kCuda);
+      all.push_back(std::move(opponent));
+    } else if (name == "pytorch") {
+      all.push_back(pytorch.at(0));
+    } else if (name == "compile") {
+      all.push_back(pytorch.at(1));
+    } else {
+      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name), "a list of naive, pytorch, compile; or all, or none");
+    }
+  }
+  return all;
+}
+
+Result<Services> local_services(const task::Task& task, archive::Store& store,
                               std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
                               const std::filesystem::path& home,
                               std::function<bool()> hurried) {
   if (const target::SimtDevice* const device = target::simt_device_of(options.target))
     return emulator_services(task, store, *device, options, home, std::move(hurried));
+  if (const auto ordinal = target::card_ordinal(options.target))
+    return card_services(task, store, *ordinal, options, home, std::move(hurried));
   Services services;
   services.clock = &base::system_clock();
   services.store = &store;
@@ -174,7 +251,7 @@ Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) 
   const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
   HONE_TRY(archive::Store store, archive::Store::open(file));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(Services services, cpu_services(task, store, toolchain, options.run, file.parent_path(), {}));
+  HONE_TRY(Services services, local_services(task, store, toolchain, options.run, file.parent_path(), {}));
   services.progress = options.progress;
   services.interrupted = options.interrupted;
   return start_run(task, options.run, services);

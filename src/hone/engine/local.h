@@ -20,10 +20,14 @@ namespace hone::engine {
 [[nodiscard]] Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names,
                                                                     int threads);
 
-/// Services of a run on the CPU, callbacks left empty. `task` and `store` must outlive them. `home`:
+/// The same on a card: "naive" is the plain kernel there.
+[[nodiscard]] Result<std::vector<evaluate::Opponent>> card_opponents(const task::Task& task, const std::string& names,
+                                                                     const target::CardInfo& card);
+
+/// Services of a run on its target, callbacks left empty. `task` and `store` must outlive them. `home`:
 /// the folder for champions. kUnavailable when no pattern covers the task and no start kernel is given.
 /// `hurried`: polled inside a promotion; true gives it up.
-[[nodiscard]] Result<Services> cpu_services(const task::Task& task, archive::Store& store,
+[[nodiscard]] Result<Services> local_services(const task::Task& task, archive::Store& store,
                                             std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
                                             const std::filesystem::path& home,
                                             std::function<bool()> hurried);

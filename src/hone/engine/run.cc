@@ -27,8 +27,6 @@ using evaluate::Screening;
 using kernel::Kernel;
 using nlohmann::json;
 
-/// Builds that run side by side before their candidates are measured one by one.
-constexpr int kBatch = 2;
 /// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
 constexpr double kYardstickGain = 1.15;
 /// Share of a time budget kept for the finalists' race and the promotion.
@@ -364,7 +362,7 @@ Result<std::string> Run::search() {
       }
       if (reason.empty()) {
         const int left = options_.budget_evaluations - evaluated_;
-        batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(kBatch, left) : kBatch);
+        batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(options_.batch, left) : options_.batch);
         waiting = batch.empty() && consult_ &&
                   (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);
         if (batch.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
@@ -523,7 +521,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
 std::string RunOptions::to_json() const {
   json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
-                    {"recall", recall}};
+                    {"recall", recall}, {"batch", batch}};
   if (!models_json.empty()) out["models"] = models_json;
   return base::canonical_json(out);
 }
@@ -539,6 +537,8 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.budget_seconds = in.value("budget_seconds", 60.0);
   options.budget_evaluations = in.value("budget_evaluations", 0);
   options.threads = in.value("threads", 0);
+  // As it was before a run could have another.
+  options.batch = std::max(1, in.value("batch", 2));
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
@@ -565,7 +565,9 @@ Result<RunResult> drive_held(const archive::RunInfo& info, const task::Task& tas
 
 }  // namespace
 
-Result<RunResult> start_run(const task::Task& task, const RunOptions& options, const Services& services) {
+Result<RunResult> start_run(const task::Task& task, const RunOptions& asked, const Services& services) {
+  RunOptions options = asked;
+  if (options.batch <= 0) options.batch = services.batch;
   archive::RunInfo info;
   info.id = services.run_id.empty() ? fmt::format("{:012x}", base::secret_seed() >> 16) : services.run_id;
   info.task_name = task.name;

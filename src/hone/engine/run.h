@@ -23,12 +23,13 @@
 namespace hone::engine {
 
 struct RunOptions {
-  std::string target = "cpu";       ///< "cpu" or "opencl"
+  std::string target = "cpu";       ///< "cpu", "opencl", "cuda:0", …
   search::StrategyKind strategy = search::StrategyKind::kBeam;
   uint64_t seed = 1;                ///< of the search; inputs are secret whatever it is
   double budget_seconds = 60;       ///< 0: none
   int budget_evaluations = 0;       ///< 0: none
   int threads = 0;                  ///< 0: all
+  int batch = 0;                    ///< proposals at a time, built side by side; 0: as the services have it
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
@@ -58,6 +59,7 @@ struct Services {
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
+  int batch = 2;                            ///< of a new run that asks for none
   ModelServices models;                     ///< as RunOptions::models_json says
   std::string target = "cpu", device, toolchain, machine_json = "{}";  ///< device: engine::Place
   std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn

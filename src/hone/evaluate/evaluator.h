@@ -65,6 +65,12 @@ struct EvaluatorOptions {
                                                                std::shared_ptr<target::Toolchain> toolchain,
                                                                const EvaluatorOptions& options);
 
+/// The same for kernels on a card; `toolchain` builds for it.
+[[nodiscard]] Result<std::unique_ptr<Evaluator>> card_evaluator(const task::Task& task,
+                                                                std::shared_ptr<target::Toolchain> toolchain,
+                                                                std::shared_ptr<target::Card> card,
+                                                                const EvaluatorOptions& options);
+
 /// For GPU kernels on the emulator: verdicts, and no times anywhere. Screenings have ratio 1 and promotions no
 /// workloads.
 [[nodiscard]] Result<std::unique_ptr<Evaluator>> emulated_evaluator(const task::Task& task,

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
-#include "hone/target/simt_device.h"
 #include "hone/evaluate/measure/batch.h"
 
 namespace hone::evaluate {
@@ -43,6 +42,7 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   options.calls = std::clamp(kMostRegions / tensors, 1, static_cast<int>(std::size(kFamilies)));
   options.contents = options.calls;
   options.edge = true;
+  options.card = loader_.card();
   std::unique_ptr<Stage> stage;
   if (auto made = Stage::create(task, bindings, options)) {
     stage = std::move(*made);
@@ -70,7 +70,7 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, Spent
     stage->poison(slots);
     std::vector<target::Call> calls;
     for (const int slot : slots) calls.push_back(stage->call(slot));
-    const bool emulated = target::simt_device(kernel.header.language) != nullptr;
+    const bool emulated = loader_.emulates(kernel);
     const auto outcome = loaded.session->run(calls, emulated ? kEmulatedDeadline : kDeadline);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);

@@ -18,6 +18,11 @@ Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolch
   limits_["THREADS"] = threads;
 }
 
+Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, std::shared_ptr<target::Card> card)
+    : task_(task), toolchain_(std::move(toolchain)), card_(std::move(card)), threads_(1), limits_(target::card_limits(card_->info())) {}
+
+bool Loader::emulates(const Kernel& kernel) const { return !card_ && target::simt_device(kernel.header.language); }
+
 namespace {
 
 std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph) {
@@ -35,8 +40,7 @@ Verdict verdict_of(const target::BuildFailure& failure) {
 }  // namespace
 
 kernel::Limits Loader::limits_for(const Kernel& kernel) const {
-  const target::SimtDevice* const device = target::simt_device(kernel.header.language);
-  return device ? target::simt_limits(*device) : limits_;
+  return emulates(kernel) ? target::simt_limits(*target::simt_device(kernel.header.language)) : limits_;
 }
 
 Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bindings& bindings, bool sanitize) {
@@ -69,18 +73,25 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
   const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_for(kernel));
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();
+  const int tensors = static_cast<int>(task_.inputs.size() + task_.outputs.size());
+  const auto& build = std::get<target::Build>(*outcome);
+  const auto loaded = [](auto started) {
+    if (auto* failure = std::get_if<target::LoadFailure>(&started))
+      return Loaded{nullptr, {VerdictKind::kLaunchFails, failure->reason, failure->output, {}}};
+    return Loaded{std::move(std::get<std::unique_ptr<target::Session>>(started)), {}};
+  };
+  if (card_) {
+    HONE_TRY(auto started, card_->start(build, *plan, tensors, regions));
+    return loaded(std::move(started));
+  }
   target::CpuSessionOptions session;
   session.threads = threads_;
   session.tensor_bytes = tensor_bytes(stage.graph());
   for (const auto& input : task_.inputs) session.names.push_back(input.name);
   for (const auto& [name, type] : task_.outputs) session.names.push_back(name);
   for (const auto& workspace : kernel.header.workspaces) session.names.push_back(workspace.name);
-  HONE_TRY(auto started, target::start_cpu_session(std::get<target::Build>(*outcome), *plan,
-                                                   static_cast<int>(task_.inputs.size() + task_.outputs.size()),
-                                                   regions, session));
-  if (auto* failure = std::get_if<target::LoadFailure>(&started))
-    return Loaded{nullptr, {VerdictKind::kLaunchFails, failure->reason, failure->output, {}}};
-  return Loaded{std::move(std::get<std::unique_ptr<target::Session>>(started)), {}};
+  HONE_TRY(auto started, target::start_cpu_session(build, *plan, tensors, regions, session));
+  return loaded(std::move(started));
 }
 
 }  // namespace hone::evaluate

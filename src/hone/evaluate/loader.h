@@ -9,6 +9,7 @@
 #include "hone/evaluate/stage.h"
 #include "hone/evaluate/verdict.h"
 #include "hone/kernel/kernel.h"
+#include "hone/target/card.h"
 #include "hone/target/device/session.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -25,6 +26,8 @@ class Loader {
   /// `threads` of the runner; at least 1. The task must outlive the loader.
   Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, int threads,
          target::BuildOptions build_options = {});
+  /// For kernels on a card, which `toolchain` builds for; stages must lie on it.
+  Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, std::shared_ptr<target::Card> card);
 
   [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Bindings& bindings,
                                                    bool sanitize = false);
@@ -36,10 +39,15 @@ class Loader {
   /// Of the device that runs the kernel.
   [[nodiscard]] kernel::Limits limits_for(const kernel::Kernel& kernel) const;
   [[nodiscard]] target::Toolchain& toolchain() const { return *toolchain_; }
+  /// Null: the CPU under us.
+  [[nodiscard]] const std::shared_ptr<target::Card>& card() const { return card_; }
+  /// The emulator of the GPU that the kernel is for runs it.
+  [[nodiscard]] bool emulates(const kernel::Kernel& kernel) const;
 
  private:
   const task::Task& task_;
   std::shared_ptr<target::Toolchain> toolchain_;
+  std::shared_ptr<target::Card> card_;
   int threads_;
   target::BuildOptions build_options_;
   kernel::Limits limits_;

@@ -11,6 +11,7 @@
 #include "hone/evaluate/oracle/oracle.h"
 #include "hone/evaluate/verdict.h"
 #include "hone/evaluate/verify/inputs.h"
+#include "hone/target/card.h"
 #include "hone/target/device/session.h"
 #include "hone/task/task.h"
 
@@ -23,6 +24,8 @@ struct StageOptions {
   /// region a tensor and call: few calls only.
   bool edge = false;
   int threads = 2;      ///< for drawing and checking
+  /// Where the buffers lie; none: in this machine's memory.
+  std::shared_ptr<target::Card> card;
 };
 
 class Stage {
@@ -51,8 +54,8 @@ class Stage {
 
   /// Poisons the outputs of these slots and moves them to fresh addresses.
   void poison(std::span<const int> slots);
-  /// Takes the inputs and outputs of these slots out of every cache; where the CPU has no instruction for
-  /// that, reads twice the last-level cache's size of other memory.
+  /// Takes the inputs and outputs of these slots out of every cache of the CPU; where it has no instruction for
+  /// that, reads twice the last-level cache's size of other memory. On a card Call::cold does what is to be done.
   void evict(std::span<const int> slots);
 
   /// Checks the outputs of one slot: guards, poison, and the accuracy gate on the content's reference.

@@ -52,10 +52,12 @@ std::string argument_text(const Argument& argument, const Names& names) {
 std::string launch_text(const kernel::Launch& launch, const Names& names) {
   std::vector<std::string> arguments;
   for (const Argument& argument : launch.args) arguments.push_back("\"" + argument_text(argument, names) + "\"");
-  std::string text = fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = {}\nargs   = [{}]\n", renamed(launch.function, names),
-                                 quoted_list(launch.grid, names), fmt::join(arguments, ", "));
+  std::string text = fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = {}\n", renamed(launch.function, names), quoted_list(launch.grid, names));
+  if (!launch.block.empty()) text += fmt::format("block  = {}\n", quoted_list(launch.block, names));
+  text += fmt::format("args   = [{}]\n", fmt::join(arguments, ", "));
   if (!(launch.shared.is_constant() && launch.shared.constant() == 0))
     text += fmt::format("shared = \"{}\"\n", renamed(launch.shared.to_string(), names));
+  if (launch.repeat) text += fmt::format("repeat = \"{}\"\n", renamed(launch.repeat->to_string(), names));
   if (launch.when) text += fmt::format("when   = \"{}\"\n", renamed(launch.when->to_string(), names));
   return text;
 }
@@ -70,19 +72,33 @@ std::string_view body_of(const kernel::Kernel& kernel) {
   return source.substr(source.find("*/", source.find("/* hone")) + 2);
 }
 
-}  // namespace
+/// Names of a kernel's text that another kernel's may clash with, and what they become.
+Names suffixed(const kernel::Kernel& kernel, const std::string& suffix) {
+  Names names;
+  for (const auto& tunable : kernel.header.tunables) names[tunable.name] = tunable.name + suffix;
+  for (const auto& workspace : kernel.header.workspaces) names[workspace.name] = workspace.name + suffix;
+  for (const auto& launch : kernel.header.launches) names[launch.function] = launch.function + suffix;
+  constexpr std::string_view kDevice = "__device__ void ";
+  for (size_t at = 0; (at = kernel.source.find(kDevice, at)) != std::string::npos;) {
+    const size_t begin = at + kDevice.size();
+    size_t end = begin;
+    while (end < kernel.source.size() && in_word(kernel.source[end])) ++end;
+    const std::string name = kernel.source.substr(begin, end - begin);
+    names[name] = name + suffix;
+    at = end;
+  }
+  return names;
+}
 
-std::string compose_cpp(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
+/// The header comment of all parts together, without its language and its end.
+std::string header_text(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
   std::vector<std::string> notes, require, constraints, tunables, workspaces;
-  std::string launches, bodies;
+  std::string launches;
   for (const auto& [name, type] : partition.between) workspaces.push_back(workspace_text(name, type, false, {}));
   for (size_t k = 0; k < kernels.size(); ++k) {
     const kernel::Header& header = kernels[k].header;
     const std::string suffix = fmt::format("_{}", k + 1);
-    Names names;
-    for (const auto& tunable : header.tunables) names[tunable.name] = tunable.name + suffix;
-    for (const auto& workspace : header.workspaces) names[workspace.name] = workspace.name + suffix;
-    for (const auto& launch : header.launches) names[launch.function] = launch.function + suffix;
+    const Names names = suffixed(kernels[k], suffix);
     notes.push_back(header.note);
     for (const IntExpr& e : header.require)
       if (const std::string text = "\"" + renamed(e.to_string(), names) + "\""; std::find(require.begin(), require.end(), text) == require.end())
@@ -93,17 +109,49 @@ std::string compose_cpp(const Partition& partition, const std::vector<kernel::Ke
     for (const auto& workspace : header.workspaces)
       workspaces.push_back(workspace_text(workspace.name + suffix, workspace.type, workspace.zero, names));
     for (const auto& launch : header.launches) launches += launch_text(launch, names);
-    bodies += fmt::format("\nnamespace part{} {{\n{}}}  // namespace part{}\n", suffix, renamed(body_of(kernels[k]), names), suffix);
-    for (const auto& launch : header.launches) bodies += fmt::format("using part{}::{};\n", suffix, names.at(launch.function));
   }
-  std::string text = fmt::format("/* hone\nlanguage = \"c++\"\npattern  = \"parts\"\nnote     = \"{} parts: {}\"\n", kernels.size(), fmt::join(notes, " | "));
+  std::string text = fmt::format("pattern  = \"parts\"\nnote     = \"{} parts: {}\"\n", kernels.size(), fmt::join(notes, " | "));
   if (!require.empty()) text += fmt::format("requires = [{}]\n", fmt::join(require, ", "));
   if (!tunables.empty()) text += fmt::format("tunables = {{ {} }}\n", fmt::join(tunables, ", "));
   if (!constraints.empty()) text += fmt::format("constraints = [{}]\n", fmt::join(constraints, ", "));
   if (!workspaces.empty()) text += fmt::format("workspaces = {{ {} }}\n", fmt::join(workspaces, ", "));
-  return text + launches +
-         "*/\n// One part after the other; what one leaves to the next lies in the workspaces between*. Tunables, functions\n"
-         "// and workspaces of a part carry its number.\n" + bodies;
+  return text + launches;
+}
+
+constexpr std::string_view kAboutParts =
+    "*/\n// One part after the other; what one leaves to the next lies in the workspaces between*. Tunables, functions\n"
+    "// and workspaces of a part carry its number.\n";
+
+}  // namespace
+
+std::string compose_cpp(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
+  std::string bodies;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const std::string suffix = fmt::format("_{}", k + 1);
+    const Names names = suffixed(kernels[k], suffix);
+    bodies += fmt::format("\nnamespace part{} {{\n{}}}  // namespace part{}\n", suffix, renamed(body_of(kernels[k]), names), suffix);
+    for (const auto& launch : kernels[k].header.launches) bodies += fmt::format("using part{}::{};\n", suffix, names.at(launch.function));
+  }
+  return fmt::format("/* hone\nlanguage = \"c++\"\n{}{}{}", header_text(partition, kernels), kAboutParts, bodies);
+}
+
+std::string compose_gpu(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
+  std::string bodies;
+  std::vector<std::string> includes;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const std::string suffix = fmt::format("_{}", k + 1);
+    bodies += fmt::format("\n// ---- part {} ----\n", k + 1);
+    const std::string body = renamed(body_of(kernels[k]), suffixed(kernels[k], suffix));
+    for (size_t at = 0; at < body.size();) {
+      const size_t end = std::min(body.find('\n', at), body.size() - 1) + 1;
+      const std::string line = body.substr(at, end - at);
+      at = end;
+      if (!line.starts_with("#include")) bodies += line;
+      else if (std::find(includes.begin(), includes.end(), line) == includes.end()) includes.push_back(line);
+    }
+  }
+  return fmt::format("/* hone\nlanguage = \"{}\"\n{}{}{}{}", kernel::name_of(kernels.front().header.language), header_text(partition, kernels), kAboutParts,
+                     fmt::join(includes, ""), bodies);
 }
 
 }  // namespace hone::pattern

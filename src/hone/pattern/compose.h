@@ -13,4 +13,8 @@ namespace hone::pattern {
 /// get the suffix _1, and so on.
 [[nodiscard]] std::string compose_cpp(const Partition& partition, const std::vector<kernel::Kernel>& kernels);
 
+/// The same in CUDA or HIP, as the kernels are. Device functions get the suffix too, and there are no namespaces: a
+/// launch finds its function by its plain name.
+[[nodiscard]] std::string compose_gpu(const Partition& partition, const std::vector<kernel::Kernel>& kernels);
+
 }  // namespace hone::pattern

@@ -186,7 +186,7 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   const auto& product = program.nest.of_node[0];
   if (axes != product || program.inner_axes.size() != 1) return no("the result's element-wise part runs over other axes");
-  if (!(program.extent(program.inner_axes.back()) == found->column.extent)) return no("the columns of the result are not one stretch");
+  if (!is_one(found->column.extent) && !(program.extent(program.inner_axes.back()) == found->column.extent)) return no("the columns of the result are not one stretch");
   for (const int output : program.nest.graph->outputs)
     if (program.nest.of_node[static_cast<size_t>(output)] != product) return no("an output is not laid out as the product is");
   return found;

@@ -80,8 +80,13 @@ std::string cast_text(const std::string& value, DType from, DType to, Way way) {
   const std::string type = value_type(to, way);
   if (to == DType::kBool) return from == DType::kBool ? value : fmt::format("({} != {}{{}})", value, value_type(from, way));
   if (from == DType::kBool) {
-    if (way == Way::kScalar) return fmt::format("({})({})", type, value);
+    if (way == Way::kScalar || way == Way::kThread) return fmt::format("({})({})", type, value);
     return fmt::format("hone::select({}, hone::splat<{}>(1), {}{{}})", value, type, type);
+  }
+  if (way == Way::kThread) {
+    if (to == DType::kBF16 || to == DType::kF16)
+      return fmt::format("hone::gpu::rounded<{}>(static_cast<float>({}))", storage_type(to), value);
+    return value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
   }
   // A narrowing between floating types rounds; computing goes on in the wider type.
   if (to == DType::kBF16 || to == DType::kF16) {
@@ -99,6 +104,11 @@ bool fits_32(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64;
 
 std::string value_type(DType dtype, Way way) {
   if (way == Way::kScalar) return dtype == DType::kBool ? "bool" : task::is_float(dtype) ? "double" : "int64_t";
+  if (way == Way::kThread) {
+    if (dtype == DType::kBool) return "bool";
+    if (task::is_float(dtype)) return fits_32(dtype) ? "float" : "double";
+    return fits_32(dtype) ? "int32_t" : "int64_t";
+  }
   const bool narrow = way == Way::kVector32;
   if (task::is_float(dtype)) return narrow ? "f32v" : "f64v";
   return narrow ? "i32v" : "i64v";
@@ -127,9 +137,11 @@ std::string constant_text(const Node& node, Way way) {
   const DType type = node.type.dtype;
   const std::string name = value_type(type, way);
   if (type == DType::kBool) {
-    if (way == Way::kScalar) return real != 0 ? "true" : "false";
+    if (way == Way::kScalar || way == Way::kThread) return real != 0 ? "true" : "false";
     return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);
   }
+  if (way == Way::kThread)
+    return task::is_float(type) ? number(real, fits_32(type)) : fmt::format("{}{{{}}}", name, static_cast<int64_t>(real));
   const std::string text = task::is_float(type) ? number(real, way == Way::kVector32)
                                                 : fmt::format("{}", static_cast<int64_t>(real));
   return way == Way::kScalar ? (task::is_float(type) ? text : fmt::format("INT64_C({})", text))
@@ -138,23 +150,24 @@ std::string constant_text(const Node& node, Way way) {
 
 std::string operation_text(const Node& node, const std::vector<std::string>& operands,
                            const std::vector<DType>& types, Way way) {
+  const char* const room = way == Way::kThread ? "hone::gpu::" : "hone::";
   switch (node.prim) {
     case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);
     case Prim::kNeg: return "-" + operands[0];
-    case Prim::kNot: return (way == Way::kScalar ? "!" : "~") + operands[0];
+    case Prim::kNot: return (way == Way::kScalar || way == Way::kThread ? "!" : "~") + operands[0];
     case Prim::kMod:
       if (task::is_float(node.type.dtype))
-        return fmt::format("{0} - {1} * hone::floor({0} / {1})", operands[0], operands[1]);
+        return fmt::format("{0} - {1} * {2}floor({0} / {1})", operands[0], operands[1], room);
       return fmt::format("(({0} % {1}) + {1}) % {1}", operands[0], operands[1]);
     case Prim::kFloorDiv:
-      if (task::is_float(node.type.dtype)) return fmt::format("hone::floor({} / {})", operands[0], operands[1]);
+      if (task::is_float(node.type.dtype)) return fmt::format("{}floor({} / {})", room, operands[0], operands[1]);
       return fmt::format("({0} - ((({0} % {1}) + {1}) % {1})) / {1}", operands[0], operands[1]);
     default: break;
   }
   if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);
   const char* function = function_of(node.prim);
   HONE_CHECK(function != nullptr, std::string(task::name_of(node.prim)));
-  return fmt::format("hone::{}({})", function, fmt::join(operands, ", "));
+  return fmt::format("{}{}({})", room, function, fmt::join(operands, ", "));
 }
 
 }  // namespace hone::pattern

@@ -1,5 +1,5 @@
-// Graph nodes as C++ expressions. One table of operations serves three ways of computing: vectors of
-// hone/cpu.h, row scalars (double), and plain scalar loops. Pure text.
+// Graph nodes as C++ expressions. One table of operations serves four ways of computing: vectors of
+// hone/cpu.h, row scalars (double), plain scalar loops, and the values of a GPU's thread. Pure text.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,9 +12,10 @@ enum class Way : uint8_t {
   kVector32,   ///< f32v, i32v; masks for bool
   kVector64,   ///< f64v, i64v
   kScalar,     ///< double, int64_t, bool
+  kThread,     ///< on a GPU: float, double, int32_t, int64_t, bool, and the functions of hone/gpu/math.h
 };
 
-/// C++ type of a value of `dtype`: "f32v", "i32v", …
+/// C++ type of a value of `dtype`: "f32v", "i32v", …; of a GPU's thread "float", "int32_t", …
 [[nodiscard]] std::string value_type(task::DType dtype, Way way);
 /// C++ type of stored elements: "float", "hone::bf16", …
 [[nodiscard]] std::string storage_type(task::DType dtype);

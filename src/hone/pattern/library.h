@@ -20,6 +20,10 @@ struct Offer {
 /// each pattern.
 [[nodiscard]] std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not);
 
+/// The same for a GPU: `language` is kCuda or kHip, one text for both but for its header. plain_gpu (plain_gpu.h) is
+/// not among them: it is what is left where there are none.
+[[nodiscard]] std::vector<Offer> offers_gpu(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
+
 /// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
 /// kernel that a search starts from. One function where the task is one loop nest, else plain_cpp (plain.h),
 /// which writes every task.

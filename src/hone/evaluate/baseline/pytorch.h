@@ -6,10 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hone/base/result.h"
+#include "hone/target/card.h"
 #include "hone/target/device/session.h"
 #include "hone/task/task.h"
 
@@ -40,6 +42,7 @@ enum class PytorchMode : uint8_t { kEager, kCompiled };
 struct PytorchOptions {
   PytorchMode mode = PytorchMode::kEager;
   int threads = 0;                                                    ///< 0: all that we may run on
+  std::optional<target::CardInfo> card;                               ///< on it, and so are the regions
   std::chrono::nanoseconds start_deadline = std::chrono::minutes(5);  ///< import and compilation
 };
 
@@ -49,7 +52,7 @@ class PytorchSession;
 class PytorchHost {
  public:
   /// kUnavailable where there is no torch. `threads`: 0 for all.
-  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads);
+  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads, bool on_card = false);
   ~PytorchHost();
 
  private:
@@ -71,7 +74,7 @@ class PytorchServer {
   ~PytorchServer();
 
   /// A fresh process: its own buffers, threads and mappings. Only the addresses of libraries and of the
-  /// heap's beginning are the server's.
+  /// heap's beginning are the server's. On a card the server's own process: the session before must be over.
   [[nodiscard]] static Result<std::unique_ptr<PytorchSession>> fork(std::shared_ptr<PytorchServer> server);
 
  private:
@@ -83,7 +86,8 @@ class PytorchServer {
 
 /// Runs forward() on our regions. The results of a timed batch stay where PyTorch put them, as they
 /// would for its user; run() copies them to their placements after the clock has stopped. While no
-/// batch runs the process is stopped, so that its idle threads disturb nobody's measurement.
+/// batch runs the process is stopped, so that its idle threads disturb nobody's measurement. On a card times are
+/// by events on PyTorch's stream, as a kernel's are on its own.
 class PytorchSession final : public target::Session {
  public:
   ~PytorchSession() override;

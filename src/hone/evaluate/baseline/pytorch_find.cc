@@ -42,12 +42,11 @@ Result<PythonTorch> search() {
 
 }  // namespace
 
-std::map<std::string, std::string> pytorch_environment() {
+std::map<std::string, std::string> pytorch_environment(bool on_card) {
   std::map<std::string, std::string> environment = {
       {"LANG", "C.UTF-8"},
       {"PYTHONDONTWRITEBYTECODE", "1"},
       {"PYTHONUNBUFFERED", "1"},
-      {"CUDA_VISIBLE_DEVICES", ""},
       // Results are allocated from a heap that only grows, so after the first batch a call finds its
       // memory mapped, as it would in a long-running program with a caching allocator.
       {"GLIBC_TUNABLES",
@@ -59,6 +58,14 @@ std::map<std::string, std::string> pytorch_environment() {
   };
   for (const char* name : {"PATH", "HOME", "USER", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "CXX"})
     if (const char* value = std::getenv(name)) environment[name] = value;
+  if (!on_card) {
+    environment["CUDA_VISIBLE_DEVICES"] = "";
+    return environment;
+  }
+  // The same cards in the same order as we see them; Triton builds with what it finds.
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HONE_CUDA_DRIVER", "CUDA_HOME", "CC"})
+    if (const char* value = std::getenv(name)) environment[name] = value;
+  environment["TRITON_CACHE_DIR"] = (base::cache_directory() / "triton").string();
   return environment;
 }
 

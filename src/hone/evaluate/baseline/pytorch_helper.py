@@ -11,17 +11,20 @@ A server compiles where asked to, calls forward() once and times nothing. Its so
 
     F  fork a session; a socket for it comes along. Answered by b"K" and its pid (i64).
 
+On a card a server serves its sessions itself, one after the other (their pid is 0): a context cannot be forked.
+
 A session is a process with buffers, threads and mappings of its own. Its socket brings commands of one
 byte, each answered by b"K" (done) or b"E", a length (u32) and a message. All say b"K" when they are ready.
 
-    P  prepare a batch (u32 calls, then i32 region and i64 offset for each tensor of each call): maps
-       the tensors, so that a timed run does nothing but call forward()
+    P  prepare a batch (u32 calls, u8 whether a card's caches are emptied before each, then i32 region and i64
+       offset for each tensor of each call): maps the tensors, so that a timed run does nothing but call forward()
     W  run the batch and drop its results: the memory that they took is there for the next run
     R  run the batch and keep its results
     D  deliver: copy the kept results to where the caller wants them
     O  nanoseconds (i64, after b"K") of a call that does almost nothing: what dispatch costs
 
-The caller holds the clock and times R alone.
+The caller holds the clock and times R alone. On a card R's answer goes on with nanoseconds (i64): the calls'
+own time by events on the stream, which the caller compares with its clock.
 """
 import ctypes
 import gc
@@ -75,11 +78,17 @@ class Opponent:
         self.inputs = job["inputs"]
         self.compiled = job["compile"]
 
-        scope = {}
-        exec(compile(job["source"], "forward.py", "exec"), scope)
+        self.source, scope = job["source"], {}
+        exec(compile(self.source, "forward.py", "exec"), scope)
         self.forward = self.finish(scope["forward"])
         self.work, self.kept, self.targets = [], [], []
+        self.prove()
+
+    def prove(self):
         self.on_a_thread(self.try_out)
+
+    def zeros(self, shape, dtype):
+        return self.torch.zeros(shape, dtype=dtype)
 
     def on_a_thread(self, function):
         """OpenMP's threads belong to the thread that started them and end with it. A process that has
@@ -118,10 +127,13 @@ class Opponent:
     def results(self, result):
         return result if isinstance(result, tuple) else (result,)
 
+    def answer(self):
+        return b""
+
     def try_out(self):
         """Compiles, and checks that results are of the task's types and are written, not views."""
         torch = self.torch
-        zeros = [torch.zeros(shape, dtype=dtype) for dtype, shape in self.types[:self.inputs]]
+        zeros = [self.zeros(shape, dtype) for dtype, shape in self.types[:self.inputs]]
         results = self.results(self.forward(*zeros))
         wanted = self.types[self.inputs:]
         found = [(r.dtype, list(r.shape)) for r in results]
@@ -142,7 +154,7 @@ class Opponent:
 
     def prepare(self):
         """Calls that write the same place share a slot, as they would share a buffer."""
-        (calls,) = struct.unpack("<I", receive(4))
+        calls, self.cold = struct.unpack("<I?", receive(5))
         width = len(self.types)
         place = struct.Struct("<iq")
         places = list(place.iter_unpack(receive(calls * width * place.size)))
@@ -181,12 +193,128 @@ class Opponent:
         return (time.perf_counter_ns() - start) // OVERHEAD_CALLS
 
 
+class CardMapping:
+    """Memory of the card that hone shares by descriptor, as the driver's interface for it has it
+    (cuMemImportFromShareableHandle and its kin)."""
+
+    def __init__(self, card):
+        self.card = card
+        self.driver = ctypes.CDLL(os.environ.get("HONE_CUDA_DRIVER", "libcuda.so.1"))
+
+    def call(self, name, *arguments):
+        result = getattr(self.driver, name)(*arguments)
+        if result != 0:
+            raise RuntimeError(f"{name} answers {result}")
+
+    def address(self, descriptor, size, writable):
+        handle, at = ctypes.c_ulonglong(), ctypes.c_ulonglong()
+        size = ctypes.c_size_t(size)
+        self.call("cuMemImportFromShareableHandle", ctypes.byref(handle), ctypes.c_void_p(descriptor), 1)
+        self.call("cuMemAddressReserve", ctypes.byref(at), size, ctypes.c_size_t(0), ctypes.c_ulonglong(0), ctypes.c_ulonglong(0))
+        self.call("cuMemMap", at, size, ctypes.c_size_t(0), handle, ctypes.c_ulonglong(0))
+        access = (ctypes.c_int * 3)(1, self.card, 3 if writable else 1)  # of the device, for reading or both
+        self.call("cuMemSetAccess", at, size, access, ctypes.c_size_t(1))
+        return at.value
+
+
+class CardArray:
+    """Bytes on a card, as torch.as_tensor takes them."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+class CardOpponent(Opponent):
+    """On a card. What a user of PyTorch waits for is the device, so the clock is events on the stream; calls are
+    queued behind a short spin, so that the host's dispatch shows only where it is slower than the device."""
+
+    LONGEST_HOLD = 0.05  # seconds
+    CLOCK = 2e9          # cycles a second, about
+
+    def __init__(self, torch, job, regions):
+        self.device = torch.device("cuda", job["card"])
+        torch.cuda.set_device(self.device)
+        torch.backends.cudnn.allow_tf32 = job["cudnn_tf32"]
+        self.flush_bytes = job["flush_bytes"]
+        self.hold = 0.001
+        super().__init__(torch, job, regions)
+
+    def finish(self, function):
+        device = self.device
+
+        def on_card(*arguments):
+            with device:
+                return function(*arguments)
+        # Tensors that forward() makes itself belong on the card too; without any, nothing is wrapped.
+        made = any(f"torch.{f}(" in self.source for f in ("tensor", "arange", "zeros", "ones", "full", "eye", "empty"))
+        return super().finish(on_card if made else function)
+
+    def prove(self):
+        with self.torch.inference_mode():
+            self.try_out()
+        self.torch.cuda.synchronize()
+
+    def zeros(self, shape, dtype):
+        return self.torch.zeros(shape, dtype=dtype, device=self.device)
+
+    def open(self):
+        mapping = CardMapping(self.device.index)
+        self.regions = []
+        for region, descriptor in self.mappable:
+            address = mapping.address(descriptor, region["bytes"], region["writable"])
+            self.regions.append(self.torch.as_tensor(CardArray(address, region["bytes"]), device=self.device))
+        self.flush = self.torch.empty(self.flush_bytes, dtype=self.torch.uint8, device=self.device)
+
+    def tensor(self, number, region, offset):
+        dtype, shape = self.types[number]
+        size = self.torch.empty(0, dtype=dtype).element_size()
+        for extent in shape:
+            size *= extent
+        return self.regions[region][offset:offset + size].view(dtype).reshape(shape)
+
+    def run(self):
+        torch, forward, kept = self.torch, self.forward, self.kept
+        marks = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in self.work]
+        torch.cuda.synchronize()
+        torch.cuda._sleep(int(self.hold * self.CLOCK))
+        start = time.perf_counter()
+        for (slot, inputs), (before, after) in zip(self.work, marks):
+            if self.cold:
+                self.flush.zero_()
+            before.record()
+            kept[slot] = forward(*inputs)
+            after.record()
+        queued = time.perf_counter() - start
+        torch.cuda.synchronize()
+        self.hold = min(self.LONGEST_HOLD, 1.5 * queued + 1e-4)
+        self.ns = int(sum(before.elapsed_time(after) for before, after in marks) * 1e6)
+
+    def answer(self):
+        return struct.pack("<q", self.ns)
+
+    def deliver(self):
+        super().deliver()
+        self.torch.cuda.synchronize()
+
+    def overhead(self):
+        x = self.torch.ones(1, device=self.device)
+        function = self.torch.compile(lambda x: -x, dynamic=False) if self.compiled else lambda x: -x
+        function(x)
+        self.torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(OVERHEAD_CALLS):
+            function(x)
+        self.torch.cuda.synchronize()
+        return (time.perf_counter_ns() - start) // OVERHEAD_CALLS
+
+
 def serve(opponent):
     while True:
         command = os.read(CONTROL, 1)
         answer = b"K"
         if command == b"R":
             opponent.run()
+            answer += opponent.answer()
         elif command == b"P":
             opponent.prepare()
         elif command == b"W":
@@ -198,7 +326,7 @@ def serve(opponent):
         elif command == b"O":
             answer += struct.pack("<q", opponent.overhead())
         else:
-            os._exit(0)
+            return  # the caller has gone
         send(answer)
 
 
@@ -247,7 +375,25 @@ def session(opponent):
         serve(opponent)
 
 
+def card_server(torch, job, regions):
+    opponent = CardOpponent(torch, job, regions)
+    opponent.open()
+    send(b"K")
+    for descriptors in commands(b"F"):
+        send(b"K" + struct.pack("<q", 0))
+        own = os.dup(CONTROL)
+        os.dup2(descriptors[0], CONTROL)
+        send(b"K")
+        with torch.inference_mode():
+            guarded(serve, opponent)
+        opponent.drop()
+        os.dup2(own, CONTROL)
+        os.close(own)
+
+
 def server(torch, job, regions):
+    if "card" in job:
+        return card_server(torch, job, regions)
     opponent = Opponent(torch, job, regions)
     # What lives until here is never garbage, and no collection falls into a timed run.
     gc.collect()
@@ -266,7 +412,7 @@ def host():
     for descriptors in commands(b"J"):
         (size,) = struct.unpack("<I", receive(4))
         job = json.loads(receive(size))
-        if job["compile"]:
+        if job["compile"] and "card" not in job:  # it looks at cards, and a context does not survive a fork
             import torch._inductor.compile_fx  # most of a first compilation's time
         pid = fork(descriptors[0], server, torch, job, descriptors[1:])
         send(b"K" + struct.pack("<q", pid))

@@ -9,5 +9,7 @@ namespace hone::evaluate {
 /// "pytorch eager" and "pytorch compiled". They look for PyTorch, and are absent with a reason, when
 /// the evaluator starts them. `threads` 0: all that we may run on.
 [[nodiscard]] std::vector<Opponent> pytorch_opponents(const task::Task& task, int threads);
+/// The same on a card; stages lie on it.
+[[nodiscard]] std::vector<Opponent> pytorch_opponents(const task::Task& task, const target::CardInfo& card);
 
 }  // namespace hone::evaluate

@@ -12,8 +12,8 @@
 
 namespace hone::evaluate {
 
-/// All of a Python opponent's environment.
-[[nodiscard]] std::map<std::string, std::string> pytorch_environment();
+/// All of a Python opponent's environment; it sees no card unless it is to run `on_card`.
+[[nodiscard]] std::map<std::string, std::string> pytorch_environment(bool on_card = false);
 
 /// What came back for a command (the protocol is in pytorch_helper.py).
 struct Reply {

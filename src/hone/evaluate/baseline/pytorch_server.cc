@@ -97,7 +97,7 @@ PytorchHost::~PytorchHost() = default;
 PytorchServer::PytorchServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PytorchServer::~PytorchServer() = default;
 
-Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads) {
+Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_card) {
   const Result<PythonTorch>& python = find_pytorch();
   if (!python) return tl::unexpected(python.error());
   HONE_TRY(auto pair, socket_pair());
@@ -106,7 +106,7 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads) {
   HONE_CHECK(helper.has_value(), "the helper is built in");
   base::SpawnOptions spawn;
   spawn.argv = {python->python.string(), "-c", std::string(*helper)};
-  spawn.environment = pytorch_environment();
+  spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   spawn.descriptors[kControl] = pair.second.get();
   spawn.capture_output = false;
@@ -116,7 +116,7 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads) {
   if (const Reply ready = channel.receive(0, SteadyClock::now() + kImport); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, "PyTorch does not start: " + why(ready));
   return std::shared_ptr<PytorchHost>(new PytorchHost(std::unique_ptr<State>(
-      new State{std::move(child), std::move(channel), threads, python->torch_version})));
+      new State{std::move(child), std::move(channel), threads, python->torch_version, on_card})));
 }
 
 Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<PytorchHost> host, const task::Task& task,
@@ -126,6 +126,12 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   const bool compile = options.mode == PytorchMode::kCompiled;
   const int threads = options.threads > 0 ? options.threads : host->state_->threads;
   HONE_TRY(nlohmann::json job, job_for(task, bindings, compile, threads));
+  if (options.card) {
+    HONE_CHECK(host->state_->on_card);
+    job["card"] = options.card->ordinal;
+    job["cudnn_tf32"] = task.track != task::Track::kStrict;
+    job["flush_bytes"] = target::flush_bytes(*options.card);
+  }
   auto state = std::make_unique<State>();
   std::vector<int> descriptors;
   for (const target::Region* region : regions) {
@@ -143,8 +149,9 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   const std::string_view mode = compile ? "compiled" : "eager";
   if (const Reply ready = forked.channel.receive(0, deadline); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why(ready)));
-  state->description = fmt::format("PyTorch {} {}, {} thread{}", host->state_->torch_version, mode, threads,
-                                   threads == 1 ? "" : "s");
+  state->on_card = options.card.has_value();
+  state->description = fmt::format("PyTorch {} {}, ", host->state_->torch_version, mode) +
+                       (options.card ? options.card->name : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
   state->host = std::move(host);
   state->process = std::move(forked.process);
   state->channel = std::move(forked.channel);
@@ -160,6 +167,7 @@ Result<std::unique_ptr<PytorchSession>> PytorchServer::fork(std::shared_ptr<Pyto
     return fail(ErrorCode::kUnavailable, fmt::format("{} does not start: {}", s.description, why(ready)));
   forked.process.freeze();
   auto state = std::make_unique<PytorchSession::State>();
+  state->on_card = s.on_card;
   state->process = std::move(forked.process);
   state->channel = std::move(forked.channel);
   state->description = s.description;
@@ -173,7 +181,7 @@ Result<std::unique_ptr<PytorchSession>> PytorchServer::fork(std::shared_ptr<Pyto
 Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task& task, const task::Bindings& bindings,
                                                       const std::vector<const target::Region*>& regions,
                                                       const PytorchOptions& options) {
-  HONE_TRY(auto host, PytorchHost::start(options.threads));
+  HONE_TRY(auto host, PytorchHost::start(options.threads, options.card.has_value()));
   HONE_TRY(auto server, PytorchServer::start(std::move(host), task, bindings, regions, options));
   return PytorchServer::fork(std::move(server));
 }

@@ -64,6 +64,7 @@ bool PytorchSession::State::prepare(std::span<const target::Call> calls, BatchOu
     message.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
   append(static_cast<uint32_t>(calls.size()));
+  append(!calls.empty() && calls.front().cold);
   for (const target::Call& call : calls) {
     HONE_CHECK(call.tensors.size() == tensors, "a call places every tensor of the task");
     for (size_t i = 0; i < tensors; ++i) {
@@ -102,9 +103,19 @@ BatchOutcome PytorchSession::run(std::span<const target::Call> calls, std::chron
   const int64_t waited = target::run_delay_ns(s.process.pid());
   const int64_t stolen = target::stolen_ns();
   const auto start = SteadyClock::now();
-  const bool done = s.ask("R", 0, start + deadline, ignored, outcome);
+  std::string by_events;
+  const bool done = s.ask("R", s.on_card ? sizeof(int64_t) : 0, start + deadline, by_events, outcome);
   outcome.wall_ns = std::chrono::nanoseconds(SteadyClock::now() - start).count();
   if (!done) return outcome;
+  if (s.on_card) {
+    int64_t device_ns = 0;
+    std::memcpy(&device_ns, by_events.data(), sizeof device_ns);
+    // What the device says must fit into what we saw.
+    if (device_ns > outcome.wall_ns) outcome.contended_ns = outcome.wall_ns;
+    outcome.wall_ns = device_ns;
+    static_cast<void>(s.ask("D", outcome));
+    return outcome;
+  }
   outcome.contended_ns = std::max<int64_t>(0, target::run_delay_ns(s.process.pid()) - waited) +
                          (target::stolen_ns() - stolen);
   static_cast<void>(s.ask("D", outcome));
@@ -114,7 +125,7 @@ BatchOutcome PytorchSession::run(std::span<const target::Call> calls, std::chron
 int64_t PytorchSession::empty_batch_ns() {
   constexpr size_t kRounds = 21;
   State& s = *state_;
-  if (!s.over.empty()) return 0;
+  if (!s.over.empty() || s.on_card) return 0;
   const Awake awake(s.process);
   BatchOutcome outcome;
   if (!s.prepare({}, outcome)) return 0;

@@ -17,6 +17,7 @@ struct PytorchHost::State {
   Channel channel;
   int threads = 1;
   std::string torch_version;
+  bool on_card = false;
 };
 
 struct PytorchServer::State {
@@ -26,6 +27,7 @@ struct PytorchServer::State {
   std::string description;                     ///< of its sessions
   std::vector<target::Region::Access> access;  ///< of each region
   size_t inputs = 0, tensors = 0;
+  bool on_card = false;
 };
 
 struct PytorchSession::State {
@@ -35,6 +37,7 @@ struct PytorchSession::State {
   std::string description;
   std::vector<target::Region::Access> access;  ///< of each region
   size_t inputs = 0, tensors = 0;
+  bool on_card = false;
   size_t warmed = 0;  ///< calls in the largest batch so far
   std::string over;   ///< why the session is over; empty while it is not
   int64_t overhead = -1;

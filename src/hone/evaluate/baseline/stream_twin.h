@@ -8,5 +8,7 @@ namespace hone::evaluate {
 
 /// In C++ for CPUs; tunables choose block size and store kind, the caller keeps the fastest.
 [[nodiscard]] kernel::Kernel stream_twin(const task::Task& task);
+/// For cards; tunables choose the block, its share of 16-byte words a thread, and blocks a multiprocessor.
+[[nodiscard]] kernel::Kernel stream_twin_cuda(const task::Task& task);
 
 }  // namespace hone::evaluate

@@ -57,7 +57,7 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
       stage.evict(slots);
     }
     std::vector<target::Call> calls;
-    for (const int slot : slots) calls.push_back(stage.call(slot));
+    for (const int slot : slots) calls.push_back(stage.call(slot)), calls.back().cold = true;
     target::BatchOutcome outcome;
     {
       const Stopwatch watch(spent.run);

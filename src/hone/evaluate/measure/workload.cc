@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "hone/evaluate/baseline/stream_twin.h"
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/evaluate/verify/parallel.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -19,6 +19,8 @@ using kernel::Kernel;
 constexpr int kMostCalls = 4000;  // the runner's table holds 4096
 /// Share of the available memory that inputs and outputs may take: the oracle and the compiler need some.
 constexpr double kMostMemory = 0.8;
+/// The same of a card's free memory: contexts and workspaces need some.
+constexpr double kMostCardMemory = 0.85;
 /// More than any memory here gives, and than a core of today computes in 8 bits (bytes and operations a
 /// nanosecond): a batch of as many calls as this suggests is long enough.
 constexpr double kFastestMemory = 50;
@@ -26,7 +28,18 @@ constexpr double kFastestCore = 1000;
 
 std::string gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / static_cast<double>(int64_t{1} << 30)); }
 
-std::vector<Kernel> twin_variants(const task::Task& task) {
+std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
+  if (on_card) {
+    const Kernel twin = stream_twin_cuda(task);
+    std::vector<Kernel> variants;
+    for (const int64_t block : {256, 512})
+      for (const int64_t waves : {1, 4}) {
+        Kernel variant = twin;
+        variant.config = {{"BLOCK", block}, {"WAVES", waves}};
+        variants.push_back(std::move(variant));
+      }
+    return variants;
+  }
   const Kernel twin = stream_twin(task);
   std::vector<Kernel> variants;
   for (const int64_t block : {16, 64})
@@ -42,14 +55,11 @@ std::vector<Kernel> twin_variants(const task::Task& task) {
 
 Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, base::Rng& rng) {
   TwinTimes all;
-  all.variants = twin_variants(loader.task());
+  all.variants = twin_variants(loader.task(), loader.card() != nullptr);
   const task::Bindings& bindings = play.workload->bindings;
-  // Two compilers at a time: nothing is measured yet.
-  for (size_t i = 0; i < all.variants.size(); i += 2) {
-    std::thread other([&] { (void)loader.build(all.variants[i + 1], bindings); });
-    (void)loader.build(all.variants[i], bindings);
-    other.join();
-  }
+  // Nothing is measured yet, so compilers may have every core.
+  parallel_for(static_cast<int64_t>(all.variants.size()), target::cpu_info().threads,
+               [&](int64_t i) { (void)loader.build(all.variants[static_cast<size_t>(i)], bindings); });
   std::vector<Player> twins;
   for (const Kernel& variant : all.variants) {
     HONE_TRY(Loaded loaded, loader.load(variant, *play.stage));
@@ -99,9 +109,9 @@ void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& see
   }
 }
 
-Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
+Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card) {
   std::vector<Playing> plays;
-  double wanted = 0, largest = 0;
+  double wanted = 0, largest = 0, wanted_on_card = 0;
   for (const task::Workload& workload : task.workloads) {
     Playing& play = plays.emplace_back();
     play.workload = &workload;
@@ -110,6 +120,7 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
     int64_t bytes = 1;
     for (size_t i = 0; i < task.inputs.size(); ++i)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype);
+    const auto input_bytes = static_cast<double>(bytes);
     for (const int output : graph.graph.outputs)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(output)]) * task::size_of(graph.graph.node(output).type.dtype);
     play.bytes = static_cast<double>(bytes);
@@ -118,9 +129,18 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task) {
     const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
     play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
-    wanted += play.bytes * play.slots;
-    largest = std::max(largest, play.bytes);  // the anchor's further draws, a workload at a time
+    // Beside a card the host keeps each content's inputs once, and what it looks at of outputs.
+    const double kept = card ? input_bytes * static_cast<double>(std::min<size_t>(std::size(kTimedFamilies), static_cast<size_t>(play.slots)))
+                             : play.bytes * play.slots;
+    wanted += kept;
+    wanted_on_card += play.bytes * play.slots;
+    largest = std::max(largest, card ? input_bytes : play.bytes);  // the anchor's further draws, a workload at a time
   }
+  if (card && wanted_on_card > kMostCardMemory * static_cast<double>(card->free_memory()))
+    return fail(ErrorCode::kExhausted,
+                fmt::format("the workloads need {} on the card for inputs and outputs, but only {} are free",
+                            gibibytes(wanted_on_card), gibibytes(static_cast<double>(card->free_memory()))),
+                "use smaller workloads, or fewer");
   wanted += largest;
   // Before anything is allocated: a machine that runs out of memory helps nobody.
   if (const int64_t available = target::available_memory();
@@ -137,6 +157,7 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
   options.contents = static_cast<int>(std::size(kTimedFamilies));
   options.calls = play.slots;
   options.threads = target::cpu_info().threads;
+  options.card = loader.card();
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());

@@ -29,8 +29,9 @@ struct Playing {
   [[nodiscard]] double bound_ns() const { return std::max(memory_ns, compute_ns); }
 };
 
-/// The workloads of a task, without stages yet. kExhausted when the machine has not the memory for all.
-[[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task);
+/// The workloads of a task, without stages yet; on `card`, if there is one. kExhausted when it or the machine has
+/// not the memory for all.
+[[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card = nullptr);
 
 /// Allocates the stage, draws its contents, and times the stream twin's variants.
 [[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng);

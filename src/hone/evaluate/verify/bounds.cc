@@ -126,19 +126,20 @@ int Bounds::draws_of(int output) const {
 
 std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
   base::Rng rng(seed_, static_cast<uint64_t>(family));
-  std::vector<std::vector<uint8_t>> data;
+  std::vector<std::unique_ptr<uint8_t[]>> data;
   std::vector<TensorView> views;
   for (size_t i = 0; i < task_.inputs.size(); ++i) {
     const DType type = task_.inputs[i].type.dtype;
     const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
-    data.emplace_back(static_cast<size_t>(task::element_count(shape) * task::size_of(type)));
-    views.push_back({type, shape, data.back().data()});
+    // Not cleared: all of it is drawn, by several threads.
+    data.push_back(std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(task::element_count(shape) * task::size_of(type))));
+    views.push_back({type, shape, data.back().get()});
   }
   std::vector<OutputError> errors;
   for (int draws = draws_of(output); draws > 0; --draws) {
     for (size_t i = 0; i < data.size(); ++i) {
       const auto bound = task_.inputs[i].index_bound.eval(graph_.bindings);
-      draw(task_.inputs[i], views[i].shape, bound ? *bound : 1, family, rng.next_u64(), data[i].data(),
+      draw(task_.inputs[i], views[i].shape, bound ? *bound : 1, family, rng.next_u64(), data[i].get(),
            threads_);
     }
     const Oracle oracle(graph_, views, task_.track);

@@ -69,6 +69,12 @@ struct Reference {
 [[nodiscard]] int64_t count_poison(task::DType dtype, const void* data, int64_t count, int threads);
 /// Fills with the poison pattern: a NaN with a recognisable payload (floats), 0xA5… (integers), 0xA5 (bool).
 void fill_poison(task::DType dtype, void* data, int64_t count, int threads);
+/// What count_poison() and fill_poison() go by, for memory that is elsewhere.
+struct PoisonPattern {
+  uint64_t bits;      ///< one element of poison, in its low bytes
+  uint64_t exponent;  ///< of floats: all these bits set is not finite; 0 for the others
+};
+[[nodiscard]] PoisonPattern poison_pattern(task::DType dtype);
 
 /// Outputs of fewer elements are pooled over draws.
 inline constexpr int64_t kFewElements = 16;

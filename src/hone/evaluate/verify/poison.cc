@@ -12,12 +12,11 @@ using task::DType;
 
 constexpr int64_t kPart = 1 << 18;
 
-struct Pattern {
-  uint64_t bits;      ///< the element, repeated
-  uint64_t exponent;  ///< the exponent field of floats: all ones is not finite; 0 for the others
-};
+using Pattern = PoisonPattern;
 
-Pattern pattern_of(DType type) {
+}  // namespace
+
+PoisonPattern poison_pattern(DType type) {
   switch (type) {
     case DType::kF64: return {0x7FF8A5A5A5A5A5A5, 0x7FF0000000000000};
     case DType::kF32: return {0x7FC5A5A5, 0x7F800000};
@@ -31,6 +30,8 @@ Pattern pattern_of(DType type) {
   }
   return {0, 0};
 }
+
+namespace {
 
 template <class Word>
 int64_t count_words(const Word* data, int64_t count, Pattern pattern) {
@@ -70,7 +71,7 @@ int64_t count_poison(DType type, const void* data, int64_t count, int threads) {
   parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
     const int64_t begin = part * kPart;
     total += with_words(type, data, [&](const auto* words) {
-      return count_words(words + begin, std::min(kPart, count - begin), pattern_of(type));
+      return count_words(words + begin, std::min(kPart, count - begin), poison_pattern(type));
     });
   });
   return total;
@@ -80,7 +81,7 @@ void fill_poison(DType type, void* data, int64_t count, int threads) {
   parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
     const int64_t begin = part * kPart;
     with_words(type, data, [&](auto* words) {
-      fill_words(words + begin, std::min(kPart, count - begin), pattern_of(type));
+      fill_words(words + begin, std::min(kPart, count - begin), poison_pattern(type));
     });
   });
 }

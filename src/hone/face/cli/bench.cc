@@ -22,6 +22,7 @@
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 
@@ -61,6 +62,16 @@ Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
     conditions.hone = base::kVersion;
     return conditions;
   }
+  if (const auto ordinal = target::card_ordinal(asked.options.target)) {
+    HONE_TRY(const std::shared_ptr<target::Card> card, target::Card::open(*ordinal));
+    HONE_TRY(const auto toolchain, target::cuda_toolchain(card->info().arch));
+    conditions.place = engine::card_place(card->info(), toolchain->name());
+    conditions.machine_json = engine::machine_json();
+    conditions.hone = base::kVersion;
+    if (wants_pytorch(asked.options.opponents))
+      if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
+    return conditions;
+  }
   HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
   const int threads = asked.options.threads > 0 ? asked.options.threads : target::cpu_info().threads;
   conditions.place = engine::cpu_place(toolchain->name(), threads);
@@ -86,6 +97,8 @@ Status check_options(const std::vector<bench::Entry>& entries, const bench::Aske
   for (const bench::Entry& entry : entries) {
     const auto task = bench::task_of(entry, asked);
     if (target::simt_device_of(asked.options.target)) return {};
+    if (task && target::card_ordinal(asked.options.target))
+      return engine::card_opponents(*task, asked.options.opponents, target::CardInfo{}).map([](const auto&) {});
     if (task) return engine::cpu_opponents(*task, asked.options.opponents, 1).map([](const auto&) {});
     if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
   }
@@ -151,7 +164,7 @@ bench::Work work_of(BenchDisplay& display) {
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
     services.run = [&store, toolchain](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
-      HONE_TRY(engine::Services run, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+      HONE_TRY(engine::Services run, engine::local_services(task, store, toolchain, options, home(), hurried));
       // The first Ctrl-C ends the bench after this task, the second at once.
       run.interrupted = hurried;
       return run;

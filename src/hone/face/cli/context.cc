@@ -11,6 +11,7 @@
 #include "hone/base/file.h"
 #include "hone/engine/recall.h"
 #include "hone/face/cli/text.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 
@@ -94,9 +95,9 @@ Status check_threads(int threads) {
 }
 
 Status check_target(const std::string& target) {
-  if (target == "cpu" || target == "opencl" || target::simt_device_of(target)) return {};
+  if (target == "cpu" || target == "opencl" || target::simt_device_of(target) || target::card_ordinal(target)) return {};
   return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target),
-              "hone targets lists what there is: cpu, opencl, emulator:cuda, emulator:hip");
+              "hone targets lists what there is: cpu, opencl, cuda:0, emulator:cuda, emulator:hip");
 }
 
 Status check_target_of(const std::string& target, const kernel::Kernel& kernel) {
@@ -104,7 +105,8 @@ Status check_target_of(const std::string& target, const kernel::Kernel& kernel) 
   HONE_TRY_VOID(check_target(target));
   const kernel::Language language = kernel.header.language;
   const target::SimtDevice* const device = target::simt_device_of(target);
-  const bool fits = device ? device->language == language : language == (target == "cpu" ? kernel::Language::kCpp : kernel::Language::kOpenCl);
+  const bool fits = target::card_ordinal(target) ? language == kernel::Language::kCuda
+                    : device ? device->language == language : language == (target == "cpu" ? kernel::Language::kCpp : kernel::Language::kOpenCl);
   if (fits) return {};
   return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(language), target),
               "leave --target out: the kernel's language says where it runs");

@@ -12,6 +12,7 @@
 #include "hone/engine/summary.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 
@@ -26,10 +27,17 @@ struct Bench {
   engine::Place place;
 };
 
-Result<Bench> bench_for(const task::Task& task, int threads, const target::SimtDevice* emulated) {
+Result<Bench> bench_for(const task::Task& task, int threads, const target::SimtDevice* emulated, std::optional<int> card) {
   Bench bench;
   evaluate::EvaluatorOptions judging;
   judging.interrupted = interrupted;
+  if (card) {
+    HONE_TRY(const std::shared_ptr<target::Card> opened, target::Card::open(*card));
+    HONE_TRY(bench.toolchain, target::cuda_toolchain(opened->info().arch));
+    bench.place = engine::card_place(opened->info(), bench.toolchain->name());
+    HONE_TRY(bench.evaluator, evaluate::card_evaluator(task, bench.toolchain, opened, judging));
+    return bench;
+  }
   if (emulated) {
     HONE_TRY(bench.toolchain, target::simt_toolchain());
     bench.place = engine::emulator_place(*emulated, bench.toolchain->name());
@@ -68,13 +76,19 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
   HONE_TRY_VOID(check_threads(arguments.threads));
   HONE_TRY_VOID(check_target_of(arguments.target, kernel));
-  const target::SimtDevice* const emulated = target::simt_device(kernel.header.language);
+  const std::optional<int> card = target::card_ordinal(arguments.target);
+  const target::SimtDevice* const emulated = card ? nullptr : target::simt_device(kernel.header.language);
   std::vector<evaluate::Opponent> opponents;
-  if (!emulated) {
+  if (card) {
+    HONE_TRY(const std::vector<target::CardInfo> cards, target::cards());
+    if (*card < static_cast<int>(cards.size())) {
+      HONE_TRY(opponents, engine::card_opponents(task, arguments.opponents, cards[static_cast<size_t>(*card)]));
+    }
+  } else if (!emulated) {
     HONE_TRY(opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
   }
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads, emulated));
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads, emulated, card));
   say_where_verified(kernel, arguments.kernels.front(), task, bench.place);
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   evaluate::Promotion promotion;
@@ -116,11 +130,14 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
   HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));
   HONE_TRY_VOID(check_threads(arguments.threads));
-  for (const auto* kernel : {&a, &b})
-    if (target::simt_device(kernel->header.language))
+  const std::optional<int> card = target::card_ordinal(arguments.target);
+  for (const auto* kernel : {&a, &b}) {
+    HONE_TRY_VOID(check_target_of(arguments.target, *kernel));
+    if (!card && target::simt_device(kernel->header.language))
       return fail(ErrorCode::kUsage, "kernels for GPUs are not compared here: the emulator knows no time", "hone evaluate judges each by itself");
+  }
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads, nullptr));
+  HONE_TRY(Bench bench, bench_for(task, arguments.threads, nullptr, card));
   for (const auto* kernel : {&a, &b}) {
     say_where_verified(*kernel, arguments.kernels[kernel == &a ? 0 : 1], task, bench.place);
     HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(*kernel));

@@ -62,7 +62,7 @@ Result<int> replay(const std::string& what, bool json) {
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(const engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), {}));
+  HONE_TRY(const engine::Services services, engine::local_services(task, store, toolchain, options, home(), {}));
   HONE_TRY(const engine::RunResult result, engine::replay_run(info, task, services));
   HONE_TRY(const auto events, store.events(info.id));
   fmt::print(json ? stderr : stdout, "run {} replayed: {} events, the same decisions, {}\n", info.id, events.size(),
@@ -103,7 +103,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     options.start_source = kernel::with_config(*given, given->config);
   }
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
@@ -120,7 +120,7 @@ Result<int> resume(const std::string& run, bool json) {
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   services.interrupted = interrupted;
   Display display;

@@ -122,7 +122,7 @@ ToolResult Workshop::start_run(const json& arguments) {
       if (stopping_) return fail(ErrorCode::kInterrupted, "the server ended before the run began");
       HONE_TRY(archive::Store store, archive());
       HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-      HONE_TRY(engine::Services services, engine::cpu_services(task, store, toolchain, options, home_, [this] { return stopping_.load(); }));
+      HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home_, [this] { return stopping_.load(); }));
       services.run_id = id;
       services.interrupted = [this] { return stopping_.load(); };
       return engine::start_run(task, options, services).map([](const engine::RunResult&) {});

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/target/card.h"
 #include "hone/target/device/session.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -70,10 +71,46 @@ Result<Region> Region::create(int64_t bytes, Access access) {
   return region;
 }
 
+Result<Region> Region::create_on(Card& card, int64_t bytes, Access access) {
+  HONE_CHECK(bytes > 0);
+  Region region;
+  region.access_ = access;
+  HONE_TRY(region.card_, card.allocate(bytes));
+  region.size_ = region.card_->size();
+  void* memory = mmap(nullptr, static_cast<size_t>(region.size_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return fail(ErrorCode::kExhausted, fmt::format("cannot map {} MiB: {}", region.size_ >> 20, std::strerror(errno)));
+  region.data_ = static_cast<std::byte*>(memory);
+  // Gigabytes are drawn into it: a fault for each 4 KiB would take longer than the drawing.
+  (void)madvise(memory, static_cast<size_t>(region.size_), MADV_HUGEPAGE);
+  return region;
+}
+
+int Region::descriptor() const { return card_->fd(); }
+
+void Region::upload(int64_t offset, const std::byte* from, int64_t bytes) const {
+  if (card_) card_->upload(offset, from, bytes);
+}
+
+void Region::download(int64_t offset, int64_t bytes) const {
+  if (card_) card_->download(offset, data_ + offset, bytes);
+}
+
+void Region::fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) const {
+  if (card_ && bytes > 0) card_->fill(offset, bytes, pattern, width);
+}
+
+int64_t Region::count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) const {
+  HONE_CHECK(card_ != nullptr);
+  return count > 0 ? card_->count(offset, count, width, bits, exponent) : 0;
+}
+
+Region::Region() = default;
 Region::Region(Region&& other) noexcept { *this = std::move(other); }
 
 Region& Region::operator=(Region&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(card_, other.card_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(access_, other.access_);

@@ -18,26 +18,44 @@ namespace hone::target {
 /// Memory that can be had without swapping (MemAvailable), bytes; -1 when that cannot be told.
 [[nodiscard]] int64_t available_memory();
 
-/// Memory shared with sessions: an anonymous file that we map writable. A session maps it read-only
-/// (inputs: the file is sealed against any other mapping) or writable (outputs).
+class Card;
+class CardMemory;
+
+/// Memory shared with sessions. On a CPU an anonymous file that we map writable; a session maps it read-only
+/// (inputs: the file is sealed against any other mapping) or writable (outputs). On a card memory of the card's,
+/// mapped in the same ways, with a host's copy beside it that upload() and download() bring up to date.
 class Region {
  public:
   enum class Access : uint8_t { kInput, kOutput };
   /// Pages are allocated at once (huge ones where the kernel gives them). kExhausted when the machine
   /// has not that much memory available.
   [[nodiscard]] static Result<Region> create(int64_t bytes, Access access);
+  /// On a card, which must outlive the region. The host's copy takes memory only where it is used.
+  [[nodiscard]] static Result<Region> create_on(Card& card, int64_t bytes, Access access);
   Region(Region&&) noexcept;
   Region& operator=(Region&&) noexcept;
   ~Region();
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] int64_t size() const { return size_; }
-  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] int fd() const { return card_ ? descriptor() : fd_.get(); }
   [[nodiscard]] Access access() const { return access_; }
+  [[nodiscard]] bool on_card() const { return card_ != nullptr; }
+
+  /// The following do nothing on a CPU, where there is one copy only. Offsets and sizes in bytes.
+  void upload(int64_t offset, const std::byte* from, int64_t bytes) const;
+  void download(int64_t offset, int64_t bytes) const;
+  /// `pattern` repeated, of `width` bytes (1, 2, 4, 8), on the card; the host's copy stays as it is.
+  void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) const;
+  /// On a card only: of `count` words of `width` bytes there, how many are `bits` or, with an `exponent`, have all of
+  /// its bits set.
+  [[nodiscard]] int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) const;
 
  private:
-  Region() = default;
+  Region();
+  [[nodiscard]] int descriptor() const;
   base::Fd fd_;
+  std::unique_ptr<CardMemory> card_;
   std::byte* data_ = nullptr;
   int64_t size_ = 0;
   Access access_ = Access::kInput;
@@ -52,6 +70,8 @@ struct Placement {
 /// One call of the whole launch plan: placements of inputs, then outputs, in the task's order.
 struct Call {
   std::vector<Placement> tensors;
+  /// On a card: its caches are filled with other memory just before. On a CPU whoever owns the memory sees to that.
+  bool cold = false;
 };
 
 struct BatchOutcome {

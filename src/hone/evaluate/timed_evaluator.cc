@@ -1,3 +1,4 @@
+// The evaluator where there is a clock to believe: the CPU under us, or a card.
 #include <algorithm>
 #include <array>
 
@@ -15,6 +16,7 @@
 #include "hone/evaluate/sanitize.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
+#include "hone/target/card_peaks.h"
 
 namespace hone::evaluate {
 namespace {
@@ -38,11 +40,14 @@ int threads_of(const EvaluatorOptions& options) {
   return options.threads > 0 ? options.threads : target::cpu_info().threads;
 }
 
-class CpuEvaluator final : public Evaluator {
+class TimedEvaluator final : public Evaluator {
  public:
-  CpuEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, EvaluatorOptions options)
+  TimedEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, EvaluatorOptions options)
       : task_(task), options_(std::move(options)), loader_(task, std::move(toolchain), threads_of(options_)),
         hidden_(loader_) {}
+  TimedEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, std::shared_ptr<target::Card> card,
+                 EvaluatorOptions options)
+      : task_(task), options_(std::move(options)), loader_(task, std::move(toolchain), std::move(card)), hidden_(loader_) {}
 
   Status prepare();
 
@@ -65,6 +70,7 @@ class CpuEvaluator final : public Evaluator {
   Verdict check_pool(Player& player, Playing& play, Spent& spent);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
   Status time_against_yardstick(Player& player, Course& course, Screening& screening);
+  Result<Sanitized> sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent);
   [[nodiscard]] bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   const task::Task& task_;
@@ -75,8 +81,8 @@ class CpuEvaluator final : public Evaluator {
   base::Rng rng_{base::secret_seed()};
 };
 
-Status CpuEvaluator::prepare() {
-  HONE_TRY(std::vector<Playing> plays, plan_workloads(task_));
+Status TimedEvaluator::prepare() {
+  HONE_TRY(std::vector<Playing> plays, plan_workloads(task_, loader_.card().get()));
   for (Playing& play : plays) {
     HONE_TRY_VOID(prepare_workload(play, loader_, rng_));
     Course& course = courses_.emplace_back();
@@ -84,16 +90,16 @@ Status CpuEvaluator::prepare() {
   }
   // Once for the evaluation: a peak that moved between workloads would compare them by two measures.
   if (std::any_of(courses_.begin(), courses_.end(), [](const Course& c) { return c.play.cost.products.all() > 0; }))
-    set_compute_side(target::cpu_peaks(options_.threads));
+    set_compute_side(loader_.card() ? target::card_peaks(loader_.card()->info()) : target::cpu_peaks(options_.threads));
   return {};
 }
 
-void CpuEvaluator::set_compute_side(const target::CpuPeaks& peaks) {
+void TimedEvaluator::set_compute_side(const target::CpuPeaks& peaks) {
   for (Course& course : courses_) course.play.compute_ns = target::compute_ns(course.play.cost, task_.track, peaks);
 }
 
 /// Both say whether screening goes on.
-Result<bool> CpuEvaluator::check_build(const Kernel& kernel, Screening& screening) {
+Result<bool> TimedEvaluator::check_build(const Kernel& kernel, Screening& screening) {
   const Stopwatch watch(screening.spent.build);
   const auto outcome = build(kernel);
   if (!outcome) {
@@ -110,7 +116,7 @@ Result<bool> CpuEvaluator::check_build(const Kernel& kernel, Screening& screenin
   return true;
 }
 
-Result<bool> CpuEvaluator::check_applies(const Kernel& kernel, Screening& screening) {
+Result<bool> TimedEvaluator::check_applies(const Kernel& kernel, Screening& screening) {
   for (const Course& course : courses_) {
     const auto fits = kernel::applies(kernel, course.play.workload->bindings, loader_.limits_for(kernel));
     if (!fits) {
@@ -127,7 +133,7 @@ Result<bool> CpuEvaluator::check_applies(const Kernel& kernel, Screening& screen
 }
 
 /// One call of each content, judged in full. Tells the player's pace.
-Verdict CpuEvaluator::check_pool(Player& player, Playing& play, Spent& spent) {
+Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) {
   Stage& stage = *play.stage;
   std::vector<int> slots;
   for (int content = 0; content < stage.contents(); ++content)
@@ -159,7 +165,7 @@ Verdict CpuEvaluator::check_pool(Player& player, Playing& play, Spent& spent) {
   return closest;
 }
 
-Status CpuEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
+Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
   std::vector<double> ratios, times;
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
     double mine = 0, other = 0;
@@ -191,7 +197,7 @@ Status CpuEvaluator::time_against_yardstick(Player& player, Course& course, Scre
   return {};
 }
 
-Result<bool> CpuEvaluator::screen_on(const Kernel& kernel, Course& course, Screening& screening) {
+Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, Course& course, Screening& screening) {
   Player player;
   player.pace = Pace(course.play.batch);
   {
@@ -211,7 +217,7 @@ Result<bool> CpuEvaluator::screen_on(const Kernel& kernel, Course& course, Scree
   return screening.verdict.accepted();
 }
 
-Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
+Result<Screening> TimedEvaluator::screen(const Kernel& kernel) {
   Screening screening;
   screening.toolchain = loader_.toolchain().name();
   HONE_TRY(const bool builds, check_build(kernel, screening));
@@ -231,7 +237,7 @@ Result<Screening> CpuEvaluator::screen(const Kernel& kernel) {
   return screening;
 }
 
-Status CpuEvaluator::set_yardstick(const Kernel& kernel) {
+Status TimedEvaluator::set_yardstick(const Kernel& kernel) {
   for (Course& course : courses_) {
     HONE_TRY(Loaded loaded, loader_.load(kernel, *course.play.stage));
     if (!loaded.session)
@@ -242,14 +248,23 @@ Status CpuEvaluator::set_yardstick(const Kernel& kernel) {
   return {};
 }
 
-Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
+/// A card has no sanitized builds: the emulator looks at its kernels.
+Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent) {
+  if (!loader_.card()) return evaluate::sanitize(kernel, shapes, loader_, spent);
+  auto emulator = target::simt_toolchain();
+  if (!emulator) return Sanitized{{}, 0, emulator.error().message};
+  Loader emulated(task_, std::move(*emulator), 1);
+  return evaluate::sanitize(kernel, shapes, emulated, spent);
+}
+
+Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
   Promotion promotion;
   double sampled = 0;
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
-  HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), loader_, promotion.spent));
+  HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
   promotion.sanitized_shapes = sanitized.shapes;
   promotion.sanitizers_absent = std::move(sanitized.unavailable);
   if (!sanitized.verdict.accepted()) {
@@ -263,7 +278,10 @@ Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<
     options.seconds = (options_.sampling_seconds - sampled) / static_cast<double>(courses_.size() - i);
     options.max_pairs = options_.max_pairs;
     options.interrupted = options_.interrupted;
-    options.peaks_again = [this] { set_compute_side(target::measure_cpu_peaks_again(options_.threads)); };
+    // A card's come from its data sheet: measuring again would not move them.
+    options.peaks_again = [this] {
+      if (!loader_.card()) set_compute_side(target::measure_cpu_peaks_again(options_.threads));
+    };
     HONE_TRY(WorkloadResult result, promote_on(courses_[i].play, kernel, opponents, loader_, options, rng_, promotion));
     if (!promotion.verdict.accepted()) return promotion;
     sampled += result.sampling_seconds;
@@ -274,16 +292,28 @@ Result<Promotion> CpuEvaluator::promote(const Kernel& kernel, const std::vector<
   return promotion;
 }
 
+Status check_task(const task::Task& task) {
+  const auto leaks = self_test(task, base::secret_seed());
+  if (leaks.empty()) return {};
+  return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
+              "change the computation or the inputs' domains so that the answer depends on the inputs");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> cpu_evaluator(const task::Task& task,
                                                  std::shared_ptr<target::Toolchain> toolchain,
                                                  const EvaluatorOptions& options) {
-  const auto leaks = self_test(task, base::secret_seed());
-  if (!leaks.empty())
-    return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
-                "change the computation or the inputs' domains so that the answer depends on the inputs");
-  auto evaluator = std::make_unique<CpuEvaluator>(task, std::move(toolchain), options);
+  HONE_TRY_VOID(check_task(task));
+  auto evaluator = std::make_unique<TimedEvaluator>(task, std::move(toolchain), options);
+  HONE_TRY_VOID(evaluator->prepare());
+  return std::unique_ptr<Evaluator>(std::move(evaluator));
+}
+
+Result<std::unique_ptr<Evaluator>> card_evaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
+                                                  std::shared_ptr<target::Card> card, const EvaluatorOptions& options) {
+  HONE_TRY_VOID(check_task(task));
+  auto evaluator = std::make_unique<TimedEvaluator>(task, std::move(toolchain), std::move(card), options);
   HONE_TRY_VOID(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }

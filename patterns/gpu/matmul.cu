@@ -1,0 +1,33 @@
+/* hone
+language = "@language@"
+pattern  = "@pattern@"
+note     = "@note@"
+@requires@tunables = { @tunables@ }
+constraints = [@constraints@]
+@workspaces@@launches@*/
+// Matmul: a block makes a tile of ROWS x COLUMNS of the result, DEPTH of the sum at a time through shared memory;
+// then the element-wise rest of the computation runs over the tile and the result is written once.
+//
+// When it pays: @when@
+//   ROWS, COLUMNS  the tile: large reads less from memory, small spreads better over the multiprocessors
+//   DEPTH          how much of both factors is in shared memory at a time
+//   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
+@more@#include "@header@"
+#include "hone/gpu/math.h"
+
+@finish@
+/// V_A and V_B elements of the factors lie side by side on boundaries of their size.
+template <int V_A, int V_B>
+__device__ void multiply(@parameters@) {
+  extern __shared__ __align__(16) float memory_at[];
+  const int64_t rows_at = @rows@, columns_at = @columns@;
+  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, (rows_at + ROWS - 1) / ROWS, (columns_at + COLUMNS - 1) / COLUMNS);
+  const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
+  const auto left_at = hone::gpu::factor<V_A, @a_along@>(
+      @a@, rows_at, [=](int64_t line_at) -> int64_t { return @a_line@; }, [=](int64_t depth_at) -> int64_t { return @a_depth@; });
+  const auto right_at = hone::gpu::factor<V_B, @b_along@>(
+      @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; }, [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+@stretch@  @product@(left_at, right_at, row_at, column_at, stretch_at, memory_at, [&](int64_t r_at, int64_t c_at, float sum_at) {
+@sink@  });
+}
+@kernels@

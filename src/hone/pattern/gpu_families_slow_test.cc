@@ -1,0 +1,51 @@
+// Every task of test/cases/pattern/ that a GPU pattern covers, through every offer, on both emulators.
+#include "hone/pattern/families_testing.h"
+
+#include "hone/base/random.h"
+#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/library.h"
+#include "hone/target/simt_device.h"
+
+namespace hone::pattern {
+namespace {
+
+using families_testing::Case;
+
+class GpuFamilies : public testing::TestWithParam<Case> {};
+
+TEST_P(GpuFamilies, EveryOfferIsAccepted) {
+  const Case& c = GetParam();
+  const auto task = families_testing::task_of(c, {{"40", "5", "3", "12"}});
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  base::Rng rng(7);
+  for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+    std::vector<std::string> why_not;
+    const auto offers = offers_gpu(*task, language, why_not);
+    for (const std::string& wanted : c.gpu)
+      EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
+          << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
+    for (const Offer& offer : offers)
+      for (int drawn = 0; drawn < (language == kernel::Language::kCuda ? 2 : 1); ++drawn) {
+        kernel::Kernel kernel = offer.kernel;
+        if (drawn)
+          for (int draws = 0; draws == 0 || (draws < 50 && !kernel::allowed(kernel.header, kernel.config, target::simt_limits(*target::simt_device_of("emulator:cuda"))).value_or(false)); ++draws)
+            for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
+        const auto screening = (*evaluator)->screen(kernel);
+        ASSERT_TRUE(screening) << screening.error().to_string();
+        EXPECT_TRUE(screening->verdict.accepted())
+            << offer.pattern << ": " << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+            << screening->verdict.reason << "\n" << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases()),
+                         [](const auto& parameter) { return families_testing::test_name(parameter.param); });
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,18 @@
+// The element-wise rest of a computation behind a product, as a device function of one element. Pure text.
+#pragma once
+#include <string>
+
+#include "hone/base/result.h"
+#include "hone/pattern/contraction.h"
+
+namespace hone::pattern {
+
+/// `__device__ void finish(PARAMETERS, int64_t line_at, int64_t column_at, float product)`: stores every output's
+/// element at column `column_at` of line `line_at`, the lines being batch and rows as one index. kUnavailable where an
+/// operation is not one of a single element.
+[[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
+
+/// One sentence's worth: "write y", "add, max, write y".
+[[nodiscard]] std::string finish_outline(const Contraction& contraction);
+
+}  // namespace hone::pattern

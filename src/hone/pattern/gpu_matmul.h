@@ -1,0 +1,15 @@
+// Matrix products on GPUs: patterns/gpu/matmul.cu filled for a contraction, in fp32 on any GPU and on NVIDIA's matrix
+// units, with the depth split between blocks or not; and a kernel for products of few columns or rows. Pure.
+#pragma once
+#include <vector>
+
+#include "hone/kernel/kernel.h"
+#include "hone/pattern/library.h"
+
+namespace hone::pattern {
+
+/// Offers for a task that is one product of two inputs in f32, bf16 or f16, summed in f32, and element-wise work on its
+/// result; most promising first for the task's workloads. Empty for any other task. `language`: kCuda or kHip.
+[[nodiscard]] std::vector<Offer> gpu_matmul_offers(const task::Task& task, kernel::Language language);
+
+}  // namespace hone::pattern

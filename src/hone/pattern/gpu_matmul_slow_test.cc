@@ -1,0 +1,127 @@
+// Every offer for matrix products on both emulated GPUs, judged by the evaluator, at small shapes of which one allows
+// wide loads and one does not; and the accuracy of split products against the fp64 oracle.
+#include "hone/pattern/gpu_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "hone/evaluate/verifier.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+
+struct Case {
+  std::string name, compute;
+  std::vector<std::string> inputs, workloads;
+  std::string offered;                        ///< the workload to make offers for; empty: the first
+  task::Structure structure = task::Structure::kNone;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Case> cases() {
+  const std::vector<std::string> two = {"M=20,K=36,N=68", "M=67,K=35,N=18"};
+  return {
+      {"rows_times_columns", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, two, ""},
+      {"both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, two, ""},
+      {"batches_and_an_epilogue", "y = gelu(x @ w.T + b) + r", {"x=f32[B,M,K]", "w=f32[N,K]", "b=f32[N]", "r=f32[B,M,N]"}, {"B=2,M=9,K=20,N=36", "B=3,M=5,K=17,N=11"}, ""},
+      {"a_batch_of_products", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[B,M,K]", "w=f32[H,K,N]"}, {"B=2,H=3,M=9,K=20,N=36", "B=2,H=2,M=5,K=17,N=11"}, ""},
+      {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
+      {"f16_transposed", "C = A.T @ B.T", {"A=f16[K,M]", "B=f16[N,K]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
+      {"split_depth", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=8,K=1100,N=12", "M=5,K=1031,N=9"}, "M=256,K=65536,N=256"},
+      {"upper_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "", task::Structure::kTriu},
+      {"lower_triangle_and_rectangle", "C = A @ B", {"A=f32[N,N]", "B=f32[N,M]"}, {"N=68,M=8", "N=131,M=33"}, "", task::Structure::kTril},
+      {"matrix_times_vector", "y = A @ x", {"A=f32[M,K]", "x=f32[K,1]"}, {"M=9,K=520", "M=70,K=77"}, ""},
+      {"few_rows", "y = x @ w.T + b", {"x=f32[M,K]", "w=bf16[N,K]", "b=f32[N]"}, {"M=3,K=520,N=10", "M=5,K=77,N=70"}, ""},
+  };
+}
+
+task::Task task_of(const Case& c, const std::vector<std::string>& workloads) {
+  task::Task task = task::task_from_expressions(c.compute, c.inputs, workloads).value();
+  if (c.structure == task::Structure::kNone) return task;
+  // Of the first factor, and of the second where it is square.
+  for (task::InputSpec& input : task.inputs)
+    if (input.type.dims[0] == input.type.dims[1]) input.structure = c.structure;
+  return task::parse_task(task.to_toml(), c.name).value();
+}
+
+/// Smaller tiles than a device wants, so that the shapes fill several and the emulator less.
+void make_small(kernel::Kernel& kernel) {
+  const auto set = [&](const char* name, int64_t value) {
+    if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
+  };
+  set("ROWS", 64), set("COLUMNS", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
+}
+
+std::shared_ptr<target::Toolchain> emulator() {
+  auto made = target::simt_toolchain();
+  return made ? std::shared_ptr<target::Toolchain>(std::move(*made)) : nullptr;
+}
+
+evaluate::Verdict verdict_of(const task::Task& task, const kernel::Kernel& kernel, const std::shared_ptr<target::Toolchain>& toolchain) {
+  evaluate::VerifierOptions options;
+  options.deadline = std::chrono::seconds(300);
+  const auto verifier = evaluate::Verifier::create(task, toolchain, options);
+  EXPECT_TRUE(verifier) << (verifier ? "" : verifier.error().to_string());
+  const auto verdict = (*verifier)->verify(kernel);
+  EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().to_string());
+  return verdict ? *verdict : evaluate::Verdict{evaluate::VerdictKind::kLaunchFails, "no verdict", "", {}};
+}
+
+class GpuMatmul : public testing::TestWithParam<Case> {};
+
+TEST_P(GpuMatmul, EveryOfferIsAccepted) {
+  const auto toolchain = emulator();
+  if (!toolchain) GTEST_SKIP() << "no emulator";
+  const Case& c = GetParam();
+  const task::Task task = task_of(c, c.workloads);
+  for (const Language language : {Language::kCuda, Language::kHip}) {
+    auto offers = gpu_matmul_offers(c.offered.empty() ? task : task_of(c, {c.offered}), language);
+    ASSERT_FALSE(offers.empty());
+    for (Offer& offer : offers) {
+      make_small(offer.kernel);
+      const auto verdict = verdict_of(task, offer.kernel, toolchain);
+      EXPECT_TRUE(verdict.accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict.kind) << ": " << verdict.reason
+                                      << "\n" << verdict.detail << offer.kernel.source;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GpuMatmul, testing::ValuesIn(cases()), [](const auto& parameter) { return parameter.param.name; });
+
+/// The kernel for an ordinary product with another way to multiply.
+kernel::Kernel with_math(const task::Task& task, const std::string& math) {
+  std::string source = gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
+  constexpr std::string_view kFirst = "Tf32<2>";
+  source.replace(source.find(kFirst), kFirst.size(), math);
+  kernel::Kernel kernel = kernel::parse_kernel(source, "matmul.cu").value();
+  make_small(kernel);
+  return kernel;
+}
+
+TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) {
+  const auto toolchain = emulator();
+  if (!toolchain) GTEST_SKIP() << "no emulator";
+  const task::Task task = task::task_from_expressions("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=33,K=260,N=20"}).value();
+  constexpr double kUnit = 0x1p-24;
+  // Bounds of hone/gpu/matmul_mma.h, and what a stretch of 32 adds that is cut four times.
+  for (const auto& [math, most] : {std::pair{"Tf32<2>", 12.0}, std::pair{"Bf16<3>", 6.0}}) {
+    const auto verdict = verdict_of(task, with_math(task, math), toolchain);
+    ASSERT_TRUE(verdict.accepted()) << math << ": " << verdict.reason;
+    ASSERT_TRUE(verdict.accuracy);
+    fmt::print("{}: at most {:.2f} units of 2^-24, {} on {}\n", math, verdict.accuracy->candidate / kUnit, verdict.accuracy->family, verdict.accuracy->shape);
+    EXPECT_LE(verdict.accuracy->candidate, most * kUnit) << math;
+  }
+  for (const char* math : {"Tf32<1>", "Bf16<1>", "Bf16<2>"}) {
+    const auto verdict = verdict_of(task, with_math(task, math), toolchain);
+    EXPECT_EQ(verdict.kind, evaluate::VerdictKind::kLessAccurate) << math << ": " << verdict.reason;
+  }
+}
+
+}  // namespace
+}  // namespace hone::pattern

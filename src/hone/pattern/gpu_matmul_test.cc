@@ -1,0 +1,149 @@
+#include "hone/pattern/gpu_matmul.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/target/simt_device.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload) {
+  return task::task_from_expressions(compute, inputs, {workload}).value();
+}
+
+std::vector<std::string> actions(const std::vector<Offer>& offers) {
+  std::vector<std::string> all;
+  for (const Offer& offer : offers) all.push_back(offer.action);
+  return all;
+}
+
+kernel::BoundPlan bound(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, Language language) {
+  const auto plan = kernel::bind(kernel, task, bindings, target::simt_limits(*target::simt_device(language)));
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().to_string());
+  return plan ? *plan : kernel::BoundPlan{};
+}
+
+constexpr char kTf32x3[] = "matrix units, three products of TF32 parts";
+constexpr char kBf16x6[] = "matrix units, six products of bf16 parts";
+
+TEST(GpuMatmul, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
+  const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=512,K=512,N=512");
+  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre(kTf32x3, kBf16x6, "tile in registers"));
+  const auto hip = gpu_matmul_offers(task, Language::kHip);
+  EXPECT_THAT(actions(hip), ElementsAre("tile in registers"));
+  EXPECT_EQ(hip[0].kernel.header.language, Language::kHip);
+  EXPECT_THAT(hip[0].kernel.source, Not(HasSubstr("prim")));
+}
+
+TEST(GpuMatmul, WideLoadsWhereStridesAllow) {
+  const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=512,K=512,N=512");
+  for (const Offer& offer : gpu_matmul_offers(task, Language::kCuda)) {
+    const auto launched = [&](int64_t m, int64_t k, int64_t n) {
+      const auto plan = bound(offer.kernel, task, {{"M", m}, {"K", k}, {"N", n}}, Language::kCuda);
+      return plan.launches.size() == 1 ? plan.launches[0].function : "several";
+    };
+    EXPECT_EQ(launched(7, 8, 12), "multiply_wide");
+    EXPECT_EQ(launched(8, 9, 12), "multiply_any");
+    EXPECT_EQ(launched(8, 8, 13), "multiply_any");
+  }
+}
+
+TEST(GpuMatmul, AnExtentThatIsNeverWideNeedsNoSecondKernel) {
+  const task::Task odd = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,63]"}, "M=64,K=64");
+  EXPECT_THAT(gpu_matmul_offers(odd, Language::kHip).back().kernel.source, Not(HasSubstr("multiply_wide")));
+  const task::Task even = task_of("C = A @ B", {"A=f32[M,96]", "B=f32[96,64]"}, "M=64");
+  EXPECT_THAT(gpu_matmul_offers(even, Language::kHip).back().kernel.source, Not(HasSubstr("multiply_any")));
+}
+
+TEST(GpuMatmul, TransposedFactorsAreReadInPlace) {
+  const task::Task task = task_of("C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, "M=512,K=512,N=512");
+  const std::string source = gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
+  EXPECT_THAT(source, HasSubstr("factor<V_A, false>"));
+  EXPECT_THAT(source, HasSubstr("return depth_at * M;"));
+  EXPECT_THAT(source, HasSubstr("factor<V_B, true>"));
+  EXPECT_THAT(source, HasSubstr("M % 4 == 0 and K % 4 == 0"));
+}
+
+TEST(GpuMatmul, LongDepthAndFewTilesAreSplit) {
+  const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=256,K=131072,N=256");
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  EXPECT_EQ(offers[0].action, std::string(kTf32x3) + ", the depth split between blocks");
+  EXPECT_EQ(offers[1].action, kTf32x3);
+  const auto plan = bound(offers[0].kernel, task, task.workloads[0].bindings, Language::kCuda);
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(4, 33));  // 4 tiles on 132 multiprocessors
+  EXPECT_EQ(plan.launches[1].function, "add_up");
+  ASSERT_EQ(plan.workspaces.size(), 1u);
+  EXPECT_THAT(plan.workspaces[0].shape, ElementsAre(33, 256, 256));
+  // A short depth is not split.
+  EXPECT_THAT(bound(offers[0].kernel, task, {{"M", 256}, {"K", 100}, {"N", 256}}, Language::kCuda).launches[0].grid, ElementsAre(4, 1));
+}
+
+TEST(GpuMatmul, BatchesAndEpilogues) {
+  const task::Task task = task_of("y = relu(x @ w + b) * s", {"x=f32[B,T,D]", "w=f32[D,F]", "b=f32[F]", "s=f32[B,1,1]"}, "B=8,T=64,D=512,F=512");
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  ASSERT_FALSE(offers.empty());
+  const std::string& source = offers[0].kernel.source;
+  EXPECT_THAT(source, HasSubstr("hone::gpu::max"));
+  EXPECT_THAT(source, HasSubstr("y[line_at * F + column_at]"));
+  const task::Task bmm = task_of("y = x @ w", {"x=f32[B,T,D]", "w=f32[B,D,F]"}, "B=8,T=64,D=512,F=512");
+  const auto plan = bound(gpu_matmul_offers(bmm, Language::kHip)[0].kernel, bmm, bmm.workloads[0].bindings, Language::kHip);
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(8 * 4));
+}
+
+TEST(GpuMatmul, TrianglesAreLeftOut) {
+  const auto source = [](const char* structure, const char* compute) {
+    task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");
+    task = task::parse_task(fmt::format("inputs = {{ A = {{ type = \"f32[N, N]\", structure = \"{0}\" }}, B = {{ type = \"f32[N, N]\", structure = \"{0}\" }} }}\n"
+                                        "outputs = {{ C = \"f32[N, N]\" }}\ncompute = \"{1}\"\nworkloads = [ {{ N = 512 }} ]\n", structure, compute),
+                            "test.toml").value();
+    return gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
+  };
+  const std::string upper = source("triu", "C = triu(A @ B)"), lower = source("tril", "C = A @ B");
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at + 0, stretch_at.end)"));
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS + 0)"));
+  EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at + 0)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS + 0)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at + 0, stretch_at.end)"));
+  EXPECT_THAT(lower, Not(HasSubstr("nobody looks")));
+}
+
+TEST(GpuMatmul, VectorsGetTheSkinnyKernel) {
+  const task::Task column = task_of("y = A @ x", {"A=f32[M,K]", "x=f32[K,1]"}, "M=512,K=4096");
+  EXPECT_EQ(actions(gpu_matmul_offers(column, Language::kHip))[0], "a row at a time");
+  const task::Task row = task_of("y = x @ W.T", {"x=f32[B,K]", "W=f32[N,K]"}, "B=3,N=512,K=4096");
+  EXPECT_EQ(actions(gpu_matmul_offers(row, Language::kCuda))[0], "a column at a time");
+}
+
+TEST(GpuMatmul, TypesAndTracks) {
+  const task::Task bf16 = task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, "M=512,K=512,N=512");
+  EXPECT_THAT(gpu_matmul_offers(bf16, Language::kCuda)[0].kernel.source, HasSubstr("Stored16<hone::bf16>"));
+  EXPECT_THAT(gpu_matmul_offers(bf16, Language::kCuda)[0].kernel.source, HasSubstr("K % 8 == 0"));
+  const task::Task mixed = task_of("C = A @ cast(B, f32)", {"A=f32[M,K]", "B=f16[K,N]"}, "M=512,K=512,N=512");
+  EXPECT_THAT(actions(gpu_matmul_offers(mixed, Language::kCuda)), ElementsAre("tile in registers"));
+  task::Task tf32 = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=512,K=512,N=512");
+  tf32.track = task::Track::kTf32;
+  EXPECT_THAT(gpu_matmul_offers(tf32, Language::kCuda)[0].kernel.source, HasSubstr("Tf32<1>"));
+}
+
+TEST(GpuMatmul, OtherTasksGetNothing) {
+  for (const auto& [compute, inputs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"y = x + 1", {"x=f32[M,N]"}},
+           {"y = (a @ b) @ c", {"a=f32[M,M]", "b=f32[M,M]", "c=f32[M,M]"}},
+           {"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}},
+           {"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}},
+           {"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}}})
+    EXPECT_THAT(actions(gpu_matmul_offers(task_of(compute, inputs, "M=64,N=64"), Language::kCuda)), IsEmpty()) << compute;
+}
+
+}  // namespace
+}  // namespace hone::pattern

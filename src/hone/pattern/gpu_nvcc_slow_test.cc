@@ -1,0 +1,67 @@
+// What the GPU patterns write compiles for a real device, without spills: nvcc's verdict, at full sizes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/pattern/library.h"
+#include "hone/pattern/plain_testing.h"
+
+namespace hone::pattern {
+namespace {
+
+using plain_testing::TaskFile;
+
+/// The source as a toolchain would hand it to nvcc.
+std::string unit(const kernel::Kernel& kernel) {
+  std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <stdint.h>\n";
+  for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
+  return text + kernel.source;
+}
+
+class GpuNvcc : public testing::TestWithParam<TaskFile> {};
+
+TEST_P(GpuNvcc, CompilesWithoutSpills) {
+  if (std::system("nvcc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no nvcc";
+  const auto task = plain_testing::task_at(GetParam(), "full");
+  ASSERT_TRUE(task) << task.error().to_string();
+  std::vector<std::string> why_not;
+  const auto scratch = base::ScratchDirectory::create("nvcc");
+  ASSERT_TRUE(scratch) << scratch.error().to_string();
+  for (const Offer& offer : offers_gpu(*task, kernel::Language::kCuda, why_not)) {
+    const auto source = scratch->path() / (offer.pattern + ".cu"), log = scratch->path() / "log";
+    ASSERT_TRUE(base::write_file_atomic(source, unit(offer.kernel)));
+    const std::string command = fmt::format("nvcc -std=c++17 --expt-relaxed-constexpr -arch=sm_90a -Xptxas -v -cubin -I{}/src/hone/target/toolchain/include -o {}.cubin {} > {} 2>&1",
+                                            HONE_SOURCE_DIR, source.string(), source.string(), log.string());
+    const int status = std::system(command.c_str());
+    const std::string said = base::read_file(log).value_or("");
+    EXPECT_EQ(status, 0) << offer.pattern << "\n" << said << unit(offer.kernel);
+    const std::regex spill("([0-9]+) bytes spill stores"), registers("Used ([0-9]+) registers");
+    for (std::sregex_iterator at(said.begin(), said.end(), spill), end; at != end; ++at) EXPECT_EQ((*at)[1], "0") << offer.pattern << "\n" << said << offer.kernel.source;
+    std::string used;
+    for (std::sregex_iterator at(said.begin(), said.end(), registers), end; at != end; ++at) used += " " + (*at)[1].str();
+    std::printf("%s %s: registers%s\n", GetParam().name.c_str(), offer.pattern.c_str(), used.c_str());
+    if (const char* keep = std::getenv("HONE_KEEP_NVCC")) {
+      EXPECT_TRUE(base::write_file_atomic(fmt::format("{}/{}_{}.cu", keep, GetParam().name, offer.pattern), unit(offer.kernel)));
+    }
+  }
+}
+
+/// One of each family: map, map with rows, row norms, shared-out rows, columns, indices, scans, losses in parts.
+std::vector<TaskFile> some() {
+  std::vector<TaskFile> all = plain_testing::task_files("tasks/kernelbench/level1");
+  std::erase_if(all, [](const TaskFile& file) {
+    for (const char* number : {"012", "019", "023", "026", "033", "035", "036", "037", "038", "040", "047", "051", "089", "093", "094", "095", "099"})
+      if (file.name.starts_with(number)) return false;
+    return true;
+  });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuNvcc, testing::ValuesIn(some()), [](const auto& parameter) { return "t" + parameter.param.name; });
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,115 @@
+// The offers for GPUs: which patterns suit a task, most promising first.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/compose.h"
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_writer.h"
+#include "hone/pattern/normal_form.h"
+#include "hone/pattern/partition.h"
+#include "hone/pattern/plain_gpu.h"
+
+namespace hone::pattern {
+namespace {
+
+using task::Node;
+
+/// Rows beyond this many elements are read several times or shared out between blocks.
+constexpr int64_t kLongRow = 16384;
+/// With fewer rows than this the device is not full of them.
+constexpr int64_t kFewRows = 512;
+
+bool has_reductions(const Program& program) {
+  return std::any_of(program.passes.begin(), program.passes.end(), [](const Pass& p) { return !p.reductions.empty(); });
+}
+
+bool has_scans(const Program& program) {
+  const auto& nodes = program.nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
+}
+
+/// Offers of single patterns.
+std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
+  std::vector<Offer> offers;
+  const auto program = find_program(task, {.scans = true, .slices = true});
+  if (!program) {
+    why_not.push_back("map, rows: " + program.error().message);
+    return offers;
+  }
+  const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
+    if (kernel) {
+      kernel->header.action = action;
+      offers.push_back({std::move(*kernel), pattern, action});
+    } else {
+      why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
+    }
+  };
+  if (has_scans(*program)) {
+    add("scans", "scan rows tile by tile", gpu::scans(*program, language));
+  } else if (!has_reductions(*program)) {
+    add("map", "fuse into one loop", gpu::map(*program, language));
+    if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
+  } else if (program->by_columns) {
+    add("columns", "tiles of columns", gpu::columns(*program, language));
+  } else {
+    const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
+    const bool share = length > kLongRow && count < kFewRows;
+    if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
+    add("split", "share rows out between blocks", gpu::split(*program, language));
+    if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));
+  }
+  return offers;
+}
+
+/// What covers a part does so in either language.
+bool has_direct_offer(const task::Task& task) {
+  std::vector<std::string> ignored;
+  return !direct_offers(task, kernel::Language::kCuda, ignored).empty();
+}
+
+/// Offers for a graph that takes several kernels: each part by the first pattern that covers it, or by plain loops;
+/// then, for each part that has a choice, the same with its next pattern.
+std::vector<Offer> offers_in_parts(const task::Task& task, kernel::Language language) {
+  const Partition parts = partition(task, has_direct_offer);
+  if (parts.parts.size() < 2) return {};
+  std::vector<std::vector<Offer>> choices;
+  size_t covered = 0;
+  for (const Part& part : parts.parts) {
+    std::vector<std::string> ignored;
+    choices.push_back(direct_offers(part.task, language, ignored));
+    covered += !choices.back().empty();
+    if (choices.back().empty()) choices.back().push_back({plain_gpu(part.task, language), "plain", "plain loops"});
+  }
+  if (covered == 0) return {};   // plain loops throughout are offered as such
+  std::vector<Offer> offers;
+  const auto offer = [&](size_t changed) {
+    std::vector<kernel::Kernel> kernels;
+    std::string action;
+    for (size_t k = 0; k < choices.size(); ++k) {
+      const Offer& choice = choices[k][k == changed ? 1 : 0];
+      kernels.push_back(choice.kernel);
+      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
+    }
+    action = fmt::format("in {} parts: {}", choices.size(), action);
+    kernel::Kernel kernel = gpu::finished(compose_gpu(parts, kernels), "parts");
+    kernel.header.action = action;
+    offers.push_back({std::move(kernel), "parts", action});
+  };
+  offer(choices.size());
+  constexpr size_t kMostOffers = 4;
+  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
+    if (choices[k].size() > 1) offer(k);
+  return offers;
+}
+
+}  // namespace
+
+std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
+  const task::Task task = normal_form(given);
+  std::vector<Offer> offers = direct_offers(task, language, why_not);
+  if (offers.empty()) offers = offers_in_parts(task, language);
+  return offers;
+}
+
+}  // namespace hone::pattern

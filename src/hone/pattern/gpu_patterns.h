@@ -1,0 +1,28 @@
+// The patterns for GPUs, one function each: files of patterns/gpu/ filled for a program. Pure. Every function fails
+// with kUnavailable where its pattern does not suit the program.
+#pragma once
+#include <vector>
+
+#include "hone/base/result.h"
+#include "hone/pattern/library.h"
+#include "hone/pattern/program.h"
+
+namespace hone::pattern::gpu {
+
+[[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> rows(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> columns(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> scans(const Program& program, kernel::Language language);
+
+// What they share.
+
+/// A filled pattern file as a kernel; a mistake in it is our bug.
+[[nodiscard]] kernel::Kernel finished(const std::string& source, const std::string& pattern);
+[[nodiscard]] std::string arguments_with(const task::Task& task, const std::vector<std::string>& more);
+/// "4, 2, 1": `best` first, then the others that are not it.
+[[nodiscard]] std::string choices(int64_t best, const std::vector<int64_t>& others);
+/// The least power of two that is not below `value`.
+[[nodiscard]] int64_t power_of_two(int64_t value);
+
+}  // namespace hone::pattern::gpu

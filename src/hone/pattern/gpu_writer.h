@@ -1,0 +1,120 @@
+// Writes the parts of a GPU kernel that depend on the graph: parameters, addresses, row values and the bodies of
+// passes, on the tiles of hone/gpu/*.h. One writer makes one kernel function's text. Pure.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hone/pattern/expression.h"
+#include "hone/pattern/program.h"
+
+namespace hone::pattern {
+
+/// Which axes a tile runs along. What lies outside is walked piece by piece.
+struct Stretch {
+  std::vector<int> pieces;   ///< outermost first
+  std::vector<int> axes;     ///< the innermost ones, as one index
+};
+
+/// A task's tensors and symbols as parameters of a kernel function.
+[[nodiscard]] std::string gpu_parameters_of(const task::Task& task);
+
+class GpuWriter {
+ public:
+  /// `resident`: a row lies in registers from its first use on; values in `kept` are stored there when first
+  /// computed.
+  GpuWriter(const Program& program, Stretch stretch, bool resident = false, std::vector<int> kept = {});
+
+  /// The stretch of a program's loops along `axes` (outermost first): as many of the innermost as every tensor has
+  /// in one run of memory, or does not have; more, at the price of divisions, while that is short.
+  [[nodiscard]] static Stretch choose(const Program& program, const std::vector<int>& axes);
+  /// Largest value of an extent over the workloads.
+  [[nodiscard]] static int64_t largest(const Program& program, const task::IntExpr& extent);
+
+  /// "requires = [...]\n" or nothing.
+  [[nodiscard]] std::string requirements() const;
+  /// Whether words begin on their boundaries whatever the row or piece: a condition on VEC.
+  [[nodiscard]] std::string aligned() const;
+  [[nodiscard]] task::IntExpr pieces() const;
+  [[nodiscard]] task::IntExpr length() const;   ///< of the stretch
+  /// Elements that one word of 16 bytes holds of the widest tensor read or written along the stretch.
+  [[nodiscard]] int widest_vector() const;
+  [[nodiscard]] bool stores_elements() const;
+  [[nodiscard]] std::string outline() const;
+  /// Bytes of the largest running result: 4, 8 or 16.
+  [[nodiscard]] int slot_bytes() const;
+  /// Empty where every reduction can be written; else why not.
+  [[nodiscard]] std::string obstacle() const;
+  /// Empty where every scan can be written, all in one direction along the stretch; else why not.
+  [[nodiscard]] std::string scan_obstacle() const;
+  [[nodiscard]] bool has_scans() const;
+  /// Whether rows are walked from their ends, as reverse scans need it.
+  [[nodiscard]] bool goes_back() const;
+
+  /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
+  [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
+  /// Pass over tiles `first`, `first + step`, … of the row. Results of reductions stay with their thread.
+  [[nodiscard]] std::string pass_loop(size_t pass, const std::string& first, const std::string& step, const std::string& indent);
+  /// Pass over `tile`, which holds the whole row.
+  [[nodiscard]] std::string pass_resident(size_t pass, const std::string& indent);
+  /// Brings what `pass` found together and names it.
+  [[nodiscard]] std::string merged(size_t pass, const std::string& indent);
+  /// By columns: all rows from `begin` to `end`.
+  [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
+  [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
+  [[nodiscard]] std::string column_stores(const std::string& indent, const std::string& condition);
+  /// Row values that are outputs, stored by the thread for which `condition` holds.
+  [[nodiscard]] std::string row_stores(const std::string& indent, const std::string& condition);
+
+  /// C++ type of reduction `id`'s running result: "hone::gpu::Sum<float>".
+  [[nodiscard]] std::string accumulator(int id) const;
+  [[nodiscard]] bool is_arg(int id) const;
+
+ private:
+  [[nodiscard]] std::string output_name(int id) const;
+  [[nodiscard]] bool is_leaf(int id) const;
+  [[nodiscard]] bool is_view(int id) const;
+  [[nodiscard]] std::string leaf_tensor(int id) const;
+  [[nodiscard]] std::string leaf_name(int id) const;
+  [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
+  [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
+  [[nodiscard]] std::vector<int> tensors() const;   ///< leaves and outputs that tiles read and write
+  [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
+  [[nodiscard]] std::string decode(const std::vector<int>& axes, const std::string& from, const std::string& indent, bool narrow) const;
+  [[nodiscard]] std::string place(int axis);
+  [[nodiscard]] std::string gathered(int id, const std::string& base);
+  [[nodiscard]] std::string picked(int id);
+  [[nodiscard]] std::string row_offset(int id);     ///< by columns: a lambda from a row to its offset
+  std::string element(int id);
+  std::string compute_element(int id);
+  std::string row(int id);
+  std::string body_text(const Pass& pass, const std::string& indent);
+  [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
+  [[nodiscard]] std::string scan_type(int id) const;
+  std::string scan_stages(const Pass& pass, const std::string& indent);
+  std::string take_row_lines(const std::string& indent);
+  std::string loads(const std::string& indent);
+  std::string stores(const Pass& pass, const std::string& indent);
+  std::string rooms(const Pass& pass, const std::string& indent) const;
+
+  const Program& program_;
+  Stretch stretch_;
+  bool resident_;
+  std::vector<int> kept_;
+  size_t pass_ = 0;
+  std::map<int, std::string> element_names_;
+  std::vector<std::string> body_;
+  std::vector<int> loads_;                   ///< leaves that the body takes from tiles
+  std::set<int> loaded_;                     ///< resident: those that are there
+  std::set<int> have_;                       ///< resident: kept values that are there
+  std::map<int, std::string> row_names_;
+  std::vector<std::string> row_lines_;
+  bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
+  std::set<int> scanned_;                    ///< scans whose results the tile has
+  bool in_rows_ = false;
+  std::vector<int> columns_needed_;
+  std::set<int> columns_known_;
+};
+
+}  // namespace hone::pattern

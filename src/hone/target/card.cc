@@ -1,0 +1,274 @@
+#include "hone/target/card.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "hone/base/embedded.h"
+#include "hone/target/device/cuda_api.h"
+#include "hone/target/device/cuda_session.h"
+
+namespace hone::target {
+namespace {
+
+using cuda::kSuccess;
+
+Result<const cuda::Api*> driver() {
+  static cuda::Api api;
+  static const std::string why = cuda::load(api);
+  if (!why.empty()) return fail(ErrorCode::kUnavailable, why, "hone targets lists what there is");
+  return &api;
+}
+
+int attribute(const cuda::Api& api, int which, cuda::Device device) {
+  int value = 0;
+  return api.device_attribute(&value, which, device) == kSuccess ? value : 0;
+}
+
+CardInfo describe(const cuda::Api& api, int ordinal) {
+  CardInfo info;
+  info.ordinal = ordinal;
+  cuda::Device device = 0;
+  if (api.device_get(&device, ordinal) != kSuccess) return info;
+  char name[256] = {};
+  if (api.device_name(name, sizeof name - 1, device) == kSuccess) info.name = name;
+  info.major = attribute(api, cuda::kMajor, device);
+  info.minor = attribute(api, cuda::kMinor, device);
+  // From Hopper on, what is fastest needs the architecture's own instructions.
+  info.arch = fmt::format("sm_{}{}{}", info.major, info.minor, info.major >= 9 ? "a" : "");
+  info.sms = attribute(api, cuda::kMultiprocessors, device);
+  info.wave = attribute(api, cuda::kWarpSize, device);
+  info.threads_per_sm = attribute(api, cuda::kMaxThreadsPerMultiprocessor, device);
+  info.threads_per_block = attribute(api, cuda::kMaxThreadsPerBlock, device);
+  info.shared_max = attribute(api, cuda::kSharedPerBlockOptIn, device);
+  info.shared_per_sm = attribute(api, cuda::kSharedPerMultiprocessor, device);
+  info.l2_bytes = attribute(api, cuda::kL2Bytes, device);
+  info.clock_khz = attribute(api, cuda::kClockKilohertz, device);
+  info.memory_clock_khz = attribute(api, cuda::kMemoryClockKilohertz, device);
+  info.memory_bus_bits = attribute(api, cuda::kMemoryBusBits, device);
+  size_t memory = 0;
+  if (api.device_memory(&memory, device) == kSuccess) info.memory_bytes = static_cast<int64_t>(memory);
+  (void)api.driver_version(&info.driver);
+  return info;
+}
+
+/// Device code of our own, built for the card when first needed.
+class Grader {
+ public:
+  Grader(const cuda::Api& api, std::string arch) : api_(api), arch_(std::move(arch)) {}
+
+  /// The context is current.
+  Status build() {
+    const auto source = base::find_embedded("card/grader.cu");
+    HONE_CHECK(source.has_value(), "the grader is built in");
+    const auto task = task::parse_task("name = \"grader\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "grader");
+    const auto kernel = kernel::parse_kernel(*source, "grader.cu");
+    HONE_CHECK(task && kernel, kernel ? "" : kernel.error().to_string());
+    HONE_TRY(const auto toolchain, cuda_toolchain(arch_));
+    HONE_TRY(const BuildOutcome outcome, toolchain->build(*kernel, *task, task->workloads.front().bindings, {}));
+    const auto* const built = std::get_if<Build>(&outcome);
+    if (!built) return fail(ErrorCode::kUnavailable, "the card's toolchain does not build hone's own kernels: " + std::get<BuildFailure>(outcome).reason);
+    HONE_TRY(const std::string image, base::read_file(built->artifact));
+    HONE_TRY_VOID(ok(api_.module_load(&module_, image.c_str())));
+    HONE_TRY_VOID(ok(api_.module_function(&count_, module_, built->symbols.at("count_words").c_str())));
+    return ok(api_.allocate(&found_, 8));
+  }
+
+  int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
+    must(api_.set_words(found_, 0, 2, nullptr));
+    int64_t wide = width;
+    void* arguments[] = {&data, &found_, &offset, &count, &wide, &bits, &exponent};
+    constexpr int64_t kBlock = 256, kMostBlocks = 2048;
+    const auto blocks = static_cast<unsigned>(std::clamp<int64_t>((count + kBlock - 1) / kBlock, 1, kMostBlocks));
+    must(api_.launch(count_, blocks, 1, 1, kBlock, 1, 1, 0, nullptr, arguments, nullptr));
+    uint64_t found = 0;
+    must(api_.download(&found, found_, 8));
+    return static_cast<int64_t>(found);
+  }
+
+ private:
+  Status ok(cuda::Result result) const {
+    if (result == kSuccess) return {};
+    return fail(ErrorCode::kUnavailable, "the card does not run hone's own kernels: " + api_.describe(result));
+  }
+  void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
+
+  const cuda::Api& api_;
+  std::string arch_;
+  cuda::Module module_ = nullptr;
+  cuda::Function count_ = nullptr;
+  cuda::Address found_ = 0;
+};
+
+class CudaMemory final : public CardMemory {
+ public:
+  CudaMemory(const cuda::Api& api, cuda::Context context, Grader& grader) : api_(api), context_(context), grader_(grader) {}
+  ~CudaMemory() override {
+    if (address_ && mapped_) (void)api_.unmap(address_, bytes_);
+    if (address_) (void)api_.unreserve(address_, bytes_);
+    if (handle_) (void)api_.release(handle_);
+  }
+
+  Status create(int device, int64_t bytes) {
+    cuda::AllocationProperties properties;
+    properties.location.id = device;
+    size_t granularity = 0;
+    HONE_TRY_VOID(ok(api_.granularity(&granularity, &properties, 0)));
+    bytes_ = (static_cast<size_t>(bytes) + granularity - 1) / granularity * granularity;
+    if (const cuda::Result result = api_.create(&handle_, bytes_, &properties, 0); result != kSuccess)
+      return fail(result == cuda::kOutOfMemory ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
+                  fmt::format("cannot allocate {} MiB on the card: {}", bytes_ >> 20, api_.describe(result)), "use a smaller workload");
+    HONE_TRY_VOID(ok(api_.reserve(&address_, bytes_, 0, 0, 0)));
+    HONE_TRY_VOID(ok(api_.map(address_, bytes_, 0, handle_, 0)));
+    mapped_ = true;
+    cuda::AccessDescription access;
+    access.location.id = device;
+    HONE_TRY_VOID(ok(api_.set_access(address_, bytes_, &access, 1)));
+    int fd = -1;
+    HONE_TRY_VOID(ok(api_.export_handle(&fd, handle_, cuda::kPosixDescriptor, 0)));
+    fd_ = base::Fd(fd);
+    return {};
+  }
+
+  int fd() const override { return fd_.get(); }
+  int64_t size() const override { return static_cast<int64_t>(bytes_); }
+  void upload(int64_t offset, const void* from, int64_t bytes) override {
+    enter();
+    must(api_.upload(address_ + static_cast<cuda::Address>(offset), from, static_cast<size_t>(bytes)));
+  }
+  void download(int64_t offset, void* to, int64_t bytes) override {
+    enter();
+    must(api_.download(to, address_ + static_cast<cuda::Address>(offset), static_cast<size_t>(bytes)));
+  }
+  void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) override {
+    enter();
+    const cuda::Address at = address_ + static_cast<cuda::Address>(offset);
+    const auto count = static_cast<size_t>(bytes / width);
+    switch (width) {
+      case 1: must(api_.set_bytes(at, static_cast<unsigned char>(pattern), count, nullptr)); break;
+      case 2: must(api_.set_halves(at, static_cast<unsigned short>(pattern), count, nullptr)); break;
+      case 4: must(api_.set_words(at, static_cast<unsigned>(pattern), count, nullptr)); break;
+      default:
+        // A column of low words, a column of high ones.
+        must(api_.set_column(at, 8, static_cast<unsigned>(pattern), 1, count, nullptr));
+        must(api_.set_column(at + 4, 8, static_cast<unsigned>(pattern >> 32), 1, count, nullptr));
+    }
+    must(api_.stream_synchronise(nullptr));
+  }
+  int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) override {
+    enter();
+    return grader_.count(address_, offset, count, width, bits, exponent);
+  }
+
+ private:
+  Status ok(cuda::Result result) const {
+    if (result == kSuccess) return {};
+    return fail(ErrorCode::kUnavailable, "the card cannot share memory: " + api_.describe(result));
+  }
+  /// The context belongs to threads one by one.
+  void enter() const { must(api_.context_set(context_)); }
+  void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
+
+  const cuda::Api& api_;
+  cuda::Context context_;
+  Grader& grader_;
+  cuda::Handle handle_ = 0;
+  cuda::Address address_ = 0;
+  size_t bytes_ = 0;
+  bool mapped_ = false;
+  base::Fd fd_;
+};
+
+class CudaCard final : public Card {
+ public:
+  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch) {}
+
+  Status open() {
+    cuda::Device device = 0;
+    HONE_TRY_VOID(ok(api_.device_get(&device, info_.ordinal)));
+    HONE_TRY_VOID(ok(api_.context_retain(&context_, device)));
+    HONE_TRY_VOID(ok(api_.context_set(context_)));
+    return grader_.build();
+  }
+
+  const CardInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) override {
+    HONE_TRY_VOID(ok(api_.context_set(context_)));
+    auto memory = std::make_unique<CudaMemory>(api_, context_, grader_);
+    HONE_TRY_VOID(memory->create(info_.ordinal, bytes));
+    return std::unique_ptr<CardMemory>(std::move(memory));
+  }
+
+  int64_t free_memory() override {
+    size_t free = 0, total = 0;
+    (void)api_.context_set(context_);
+    return api_.memory_info(&free, &total) == kSuccess ? static_cast<int64_t>(free) : 0;
+  }
+
+  Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start(const Build& build, const kernel::BoundPlan& plan, int tensors,
+                                                                    std::span<const Region* const> regions) override {
+    return start_cuda_session(workers_, info_, build, plan, tensors, regions);
+  }
+
+ private:
+  Status ok(cuda::Result result) const {
+    if (result == kSuccess) return {};
+    return fail(ErrorCode::kUnavailable, fmt::format("card {} cannot be used: {}", info_.ordinal, api_.describe(result)));
+  }
+
+  const cuda::Api& api_;
+  CardInfo info_;
+  Grader grader_;
+  cuda::Context context_ = nullptr;
+  std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();
+};
+
+}  // namespace
+
+Result<std::vector<CardInfo>> cards() {
+  HONE_TRY(const cuda::Api* const api, driver());
+  int count = 0;
+  if (const cuda::Result result = api->device_count(&count); result != kSuccess)
+    return fail(ErrorCode::kUnavailable, "the driver cannot count its cards: " + api->describe(result));
+  std::vector<CardInfo> all;
+  for (int i = 0; i < count; ++i) all.push_back(describe(*api, i));
+  return all;
+}
+
+std::optional<int> card_ordinal(std::string_view target) {
+  constexpr std::string_view kPrefix = "cuda:";
+  if (!target.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = target.substr(kPrefix.size());
+  int ordinal = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  if (error != std::errc() || end != digits.data() + digits.size() || ordinal < 0) return std::nullopt;
+  return ordinal;
+}
+
+int64_t flush_bytes(const CardInfo& card) { return std::max<int64_t>(2 * card.l2_bytes, int64_t{64} << 20); }
+
+kernel::Limits card_limits(const CardInfo& card) {
+  return {{"SMS", card.sms}, {"SHARED_MAX", card.shared_max}, {"WAVE", card.wave}};
+}
+
+Result<std::shared_ptr<Card>> Card::open(int ordinal) {
+  HONE_TRY(const std::vector<CardInfo> all, cards());
+  if (ordinal >= static_cast<int>(all.size()))
+    return fail(ErrorCode::kUnavailable, fmt::format("there is no card cuda:{}; the driver has {}", ordinal, all.size()),
+                "hone targets lists what there is");
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<Card>> opened;
+  const std::scoped_lock lock(mutex);
+  if (auto known = opened[ordinal].lock()) return known;
+  HONE_TRY(const cuda::Api* const api, driver());
+  auto card = std::make_shared<CudaCard>(*api, all[static_cast<size_t>(ordinal)]);
+  HONE_TRY_VOID(card->open());
+  opened[ordinal] = card;
+  return std::shared_ptr<Card>(std::move(card));
+}
+
+}  // namespace hone::target

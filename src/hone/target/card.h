@@ -1,0 +1,77 @@
+// A GPU of NVIDIA's under the driver: what it is, memory on it that can be shared with the processes which run
+// candidates, and those processes. The grader's side: no device code of a candidate ever runs in our context.
+// A Card is used by one thread at a time; cards() may be called from any.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hone/base/file.h"
+#include "hone/base/result.h"
+#include "hone/kernel/kernel.h"
+#include "hone/target/device/cpu_session.h"
+#include "hone/target/device/session.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+
+struct CardInfo {
+  int ordinal = 0;
+  std::string name;                 ///< "NVIDIA H200"
+  int major = 0, minor = 0;         ///< compute capability
+  std::string arch;                 ///< what kernels are built for: "sm_90a"
+  int sms = 0, wave = 32;
+  int threads_per_sm = 0, threads_per_block = 0;
+  int64_t shared_max = 0;           ///< bytes a block, opted in
+  int64_t shared_per_sm = 0;
+  int64_t l2_bytes = 0, memory_bytes = 0;
+  int clock_khz = 0;                ///< highest of the multiprocessors
+  int memory_clock_khz = 0, memory_bus_bits = 0;
+  int driver = 0;                   ///< 13000: CUDA 13.0
+};
+
+/// Cards of this machine, in the driver's order. kUnavailable with the reason where there is no driver.
+[[nodiscard]] Result<std::vector<CardInfo>> cards();
+
+/// "cuda:0" -> 0; nothing for another kind of target.
+[[nodiscard]] std::optional<int> card_ordinal(std::string_view target);
+
+/// SMS, SHARED_MAX, WAVE.
+[[nodiscard]] kernel::Limits card_limits(const CardInfo& card);
+
+/// Bytes written before a call that is to find cold caches.
+[[nodiscard]] int64_t flush_bytes(const CardInfo& card);
+
+/// Memory on a card, shared by descriptor. The Card must outlive it.
+class CardMemory {
+ public:
+  virtual ~CardMemory() = default;
+  [[nodiscard]] virtual int fd() const = 0;
+  [[nodiscard]] virtual int64_t size() const = 0;   ///< bytes
+  virtual void upload(int64_t offset, const void* from, int64_t bytes) = 0;
+  virtual void download(int64_t offset, void* to, int64_t bytes) = 0;
+  virtual void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) = 0;
+  /// Of `count` words of `width` bytes, how many are `bits` or, with an `exponent`, have all of its bits.
+  [[nodiscard]] virtual int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) = 0;
+};
+
+class Card {
+ public:
+  /// Opens a context in this process. kUnavailable where there is no such card or it cannot share memory.
+  [[nodiscard]] static Result<std::shared_ptr<Card>> open(int ordinal);
+  virtual ~Card() = default;
+
+  [[nodiscard]] virtual const CardInfo& info() const = 0;
+  /// `bytes` rounded up to the driver's granularity. kExhausted where the card has not that much.
+  [[nodiscard]] virtual Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) = 0;
+  [[nodiscard]] virtual int64_t free_memory() = 0;  ///< bytes
+  /// As start_cpu_session: a LoadFailure is the candidate's doing. A worker is taken from those that wait, or
+  /// started (half a second); it goes back when the session ends well. Regions lie on this card.
+  [[nodiscard]] virtual Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start(
+      const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) = 0;
+};
+
+}  // namespace hone::target

@@ -1,0 +1,20 @@
+// Sessions on a card: the worker processes that hold candidates (worker/cuda_main.cc), kept between sessions, since
+// a context costs half a second. See session.h for the contract.
+#pragma once
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "hone/target/card.h"
+
+namespace hone::target {
+
+/// Workers that wait for a session. Thread-safe.
+class CudaWorkers;
+[[nodiscard]] std::shared_ptr<CudaWorkers> make_cuda_workers();
+
+[[nodiscard]] Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
+    const std::shared_ptr<CudaWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,
+    std::span<const Region* const> regions);
+
+}  // namespace hone::target

@@ -1,0 +1,102 @@
+// Columns: a block of Across by Down threads takes Across * Vec neighbouring columns through many rows, so that reading goes along
+// memory while results stay with the thread. Each thread has Unroll rows in flight.
+#pragma once
+#include "hone/gpu/reduce.h"
+
+namespace hone::gpu {
+
+/// Unroll rows, Down apart, of a block's columns.
+template <int Across, int Down, int Vec, int Unroll, Fit Shape>
+struct ColumnRows {
+  int64_t column, first, end;  ///< the block's first column; this thread's first row, and where the rows end
+  int left;                    ///< columns inside
+
+  HONE_DEVICE static int at(int e) {
+    return Shape == Fit::kSingles ? e * Across + static_cast<int>(threadIdx.x) : static_cast<int>(threadIdx.x) * Vec + e;
+  }
+  HONE_DEVICE bool has(int e) const { return Shape == Fit::kWhole || at(Shape == Fit::kPacks ? 0 : e) < left; }
+  HONE_DEVICE int64_t row(int u) const { return first + u * Down; }
+
+  /// `offset(r)`: where row r begins behind `base`.
+  template <class T, class Offset>
+  HONE_DEVICE Packs<T, Vec, Unroll> load(const T* base, Offset offset) const {
+    Packs<T, Vec, Unroll> to;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      if (row(u) >= end) continue;
+      const T* const from = base + offset(row(u)) + column;
+      if constexpr (Shape != Fit::kSingles) {
+        if (has(0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(0));
+      } else {
+        HONE_UNROLL
+        for (int e = 0; e < Vec; ++e)
+          if (has(e)) to[u][e] = from[at(e)];
+      }
+    }
+    return to;
+  }
+  template <class T, class Offset>
+  HONE_DEVICE void store(T* base, Offset offset, const Packs<T, Vec, Unroll>& from) const {
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      if (row(u) >= end) continue;
+      T* const to = base + offset(row(u)) + column;
+      if constexpr (Shape != Fit::kSingles) {
+        if (has(0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(0)) = from[u];
+      } else {
+        HONE_UNROLL
+        for (int e = 0; e < Vec; ++e)
+          if (has(e)) to[at(e)] = from[u][e];
+      }
+    }
+  }
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Unroll> room() const {
+    return {};
+  }
+  /// body(u, e, r, j): row r, column j.
+  template <class Body>
+  HONE_DEVICE void each(Body body) const {
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      if (row(u) >= end) continue;
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e)
+        if (has(e)) body(u, e, row(u), column + at(e));
+    }
+  }
+};
+
+/// The columns that a block has.
+template <int Across, int Down, int Vec, int Unroll, Fit Shape>
+struct Columns {
+  int64_t column;
+  int left;
+  /// All rows from `begin` to `end`: body(rows).
+  template <class Body>
+  HONE_DEVICE void rows(int64_t begin, int64_t end, Body body) const {
+    for (int64_t first = begin + threadIdx.y; first < end; first += Down * Unroll)
+      body(ColumnRows<Across, Down, Vec, Unroll, Shape>{column, first, end, left});
+  }
+  /// body(e, j) for each column of this thread.
+  template <class Body>
+  HONE_DEVICE void each(Body body) const {
+    using Line = ColumnRows<Across, Down, Vec, 1, Shape>;
+    const Line one{column, 0, 1, left};
+    HONE_UNROLL
+    for (int e = 0; e < Vec; ++e)
+      if (one.has(e)) body(e, column + Line::at(e));
+  }
+};
+
+/// Block `tile` of `columns` columns: body(Columns). `aligned`: every row's words begin on their boundaries.
+template <int Across, int Down, int Vec, int Unroll, class Body>
+HONE_DEVICE void columns_at(bool aligned, int64_t columns, int64_t tile, Body body) {
+  const int64_t column = tile * (Across * Vec), left = columns - column;
+  if (aligned && left >= Across * Vec)
+    body(Columns<Across, Down, Vec, Unroll, Fit::kWhole>{column, Across * Vec});
+  else
+    body(Columns<Across, Down, Vec, Unroll, Fit::kSingles>{column, left < Across * Vec ? static_cast<int>(left) : Across * Vec});
+}
+
+}  // namespace hone::gpu

@@ -1,0 +1,108 @@
+// Running results and how threads bring theirs together. Merging is a tree over lanes, then over waves, in an order
+// that depends on the launch alone: the same bits every time.
+#pragma once
+#include "hone/gpu/tile.h"
+
+namespace hone::gpu {
+
+template <class T> constexpr T kHighest = __builtin_inff();
+template <> constexpr double kHighest<double> = __builtin_inf();
+template <> constexpr int64_t kHighest<int64_t> = 9223372036854775807LL;
+template <> constexpr int32_t kHighest<int32_t> = 2147483647;
+template <class T> constexpr T kLowest = -__builtin_inff();
+template <> constexpr double kLowest<double> = -__builtin_inf();
+template <> constexpr int64_t kLowest<int64_t> = -9223372036854775807LL - 1;
+template <> constexpr int32_t kLowest<int32_t> = -2147483647 - 1;
+
+#define HONE_ACCUMULATOR(NAME, START, TAKE)                                   \
+  template <class T>                                                          \
+  struct NAME {                                                               \
+    T value = START;                                                          \
+    HONE_DEVICE void take(T x) { value = TAKE; }                              \
+    HONE_DEVICE void merge(const NAME& other) { take(other.value); }          \
+    HONE_DEVICE NAME moved(int lanes) const { return {shuffle_xor(value, lanes)}; } \
+  };
+HONE_ACCUMULATOR(Sum, 0, value + x)
+HONE_ACCUMULATOR(Prod, 1, value * x)
+HONE_ACCUMULATOR(Max, kLowest<T>, max(value, x))
+HONE_ACCUMULATOR(Min, kHighest<T>, min(value, x))
+#undef HONE_ACCUMULATOR
+
+/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others.
+template <class T, int Sign>
+struct ArgBest {
+  T value = Sign > 0 ? kLowest<T> : kHighest<T>;
+  int64_t at = 9223372036854775807LL;
+  HONE_DEVICE void take(T x, int64_t j) {
+    const bool mine_nan = value != value, its_nan = x != x;
+    const bool beats = Sign > 0 ? x > value : x < value, equal = x == value || (mine_nan && its_nan);
+    if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && j < at)) value = x, at = j;
+  }
+  HONE_DEVICE void merge(const ArgBest& other) { take(other.value, other.at); }
+  HONE_DEVICE ArgBest moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(at, lanes)}; }
+};
+template <class T> using ArgMax = ArgBest<T, 1>;
+template <class T> using ArgMin = ArgBest<T, -1>;
+
+/// Shared memory through which the waves of a team speak: two turns, so that one barrier a merge is enough.
+template <int Threads, int Rows>
+struct Scratch {
+  static constexpr int kWaves = Threads > kWave ? Threads / kWave : 1;
+  alignas(16) unsigned char bytes[kWaves > 1 ? 2 * Rows * kWaves * 16 : 16];
+};
+
+/// The Threads threads (threadIdx.x) that work on one row; Rows such teams a block (threadIdx.y). Threads is a power
+/// of two, and a block whole waves. Every thread of the block comes to every merge.
+template <int Threads, int Rows>
+struct Team {
+  static constexpr int kWaves = Scratch<Threads, Rows>::kWaves;
+  Scratch<Threads, Rows>& scratch;
+  int turn = 0;
+
+  HONE_DEVICE explicit Team(Scratch<Threads, Rows>& s) : scratch(s) {}
+  HONE_DEVICE static int row() { return Rows == 1 ? 0 : static_cast<int>(threadIdx.y); }
+
+  /// All that the team's threads have, in each of them.
+  template <class A>
+  HONE_DEVICE void merge(A& a) {
+    static_assert(sizeof(A) <= 16, "a running result of at most 16 bytes");
+    HONE_UNROLL
+    for (int lanes = (Threads < kWave ? Threads : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+    if constexpr (kWaves > 1) {
+      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 16);
+      turn ^= 1;
+      if (lane() == 0) slots[threadIdx.x / kWave] = a;
+      __syncthreads();
+      a = slots[lane() % kWaves];
+      HONE_UNROLL
+      for (int lanes = kWaves / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+    }
+  }
+};
+
+/// Shared memory of a block of Across columns of threads and Down rows of them, for running results of Slot bytes at most.
+template <int Across, int Down, int Vec, int Slot>
+struct ColumnScratch {
+  static constexpr int kSlot = Slot;
+  alignas(16) unsigned char bytes[Down > 1 ? Across * Down * Vec * Slot : 16];
+};
+
+/// Brings together what the Down threads of each column have, in each of them.
+template <int Across, int Down, int Vec, int Slot, class A>
+HONE_DEVICE void merge_columns(ColumnScratch<Across, Down, Vec, Slot>& scratch, A (&a)[Vec]) {
+  static_assert(sizeof(A) <= Slot, "a running result larger than its slot");
+  if constexpr (Down > 1) {
+    A* const slots = reinterpret_cast<A*>(scratch.bytes);
+    HONE_UNROLL
+    for (int e = 0; e < Vec; ++e) slots[(threadIdx.y * Vec + e) * Across + threadIdx.x] = a[e];
+    __syncthreads();
+    HONE_UNROLL
+    for (int e = 0; e < Vec; ++e) {
+      a[e] = slots[e * Across + threadIdx.x];
+      for (int y = 1; y < Down; ++y) a[e].merge(slots[(y * Vec + e) * Across + threadIdx.x]);
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace hone::gpu

@@ -1,0 +1,140 @@
+// Tiles: how the threads of a block share out a stretch of contiguous elements. A tile has Vec * Unroll elements for
+// each thread, all loaded before the first is used, so that a thread has Unroll words of up to 16 bytes in flight.
+#pragma once
+#include "hone/gpu/math.h"
+
+#if defined(__CUDACC__) && !defined(HONE_SIMT_WAVE)
+#define HONE_UNROLL _Pragma("unroll")
+#else
+#define HONE_UNROLL _Pragma("clang loop unroll(full)")
+#endif
+
+namespace hone::gpu {
+
+/// Vec elements that move as one word (as words of 16 bytes where they are more).
+template <class T, int Vec>
+struct alignas(sizeof(T) * Vec < 16 ? sizeof(T) * Vec : 16) Pack {
+  T v[Vec];
+  HONE_DEVICE T& operator[](int e) { return v[e]; }
+  HONE_DEVICE const T& operator[](int e) const { return v[e]; }
+};
+
+/// What a thread holds of one tensor's tile.
+template <class T, int Vec, int Unroll>
+struct Packs {
+  Pack<T, Vec> p[Unroll];
+  HONE_DEVICE Pack<T, Vec>& operator[](int u) { return p[u]; }
+  HONE_DEVICE const Pack<T, Vec>& operator[](int u) const { return p[u]; }
+};
+
+enum class Fit {
+  kWhole,    ///< words, all of them inside
+  kPacks,    ///< words, each inside or outside
+  kLoose,    ///< where words would be, but element by element: for who needs a thread's elements in order
+  kSingles,  ///< element by element, neighbouring threads side by side: any boundary, any length
+};
+
+/// A tile of Threads * Vec * Unroll elements from `start` of a stretch, `left` of them inside.
+template <int Threads, int Vec, int Unroll, Fit Shape>
+struct Tile {
+  static constexpr int kSize = Threads * Vec * Unroll;
+  int64_t start;
+  int left;
+  int thread;
+
+  /// Where element e of word u stands in the tile.
+  HONE_DEVICE int at(int u, int e) const {
+    return Shape == Fit::kSingles ? (u * Vec + e) * Threads + thread : (u * Threads + thread) * Vec + e;
+  }
+  HONE_DEVICE bool has(int u, int e) const { return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left; }
+
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Unroll> load(const T* stretch) const {
+    Packs<T, Vec, Unroll> to;
+    const T* const from = stretch + start;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
+        if (has(u, 0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
+      } else {
+        HONE_UNROLL
+        for (int e = 0; e < Vec; ++e)
+          if (has(u, e)) to[u][e] = from[at(u, e)];
+      }
+    }
+    return to;
+  }
+  template <class T>
+  HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Unroll>& from) const {
+    T* const to = stretch + start;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
+        if (has(u, 0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from[u];
+      } else {
+        HONE_UNROLL
+        for (int e = 0; e < Vec; ++e)
+          if (has(u, e)) to[at(u, e)] = from[u][e];
+      }
+    }
+  }
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Unroll> room() const {
+    return {};
+  }
+  /// Room that holds `x` throughout.
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const {
+    Packs<T, Vec, Unroll> all;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e) all[u][e] = x;
+    }
+    return all;
+  }
+  /// body(u, e, j) for each element of this thread; j is its place in the stretch.
+  template <class Body>
+  HONE_DEVICE void each(Body body) const {
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e)
+        if (has(u, e)) body(u, e, start + at(u, e));
+    }
+  }
+};
+
+/// One tile that holds all `length` elements. `aligned`: each word of the stretch begins on its boundary; the same in
+/// all threads of the block, as `length` is but for 0.
+template <int Threads, int Vec, int Unroll, class Body>
+HONE_DEVICE void one_tile(bool aligned, int64_t length, int thread, Body body) {
+  if (aligned)
+    body(Tile<Threads, Vec, Unroll, Fit::kPacks>{0, static_cast<int>(length), thread});
+  else
+    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, static_cast<int>(length), thread});
+}
+
+/// Tile number `t` of `length` elements.
+template <int Threads, int Vec, int Unroll, class Body>
+HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Body body) {
+  constexpr int kSize = Threads * Vec * Unroll;
+  const int64_t start = t * kSize, left = length - start;
+  if (aligned && left >= kSize)
+    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
+  else
+    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, left < kSize ? static_cast<int>(left) : kSize, thread});
+}
+
+/// Every `step`th tile of `pieces` stretches, from tile `first`: body(tile, piece).
+template <int Threads, int Vec, int Unroll, class Body>
+HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
+  constexpr int kSize = Threads * Vec * Unroll;
+  const int64_t each = (length + kSize - 1) / kSize;
+  for (int64_t q = first; q < pieces * each; q += step) {
+    const int64_t piece = pieces == 1 ? 0 : q / each;
+    tile_at<Threads, Vec, Unroll>(aligned, length, q - piece * each, thread, [&](const auto tile) { body(tile, piece); });
+  }
+}
+
+}  // namespace hone::gpu

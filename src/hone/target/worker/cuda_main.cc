@@ -1,0 +1,324 @@
+// The process that holds a candidate on a card: imports the grader's buffers (inputs mapped read-only), loads the
+// module, queues the plan's launches on a stream of its own and times each call with events. No host code of a
+// candidate runs here. A fault on the device ends this process and its context, never the grader's.
+//
+//   hone-cuda                    (descriptors as in cuda_protocol.h)
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "hone/target/device/cuda_api.h"
+#include "hone/target/worker/cuda_protocol.h"
+
+namespace hone::target::worker {
+namespace {
+
+using namespace cuda;
+
+/// Operations that may wait on a held stream; a driver's queue takes about a thousand before it blocks its caller.
+constexpr int kQueue = 400;
+/// Share by which events and the host's clock may differ, beside a constant for waking up.
+constexpr double kDisagreement = 0.1;
+constexpr int64_t kWakeNs = 200'000;
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+class Worker {
+ public:
+  explicit Worker(CudaControl& control) : control_(control) {}
+
+  /// False: cannot work at all (why is set).
+  bool start() {
+    if (const std::string why = load(api_); !why.empty()) return broken(why);
+    Device device = 0;
+    if (!ok(api_.device_get(&device, control_.card)) || !ok(api_.context_retain(&context_, device)) || !ok(api_.context_set(context_)) ||
+        !ok(api_.stream_create(&stream_, kStreamNonBlocking)))
+      return false;
+    device_ = device;
+    AllocationProperties properties;
+    properties.location.id = device;
+    size_t granularity = 0;
+    if (!ok(api_.granularity(&granularity, &properties, 0))) return false;
+    granularity_ = static_cast<int64_t>(granularity);
+    void* host = nullptr;
+    if (!ok(api_.host_allocate(&host, 4096, kHostMapped))) return false;
+    gate_ = static_cast<volatile uint32_t*>(host);
+    *gate_ = 0;
+    if (!ok(api_.host_address(&gate_address_, host, 0))) return false;
+    if (control_.flush_bytes > 0 && !ok(api_.allocate(&flush_, static_cast<size_t>(control_.flush_bytes)))) return false;
+    return true;
+  }
+
+  void load_candidate(const std::vector<int>& descriptors) {
+    control_.state = CudaState::kDone;
+    if (descriptors.size() != 1 + control_.regions) {
+      broken("descriptors are missing");
+    } else {
+      load_module(descriptors[0]) && map_regions(descriptors) && make_workspaces() && warm();
+    }
+    for (const int fd : descriptors) close(fd);
+  }
+
+  void unload() {
+    control_.state = CudaState::kDone;
+    for (const auto& [address, bytes] : workspaces_)
+      if (address) api_.free(address);
+    workspaces_.clear();
+    for (const Mapped& region : regions_) {
+      api_.unmap(region.address, region.bytes);
+      api_.unreserve(region.reserved, region.reserved_bytes);
+      api_.release(region.handle);
+    }
+    regions_.clear();
+    if (module_) api_.module_unload(module_);
+    module_ = nullptr;
+    functions_.clear();
+  }
+
+  void run() {
+    control_.state = CudaState::kDone;
+    control_.device_ns = control_.span_ns = control_.wall_ns = 0;
+    if (!warm()) return;
+    int calls_left = static_cast<int>(control_.calls), next = 0;
+    // Events, a flush, the workspaces and the launches of a call; the gate.
+    const int a_call = 3 + static_cast<int>(control_.launches + control_.workspaces);
+    const int a_part = std::max(1, kQueue / a_call);
+    while (calls_left > 0) {
+      const int calls = std::min(calls_left, a_part);
+      if (!run_part(next, calls, a_call <= kQueue)) return;
+      next += calls, calls_left -= calls;
+    }
+  }
+
+ private:
+  struct Mapped {
+    Handle handle = 0;
+    Address address = 0;
+    size_t bytes = 0;
+    Address reserved = 0;
+    size_t reserved_bytes = 0;
+  };
+
+  bool say(CudaState state, const std::string& why) {
+    control_.state = state;
+    std::snprintf(control_.why, sizeof control_.why, "%s", why.c_str());
+    return false;
+  }
+  bool broken(const std::string& why) { return say(CudaState::kBroken, why); }
+  bool refused(const std::string& why) { return say(CudaState::kRefused, why); }
+  bool ok(Result result) { return result == kSuccess || broken(api_.describe(result)); }
+
+  bool load_module(int fd) {
+    std::vector<char> image(static_cast<size_t>(control_.image_bytes) + 1, 0);
+    for (int64_t done = 0; done < control_.image_bytes;) {
+      const ssize_t got = pread(fd, image.data() + done, static_cast<size_t>(control_.image_bytes - done), done);
+      if (got <= 0) return broken("the module's image cannot be read");
+      done += got;
+    }
+    if (const Result result = api_.module_load(&module_, image.data()); result != kSuccess)
+      return refused("the driver does not load the module: " + api_.describe(result));
+    for (uint32_t i = 0; i < control_.symbols; ++i) {
+      Function function = nullptr;
+      if (const Result result = api_.module_function(&function, module_, control_.symbol[i]); result != kSuccess)
+        return refused(std::string("the module has no function ") + control_.symbol[i] + ": " + api_.describe(result));
+      functions_.push_back(function);
+    }
+    for (uint32_t i = 0; i < control_.launches; ++i) {
+      const CudaLaunch& launch = control_.launch[i];
+      const Result result =
+          api_.function_set(functions_[launch.symbol], kFunctionMaxDynamicShared, static_cast<int>(launch.shared_bytes));
+      if (result != kSuccess)
+        return refused(std::to_string(launch.shared_bytes) + " bytes of dynamic shared memory for " + control_.symbol[launch.symbol] + ": " +
+                       api_.describe(result));
+    }
+    return true;
+  }
+
+  /// Each region lies at the end of its own stretch of addresses, with nothing mapped on either side.
+  bool map_regions(const std::vector<int>& descriptors) {
+    for (uint32_t i = 0; i < control_.regions; ++i) {
+      Mapped region;
+      region.bytes = static_cast<size_t>(round_up(control_.region[i].bytes, granularity_));
+      region.reserved_bytes = region.bytes + 2 * static_cast<size_t>(granularity_);
+      void* const descriptor = reinterpret_cast<void*>(static_cast<intptr_t>(descriptors[i + 1]));
+      if (!ok(api_.import_handle(&region.handle, descriptor, kPosixDescriptor)) ||
+          !ok(api_.reserve(&region.reserved, region.reserved_bytes, 0, 0, 0)))
+        return false;
+      region.address = region.reserved + static_cast<Address>(granularity_);
+      if (!ok(api_.map(region.address, region.bytes, 0, region.handle, 0))) return false;
+      AccessDescription access;
+      access.location.id = device_;
+      access.flags = control_.region[i].writable ? 3 : 1;
+      if (!ok(api_.set_access(region.address, region.bytes, &access, 1))) return false;
+      regions_.push_back(region);
+    }
+    return true;
+  }
+
+  bool make_workspaces() {
+    for (uint32_t i = 0; i < control_.workspaces; ++i) {
+      Address address = 0;
+      const auto bytes = static_cast<size_t>(std::max<int64_t>(16, control_.workspace[i].bytes));
+      if (const Result result = api_.allocate(&address, bytes); result != kSuccess)
+        return refused("a workspace of " + std::to_string(bytes) + " bytes: " + api_.describe(result));
+      workspaces_.emplace_back(address, bytes);
+      // Poison: NaN for every type of float.
+      if (!ok(api_.set_bytes(address, 0xFF, bytes, stream_))) return false;
+    }
+    return true;
+  }
+
+  /// The first work of a process that takes its turn on the card costs more than others.
+  bool warm() { return ok(api_.set_bytes(flush_ ? flush_ : gate_address_, 0, 4, stream_)) && ok(api_.stream_synchronise(stream_)); }
+
+  Event event(size_t number) {
+    while (events_.size() <= number) {
+      Event made = nullptr;
+      if (api_.event_create(&made, 0) != kSuccess) return nullptr;
+      events_.push_back(made);
+    }
+    return events_[number];
+  }
+
+  Address tensor(int call, int index) const {
+    const auto at = static_cast<uint32_t>(index);
+    if (at >= control_.tensors) return workspaces_[at - control_.tensors].first;
+    const PlacementInfo& place = control_.placement[call][at];
+    return regions_[static_cast<size_t>(place.region)].address + static_cast<Address>(place.offset);
+  }
+
+  bool queue_call(int call, Event before, Event after) {
+    if (!ok(api_.event_record(before, stream_))) return false;
+    // What a plan wants zeroed is part of its time.
+    for (uint32_t i = 0; i < control_.workspaces; ++i)
+      if (control_.workspace[i].zero && !ok(api_.set_bytes(workspaces_[i].first, 0, workspaces_[i].second, stream_))) return false;
+    for (uint32_t i = 0; i < control_.launches; ++i) {
+      const CudaLaunch& launch = control_.launch[i];
+      int64_t values[kMaxArguments];
+      void* slots[kMaxArguments];
+      for (uint32_t a = 0; a < launch.arguments; ++a) {
+        const Argument& argument = launch.argument[a];
+        values[a] = argument.tensor >= 0 ? static_cast<int64_t>(tensor(call, argument.tensor)) : argument.value;
+        slots[a] = &values[a];
+      }
+      const Result result = api_.launch(functions_[launch.symbol], launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
+                                        launch.block[1], launch.block[2], launch.shared_bytes, stream_, slots, nullptr);
+      if (result != kSuccess) {
+        // An earlier launch's fault may surface here; which one it was, the text says.
+        return say(CudaState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));
+      }
+    }
+    return ok(api_.event_record(after, stream_));
+  }
+
+  /// Calls [first, first + count): all queued behind a gate, so that no launch waits for the host.
+  bool run_part(int first, int count, bool held) {
+    *gate_ = 0;
+    if (held && !ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual))) return false;
+    Event begin = event(0), end = event(1);
+    if (!begin || !end) return broken("events cannot be made");
+    bool queued = ok(api_.event_record(begin, stream_));
+    for (int i = 0; queued && i < count; ++i) {
+      if (control_.cold[first + i] && flush_)
+        queued = ok(api_.set_words(flush_, static_cast<unsigned>(i), static_cast<size_t>(control_.flush_bytes / 4), stream_));
+      queued = queued && queue_call(first + i, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i)));
+    }
+    queued = queued && ok(api_.event_record(end, stream_));
+    const int64_t start = now_ns();
+    *gate_ = 1;
+    const Result result = api_.stream_synchronise(stream_);
+    const int64_t wall = now_ns() - start;
+    if (!queued) return false;
+    if (result != kSuccess) return say(CudaState::kFault, api_.describe(result));
+    double device_ms = 0;
+    for (int i = 0; i < count; ++i) {
+      float ms = 0;
+      if (!ok(api_.event_elapsed(&ms, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i))))) return false;
+      device_ms += static_cast<double>(ms);
+    }
+    float span_ms = 0;
+    if (!ok(api_.event_elapsed(&span_ms, begin, end))) return false;
+    control_.device_ns += static_cast<int64_t>(device_ms * 1e6);
+    control_.span_ns += static_cast<int64_t>(static_cast<double>(span_ms) * 1e6);
+    control_.wall_ns += wall;
+    const double difference = static_cast<double>(wall) - static_cast<double>(span_ms) * 1e6;
+    if (held && std::abs(difference) > kDisagreement * static_cast<double>(wall) + static_cast<double>(kWakeNs))
+      std::snprintf(control_.why, sizeof control_.why, "clocks disagree: %lld ns by the host, %.0f by events", static_cast<long long>(wall),
+                    static_cast<double>(span_ms) * 1e6);
+    return true;
+  }
+
+  CudaControl& control_;
+  Api api_;
+  Context context_ = nullptr;
+  Stream stream_ = nullptr;
+  int device_ = 0;
+  int64_t granularity_ = 0;
+  volatile uint32_t* gate_ = nullptr;
+  Address gate_address_ = 0, flush_ = 0;
+  Module module_ = nullptr;
+  std::vector<Function> functions_;
+  std::vector<Mapped> regions_;
+  std::vector<std::pair<Address, size_t>> workspaces_;
+  std::vector<Event> events_;
+};
+
+/// A command and the descriptors that came with it; false when hone has gone.
+bool receive(CudaCommand& command, std::vector<int>& descriptors) {
+  descriptors.clear();
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * (kMaxRegions + 1))];
+  iovec part{&command, sizeof command};
+  msghdr message{};
+  message.msg_iov = &part, message.msg_iovlen = 1;
+  message.msg_control = space, message.msg_controllen = sizeof space;
+  if (recvmsg(kCudaSocketFd, &message, MSG_CMSG_CLOEXEC) != sizeof command) return false;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_type != SCM_RIGHTS) continue;
+    descriptors.resize((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(descriptors.data(), CMSG_DATA(head), descriptors.size() * sizeof(int));
+  }
+  return true;
+}
+
+int serve() {
+  void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, kCudaControlFd, 0);
+  if (memory == MAP_FAILED) return 1;
+  auto& control = *static_cast<CudaControl*>(memory);
+  Worker worker(control);
+  const auto answer = [&] {
+    const CudaState state = control.state;
+    return send(kCudaSocketFd, &state, sizeof state, MSG_NOSIGNAL) == sizeof state &&
+           (state == CudaState::kDone || state == CudaState::kRefused);
+  };
+  control.state = CudaState::kDone;
+  if (!worker.start()) return answer(), 1;
+  if (!answer()) return 1;
+  CudaCommand command;
+  for (std::vector<int> descriptors; receive(command, descriptors);) {
+    control.why[0] = 0;
+    switch (command) {
+      case CudaCommand::kLoad: worker.load_candidate(descriptors); break;
+      case CudaCommand::kRun: worker.run(); break;
+      case CudaCommand::kUnload: worker.unload(); break;
+    }
+    if (!answer()) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace hone::target::worker
+
+int main() { return hone::target::worker::serve(); }

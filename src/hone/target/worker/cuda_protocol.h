@@ -1,0 +1,56 @@
+// What hone and the worker of a card share: a block of memory with the plan and the calls, and a socket on which
+// commands go one way and answers the other. The worker is our own program; of the candidate it runs device code
+// only. One command at a time; a worker that does not answer is killed.
+#pragma once
+#include <cstdint>
+
+#include "hone/target/worker/protocol.h"
+
+namespace hone::target::worker {
+
+inline constexpr int kCudaControlFd = 3;
+inline constexpr int kCudaSocketFd = 4;
+inline constexpr int kMaxSymbol = 512;
+
+enum class CudaCommand : uint32_t {
+  kLoad = 1,   ///< new module and buffers; descriptors come with it: the module's image, then a region each
+  kRun,        ///< the calls
+  kUnload,     ///< forget module and buffers
+};
+
+enum class CudaState : uint32_t {
+  kDone = 0,
+  kRefused,    ///< the candidate's doing, before anything ran: the worker stays usable
+  kFault,      ///< the candidate's doing, on the device: the worker ends itself
+  kBroken,     ///< ours, or the machine's: the worker ends itself
+};
+
+struct CudaLaunch {
+  uint32_t grid[3], block[3];
+  uint32_t shared_bytes;
+  uint32_t arguments;
+  uint32_t symbol;                              ///< index into CudaControl::symbol
+  uint32_t unused;
+  Argument argument[kMaxArguments];
+};
+
+struct CudaControl {
+  int32_t card;                                 ///< ordinal
+  uint32_t regions, launches, workspaces, tensors, calls, symbols;
+  int64_t flush_bytes;                          ///< written before a cold call: at least twice the last-level cache
+  int64_t image_bytes;
+  RegionInfo region[kMaxRegions];
+  WorkspaceInfo workspace[kMaxWorkspaces];
+  char symbol[kMaxLaunches][kMaxSymbol];
+  CudaLaunch launch[kMaxLaunches];
+  PlacementInfo placement[kMaxCalls][kMaxTensors];
+  uint8_t cold[kMaxCalls];
+  // The answer.
+  CudaState state;
+  int64_t device_ns;                            ///< sum over the calls, by events on the worker's stream
+  int64_t span_ns;                              ///< from the first event to the last, flushes included
+  int64_t wall_ns;                              ///< the worker's own clock over the same span
+  char why[1024];
+};
+
+}  // namespace hone::target::worker
