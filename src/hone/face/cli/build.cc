@@ -162,10 +162,11 @@ Result<int> build_kernel(const KernelArguments& arguments) {
     const auto& build = std::get<target::Build>(outcome);
     std::vector<Function> functions = functions_of(build);
     if (card && plan) add_occupancy(*card, *plan, functions);
-    fmt::print(out, "built for {} by {}{}\n\n", arguments.target, toolchain->name(),
+    fmt::print(out, "built for {} by {}{}\n\n", arguments.target, build.toolchain,
                build.wall_ns ? fmt::format(" in {}", time_text(static_cast<double>(build.wall_ns))) : " (kept from before)");
     print_text(out, build, functions, card, task::bindings_text(workload.bindings));
     line["built"] = true;
+    line["toolchain"] = build.toolchain;
     line["log"] = build.log;
     line["binary"] = build.artifact.string();
     line["writable_global_bytes"] = build.facts.at("writable_global_bytes");

@@ -63,7 +63,7 @@ ptxas info    : Function properties for inc
     8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 29 registers, used 0 barriers
 ptxas info    : Function properties for __internal_accurate_pow
-    0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas         .     0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
 )";
 
 TEST(Cubin, PtxasSaysWhatIsSpilled) {

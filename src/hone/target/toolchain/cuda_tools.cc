@@ -109,6 +109,10 @@ std::optional<Nvrtc> find_nvrtc(const std::optional<CudaToolkit>& toolkit) {
     if (!says) continue;
     std::istringstream words(*says);
     words >> found.version;
+    // The toolkit's headers are for its own version.
+    const auto major = [](const std::string& version) { return version.substr(0, version.find('.')); };
+    if (toolkit && major(found.version) != major(toolkit->version)) continue;
+    found.archs.clear();
     for (std::string arch; words >> arch;) found.archs.push_back(arch);
     found.library = fs::absolute(library);
     found.program = *program;

@@ -7,7 +7,7 @@
 #include <random>
 
 #define HONE_MATH inline
-#include "hone/hip/math_float.h"
+#include "hone/target/toolchain/include/hone/hip/math_float.h"
 
 namespace hone::target {
 namespace {

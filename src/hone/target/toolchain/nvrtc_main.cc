@@ -101,14 +101,19 @@ int build(const Api& api, const char* unit, const char* out, int count, const ch
 }
 
 }  // namespace
-}  // namespace hone::target::nvrtc
 
-int main(int argc, char** argv) {
-  using namespace hone::target::nvrtc;
+int run(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
   int status = kNone;
   if (command == "probe") status = probe(load(argv[2]));
   else if (command == "build" && argc > 4) status = build(load(argv[2]), argv[3], argv[4], argc - 5, argv + 5);
+  return status;
+}
+
+}  // namespace hone::target::nvrtc
+
+int main(int argc, char** argv) {
+  const int status = hone::target::nvrtc::run(argc, argv);
   std::fflush(nullptr);
   std::_Exit(status);  // its threads need no goodbye
 }
