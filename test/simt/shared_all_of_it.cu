@@ -10,10 +10,10 @@ args   = ["x", "y", "i64:N", "i32:SHARED_MAX // 4 - 1"]
 */
 // task: y = 2 * x | x=f32[N] | N=1000
 // expect: accepted
-extern __shared__ float all[];
+extern __shared__ float everything[];
 __global__ void k(const float* x, float* y, long long N, int last) {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  all[last - threadIdx.x] = i < N ? x[i] : 0;
+  everything[last - threadIdx.x] = i < N ? x[i] : 0;
   __syncthreads();
-  if (i < N) y[i] = 2 * all[last - threadIdx.x];
+  if (i < N) y[i] = 2 * everything[last - threadIdx.x];
 }

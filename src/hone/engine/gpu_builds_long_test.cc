@@ -101,8 +101,11 @@ TEST_P(GpuBuilds, KernelsOfTheEmulatorsTable) {
     ASSERT_TRUE(task) << task.error().to_string();
     bool ok = false;
     const std::string found = build(*toolchain_, *kernel, *task, ok);
-    // What the emulator does not compile is not built either; what it finds when it runs is.
-    count(file.stem(), found, ok == (after(source, "// expect: ").find("does not compile") == std::string::npos));
+    // What the emulator does not compile is not built either; what it finds when it runs is, unless it is more static
+    // shared memory than a block can have, which the compiler sees.
+    const std::string expected = after(source, "// expect: ");
+    const bool too_much = expected.find("shared memory") != std::string::npos && found.find("exceeds limit") != std::string::npos;
+    count(file.stem(), found, too_much || ok == (expected.find("does not compile") == std::string::npos));
   }
   EXPECT_GE(all_, 40);
   EXPECT_EQ(built_, all_);

@@ -151,7 +151,9 @@ class CudaToolchain final : public Toolchain {
     argv.insert(argv.begin(), disassembler.program.string());
     argv.emplace_back("kernel.cubin");
     constexpr size_t kMost = size_t{64} << 20;
-    HONE_TRY(const CompilerRun run, run_compiler(argv, folder, headers_, deadline, {{disassembler.program.parent_path()}, kMost}));
+    ToolNeeds needs{{}, kMost};
+    if (disassembler.program.has_parent_path()) needs.readable.push_back(disassembler.program.parent_path());
+    HONE_TRY(const CompilerRun run, run_compiler(argv, folder, headers_, deadline, needs));
     if (!run.ok || run.out.size() >= kMost) return {};
     const auto mixes = read_sass(run.out);
     for (const auto& [function, symbol] : build.symbols)

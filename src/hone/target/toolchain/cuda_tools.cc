@@ -91,7 +91,8 @@ std::optional<Nvrtc> find_nvrtc(const std::optional<CudaToolkit>& toolkit) {
   Nvrtc found;
   const std::string asked = variable("HONE_NVRTC");
   if (asked == "none") return std::nullopt;
-  std::vector<fs::path> libraries{fs::path(asked)};
+  std::vector<fs::path> libraries;
+  if (!asked.empty()) libraries.push_back(fs::absolute(asked));
   if (asked.empty()) {
     if (toolkit)
       for (const char* folder : {"lib64", "targets/x86_64-linux/lib"}) libraries.push_back(nvrtc_in(toolkit->root / folder));
@@ -114,7 +115,7 @@ std::optional<Nvrtc> find_nvrtc(const std::optional<CudaToolkit>& toolkit) {
     if (toolkit && major(found.version) != major(toolkit->version)) continue;
     found.archs.clear();
     for (std::string arch; words >> arch;) found.archs.push_back(arch);
-    found.library = fs::absolute(library);
+    found.library = library;
     found.program = *program;
     return found;
   }
