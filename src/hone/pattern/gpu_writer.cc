@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/cpp_writer.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -38,7 +40,7 @@ std::string gpu_parameters_of(const task::Task& task) {
   std::vector<std::string> all;
   for (const auto& input : task.inputs) all.push_back(fmt::format("const {}* __restrict__ {}", storage_type(input.type.dtype), input.name));
   for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("{}* __restrict__ {}", storage_type(type.dtype), name));
-  for (const std::string& symbol : task.symbols()) all.push_back(fmt::format("int64_t {}", symbol));
+  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("int64_t {}", symbol));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
