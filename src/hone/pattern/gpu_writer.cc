@@ -179,6 +179,11 @@ bool GpuWriter::stores_elements() const {
   return std::any_of(program_.passes.begin(), program_.passes.end(), [](const Pass& p) { return !p.stores.empty(); });
 }
 
+std::string GpuWriter::accumulator(const Running& result) const {
+  if (result.second < 0) return accumulator(result.first);
+  return fmt::format("hone::gpu::{}<{}>", result.kind == Running::Kind::kExpSum ? "ExpSum" : "Moments", thread_type(program_.node(result.first).type.dtype));
+}
+
 std::string GpuWriter::accumulator(int id) const {
   const Node& node = program_.node(id);
   const std::string type = thread_type(program_.node(node.operands[0]).type.dtype);
@@ -449,7 +454,6 @@ std::string GpuWriter::take_row_lines(const std::string& indent) {
 std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   element_names_.clear();
   body_.clear();
-  if (scanned_.empty()) loads_.clear();
   decodes_ = false;
   for (const int id : pass.reductions) {
     std::string value = element(program_.node(id).operands[0]);
@@ -525,43 +529,88 @@ std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
   return text;
 }
 
-std::string GpuWriter::pass_loop(size_t number, const std::string& first, const std::string& step, const std::string& indent) {
-  const Pass& pass = program_.passes[number];
-  pass_ = number;
+/// tile.each(…) with the body of a pass.
+std::string GpuWriter::each_text(size_t pass, const std::string& indent) {
+  pass_ = pass;
+  const std::string body = body_text(program_.passes[pass], indent + "  ");
+  return fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
+}
+
+/// The second pass of a round, with what the first found in this tile standing for what it will find in the row; then
+/// both as one running result.
+std::string GpuWriter::second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge) {
+  std::string text, locals, together;
+  for (const Running& result : round.results) {
+    if (result.second < 0) continue;
+    const std::string type = thread_type(program_.node(result.first).type.dtype);
+    const int known = result.kind == Running::Kind::kMoments ? result.mean : result.first;
+    const std::string mean = fmt::format("static_cast<{}>({})", type, count);
+    text += fmt::format("{}{} t{};\n", indent, accumulator(result.second), result.second);
+    locals += result.kind == Running::Kind::kMoments
+                  ? fmt::format("{0}  const {1} v{2} = t{3}.value / {4};\n", indent, type, known, result.first, mean)
+                  : fmt::format("{}  const {} v{} = t{}.value;\n", indent, type, known, result.first);
+    row_names_[known] = fmt::format("v{}", known);
+    if (merge) together += fmt::format("{}team.merge(t{});\n", indent, result.second);
+    together += fmt::format("{0}{1}{2}{3}::of(t{4}.value, t{5}.value, {6}){7};\n", indent, merge ? "auto " : "", fmt::format("r{}{}", result.first, merge ? " = " : ".merge("),
+                            accumulator(result), result.first, result.second, mean, merge ? "" : ")");
+  }
+  const std::string body = each_text(round.passes[1], indent + "  ");
+  text += fmt::format("{0}{{\n{1}{2}{0}}}\n{3}", indent, locals, body, together);
+  // Views of what stood in have its name too.
+  for (const Running& result : round.results)
+    if (result.second >= 0) {
+      const std::string name = fmt::format("v{}", result.kind == Running::Kind::kMoments ? result.mean : result.first);
+      std::erase_if(row_names_, [&](const auto& known) { return known.second == name; });
+    }
+  return text;
+}
+
+std::string GpuWriter::round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent) {
+  const Pass& pass = program_.passes[round.passes[0]];
+  pass_ = round.passes[0];
   const std::string in = indent + "  ";
   const std::string stages = scan_stages(pass, in);
-  const std::string body = body_text(pass, in + "  "), reads = loads(in);
+  std::string inner;
+  for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", in, accumulator(id), id);
+  inner += each_text(pass_, in);
+  for (const Running& result : round.results)
+    if (result.second < 0) inner += fmt::format("{0}r{1}.merge(t{1});\n", in, result.first);
+  if (round.passes.size() > 1) inner += second_pass(round, "tile.count()", in, false);
+  const std::string reads = loads(in);
   std::string text = take_row_lines(indent);
   for (const int id : scans_of(pass)) {
     const Node& node = program_.node(id);
     text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"), node.attr<bool>("exclusive"), id);
   }
-  for (const int id : pass.reductions) text += fmt::format("{}{} r{};\n", indent, accumulator(id), id);
+  for (const Running& result : round.results) text += fmt::format("{}{} r{};\n", indent, accumulator(result), result.first);
   if (has_scans())
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent, goes_back(), length().to_cpp());
   else
     text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
-                      pieces().to_cpp(), length().to_cpp(), first, step);
+                        pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
-  text += reads + stages + rooms(pass, in);
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{};\n", in, accumulator(id), id);
-  text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", in, body, in);
-  for (const int id : pass.reductions) text += fmt::format("{}r{}.merge(t{});\n", in, id, id);
+  text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";
 }
 
-std::string GpuWriter::pass_resident(size_t number, const std::string& indent) {
+std::string GpuWriter::round_resident(const Round& round, const std::string& indent) {
+  const size_t number = round.passes[0];
   const Pass& pass = program_.passes[number];
-  pass_ = number;
-  const std::string body = body_text(pass, indent + "  "), reads = loads(indent);
-  std::string text = take_row_lines(indent) + reads + rooms(pass, indent);
+  const bool together = round.passes.size() > 1;
+  loads_.clear();
+  std::string inner;
   for (const int id : kept_)
     if (program_.depth[static_cast<size_t>(id)] == static_cast<int>(number))
-      text += fmt::format("{}auto keep{} = tile.template room<{}>();\n", indent, id, thread_type(program_.node(id).type.dtype));
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{};\n", indent, accumulator(id), id);
-  text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
-  for (const int id : pass.reductions) text += fmt::format("{}auto r{} = t{};\n", indent, id, id);
-  return text + stores(pass, indent);
+      inner += fmt::format("{}auto keep{} = tile.template room<{}>();\n", indent, id, thread_type(program_.node(id).type.dtype));
+  for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", indent, accumulator(id), id);
+  inner += each_text(number, indent);
+  if (together)
+    for (const int id : pass.reductions) inner += fmt::format("{}team.merge(t{});\n", indent, id);
+  for (const Running& result : round.results)
+    if (result.second < 0) inner += fmt::format("{0}auto r{1} = t{1};\n", indent, result.first);
+  if (together) inner += second_pass(round, "tile.left", indent, true);
+  const std::string reads = loads(indent);
+  return take_row_lines(indent) + reads + rooms(pass, indent) + inner + stores(pass, indent);
 }
 
 namespace {
@@ -572,12 +621,17 @@ std::string result_of(const std::string& running, bool arg, DType dtype) {
 }
 }  // namespace
 
-std::string GpuWriter::merged(size_t number, const std::string& indent) {
+std::string GpuWriter::merged(const Round& round, const std::string& indent, bool merge) {
   std::string text;
-  for (const int id : program_.passes[number].reductions) {
+  for (const Running& result : round.results) {
+    const int id = result.first;
     const DType dtype = program_.node(id).type.dtype;
-    text += fmt::format("{0}team.merge(r{1});\n{0}const {2} v{1} = {3};\n", indent, id, thread_type(dtype), result_of(fmt::format("r{}", id), is_arg(id), dtype));
+    if (merge) text += fmt::format("{}team.merge(r{});\n", indent, id);
+    text += fmt::format("{}[[maybe_unused]] const {} v{} = {};\n", indent, thread_type(dtype), id, result_of(fmt::format("r{}", id), is_arg(id), dtype));
     row_names_[id] = fmt::format("v{}", id);
+    if (result.second < 0) continue;
+    text += fmt::format("{}const {} v{} = r{}.second;\n", indent, thread_type(program_.node(result.second).type.dtype), result.second, id);
+    row_names_[result.second] = fmt::format("v{}", result.second);
   }
   return text;
 }
@@ -586,6 +640,7 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
   const Pass& pass = program_.passes[number];
   pass_ = number;
   in_rows_ = true;
+  loads_.clear();
   columns_needed_.clear();
   const std::string in = indent + "  ";
   const std::string body = body_text(pass, in + "  "), reads = loads(in);

@@ -93,6 +93,13 @@ struct Tile {
     }
     return all;
   }
+  /// Elements that this thread has.
+  HONE_DEVICE int count() const {
+    if constexpr (Shape == Fit::kWhole) return Vec * Unroll;
+    int n = 0;
+    each([&](int, int, int64_t) { ++n; });
+    return n;
+  }
   /// body(u, e, j) for each element of this thread; j is its place in the stretch.
   template <class Body>
   HONE_DEVICE void each(Body body) const {
