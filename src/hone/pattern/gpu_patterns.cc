@@ -18,6 +18,8 @@ constexpr int64_t kMostHeld = 32;
 constexpr int64_t kMostThreads = 1024;
 
 std::string bracketed(const IntExpr& e) { return fmt::format("({})", e.to_cpp()); }
+/// "B * " before another factor; nothing for 1.
+std::string factor(const IntExpr& e) { return is_one(e) ? "" : fmt::format("({}) * ", e.to_string()); }
 std::string in_plan(const IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
 
 }  // namespace
@@ -61,7 +63,7 @@ Result<kernel::Kernel> map(const Program& given, kernel::Language language) {
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [4, 2, 1, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
-  slots["pieces"] = in_plan(writer.pieces());
+  slots["pieces"] = factor(writer.pieces());
   slots["length"] = writer.length().to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
@@ -76,7 +78,7 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   if (std::string why = resident.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr length = program.row_length();
   const int64_t vec = resident.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t words = longest <= 64 * vec ? 1 : longest <= 128 * vec * 4 ? 4 : kMostHeld / 2 / vec;
+  const int64_t held = longest <= 64 * vec ? vec : longest <= kMostHeld / 2 * kMostThreads / 2 ? kMostHeld / 2 : kMostHeld, words = held / vec;
   const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * words - 1) / (vec * words)), 8, kMostThreads / 2);
   Slots slots;
   slots["language"] = kernel::name_of(language);
@@ -167,8 +169,8 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   const GpuWriter facts(program, stretch);
   if (std::string why = facts.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {} * ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
-                                         in_plan(facts.pieces()), facts.length().to_string());
+  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
+                                         factor(facts.pieces()), facts.length().to_string());
   const std::vector<Round> rounds = rounds_of(program, true);
   Partials partials(facts, rounds, program.rows().to_string(), chunks);
   const std::string parameters = gpu_parameters_of(*program.task) + partials.parameters + ", int64_t chunks";
@@ -195,7 +197,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
     if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", r, parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{} * {}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r, in_plan(program.rows()), chunks,
+    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r, factor(program.rows()), chunks,
                             arguments_with(*program.task, names));
   }
   if (!program.row_outputs.empty()) {
@@ -220,33 +222,41 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
 
 Result<kernel::Kernel> columns(const Program& program, kernel::Language language) {
   if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  GpuWriter writer(program, {{}, {program.inner_axes.back()}});
-  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  const Stretch stretch{{}, {program.inner_axes.back()}};
+  GpuWriter held(program, stretch, true), loops(program, stretch);
+  if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr& width = program.extent(program.inner_axes.back());
   IntExpr depth = 1;
   for (size_t k = 0; k + 1 < program.inner_axes.size(); ++k) depth = depth * program.extent(program.inner_axes[k]);
-  const int64_t wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
-  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / writer.widest_vector(), 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
+  const int64_t vec = held.widest_vector(), wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
+  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / vec, 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
+  const int64_t rows_held = std::clamp<int64_t>(power_of_two((deep + y - 1) / y), 1, kMostHeld / vec);
   Slots slots;
   slots["language"] = kernel::name_of(language);
-  slots["note"] = "tiles of columns: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
-                                  choices(writer.widest_vector(), {4, 2, 1}));
-  slots["slot"] = fmt::format("{}", writer.slot_bytes());
-  slots["rows"] = in_plan(program.rows());
+  slots["note"] = "tiles of columns: " + held.outline();
+  slots["requires"] = held.requirements();
+  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], HELD = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
+                                  choices(vec, {4, 2, 1}), choices(rows_held, {8, 4, 2, 1}));
+  slots["slot"] = fmt::format("{}", held.slot_bytes());
+  slots["depth"] = depth.to_string();
+  slots["rows"] = factor(program.rows());
   slots["columns"] = width.to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
   slots["columns_cpp"] = bracketed(width);
-  slots["aligned"] = writer.aligned();
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  std::string body;
+  slots["depth_cpp"] = bracketed(depth);
+  slots["aligned"] = loops.aligned();
+  slots["held_prologue"] = held.row_prologue("row", "  ");
+  slots["prologue"] = loops.row_prologue("row", "  ");
+  std::string body, looped;
   for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += writer.pass_columns(pass, "0", bracketed(depth), "    ");
-    body += writer.merged_columns(pass, "    ");
+    body += held.pass_columns(pass, {}, {}, "    ");
+    body += held.merged_columns(pass, "    ");
+    looped += loops.pass_columns(pass, "0", bracketed(depth), "    ");
+    looped += loops.merged_columns(pass, "    ");
   }
-  slots["body"] = body + writer.column_stores("    ", "threadIdx.y == 0");
+  slots["held"] = body + held.column_stores("    ", "threadIdx.y == 0");
+  slots["body"] = looped + loops.column_stores("    ", "threadIdx.y == 0");
   return finished(fill_pattern("patterns/gpu/columns.cu", slots), "columns");
 }
 
@@ -313,7 +323,7 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], WORDS = [{}], RESIDENT = [2, 1, 3, 4]", choices(vec, {4, 2, 1}),
                                   choices(kMostHeld / vec, {4, 8, 16, 1}));
   slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", program.rows().to_string(), rounds.size());
-  slots["grid"] = fmt::format("{} * {}", in_plan(program.rows()), blocks);
+  slots["grid"] = factor(program.rows()) + blocks;
   slots["args"] = arguments_with(*program.task, names);
   slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";
   slots["prologue"] = writer.row_prologue("row", "  ");

@@ -27,6 +27,7 @@ std::optional<std::vector<int>> operands_of(const Program& program, int id, Prim
 
 /// Whether `id` is the number of elements that reduction `of` takes together.
 bool is_count(const Program& program, int id, int of) {
+  while (program.node(id).prim == Prim::kCast) id = seen_through(program, program.node(id).operands[0]);
   const Node& node = program.node(id);
   if (node.prim != Prim::kSymbol) return false;
   task::IntExpr count = 1;

@@ -76,7 +76,7 @@ TEST(GpuRows, AreAlignedOnlyWhereEveryRowIs) {
 TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {
   const std::string source = first_source(task_of("y = tanh(x)", {"x=f32[B,D]"}, "B=64,D=4095"));
   EXPECT_THAT(source, HasSubstr("const bool aligned = true;"));
-  EXPECT_THAT(source, HasSubstr("ceil_div(B * D, THREADS * VEC * UNROLL)"));
+  EXPECT_THAT(source, HasSubstr("grid   = [\"ceil_div(B*D, THREADS * VEC * UNROLL)\"]"));
 }
 
 TEST(GpuMaps, UseWordsOfTheWidestTensor) {

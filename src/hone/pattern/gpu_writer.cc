@@ -149,7 +149,7 @@ std::string GpuWriter::aligned() const {
     const std::string text = fmt::format("{} % VEC == 0", parenthesised(step));
     if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
   };
-  if (resident_) add(length());
+  if (resident_ && !program_.by_columns) add(length());
   for (const int id : tensors()) {
     if (!is_linear(id)) continue;
     if (const auto access = program_.nest.access.find(id); access != program_.nest.access.end()) {
@@ -257,7 +257,9 @@ std::vector<int> GpuWriter::scans_of(const Pass& pass) const {
 std::string GpuWriter::scan_type(int id) const {
   const Node& node = program_.node(id);
   const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max" : "Min";
-  return fmt::format("hone::gpu::{}<{}>", op, thread_type(node.type.dtype));
+  // A product of some neighbours may leave float's range though the product of all so far does not.
+  const std::string type = node.prim == Prim::kCumProd && task::is_float(node.type.dtype) ? "double" : thread_type(node.type.dtype);
+  return fmt::format("hone::gpu::{}<{}>", op, type);
 }
 
 /// What comes before a pass's body: each scan's operand for all elements of the tile, and the scan.
@@ -397,7 +399,7 @@ std::string GpuWriter::compute_element(int id) {
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
     return fmt::format("hone::gpu::value({}_v[u][e])", leaf_name(id));
   }
-  if (scanned_.contains(id)) return fmt::format("scan{}[u][e]", id);
+  if (scanned_.contains(id)) return fmt::format("static_cast<{}>(scan{}[u][e])", thread_type(node.type.dtype), id);
   if (node.prim == Prim::kIota) {
     const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const bool of_row = std::find(program_.row_axes.begin(), program_.row_axes.end(), axis) != program_.row_axes.end();
@@ -643,7 +645,7 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
   loads_.clear();
   columns_needed_.clear();
   const std::string in = indent + "  ";
-  const std::string body = body_text(pass, in + "  "), reads = loads(in);
+  const std::string body = body_text(pass, resident_ ? in : in + "  "), reads = loads(resident_ ? indent : in);
   const std::vector<int> needed = columns_needed_;
   in_rows_ = false;
   std::string text = take_row_lines(indent);
@@ -659,10 +661,15 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
     text += fmt::format("{0}  c{1}[e] = {2};\n{0}}});\n", indent, id, value);
   }
   for (const int id : pass.reductions) text += fmt::format("{}{} r{}[VEC];\n", indent, accumulator(id), id);
+  const std::string each = fmt::format("rows.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t r, [[maybe_unused]] int64_t j) {{\n{}", body);
+  if (resident_) {
+    for (const int id : pass.reductions) text += fmt::format("{0}auto& t{1} = r{1};\n", indent, id);
+    return text + reads + rooms(pass, indent) + indent + each + indent + "});\n" + stores(pass, indent);
+  }
   text += fmt::format("{}columns.rows({}, {}, [&](const auto rows) {{\n", indent, begin, end);
   text += reads + rooms(pass, in);
   for (const int id : pass.reductions) text += fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
-  text += fmt::format("{}rows.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t r, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", in, body, in);
+  text += in + each + in + "});\n";
   for (const int id : pass.reductions) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
   return text + stores(pass, in) + indent + "});\n";
 }

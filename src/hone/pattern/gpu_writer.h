@@ -62,7 +62,7 @@ class GpuWriter {
   [[nodiscard]] std::string round_resident(const Round& round, const std::string& indent);
   /// Brings what a round found together and names it; `merge`: between the threads of the team, first.
   [[nodiscard]] std::string merged(const Round& round, const std::string& indent, bool merge = true);
-  /// By columns: all rows from `begin` to `end`.
+  /// By columns: all rows from `begin` to `end`; resident: `rows`, which holds them.
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
   [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
   [[nodiscard]] std::string column_stores(const std::string& indent, const std::string& condition);
