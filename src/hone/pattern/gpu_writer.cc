@@ -397,13 +397,17 @@ std::string GpuWriter::compute_element(int id) {
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
-    return fmt::format("hone::gpu::value({}_v[u][e])", leaf_name(id));
+    return fmt::format("hone::gpu::value({}_v{}[e])", leaf_name(id), by_words_ && !loaded_.contains(id) ? "" : "[u]");
   }
   if (scanned_.contains(id)) return fmt::format("static_cast<{}>(scan{}[u][e])", thread_type(node.type.dtype), id);
   if (node.prim == Prim::kIota) {
     const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const bool of_row = std::find(program_.row_axes.begin(), program_.row_axes.end(), axis) != program_.row_axes.end();
     return of_row ? fmt::format("at{}", axis) : place(axis);
+  }
+  if (node.prim == Prim::kDiv && thread_type(node.type.dtype) == "float" && program_.is_row_value(node.operands[1]) && !program_.by_columns) {
+    const std::string value = element(node.operands[0]);
+    return fmt::format("{} / {}", value, divisor(node.operands[1]));
   }
   std::vector<std::string> operands;
   std::vector<DType> types;
@@ -412,6 +416,15 @@ std::string GpuWriter::compute_element(int id) {
     types.push_back(program_.node(operand).type.dtype);
   }
   return operation_text(node, operands, types, Way::kThread);
+}
+
+/// The name of row value `id` made ready to divide elements by; a constant is one already.
+std::string GpuWriter::divisor(int id) {
+  const std::string value = row(id);
+  if (value.find_first_not_of("0123456789.f-") == std::string::npos) return value;
+  const std::string name = fmt::format("{}_divisor", value);
+  if (divisor_ids_.insert(id).second) row_lines_.push_back(fmt::format("const hone::gpu::Divisor {}({});", name, value));
+  return name;
 }
 
 std::string GpuWriter::row(int id) {
@@ -466,7 +479,7 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   }
   for (const int id : pass.stores) {
     const std::string value = element(id), type = storage_type(program_.node(id).type.dtype);
-    if (is_linear(id)) body_.push_back(fmt::format("{}_v[u][e] = hone::gpu::stored<{}>({});", output_name(id), type, value));
+    if (is_linear(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", output_name(id), by_words_ ? "" : "[u]", type, value));
     else body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, output_name(id)), type, value));
   }
   std::string text;
@@ -538,6 +551,28 @@ std::string GpuWriter::each_text(size_t pass, const std::string& indent) {
   return fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
 }
 
+/// The last pass over a tile that holds its row: what only this pass needs comes word by word and takes no room.
+std::string GpuWriter::words_text(size_t number, const std::string& indent) {
+  const Pass& pass = program_.passes[number];
+  pass_ = number;
+  by_words_ = true;
+  loads_.clear();
+  const std::string in = indent + "  ", body = body_text(pass, in + "  ");
+  std::string text = fmt::format("{}tile.words([&]([[maybe_unused]] int u) {{\n", indent);
+  for (const int id : loads_) {
+    if (loaded_.contains(id)) continue;
+    const std::string name = leaf_name(id);
+    text += fmt::format("{0}hone::gpu::Pack<{1}, VEC> {2}_v;\n{0}tile.load_word({2}_v, {2}_row{3}, u);\n", in, storage_type(program_.node(id).type.dtype), name, picked(id));
+  }
+  for (const int id : pass.stores)
+    if (is_linear(id)) text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", in, storage_type(program_.node(id).type.dtype), output_name(id));
+  text += fmt::format("{0}tile.elements_of(u, [&]([[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{1}{0}}});\n", in, body);
+  for (const int id : pass.stores)
+    if (is_linear(id)) text += fmt::format("{0}tile.store_word({1}_row, u, {1}_v);\n", in, output_name(id));
+  by_words_ = false;
+  return take_row_lines(indent) + text + indent + "});\n";
+}
+
 /// The second pass of a round, with what the first found in this tile standing for what it will find in the row; then
 /// both as one running result.
 std::string GpuWriter::second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge) {
@@ -599,6 +634,7 @@ std::string GpuWriter::round_resident(const Round& round, const std::string& ind
   const size_t number = round.passes[0];
   const Pass& pass = program_.passes[number];
   const bool together = round.passes.size() > 1;
+  if (pass.reductions.empty() && number > 0) return words_text(number, indent);
   loads_.clear();
   std::string inner;
   for (const int id : kept_)

@@ -94,6 +94,8 @@ class GpuWriter {
   std::string row(int id);
   std::string body_text(const Pass& pass, const std::string& indent);
   std::string each_text(size_t pass, const std::string& indent);
+  std::string words_text(size_t pass, const std::string& indent);
+  std::string divisor(int id);
   std::string second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge);
   [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
   [[nodiscard]] std::string scan_type(int id) const;
@@ -112,6 +114,8 @@ class GpuWriter {
   std::vector<std::string> body_;
   std::vector<int> loads_;                   ///< leaves that the body takes from tiles
   std::set<int> loaded_;                     ///< resident: those that are there
+  bool by_words_ = false;                    ///< the body takes what is not there yet word by word
+  std::set<int> divisor_ids_;
   std::set<int> have_;                       ///< resident: kept values that are there
   std::map<int, std::string> row_names_;
   std::vector<std::string> row_lines_;
