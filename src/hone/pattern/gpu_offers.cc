@@ -17,6 +17,8 @@ using task::Node;
 
 /// Rows beyond this many elements are read several times or shared out between blocks.
 constexpr int64_t kLongRow = 16384;
+/// What the registers of a large device hold between them.
+constexpr int64_t kLongestShared = 264 * kLongRow;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
@@ -32,7 +34,7 @@ bool has_scans(const Program& program) {
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
-  const auto program = find_program(task, {.scans = true, .slices = true});
+  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
   if (!program) {
     why_not.push_back("map, rows: " + program.error().message);
     return offers;
@@ -55,6 +57,7 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
+    if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
     if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
     add("split", "share rows out between blocks", gpu::split(*program, language));
     if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));

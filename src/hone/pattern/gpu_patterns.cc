@@ -18,6 +18,8 @@ constexpr int64_t kMostHeld = 32;
 constexpr int64_t kMostThreads = 1024;
 
 std::string bracketed(const IntExpr& e) { return fmt::format("({})", e.to_cpp()); }
+/// "B * " before another factor; nothing for 1.
+std::string factor(const IntExpr& e) { return is_one(e) ? "" : fmt::format("({}) * ", e.to_string()); }
 std::string in_plan(const IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
 
 }  // namespace
@@ -61,12 +63,12 @@ Result<kernel::Kernel> map(const Program& given, kernel::Language language) {
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [4, 2, 1, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
-  slots["pieces"] = in_plan(writer.pieces());
+  slots["pieces"] = factor(writer.pieces());
   slots["length"] = writer.length().to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
   slots["aligned"] = writer.aligned();
-  slots["body"] = prologue + writer.pass_loop(0, "int64_t{blockIdx.x}", "int64_t{gridDim.x}", "  ");
+  slots["body"] = prologue + writer.round_loop(rounds_of(program, false).front(), "int64_t{blockIdx.x}", "int64_t{gridDim.x}", "  ");
   return finished(fill_pattern("patterns/gpu/map.cu", slots), "map");
 }
 
@@ -76,7 +78,7 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   if (std::string why = resident.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr length = program.row_length();
   const int64_t vec = resident.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t words = longest <= 64 * vec ? 1 : longest <= 128 * vec * 4 ? 4 : kMostHeld / 2 / vec;
+  const int64_t held = longest <= 64 * vec ? vec : longest <= kMostHeld / 2 * kMostThreads / 2 ? kMostHeld / 2 : kMostHeld, words = held / vec;
   const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * words - 1) / (vec * words)), 8, kMostThreads / 2);
   Slots slots;
   slots["language"] = kernel::name_of(language);
@@ -94,11 +96,13 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   slots["prologue"] = resident.row_prologue("row", "  ");
   slots["aligned_row"] = resident.aligned();
   std::string body, looped;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += resident.pass_resident(pass, "    ");
-    body += resident.merged(pass, "    ");
-    looped += loops.pass_loop(pass, "first", "1", "  ");
-    looped += loops.merged(pass, "  ");
+  for (const Round& round : rounds_of(program, false)) {
+    body += resident.round_resident(round, "    ");
+    body += resident.merged(round, "    ");
+  }
+  for (const Round& round : rounds_of(program, true)) {
+    looped += loops.round_loop(round, "first", "1", "  ");
+    looped += loops.merged(round, "  ");
   }
   slots["resident"] = body + resident.row_stores("    ", "some && thread == 0");
   slots["long_prologue"] = loops.row_prologue("row", "  ");
@@ -109,13 +113,6 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
 
 namespace {
 
-/// Where partial results of a reduction lie: its value and, of an index, its place.
-struct Partial {
-  int id;
-  std::string value, type;   ///< workspace and its element type
-  bool arg;
-};
-
 std::string workspace_type(const std::string& accumulator) {
   if (accumulator.find("double") != std::string::npos) return "f64";
   if (accumulator.find("int64_t") != std::string::npos) return "i64";
@@ -125,39 +122,65 @@ const char* cpp_type(const std::string& workspace) {
   return workspace == "f64" ? "double" : workspace == "i64" ? "int64_t" : workspace == "i32" ? "int32_t" : "float";
 }
 
+/// Workspaces in which the blocks of a row leave their running results: [rows, blocks] of each.
+struct Partials {
+  Partials(const GpuWriter& writer, const std::vector<Round>& rounds, const std::string& rows, const std::string& blocks) : facts(writer) {
+    for (const Round& round : rounds)
+      for (const Running& result : round.results)
+        for (const std::string& field : fields(result)) {
+          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = fmt::format("{}{}", field, result.first);
+          workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, rows, blocks);
+          parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
+          names.push_back(name);
+        }
+  }
+  /// Members of a running result, in their order.
+  [[nodiscard]] std::vector<std::string> fields(const Running& result) const {
+    if (result.kind == Running::Kind::kExpSum) return {"value", "second"};
+    if (result.kind == Running::Kind::kMoments) return {"value", "second", "count"};
+    return facts.is_arg(result.first) ? std::vector<std::string>{"value", "at"} : std::vector<std::string>{"value"};
+  }
+  /// value7[AT] = r7.value; …
+  [[nodiscard]] std::string leave(const Round& round, const std::string& at, const std::string& indent) const {
+    std::string text;
+    for (const Running& result : round.results)
+      for (const std::string& field : fields(result)) text += fmt::format("{0}{1}{2}[{3}] = r{2}.{1};\n", indent, field, result.first, at);
+    return text;
+  }
+  /// What all `blocks` blocks of the row left, a share to each thread, as r7, …
+  [[nodiscard]] std::string gather(const Round& round, const std::string& blocks, const std::string& indent) const {
+    std::string text;
+    for (const Running& result : round.results) {
+      std::vector<std::string> parts;
+      for (const std::string& field : fields(result)) parts.push_back(fmt::format("{}{}[row * {} + c]", field, result.first, blocks));
+      text += fmt::format("{0}{1} r{2};\n{0}for (int64_t c = thread; c < {3}; c += THREADS) r{2}.merge({{{4}}});\n", indent, facts.accumulator(result), result.first, blocks,
+                          fmt::join(parts, ", "));
+    }
+    return text;
+  }
+  const GpuWriter& facts;
+  std::string workspaces, parameters;
+  std::vector<std::string> names;
+};
+
 }  // namespace
 
 Result<kernel::Kernel> split(const Program& program, kernel::Language language) {
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   const GpuWriter facts(program, stretch);
   if (std::string why = facts.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {} * ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
-                                         in_plan(facts.pieces()), facts.length().to_string());
-  std::vector<Partial> partials;
-  for (const Pass& pass : program.passes)
-    for (const int id : pass.reductions) partials.push_back({id, fmt::format("part{}", id), workspace_type(facts.accumulator(id)), facts.is_arg(id)});
-  std::string workspaces, parameters = gpu_parameters_of(*program.task);
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name, const std::string& type) {
-    workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, program.rows().to_string(), chunks);
-    parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
-    names.push_back(name);
-  };
-  for (const Partial& p : partials) {
-    add(p.value, p.type);
-    if (p.arg) add(fmt::format("at_{}", p.value), "i64");
-  }
+  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
+                                         factor(facts.pieces()), facts.length().to_string());
+  const std::vector<Round> rounds = rounds_of(program, true);
+  Partials partials(facts, rounds, program.rows().to_string(), chunks);
+  const std::string parameters = gpu_parameters_of(*program.task) + partials.parameters + ", int64_t chunks";
+  std::vector<std::string> names = partials.names;
   names.push_back("i64:" + chunks);
-  parameters += ", int64_t chunks";
-  const auto combined = [&](GpuWriter& writer, size_t pass) {
+  const auto combined = [&](GpuWriter& writer, size_t before) {
     std::string text;
-    for (size_t p = 0; p < pass; ++p) {
-      for (const int id : program.passes[p].reductions) {
-        const std::string place = facts.is_arg(id) ? fmt::format(", at_part{}[row * chunks + c]", id) : "";
-        text += fmt::format("  {0} r{1};\n  for (int64_t c = thread; c < chunks; c += THREADS) r{1}.merge({{part{1}[row * chunks + c]{2}}});\n",
-                            facts.accumulator(id), id, place);
-      }
-      text += writer.merged(p, "  ");
+    for (size_t r = 0; r < before; ++r) {
+      text += partials.gather(rounds[r], "chunks", "  ");
+      text += writer.merged(rounds[r], "  ");
     }
     return text;
   };
@@ -165,27 +188,22 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
       "  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;\n  [[maybe_unused]] hone::gpu::Team<THREADS, 1> team(scratch);\n"
       "  const int thread = static_cast<int>(threadIdx.x);\n";
   std::string functions, launches;
-  for (size_t p = 0; p < program.passes.size(); ++p) {
+  for (size_t r = 0; r < rounds.size(); ++r) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks;\n" + writer.row_prologue("row", "  ");
     body += fmt::format("  const bool aligned = {};\n", writer.aligned());
-    body += combined(writer, p);
-    body += writer.pass_loop(p, "chunk", "chunks", "  ");
-    std::string leave;
-    for (const int id : program.passes[p].reductions) {
-      body += fmt::format("  team.merge(r{});\n", id);
-      leave += fmt::format("    part{0}[row * chunks + chunk] = r{0}.value;\n", id);
-      if (facts.is_arg(id)) leave += fmt::format("    at_part{0}[row * chunks + chunk] = r{0}.at;\n", id);
-    }
-    if (!leave.empty()) body += "  if (thread == 0) {\n" + leave + "  }\n";
-    functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", p, parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{} * {}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", p, in_plan(program.rows()), chunks,
+    body += combined(writer, r);
+    body += writer.round_loop(rounds[r], "chunk", "chunks", "  ");
+    for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
+    if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
+    functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", r, parameters, body);
+    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r, factor(program.rows()), chunks,
                             arguments_with(*program.task, names));
   }
   if (!program.row_outputs.empty()) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x;\n" + writer.row_prologue("row", "  ");
-    body += combined(writer, program.passes.size());
+    body += combined(writer, rounds.size());
     body += writer.row_stores("  ", "thread == 0");
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) finish({}) {{\n{}}}\n", parameters, body);
     launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", program.rows().to_string(),
@@ -196,7 +214,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   slots["note"] = "rows shared out between blocks: " + facts.outline();
   slots["requires"] = facts.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]", choices(facts.widest_vector(), {4, 2, 1}));
-  slots["workspaces"] = workspaces;
+  slots["workspaces"] = partials.workspaces;
   slots["launches"] = launches;
   slots["functions"] = functions;
   return finished(fill_pattern("patterns/gpu/split.cu", slots), "split");
@@ -204,33 +222,41 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
 
 Result<kernel::Kernel> columns(const Program& program, kernel::Language language) {
   if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  GpuWriter writer(program, {{}, {program.inner_axes.back()}});
-  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  const Stretch stretch{{}, {program.inner_axes.back()}};
+  GpuWriter held(program, stretch, true), loops(program, stretch);
+  if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr& width = program.extent(program.inner_axes.back());
   IntExpr depth = 1;
   for (size_t k = 0; k + 1 < program.inner_axes.size(); ++k) depth = depth * program.extent(program.inner_axes[k]);
-  const int64_t wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
-  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / writer.widest_vector(), 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
+  const int64_t vec = held.widest_vector(), wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
+  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / vec, 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
+  const int64_t rows_held = std::clamp<int64_t>(power_of_two((deep + y - 1) / y), 1, kMostHeld / vec);
   Slots slots;
   slots["language"] = kernel::name_of(language);
-  slots["note"] = "tiles of columns: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
-                                  choices(writer.widest_vector(), {4, 2, 1}));
-  slots["slot"] = fmt::format("{}", writer.slot_bytes());
-  slots["rows"] = in_plan(program.rows());
+  slots["note"] = "tiles of columns: " + held.outline();
+  slots["requires"] = held.requirements();
+  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], HELD = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
+                                  choices(vec, {4, 2, 1}), choices(rows_held, {8, 4, 2, 1}));
+  slots["slot"] = fmt::format("{}", held.slot_bytes());
+  slots["depth"] = depth.to_string();
+  slots["rows"] = factor(program.rows());
   slots["columns"] = width.to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
   slots["columns_cpp"] = bracketed(width);
-  slots["aligned"] = writer.aligned();
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  std::string body;
+  slots["depth_cpp"] = bracketed(depth);
+  slots["aligned"] = loops.aligned();
+  slots["held_prologue"] = held.row_prologue("row", "  ");
+  slots["prologue"] = loops.row_prologue("row", "  ");
+  std::string body, looped;
   for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += writer.pass_columns(pass, "0", bracketed(depth), "    ");
-    body += writer.merged_columns(pass, "    ");
+    body += held.pass_columns(pass, {}, {}, "    ");
+    body += held.merged_columns(pass, "    ");
+    looped += loops.pass_columns(pass, "0", bracketed(depth), "    ");
+    looped += loops.merged_columns(pass, "    ");
   }
-  slots["body"] = body + writer.column_stores("    ", "threadIdx.y == 0");
+  slots["held"] = body + held.column_stores("    ", "threadIdx.y == 0");
+  slots["body"] = looped + loops.column_stores("    ", "threadIdx.y == 0");
   return finished(fill_pattern("patterns/gpu/columns.cu", slots), "columns");
 }
 
@@ -252,12 +278,59 @@ Result<kernel::Kernel> scans(const Program& program, kernel::Language language) 
   slots["prologue"] = writer.row_prologue("row", "  ");
   slots["aligned"] = writer.aligned();
   std::string body;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += writer.pass_loop(pass, "", "", "  ");
-    body += writer.merged(pass, "  ");
+  for (const Round& round : rounds_of(program, false)) {
+    body += writer.round_loop(round, "", "", "  ");
+    body += writer.merged(round, "  ");
   }
   slots["body"] = body + writer.row_stores("  ", "some && thread == 0");
   return finished(fill_pattern("patterns/gpu/scans.cu", slots), "scans");
+}
+
+Result<kernel::Kernel> crews(const Program& program, kernel::Language language) {
+  const std::vector<Round> rounds = rounds_of(program, true);
+  if (rounds.size() < 2) return fail(ErrorCode::kUnavailable, "one pass needs no row to stay");
+  GpuWriter writer(program, {{}, program.inner_axes}, true);
+  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  const IntExpr length = program.row_length();
+  const int64_t vec = writer.widest_vector();
+  const std::string blocks = fmt::format("ceil_div({}, THREADS * VEC * WORDS)", length.to_string());
+  const Partials partials(writer, rounds, program.rows().to_string(), blocks);
+  std::string require = writer.requirements();
+  const std::string room = fmt::format("\"{} <= SMS * RESIDENT\"", blocks);
+  require = require.empty() ? fmt::format("requires = [{}]\n", room) : require.substr(0, require.size() - 2) + ", " + room + "]\n";
+  std::vector<std::string> names = partials.names;
+  for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
+  names.push_back("i64:" + blocks);
+  std::string body;
+  for (size_t r = 0; r < rounds.size(); ++r) {
+    body += writer.round_resident(rounds[r], "    ");
+    if (rounds[r].results.empty()) continue;
+    if (rounds[r].passes.size() == 1)
+      for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
+    body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + rank", "      ") + "    }\n";
+    body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, static_cast<int32_t>(blocks));\n", rounds.size(), r);
+    for (const Running& result : rounds[r].results) {
+      std::vector<std::string> parts;
+      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
+      body += fmt::format("    r{0} = {{}};\n    for (int64_t c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first, fmt::join(parts, ", "));
+    }
+    body += writer.merged(rounds[r], "    ");
+  }
+  Slots slots;
+  slots["language"] = kernel::name_of(language);
+  slots["note"] = "several blocks hold a row: " + writer.outline();
+  slots["requires"] = require;
+  slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], WORDS = [{}], RESIDENT = [2, 1, 3, 4]", choices(vec, {4, 2, 1}),
+                                  choices(kMostHeld / vec, {4, 8, 16, 1}));
+  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", program.rows().to_string(), rounds.size());
+  slots["grid"] = factor(program.rows()) + blocks;
+  slots["args"] = arguments_with(*program.task, names);
+  slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";
+  slots["prologue"] = writer.row_prologue("row", "  ");
+  slots["aligned"] = writer.aligned();
+  slots["length_cpp"] = bracketed(length);
+  slots["body"] = body + writer.row_stores("    ", "rank == 0 && thread == 0");
+  return finished(fill_pattern("patterns/gpu/crews.cu", slots), "crews");
 }
 
 }  // namespace hone::pattern::gpu

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/cpp_writer.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -38,7 +40,7 @@ std::string gpu_parameters_of(const task::Task& task) {
   std::vector<std::string> all;
   for (const auto& input : task.inputs) all.push_back(fmt::format("const {}* __restrict__ {}", storage_type(input.type.dtype), input.name));
   for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("{}* __restrict__ {}", storage_type(type.dtype), name));
-  for (const std::string& symbol : task.symbols()) all.push_back(fmt::format("int64_t {}", symbol));
+  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("int64_t {}", symbol));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -147,7 +149,7 @@ std::string GpuWriter::aligned() const {
     const std::string text = fmt::format("{} % VEC == 0", parenthesised(step));
     if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
   };
-  if (resident_) add(length());
+  if (resident_ && !program_.by_columns) add(length());
   for (const int id : tensors()) {
     if (!is_linear(id)) continue;
     if (const auto access = program_.nest.access.find(id); access != program_.nest.access.end()) {
@@ -175,6 +177,11 @@ int GpuWriter::widest_vector() const {
 
 bool GpuWriter::stores_elements() const {
   return std::any_of(program_.passes.begin(), program_.passes.end(), [](const Pass& p) { return !p.stores.empty(); });
+}
+
+std::string GpuWriter::accumulator(const Running& result) const {
+  if (result.second < 0) return accumulator(result.first);
+  return fmt::format("hone::gpu::{}<{}>", result.kind == Running::Kind::kExpSum ? "ExpSum" : "Moments", thread_type(program_.node(result.first).type.dtype));
 }
 
 std::string GpuWriter::accumulator(int id) const {
@@ -250,7 +257,9 @@ std::vector<int> GpuWriter::scans_of(const Pass& pass) const {
 std::string GpuWriter::scan_type(int id) const {
   const Node& node = program_.node(id);
   const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max" : "Min";
-  return fmt::format("hone::gpu::{}<{}>", op, thread_type(node.type.dtype));
+  // A product of some neighbours may leave float's range though the product of all so far does not.
+  const std::string type = node.prim == Prim::kCumProd && task::is_float(node.type.dtype) ? "double" : thread_type(node.type.dtype);
+  return fmt::format("hone::gpu::{}<{}>", op, type);
 }
 
 /// What comes before a pass's body: each scan's operand for all elements of the tile, and the scan.
@@ -388,13 +397,17 @@ std::string GpuWriter::compute_element(int id) {
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
-    return fmt::format("hone::gpu::value({}_v[u][e])", leaf_name(id));
+    return fmt::format("hone::gpu::value({}_v{}[e])", leaf_name(id), by_words_ && !loaded_.contains(id) ? "" : "[u]");
   }
-  if (scanned_.contains(id)) return fmt::format("scan{}[u][e]", id);
+  if (scanned_.contains(id)) return fmt::format("static_cast<{}>(scan{}[u][e])", thread_type(node.type.dtype), id);
   if (node.prim == Prim::kIota) {
     const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const bool of_row = std::find(program_.row_axes.begin(), program_.row_axes.end(), axis) != program_.row_axes.end();
     return of_row ? fmt::format("at{}", axis) : place(axis);
+  }
+  if (node.prim == Prim::kDiv && thread_type(node.type.dtype) == "float" && program_.is_row_value(node.operands[1]) && !program_.by_columns) {
+    const std::string value = element(node.operands[0]);
+    return fmt::format("{} / {}", value, divisor(node.operands[1]));
   }
   std::vector<std::string> operands;
   std::vector<DType> types;
@@ -403,6 +416,15 @@ std::string GpuWriter::compute_element(int id) {
     types.push_back(program_.node(operand).type.dtype);
   }
   return operation_text(node, operands, types, Way::kThread);
+}
+
+/// The name of row value `id` made ready to divide elements by; a constant is one already.
+std::string GpuWriter::divisor(int id) {
+  const std::string value = row(id);
+  if (value.find_first_not_of("0123456789.f-") == std::string::npos) return value;
+  const std::string name = fmt::format("{}_divisor", value);
+  if (divisor_ids_.insert(id).second) row_lines_.push_back(fmt::format("const hone::gpu::Divisor {}({});", name, value));
+  return name;
 }
 
 std::string GpuWriter::row(int id) {
@@ -447,7 +469,6 @@ std::string GpuWriter::take_row_lines(const std::string& indent) {
 std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   element_names_.clear();
   body_.clear();
-  if (scanned_.empty()) loads_.clear();
   decodes_ = false;
   for (const int id : pass.reductions) {
     std::string value = element(program_.node(id).operands[0]);
@@ -458,7 +479,7 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   }
   for (const int id : pass.stores) {
     const std::string value = element(id), type = storage_type(program_.node(id).type.dtype);
-    if (is_linear(id)) body_.push_back(fmt::format("{}_v[u][e] = hone::gpu::stored<{}>({});", output_name(id), type, value));
+    if (is_linear(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", output_name(id), by_words_ ? "" : "[u]", type, value));
     else body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, output_name(id)), type, value));
   }
   std::string text;
@@ -523,43 +544,111 @@ std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
   return text;
 }
 
-std::string GpuWriter::pass_loop(size_t number, const std::string& first, const std::string& step, const std::string& indent) {
+/// tile.each(…) with the body of a pass.
+std::string GpuWriter::each_text(size_t pass, const std::string& indent) {
+  pass_ = pass;
+  const std::string body = body_text(program_.passes[pass], indent + "  ");
+  return fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
+}
+
+/// The last pass over a tile that holds its row: what only this pass needs comes word by word and takes no room.
+std::string GpuWriter::words_text(size_t number, const std::string& indent) {
   const Pass& pass = program_.passes[number];
   pass_ = number;
+  by_words_ = true;
+  loads_.clear();
+  const std::string in = indent + "  ", body = body_text(pass, in + "  ");
+  std::string text = fmt::format("{}tile.words([&]([[maybe_unused]] int u) {{\n", indent);
+  for (const int id : loads_) {
+    if (loaded_.contains(id)) continue;
+    const std::string name = leaf_name(id);
+    text += fmt::format("{0}hone::gpu::Pack<{1}, VEC> {2}_v;\n{0}tile.load_word({2}_v, {2}_row{3}, u);\n", in, storage_type(program_.node(id).type.dtype), name, picked(id));
+  }
+  for (const int id : pass.stores)
+    if (is_linear(id)) text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", in, storage_type(program_.node(id).type.dtype), output_name(id));
+  text += fmt::format("{0}tile.elements_of(u, [&]([[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{1}{0}}});\n", in, body);
+  for (const int id : pass.stores)
+    if (is_linear(id)) text += fmt::format("{0}tile.store_word({1}_row, u, {1}_v);\n", in, output_name(id));
+  by_words_ = false;
+  return take_row_lines(indent) + text + indent + "});\n";
+}
+
+/// The second pass of a round, with what the first found in this tile standing for what it will find in the row; then
+/// both as one running result.
+std::string GpuWriter::second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge) {
+  std::string text, locals, together;
+  for (const Running& result : round.results) {
+    if (result.second < 0) continue;
+    const std::string type = thread_type(program_.node(result.first).type.dtype);
+    const int known = result.kind == Running::Kind::kMoments ? result.mean : result.first;
+    const std::string mean = fmt::format("static_cast<{}>({})", type, count);
+    text += fmt::format("{}{} t{};\n", indent, accumulator(result.second), result.second);
+    locals += result.kind == Running::Kind::kMoments
+                  ? fmt::format("{0}  const {1} v{2} = t{3}.value / {4};\n", indent, type, known, result.first, mean)
+                  : fmt::format("{}  const {} v{} = t{}.value;\n", indent, type, known, result.first);
+    row_names_[known] = fmt::format("v{}", known);
+    if (merge) together += fmt::format("{}team.merge(t{});\n", indent, result.second);
+    together += fmt::format("{0}{1}{2}{3}::of(t{4}.value, t{5}.value, {6}){7};\n", indent, merge ? "auto " : "", fmt::format("r{}{}", result.first, merge ? " = " : ".merge("),
+                            accumulator(result), result.first, result.second, mean, merge ? "" : ")");
+  }
+  const std::string body = each_text(round.passes[1], indent + "  ");
+  text += fmt::format("{0}{{\n{1}{2}{0}}}\n{3}", indent, locals, body, together);
+  // Views of what stood in have its name too.
+  for (const Running& result : round.results)
+    if (result.second >= 0) {
+      const std::string name = fmt::format("v{}", result.kind == Running::Kind::kMoments ? result.mean : result.first);
+      std::erase_if(row_names_, [&](const auto& known) { return known.second == name; });
+    }
+  return text;
+}
+
+std::string GpuWriter::round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent) {
+  const Pass& pass = program_.passes[round.passes[0]];
+  pass_ = round.passes[0];
   const std::string in = indent + "  ";
   const std::string stages = scan_stages(pass, in);
-  const std::string body = body_text(pass, in + "  "), reads = loads(in);
+  std::string inner;
+  for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", in, accumulator(id), id);
+  inner += each_text(pass_, in);
+  for (const Running& result : round.results)
+    if (result.second < 0) inner += fmt::format("{0}r{1}.merge(t{1});\n", in, result.first);
+  if (round.passes.size() > 1) inner += second_pass(round, "tile.count()", in, false);
+  const std::string reads = loads(in);
   std::string text = take_row_lines(indent);
   for (const int id : scans_of(pass)) {
     const Node& node = program_.node(id);
     text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"), node.attr<bool>("exclusive"), id);
   }
-  for (const int id : pass.reductions) text += fmt::format("{}{} r{};\n", indent, accumulator(id), id);
+  for (const Running& result : round.results) text += fmt::format("{}{} r{};\n", indent, accumulator(result), result.first);
   if (has_scans())
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent, goes_back(), length().to_cpp());
   else
     text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
-                      pieces().to_cpp(), length().to_cpp(), first, step);
+                        pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
-  text += reads + stages + rooms(pass, in);
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{};\n", in, accumulator(id), id);
-  text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", in, body, in);
-  for (const int id : pass.reductions) text += fmt::format("{}r{}.merge(t{});\n", in, id, id);
+  text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";
 }
 
-std::string GpuWriter::pass_resident(size_t number, const std::string& indent) {
+std::string GpuWriter::round_resident(const Round& round, const std::string& indent) {
+  const size_t number = round.passes[0];
   const Pass& pass = program_.passes[number];
-  pass_ = number;
-  const std::string body = body_text(pass, indent + "  "), reads = loads(indent);
-  std::string text = take_row_lines(indent) + reads + rooms(pass, indent);
+  const bool together = round.passes.size() > 1;
+  if (pass.reductions.empty() && number > 0) return words_text(number, indent);
+  loads_.clear();
+  std::string inner;
   for (const int id : kept_)
     if (program_.depth[static_cast<size_t>(id)] == static_cast<int>(number))
-      text += fmt::format("{}auto keep{} = tile.template room<{}>();\n", indent, id, thread_type(program_.node(id).type.dtype));
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{};\n", indent, accumulator(id), id);
-  text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
-  for (const int id : pass.reductions) text += fmt::format("{}auto r{} = t{};\n", indent, id, id);
-  return text + stores(pass, indent);
+      inner += fmt::format("{}auto keep{} = tile.template room<{}>();\n", indent, id, thread_type(program_.node(id).type.dtype));
+  for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", indent, accumulator(id), id);
+  inner += each_text(number, indent);
+  if (together)
+    for (const int id : pass.reductions) inner += fmt::format("{}team.merge(t{});\n", indent, id);
+  for (const Running& result : round.results)
+    if (result.second < 0) inner += fmt::format("{0}auto r{1} = t{1};\n", indent, result.first);
+  if (together) inner += second_pass(round, "tile.left", indent, true);
+  const std::string reads = loads(indent);
+  return take_row_lines(indent) + reads + rooms(pass, indent) + inner + stores(pass, indent);
 }
 
 namespace {
@@ -570,12 +659,17 @@ std::string result_of(const std::string& running, bool arg, DType dtype) {
 }
 }  // namespace
 
-std::string GpuWriter::merged(size_t number, const std::string& indent) {
+std::string GpuWriter::merged(const Round& round, const std::string& indent, bool merge) {
   std::string text;
-  for (const int id : program_.passes[number].reductions) {
+  for (const Running& result : round.results) {
+    const int id = result.first;
     const DType dtype = program_.node(id).type.dtype;
-    text += fmt::format("{0}team.merge(r{1});\n{0}const {2} v{1} = {3};\n", indent, id, thread_type(dtype), result_of(fmt::format("r{}", id), is_arg(id), dtype));
+    if (merge) text += fmt::format("{}team.merge(r{});\n", indent, id);
+    text += fmt::format("{}[[maybe_unused]] const {} v{} = {};\n", indent, thread_type(dtype), id, result_of(fmt::format("r{}", id), is_arg(id), dtype));
     row_names_[id] = fmt::format("v{}", id);
+    if (result.second < 0) continue;
+    text += fmt::format("{}const {} v{} = r{}.second;\n", indent, thread_type(program_.node(result.second).type.dtype), result.second, id);
+    row_names_[result.second] = fmt::format("v{}", result.second);
   }
   return text;
 }
@@ -584,9 +678,10 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
   const Pass& pass = program_.passes[number];
   pass_ = number;
   in_rows_ = true;
+  loads_.clear();
   columns_needed_.clear();
   const std::string in = indent + "  ";
-  const std::string body = body_text(pass, in + "  "), reads = loads(in);
+  const std::string body = body_text(pass, resident_ ? in : in + "  "), reads = loads(resident_ ? indent : in);
   const std::vector<int> needed = columns_needed_;
   in_rows_ = false;
   std::string text = take_row_lines(indent);
@@ -602,10 +697,15 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
     text += fmt::format("{0}  c{1}[e] = {2};\n{0}}});\n", indent, id, value);
   }
   for (const int id : pass.reductions) text += fmt::format("{}{} r{}[VEC];\n", indent, accumulator(id), id);
+  const std::string each = fmt::format("rows.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t r, [[maybe_unused]] int64_t j) {{\n{}", body);
+  if (resident_) {
+    for (const int id : pass.reductions) text += fmt::format("{0}auto& t{1} = r{1};\n", indent, id);
+    return text + reads + rooms(pass, indent) + indent + each + indent + "});\n" + stores(pass, indent);
+  }
   text += fmt::format("{}columns.rows({}, {}, [&](const auto rows) {{\n", indent, begin, end);
   text += reads + rooms(pass, in);
   for (const int id : pass.reductions) text += fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
-  text += fmt::format("{}rows.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t r, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", in, body, in);
+  text += in + each + in + "});\n";
   for (const int id : pass.reductions) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
   return text + stores(pass, in) + indent + "});\n";
 }
