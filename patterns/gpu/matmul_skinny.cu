@@ -23,13 +23,19 @@ template <int V>
 __device__ void multiply(@parameters@) {
   extern __shared__ __align__(16) float memory_at[];
   const int64_t many_at = @many@, others_at = @others@, depth_at = @depth@, lines_at = (many_at + LINES - 1) / LINES;
-  const int64_t batch_at = blockIdx.x / lines_at, line_at = blockIdx.x % lines_at * LINES + threadIdx.y, other_at = blockIdx.y * int64_t{FEW};
+  const int64_t batch_at = blockIdx.x / lines_at, line_at = blockIdx.x % lines_at * LINES + threadIdx.y;
+  const int64_t other_at = blockIdx.y * int64_t{FEW};
+
   const auto large_at = hone::gpu::factor<V, true>(
-      @large@, many_at, [=](int64_t line_at) -> int64_t { return @large_line@; }, [=](int64_t depth_at) -> int64_t { return @large_depth@; });
+      @large@, many_at, [=](int64_t line_at) -> int64_t { return @large_line@; },
+      [=](int64_t depth_at) -> int64_t { return @large_depth@; });
   const auto small_at = hone::gpu::factor<1, true>(
-      @small@, others_at, [=](int64_t line_at) -> int64_t { return @small_line@; }, [=](int64_t depth_at) -> int64_t { return @small_depth@; });
-  hone::gpu::skinny_product<THREADS, FEW, UNROLL>(large_at, small_at, line_at, other_at, depth_at, memory_at + threadIdx.y * (THREADS / hone::kWave * FEW), [&](int64_t l_at, int64_t o_at, float sum_at) {
+      @small@, others_at, [=](int64_t line_at) -> int64_t { return @small_line@; },
+      [=](int64_t depth_at) -> int64_t { return @small_depth@; });
+  const auto sink_at = [&](int64_t l_at, int64_t o_at, float sum_at) {
     finish(@names@, batch_at * @rows@ + @row@, @column@, sum_at);
-  });
+  };
+  float* const part_at = memory_at + threadIdx.y * (THREADS / hone::kWave * FEW);
+  hone::gpu::skinny_product<THREADS, FEW, UNROLL>(large_at, small_at, line_at, other_at, depth_at, part_at, sink_at);
 }
 @kernels@

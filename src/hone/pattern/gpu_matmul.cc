@@ -34,6 +34,32 @@ constexpr Method kBf16 = {"hone::gpu::Bf16<1>", 4, 2, "matrix units, bf16"};
 constexpr Method kStoredBf16 = {"hone::gpu::Stored16<hone::bf16>", 2, 2, "matrix units"};
 constexpr Method kStoredF16 = {"hone::gpu::Stored16<hone::f16>", 2, 2, "matrix units"};
 
+/// The text with its long lines of code folded behind commas.
+std::string folded(std::string_view text) {
+  constexpr size_t kColumns = 130;
+  std::string out;
+  for (size_t header = text.find("*/\n"); !text.empty(); header = 0) {
+    const size_t end = header ? header + 3 : text.find('\n') + 1;
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    if (header || line.starts_with("//")) {
+      out += line;
+      continue;
+    }
+    const std::string indent(line.find_first_not_of(' ') + 4, ' ');
+    for (bool first = true; !line.empty(); first = false) {
+      size_t at = line.size();
+      if (const size_t room = kColumns - (first ? 0 : indent.size()); line.size() > room)
+        if (const size_t comma = line.rfind(", ", room - 2); comma != std::string_view::npos) at = comma + 2;
+      if (!first) out += indent;
+      out += line.substr(0, at == line.size() ? at : at - 1);
+      if (at != line.size()) out += '\n';
+      line.remove_prefix(at);
+    }
+  }
+  return out;
+}
+
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
 std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
 
@@ -121,7 +147,7 @@ class Writer {
 
  private:
   [[nodiscard]] static Offer offer(const char* pattern, const Slots& slots, const std::string& action) {
-    auto kernel = kernel::parse_kernel(fill_pattern(pattern, slots), pattern);
+    auto kernel = kernel::parse_kernel(folded(fill_pattern(pattern, slots)), pattern);
     HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
     kernel->author = "pattern:matmul";
     kernel->header.action = action;

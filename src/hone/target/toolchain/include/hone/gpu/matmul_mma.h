@@ -229,10 +229,7 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
         *reinterpret_cast<float2*>(out + (row + 16 * i + in_warp / 4 + e / 2 * 8) * kPitch + column + 8 * j + in_warp % 4 * 2) =
             make_float2(total[i][j][e], total[i][j][e + 1]);
   __syncthreads();
-  for (int n = static_cast<int>(threadIdx.x); n < Rows * Columns; n += kThreads) {
-    const int64_t r = row0 + n / Columns, c = column0 + n % Columns;
-    if (r < a.lines && c < b.lines) sink(r, c, out[n / Columns * kPitch + n % Columns]);
-  }
+  hand_over<Rows, Columns, kPitch, kThreads>(out, row0, column0, a.lines, b.lines, sink);
 }
 
 }  // namespace hone::gpu

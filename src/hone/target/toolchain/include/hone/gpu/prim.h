@@ -24,7 +24,8 @@ HONE_DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t
 #endif
 
 /// A thread's copies from global into shared memory that go on while it computes. They are there for the thread
-/// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for.
+/// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for,
+/// and a wrong boundary traps.
 class AsyncCopies {
  public:
   /// Bytes (4, 8 or 16; both addresses are multiples of it) from `from` to `to`; zeros where `inside` is false.
@@ -32,7 +33,7 @@ class AsyncCopies {
   HONE_DEVICE void copy(void* to, const void* from, bool inside) {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async copies words");
 #if HONE_EMULATED
-    if (count_ == kMost) __trap();
+    if (count_ == kMost || reinterpret_cast<uintptr_t>(to) % Bytes != 0 || reinterpret_cast<uintptr_t>(from) % Bytes != 0) __trap();
     pending_[count_++] = {to, from, Bytes, group_, inside};
 #else
     const int size = inside ? Bytes : 0;
