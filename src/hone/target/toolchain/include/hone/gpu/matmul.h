@@ -12,7 +12,7 @@
 #else
 #define HONE_PRAGMA(text) _Pragma(#text)
 #define HONE_UNROLL HONE_PRAGMA(unroll)
-#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll(count))
+#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
 #endif
 
 namespace hone::gpu {

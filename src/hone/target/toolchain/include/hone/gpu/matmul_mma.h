@@ -32,8 +32,8 @@ struct SharedTile {
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    constexpr int kEach = (kVectors + Threads - 1) / Threads;
-    HONE_UNROLL_BY(kEach < 8 ? kEach : 4)
+    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = kEach < 8 ? kEach : 4;
+    HONE_UNROLL_BY(kAtOnce)
     for (int i = 0; i < kEach; ++i) {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
       if (kVectors % Threads != 0 && n >= kVectors) break;
