@@ -242,19 +242,23 @@ class Writer {
         slots["parameters"], cpp_of(all_.column.extent), cpp_of(all_.batch.extent), cpp_of(all_.row.extent), names_of(task_));
   }
 
+  [[nodiscard]] static std::string shifted(const std::string& at, int64_t offset) {
+    return offset == 0 ? at : fmt::format("{} {} {}", at, offset < 0 ? '-' : '+', std::abs(offset));
+  }
+
   /// Lines that leave out what is known to be zero or looked at by nobody.
   [[nodiscard]] std::string clips() const {
     std::string text;
     const auto factor = [&](const std::optional<task::Triangle>& t, const char* name, const char* line, const char* lines) {
       if (!t) return;
-      if (t->upper) text += fmt::format("  stretch_at.clip<DEPTH>({} + {}, stretch_at.end);  // {} is zero before\n", line, t->offset, name);
-      else text += fmt::format("  stretch_at.clip<DEPTH>(0, {} + {} + {});  // {} is zero from there\n", line, lines, t->offset, name);
+      if (t->upper) text += fmt::format("  stretch_at.clip<DEPTH>({}, stretch_at.end);  // {} is zero before\n", shifted(line, t->offset), name);
+      else text += fmt::format("  stretch_at.clip<DEPTH>(0, {});  // {} is zero from there\n", shifted(fmt::format("{} + {}", line, lines), t->offset), name);
     };
     factor(triangles_.a, "the left factor", "row_at", "ROWS");
     factor(triangles_.b, "the right factor", "column_at", "COLUMNS");
     if (const auto& t = triangles_.result)
-      text += t->upper ? fmt::format("  if (column_at + COLUMNS <= row_at + {}) stretch_at.end = 0;  // nobody looks at this tile\n", t->offset)
-                       : fmt::format("  if (column_at >= row_at + ROWS + {}) stretch_at.end = 0;  // nobody looks at this tile\n", t->offset);
+      text += fmt::format("  if ({}) stretch_at.end = 0;  // nobody looks at this tile\n",
+                          t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset) : "column_at >= " + shifted("row_at + ROWS", t->offset));
     return text;
   }
 
