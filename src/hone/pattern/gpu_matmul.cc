@@ -133,15 +133,20 @@ class Writer {
     slots["large"] = large.base(), slots["large_line"] = large.line(), slots["large_depth"] = large.depth();
     slots["small"] = small.base(), slots["small_line"] = small.line(), slots["small_depth"] = small.depth();
     slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
-    const auto launch = [&](const char* name, const std::string& when, int v) {
-      slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"]\nblock  = [\"THREADS\", \"LINES\"]\n"
+    slots["small_along"] = small.along_depth() ? "true" : "false";
+    const auto launch = [&](const char* name, const std::string& when, int v, int w) {
+      slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"]\nblock  = [\"THREADS\"]\n"
                                        "shared = \"4 * LINES * FEW * (THREADS // WAVE)\"\nargs   = [{}]\n",
                                        name, when.empty() ? "" : "when   = \"" + when + "\"\n", many.to_string(), times_batch(), others.to_string(), arguments_of(task_));
-      slots["kernels"] += fmt::format("__global__ void __launch_bounds__(THREADS * LINES) {}({}) {{\n  multiply<{}>({});\n}}\n", name, slots["parameters"], v, names_of(task_));
+      slots["kernels"] += fmt::format("__global__ void __launch_bounds__(THREADS) {}({}) {{\n  multiply<{}, {}>({});\n}}\n", name, slots["parameters"], v, w, names_of(task_));
     };
-    const auto& wide = rows ? wide_a_ : wide_b_;
-    if (wide) launch("multiply_wide", fmt::format("{}", fmt::join(*wide, " and ")), large.vector());
-    if (!wide || !wide->empty()) launch("multiply_any", wide ? fmt::format("not ({})", fmt::join(*wide, " and ")) : "", 1);
+    auto wide = rows ? wide_a_ : wide_b_;
+    const auto& of_small = rows ? wide_b_ : wide_a_;
+    const bool both = wide && small.along_depth() && of_small;
+    if (both) add_conditions(*wide, *of_small);
+    const std::string conditions = wide ? fmt::format("{}", fmt::join(*wide, " and ")) : "";
+    if (wide) launch("multiply_wide", conditions, large.vector(), both ? small.vector() : 1);
+    if (!wide || !wide->empty()) launch("multiply_any", wide ? "not (" + conditions + ")" : "", 1, 1);
     return offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a row at a time" : "a column at a time");
   }
 
@@ -152,6 +157,10 @@ class Writer {
     kernel->author = "pattern:matmul";
     kernel->header.action = action;
     return {std::move(*kernel), "matmul", action};
+  }
+  static void add_conditions(std::vector<std::string>& to, const std::vector<std::string>& more) {
+    for (const std::string& c : more)
+      if (std::find(to.begin(), to.end(), c) == to.end()) to.push_back(c);
   }
   [[nodiscard]] std::string requirements() const { return CppWriter(all_.program, Way::kScalar, {}).requirements(); }
   [[nodiscard]] std::string times_batch() const { return is_one(all_.batch.extent) ? "" : " * " + text_of(all_.batch.extent); }
@@ -213,8 +222,7 @@ class Writer {
     const bool ever = wide_a_ && wide_b_;
     if (ever) {
       conditions = *wide_a_;
-      for (const std::string& c : *wide_b_)
-        if (std::find(conditions.begin(), conditions.end(), c) == conditions.end()) conditions.push_back(c);
+      add_conditions(conditions, *wide_b_);
       launch("multiply_wide", fmt::format("{}", fmt::join(conditions, " and ")));
       kernel("multiply_wide", a_.vector(), b_.vector());
     }

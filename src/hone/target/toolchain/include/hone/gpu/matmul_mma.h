@@ -4,9 +4,9 @@
 // The units take factors of 11 (TF32) or 8 (bf16) significant bits, multiply exactly and cut the sum after each step.
 // So a float is written as a sum of such parts, high = round(x), low = round(x - high), …, the products of parts that
 // matter are summed, smallest first, and what the units have summed over a stretch of Depth goes to sums kept by
-// ordinary additions, which round. In units of 2^-24 of the products' magnitudes:
-//   Tf32<2>  3 products, what is left out is below 2^-22: at most about 8
-//   Bf16<3>  6 products, what is left out is below 2^-24: at most about 2
+// ordinary additions, which round. In units of 2^-24 of the products' magnitudes, beside what a sum in fp32 has:
+//   Tf32<2>  3 products; parts and what is left out cost at most 8, the cuts about 3 where Depth is 32
+//   Bf16<3>  6 products; at most 2, the cuts about 6
 //   Tf32<1>, Bf16<1>  one product, 2^-11 and 2^-8: for tasks that allow it
 //   Stored16<T>  factors that are bf16 or f16 in memory: exact
 // Where factors are split, those beyond 3.4e38 (half a unit of TF32 or bf16 below the largest float) come out as NaN.
