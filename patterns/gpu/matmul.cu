@@ -21,13 +21,19 @@ template <int V_A, int V_B>
 __device__ void multiply(@parameters@) {
   extern __shared__ __align__(16) float memory_at[];
   const int64_t rows_at = @rows@, columns_at = @columns@;
-  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, (rows_at + ROWS - 1) / ROWS, (columns_at + COLUMNS - 1) / COLUMNS);
+  const int64_t down_at = (rows_at + ROWS - 1) / ROWS, across_at = (columns_at + COLUMNS - 1) / COLUMNS;
+  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
+
   const auto left_at = hone::gpu::factor<V_A, @a_along@>(
-      @a@, rows_at, [=](int64_t line_at) -> int64_t { return @a_line@; }, [=](int64_t depth_at) -> int64_t { return @a_depth@; });
+      @a@, rows_at, [=](int64_t line_at) -> int64_t { return @a_line@; },
+      [=](int64_t depth_at) -> int64_t { return @a_depth@; });
   const auto right_at = hone::gpu::factor<V_B, @b_along@>(
-      @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; }, [=](int64_t depth_at) -> int64_t { return @b_depth@; });
-@stretch@  @product@(left_at, right_at, row_at, column_at, stretch_at, memory_at, [&](int64_t r_at, int64_t c_at, float sum_at) {
-@sink@  });
+      @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; },
+      [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+@stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
+@sink@  };
+  @product@(
+      left_at, right_at, row_at, column_at, stretch_at, memory_at, sink_at);
 }
 @kernels@

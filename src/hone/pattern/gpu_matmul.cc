@@ -34,6 +34,32 @@ constexpr Method kBf16 = {"hone::gpu::Bf16<1>", 4, 2, "matrix units, bf16"};
 constexpr Method kStoredBf16 = {"hone::gpu::Stored16<hone::bf16>", 2, 2, "matrix units"};
 constexpr Method kStoredF16 = {"hone::gpu::Stored16<hone::f16>", 2, 2, "matrix units"};
 
+/// The text with its long lines of code folded behind commas.
+std::string folded(std::string_view text) {
+  constexpr size_t kColumns = 130;
+  std::string out;
+  for (size_t header = text.find("*/\n"); !text.empty(); header = 0) {
+    const size_t end = header ? header + 3 : text.find('\n') + 1;
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    if (header || line.starts_with("//")) {
+      out += line;
+      continue;
+    }
+    const std::string indent(line.find_first_not_of(' ') + 4, ' ');
+    for (bool first = true; !line.empty(); first = false) {
+      size_t at = line.size();
+      if (const size_t room = kColumns - (first ? 0 : indent.size()); line.size() > room)
+        if (const size_t comma = line.rfind(", ", room - 2); comma != std::string_view::npos) at = comma + 2;
+      if (!first) out += indent;
+      out += line.substr(0, at == line.size() ? at : at - 1);
+      if (at != line.size()) out += '\n';
+      line.remove_prefix(at);
+    }
+  }
+  return out;
+}
+
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
 std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
 
@@ -107,25 +133,34 @@ class Writer {
     slots["large"] = large.base(), slots["large_line"] = large.line(), slots["large_depth"] = large.depth();
     slots["small"] = small.base(), slots["small_line"] = small.line(), slots["small_depth"] = small.depth();
     slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
-    const auto launch = [&](const char* name, const std::string& when, int v) {
-      slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"]\nblock  = [\"THREADS\", \"LINES\"]\n"
+    slots["small_along"] = small.along_depth() ? "true" : "false";
+    const auto launch = [&](const char* name, const std::string& when, int v, int w) {
+      slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"]\nblock  = [\"THREADS\"]\n"
                                        "shared = \"4 * LINES * FEW * (THREADS // WAVE)\"\nargs   = [{}]\n",
                                        name, when.empty() ? "" : "when   = \"" + when + "\"\n", many.to_string(), times_batch(), others.to_string(), arguments_of(task_));
-      slots["kernels"] += fmt::format("__global__ void __launch_bounds__(THREADS * LINES) {}({}) {{\n  multiply<{}>({});\n}}\n", name, slots["parameters"], v, names_of(task_));
+      slots["kernels"] += fmt::format("__global__ void __launch_bounds__(THREADS) {}({}) {{\n  multiply<{}, {}>({});\n}}\n", name, slots["parameters"], v, w, names_of(task_));
     };
-    const auto& wide = rows ? wide_a_ : wide_b_;
-    if (wide) launch("multiply_wide", fmt::format("{}", fmt::join(*wide, " and ")), large.vector());
-    if (!wide || !wide->empty()) launch("multiply_any", wide ? fmt::format("not ({})", fmt::join(*wide, " and ")) : "", 1);
+    auto wide = rows ? wide_a_ : wide_b_;
+    const auto& of_small = rows ? wide_b_ : wide_a_;
+    const bool both = wide && small.along_depth() && of_small;
+    if (both) add_conditions(*wide, *of_small);
+    const std::string conditions = wide ? fmt::format("{}", fmt::join(*wide, " and ")) : "";
+    if (wide) launch("multiply_wide", conditions, large.vector(), both ? small.vector() : 1);
+    if (!wide || !wide->empty()) launch("multiply_any", wide ? "not (" + conditions + ")" : "", 1, 1);
     return offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a row at a time" : "a column at a time");
   }
 
  private:
   [[nodiscard]] static Offer offer(const char* pattern, const Slots& slots, const std::string& action) {
-    auto kernel = kernel::parse_kernel(fill_pattern(pattern, slots), pattern);
+    auto kernel = kernel::parse_kernel(folded(fill_pattern(pattern, slots)), pattern);
     HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
     kernel->author = "pattern:matmul";
     kernel->header.action = action;
     return {std::move(*kernel), "matmul", action};
+  }
+  static void add_conditions(std::vector<std::string>& to, const std::vector<std::string>& more) {
+    for (const std::string& c : more)
+      if (std::find(to.begin(), to.end(), c) == to.end()) to.push_back(c);
   }
   [[nodiscard]] std::string requirements() const { return CppWriter(all_.program, Way::kScalar, {}).requirements(); }
   [[nodiscard]] std::string times_batch() const { return is_one(all_.batch.extent) ? "" : " * " + text_of(all_.batch.extent); }
@@ -187,8 +222,7 @@ class Writer {
     const bool ever = wide_a_ && wide_b_;
     if (ever) {
       conditions = *wide_a_;
-      for (const std::string& c : *wide_b_)
-        if (std::find(conditions.begin(), conditions.end(), c) == conditions.end()) conditions.push_back(c);
+      add_conditions(conditions, *wide_b_);
       launch("multiply_wide", fmt::format("{}", fmt::join(conditions, " and ")));
       kernel("multiply_wide", a_.vector(), b_.vector());
     }
@@ -216,19 +250,23 @@ class Writer {
         slots["parameters"], cpp_of(all_.column.extent), cpp_of(all_.batch.extent), cpp_of(all_.row.extent), names_of(task_));
   }
 
+  [[nodiscard]] static std::string shifted(const std::string& at, int64_t offset) {
+    return offset == 0 ? at : fmt::format("{} {} {}", at, offset < 0 ? '-' : '+', std::abs(offset));
+  }
+
   /// Lines that leave out what is known to be zero or looked at by nobody.
   [[nodiscard]] std::string clips() const {
     std::string text;
     const auto factor = [&](const std::optional<task::Triangle>& t, const char* name, const char* line, const char* lines) {
       if (!t) return;
-      if (t->upper) text += fmt::format("  stretch_at.clip<DEPTH>({} + {}, stretch_at.end);  // {} is zero before\n", line, t->offset, name);
-      else text += fmt::format("  stretch_at.clip<DEPTH>(0, {} + {} + {});  // {} is zero from there\n", line, lines, t->offset, name);
+      if (t->upper) text += fmt::format("  stretch_at.clip<DEPTH>({}, stretch_at.end);  // {} is zero before\n", shifted(line, t->offset), name);
+      else text += fmt::format("  stretch_at.clip<DEPTH>(0, {});  // {} is zero from there\n", shifted(fmt::format("{} + {}", line, lines), t->offset), name);
     };
     factor(triangles_.a, "the left factor", "row_at", "ROWS");
     factor(triangles_.b, "the right factor", "column_at", "COLUMNS");
     if (const auto& t = triangles_.result)
-      text += t->upper ? fmt::format("  if (column_at + COLUMNS <= row_at + {}) stretch_at.end = 0;  // nobody looks at this tile\n", t->offset)
-                       : fmt::format("  if (column_at >= row_at + ROWS + {}) stretch_at.end = 0;  // nobody looks at this tile\n", t->offset);
+      text += fmt::format("  if ({}) stretch_at.end = 0;  // nobody looks at this tile\n",
+                          t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset) : "column_at >= " + shifted("row_at + ROWS", t->offset));
     return text;
   }
 

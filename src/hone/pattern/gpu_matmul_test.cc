@@ -101,19 +101,18 @@ TEST(GpuMatmul, BatchesAndEpilogues) {
 }
 
 TEST(GpuMatmul, TrianglesAreLeftOut) {
-  const auto source = [](const char* structure, const char* compute) {
+  const auto source = [](task::Structure structure, const char* compute) {
     task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");
-    task = task::parse_task(fmt::format("inputs = {{ A = {{ type = \"f32[N, N]\", structure = \"{0}\" }}, B = {{ type = \"f32[N, N]\", structure = \"{0}\" }} }}\n"
-                                        "outputs = {{ C = \"f32[N, N]\" }}\ncompute = \"{1}\"\nworkloads = [ {{ N = 512 }} ]\n", structure, compute),
-                            "test.toml").value();
+    for (task::InputSpec& input : task.inputs) input.structure = structure;
+    task = task::parse_task(task.to_toml(), "test").value();
     return gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
   };
-  const std::string upper = source("triu", "C = triu(A @ B)"), lower = source("tril", "C = A @ B");
-  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at + 0, stretch_at.end)"));
-  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS + 0)"));
-  EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at + 0)"));
-  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS + 0)"));
-  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at + 0, stretch_at.end)"));
+  const std::string upper = source(task::Structure::kTriu, "C = triu(A @ B)"), lower = source(task::Structure::kTril, "C = A @ B");
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at, stretch_at.end)"));
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS)"));
+  EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at, stretch_at.end)"));
   EXPECT_THAT(lower, Not(HasSubstr("nobody looks")));
 }
 
@@ -136,13 +135,17 @@ TEST(GpuMatmul, TypesAndTracks) {
 }
 
 TEST(GpuMatmul, OtherTasksGetNothing) {
-  for (const auto& [compute, inputs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-           {"y = x + 1", {"x=f32[M,N]"}},
-           {"y = (a @ b) @ c", {"a=f32[M,M]", "b=f32[M,M]", "c=f32[M,M]"}},
-           {"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}},
-           {"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}},
-           {"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}}})
-    EXPECT_THAT(actions(gpu_matmul_offers(task_of(compute, inputs, "M=64,N=64"), Language::kCuda)), IsEmpty()) << compute;
+  struct Other {
+    const char* compute;
+    std::vector<std::string> inputs;
+    const char* workload;
+  };
+  for (const Other& other : {Other{"y = x + 1", {"x=f32[M,N]"}, "M=64,N=64"},
+                             Other{"y = (a @ b) @ c", {"a=f32[M,M]", "b=f32[M,M]", "c=f32[M,M]"}, "M=64"},
+                             Other{"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}, "M=64,N=64"},
+                             Other{"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}, "M=64,N=64"},
+                             Other{"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}, "M=64,N=64"}})
+    EXPECT_THAT(actions(gpu_matmul_offers(task_of(other.compute, other.inputs, other.workload), Language::kCuda)), IsEmpty()) << other.compute;
 }
 
 }  // namespace
