@@ -42,6 +42,8 @@ check_packages=(
 optional_packages=(
   "clang-22 clang-19 clang-16"   # a second C++ compiler for kernels, and the emulator's
   "libclang-rt-22-dev libclang-rt-19-dev libclang-rt-16-dev"   # its sanitizers
+  lld-22                         # with clang-22: HIP kernels for AMD cards
+  llvm-22                        # counts their instructions
   pocl-opencl-icd                # OpenCL C kernels on the CPU
   libopenblas0-pthread           # opponent of matrix products
   libdnnl-dev                    # oneDNN, opponent of matrix products, convolutions, …

@@ -10,6 +10,7 @@ A case (all keys but `name` and `args` may be left out):
     name  = "unknown_op"                 # letters, digits, underscores
     label = "slow"                       # default "unit"
     timeout = 60                         # seconds for all its commands, default 20
+    needs = ["nvcc"]                     # programs; skipped where one is not in PATH
     files = { "t.toml" = "..." }         # written first; the command runs in the same folder
     bytes = { "t.toml" = "7f 45 4c 46" } # likewise, for what is no text
     args  = ["check", "t.toml"]          # after the program's name
@@ -42,6 +43,7 @@ import os
 import pathlib
 import re
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,7 +56,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON")
 STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_lines", "created", "python",
              "terminal", "interrupt", "disk", "unprivileged", "documented_in"}
-CASE_KEYS = STEP_KEYS | {"name", "label", "timeout", "files", "bytes", "step"}
+CASE_KEYS = STEP_KEYS | {"name", "label", "timeout", "files", "bytes", "step", "needs"}
 TEXT_KEYS = {"has", "lacks", "matches", "empty"}
 JSON_KEYS = {"min", "max", "type", "length", "matches", "keys", "absent"}
 LABELS = {"unit", "slow", "gpu", "net", "long"}
@@ -62,7 +64,7 @@ DEFAULT_TIMEOUT = 20
 NOBODY = 65534
 SKIPPED = 77
 # Keys of these objects are the user's own names, not ours to document.
-FREE_NAMES = {"bindings", "config"}
+FREE_NAMES = {"bindings", "config", "mix"}
 
 
 class BadCase(Exception):
@@ -321,6 +323,9 @@ def check_step(step, folder, status, out, err):
 
 def run_case(program, case):
     """Differences, each with the command's output behind the first one; empty when all is well."""
+    for tool in case.get("needs", []):
+        if not shutil.which(tool):
+            raise Skip(f"there is no {tool} here")
     with tempfile.TemporaryDirectory(prefix="hone_cli_", ignore_cleanup_errors=True) as root:
         folder, home = pathlib.Path(root) / "work", pathlib.Path(root) / "home"
         folder.mkdir()

@@ -81,6 +81,8 @@ struct DraftArguments {
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
+/// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
+[[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> list_targets(bool json);
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> report(const std::string& run, const std::string& output);

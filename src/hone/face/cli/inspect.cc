@@ -161,6 +161,37 @@ Result<int> show(const std::string& what, bool as_json) {
   return fail(ErrorCode::kNotFound, fmt::format("no run and no kernel of the archive begins with \"{}\"", what), "hone runs lists the runs");
 }
 
+namespace {
+
+json builds_json() {
+  json all = json::array();
+  const auto add = [&](const char* name, const Result<target::CardCompiler>& compiler) {
+    if (compiler)
+      all.push_back({{"name", name}, {"toolchain", compiler->toolchain}, {"archs", compiler->archs},
+                     {"disassembler", compiler->disassembler.empty() ? json() : json(compiler->disassembler)}});
+  };
+  add("cuda", target::cuda_compiler());
+  add("hip", target::hip_compiler());
+  return all;
+}
+
+/// What hone build takes.
+void print_builds() {
+  const auto print = [](const char* name, const Result<target::CardCompiler>& compiler, std::string_view facts, std::string_view disassembler) {
+    fmt::print("{}:ARCH\n", name);
+    if (!compiler) return fmt::print("  {}; {}\n", compiler.error().message, compiler.error().hint);
+    fmt::print("  builds only (hone build), no card needed\n  toolchain: {}\n  ARCH: {}\n  facts: {}\n  instruction mix: {}\n", compiler->toolchain,
+               fmt::join(compiler->archs, ", "), facts,
+               compiler->disassembler.empty() ? fmt::format("none; it takes {}", disassembler) : "by " + compiler->disassembler);
+  };
+  print("cuda", target::cuda_compiler(), "registers, spills, stack, shared and constant memory, code; occupancy (modelled)",
+        "nvdisasm or cuobjdump (pip install nvidia-cuda-nvdisasm)");
+  print("hip", target::hip_compiler(), "vector, accumulation and scalar registers, spills, stack, shared memory, code; occupancy (modelled)",
+        "llvm-objdump-22 (apt-get install llvm-22)");
+}
+
+}  // namespace
+
 Result<int> list_targets(bool as_json) {
   const target::CpuInfo& cpu = target::cpu_info();
   const auto toolchain = target::cpp_toolchain();
@@ -186,6 +217,7 @@ Result<int> list_targets(bool as_json) {
         line["targets"].push_back({{"name", device.target}, {"toolchain", (*simt)->name()}, {"limits_of", device.model},
                                    {"limits", target::simt_limits(device)}, {"jail", jail}});
       }
+    line["builds"] = builds_json();
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
   }
@@ -209,6 +241,7 @@ Result<int> list_targets(bool as_json) {
                                   bytes_text(static_cast<double>(device.shared_max)), (*simt)->name())
                     : simt.error().message + "; " + simt.error().hint);
   }
+  print_builds();
   return 0;
 }
 

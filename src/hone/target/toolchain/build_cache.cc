@@ -27,7 +27,7 @@ std::optional<Build> kept_build(const std::string& hash, const std::string& tool
   Build build;
   build.hash = hash;
   build.artifact = artifact;
-  build.toolchain = toolchain;
+  build.toolchain = kept.value("toolchain", toolchain);
   build.command = kept.value("command", "");
   build.facts = kept.value("facts", std::map<std::string, double>{});
   build.log = kept.value("log", "");
@@ -42,7 +42,7 @@ Result<Build> keep_build(Build build, const fs::path& object) {
   HONE_TRY(const std::string image, base::read_file(object));
   HONE_TRY_VOID(base::write_file_atomic(build.artifact, image));
   const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
-                     {"sanitized", build.sanitized}, {"symbols", build.symbols}, {"artifact", base::content_hash(image)}};
+                     {"sanitized", build.sanitized}, {"symbols", build.symbols}, {"toolchain", build.toolchain}, {"artifact", base::content_hash(image)}};
   HONE_TRY_VOID(base::write_file_atomic(file_of(build.hash, ".json"), kept.dump()));
   return build;
 }

@@ -23,14 +23,14 @@ TEST(Cubin, SourceNamesOfSymbols) {
   EXPECT_EQ(source_name("_Z"), "");
 }
 
-CubinFacts with(const std::vector<std::string>& symbols) {
-  CubinFacts facts;
-  for (const std::string& symbol : symbols) facts.entries.emplace_back().symbol = symbol;
+std::vector<GpuEntry> with(const std::vector<std::string>& symbols) {
+  std::vector<GpuEntry> facts;
+  for (const std::string& symbol : symbols) facts.emplace_back().symbol = symbol;
   return facts;
 }
 
 TEST(Cubin, OneEntryIsMeant) {
-  const CubinFacts facts = with({"_Z4rowsPf", "_Z5rows2Pf", "_ZN1a4colsEv", "_ZN1b4colsEv"});
+  const std::vector<GpuEntry> facts = with({"_Z4rowsPf", "_Z5rows2Pf", "_ZN1a4colsEv", "_ZN1b4colsEv"});
   ASSERT_TRUE(find_entry(facts, "rows"));
   EXPECT_EQ((*find_entry(facts, "rows"))->symbol, "_Z4rowsPf");
   EXPECT_THAT(find_entry(facts, "cols").error(), HasSubstr("any of 2"));
@@ -39,12 +39,12 @@ TEST(Cubin, OneEntryIsMeant) {
 }
 
 TEST(Cubin, BlocksAreHeldByRegistersAndBounds) {
-  CubinEntry entry;
-  entry.registers = 32;
+  GpuEntry entry;
+  entry.facts["registers"] = 32;
   EXPECT_EQ(most_threads(entry), 1024);
-  entry.registers = 255;
+  entry.facts["registers"] = 255;
   EXPECT_EQ(most_threads(entry), 256);
-  entry.registers = 72;
+  entry.facts["registers"] = 72;
   EXPECT_EQ(most_threads(entry), 896);
   entry.bound = 128;
   EXPECT_EQ(most_threads(entry), 128);
@@ -63,7 +63,7 @@ ptxas info    : Function properties for inc
     8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 29 registers, used 0 barriers
 ptxas info    : Function properties for __internal_accurate_pow
-    0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas         .     0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
 )";
 
 TEST(Cubin, PtxasSaysWhatIsSpilled) {

@@ -65,7 +65,8 @@ std::map<std::string, PtxasFacts> read_ptxas(const std::string& log) {
   for (std::string line; std::getline(lines, line);) {
     const std::string_view text = line;
     if (!text.starts_with(kInfo)) {
-      if (of && text.starts_with("    ") && text.find("bytes stack frame") != std::string_view::npos) {
+      // nvcc's begins with blanks, NVRTC's with the tool's name.
+      if (of && text.find(" bytes stack frame, ") != std::string_view::npos) {
         const auto stores = number_before(text, " bytes spill stores"), loads = number_before(text, " bytes spill loads");
         if (stores && loads) of->spill_bytes = *stores + *loads;
       }

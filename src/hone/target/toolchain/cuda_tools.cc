@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "hone/base/process/process.h"
+#include "hone/target/worker/program.h"
 
 namespace hone::target {
 namespace {
@@ -53,17 +54,29 @@ std::optional<CudaToolkit> toolkit_of(const std::string& program) {
   return toolkit;
 }
 
-/// Folders in which a virtual environment's packages put NVIDIA's programs.
-std::vector<fs::path> package_folders() {
+/// NVIDIA's Python packages: "…/site-packages/nvidia/cu13", with bin, lib and include.
+std::vector<fs::path> packages() {
   std::vector<fs::path> found;
-  for (const fs::path& environment : {fs::path(variable("VIRTUAL_ENV")), fs::path(".venv")}) {
-    std::error_code ignored;
-    if (environment.empty()) continue;
-    for (const auto& python : fs::directory_iterator(environment / "lib", ignored))
-      for (const auto& package : fs::directory_iterator(python.path() / "site-packages/nvidia", ignored))
-        if (fs::is_directory(package.path() / "bin", ignored)) found.push_back(fs::absolute(package.path() / "bin"));
+  std::error_code ignored;
+  const fs::path python = variable("HONE_PYTHON");
+  for (const fs::path& root : {python.empty() ? fs::path() : python.parent_path().parent_path(), fs::path(variable("VIRTUAL_ENV")), fs::path(".venv"),
+                               fs::path("/usr/local"), fs::path("/usr")}) {
+    if (root.empty()) continue;
+    for (const auto& version : fs::directory_iterator(root / "lib", ignored)) {
+      if (!version.path().filename().string().starts_with("python3")) continue;
+      for (const char* folder : {"site-packages/nvidia", "dist-packages/nvidia"})
+        for (const auto& package : fs::directory_iterator(version.path() / folder, ignored)) found.push_back(fs::absolute(package.path()));
+    }
   }
   return found;
+}
+
+/// The library that is called libnvrtc.so.13 or 12 in `folder`; empty where there is none.
+fs::path nvrtc_in(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"})
+    if (fs::exists(folder / name, ignored)) return folder / name;
+  return {};
 }
 
 }  // namespace
@@ -74,7 +87,41 @@ std::optional<CudaToolkit> find_cuda() {
   return toolkit_of("/usr/local/cuda/bin/nvcc");
 }
 
-std::optional<Disassembler> find_disassembler(const CudaToolkit& toolkit) {
+std::optional<Nvrtc> find_nvrtc(const std::optional<CudaToolkit>& toolkit) {
+  Nvrtc found;
+  const std::string asked = variable("HONE_NVRTC");
+  if (asked == "none") return std::nullopt;
+  std::vector<fs::path> libraries{fs::path(asked)};
+  if (asked.empty()) {
+    if (toolkit)
+      for (const char* folder : {"lib64", "targets/x86_64-linux/lib"}) libraries.push_back(nvrtc_in(toolkit->root / folder));
+    for (const fs::path& package : packages()) libraries.push_back(nvrtc_in(package / "lib"));
+  }
+  const auto program = worker_program("hone-nvrtc");
+  if (!program) return std::nullopt;
+  std::error_code ignored;
+  for (const fs::path& library : libraries) {
+    if (library.empty() || !fs::exists(library, ignored)) continue;
+    for (const fs::path& include : {toolkit ? toolkit->root / "include" : fs::path(), library.parent_path().parent_path() / "include",
+                                    library.parent_path().parent_path().parent_path() / "cuda_runtime/include"})
+      if (!include.empty() && fs::exists(include / "cuda_fp16.h", ignored) && found.include.empty()) found.include = include;
+    const auto says = found.include.empty() ? std::nullopt : words_of(program->string(), {"probe", library.string()});
+    if (!says) continue;
+    std::istringstream words(*says);
+    words >> found.version;
+    // The toolkit's headers are for its own version.
+    const auto major = [](const std::string& version) { return version.substr(0, version.find('.')); };
+    if (toolkit && major(found.version) != major(toolkit->version)) continue;
+    found.archs.clear();
+    for (std::string arch; words >> arch;) found.archs.push_back(arch);
+    found.library = fs::absolute(library);
+    found.program = *program;
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<Disassembler> find_disassembler(const std::optional<CudaToolkit>& toolkit) {
   const auto tried = [](const fs::path& program) -> std::optional<Disassembler> {
     const auto says = words_of(program.string(), {"--version"});
     if (!says || says->find("release") == std::string::npos) return std::nullopt;
@@ -83,8 +130,9 @@ std::optional<Disassembler> find_disassembler(const CudaToolkit& toolkit) {
     return Disassembler{program, name, dump ? std::vector<std::string>{"-sass"} : std::vector<std::string>{"-c"}};
   };
   if (const std::string asked = variable("HONE_NVDISASM"); !asked.empty()) return tried(asked);
-  std::vector<fs::path> folders{toolkit.root / "bin", fs::path()};
-  for (const fs::path& folder : package_folders()) folders.push_back(folder);
+  std::vector<fs::path> folders{fs::path()};
+  if (toolkit) folders.push_back(toolkit->root / "bin");
+  for (const fs::path& package : packages()) folders.push_back(package / "bin");
   for (const char* program : {"nvdisasm", "cuobjdump"})
     for (const fs::path& folder : folders)
       if (auto found = tried(folder / program)) return found;

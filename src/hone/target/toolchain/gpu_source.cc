@@ -13,6 +13,9 @@ constexpr std::string_view kCudaPrelude =
     "#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
     "#include <type_traits>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n";
 
+constexpr std::string_view kNvrtcPrelude = "#include \"hone/nvrtc/prelude.h\"\n";
+constexpr std::string_view kHipPrelude = "#include \"hone/hip/hip.h\"\n";
+
 bool known(const kernel::Kernel& kernel, const task::Task& task, const std::string& tensor) {
   const auto named = [&](const auto& item) { return item.name == tensor; };
   return std::any_of(task.inputs.begin(), task.inputs.end(), named) ||
@@ -33,12 +36,12 @@ Status check_arguments(const kernel::Kernel& kernel, const task::Task& task) {
 
 }  // namespace
 
-Result<std::string> gpu_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
+Result<std::string> gpu_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, bool nvrtc) {
   const bool cuda = kernel.header.language == kernel::Language::kCuda;
   const std::string file = cuda ? "kernel.cu" : "kernel.hip";
   HONE_TRY_VOID(refuse_assembly(kernel.source, file));
   HONE_TRY_VOID(check_arguments(kernel, task));
-  std::string text(kCudaPrelude);
+  std::string text(!cuda ? kHipPrelude : nvrtc ? kNvrtcPrelude : kCudaPrelude);
   for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
   for (const std::string& symbol : kernel.header.specialise) {
     const auto it = bindings.find(symbol);

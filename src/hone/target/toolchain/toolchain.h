@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -80,6 +81,23 @@ class Toolchain {
 /// "writable_global_bytes" (initialised tables count, const or not). What the tools did not say is absent.
 /// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
+
+/// HIP for an AMD card of architecture `arch` ("gfx942", "gfx950"), as a code object, by clang 22 without ROCm. Facts as
+/// of CUDA where they mean the same; "registers/F" counts a lane's vector registers, accumulators ("agprs/F") included;
+/// also "sgprs/F", "spilled_vgprs/F", "spilled_sgprs/F" (registers, not bytes). The mix needs llvm-objdump.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch);
+
+/// By "cuda:ARCH" or "hip:ARCH"; kUsage for anything else.
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> gpu_toolchain(std::string_view target);
+
+/// What builds for cards here, without one: for hone targets.
+struct CardCompiler {
+  std::string toolchain;                       ///< "nvcc 13.0.88"
+  std::vector<std::string> archs;              ///< what may follow "cuda:" or "hip:"
+  std::string disassembler;                    ///< counts instructions; empty: none, so there is no mix
+};
+[[nodiscard]] Result<CardCompiler> cuda_compiler();
+[[nodiscard]] Result<CardCompiler> hip_compiler();
 
 /// Every language that this machine runs: each kernel goes to the toolchain of its language. Needs a C++
 /// compiler; the others are looked for when a kernel asks for them. Its name is the C++ one's.

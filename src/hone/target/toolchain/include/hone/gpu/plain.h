@@ -3,5 +3,6 @@
 #include "hone/gpu.h"
 
 #define HONE_INLINE HONE_DEVICE
+#include "hone/cpu/integer.h"
 #include "hone/cpu/plan.h"
 #include "hone/plain_loops.h"

@@ -1,4 +1,5 @@
-// Device functions of CUDA and HIP beside those of <math.h>: intrinsics, bits, conversions, cached loads.
+// Device functions of CUDA and HIP beside those of <math.h>: intrinsics, bits, conversions, cached loads. The emulator's,
+// and those of real HIP builds (hone/hip).
 #pragma once
 
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
@@ -21,13 +22,19 @@ inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __frsqrt_rn(float a) { return 1.0f / sqrtf(a); }
 inline float __fsqrt_rn(float a) { return sqrtf(a); }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-/// Rounded by themselves: never contracted into a fused operation.
-inline float __fadd_rn(float a, float b) { volatile float r = a + b; return r; }
-inline float __fsub_rn(float a, float b) { volatile float r = a - b; return r; }
-inline float __fmul_rn(float a, float b) { volatile float r = a * b; return r; }
+// Rounded by themselves: never contracted into a fused operation. On the emulator's processor the pragma alone does not do.
+#if defined(HONE_SIMT_WAVE)
+#define HONE_ALONE(T, EXPRESSION) { volatile T r = EXPRESSION; return r; }
+#else
+#define HONE_ALONE(T, EXPRESSION) { _Pragma("clang fp contract(off)") return EXPRESSION; }
+#endif
+inline float __fadd_rn(float a, float b) HONE_ALONE(float, a + b)
+inline float __fsub_rn(float a, float b) HONE_ALONE(float, a - b)
+inline float __fmul_rn(float a, float b) HONE_ALONE(float, a * b)
+inline double __dadd_rn(double a, double b) HONE_ALONE(double, a + b)
+inline double __dmul_rn(double a, double b) HONE_ALONE(double, a * b)
+#undef HONE_ALONE
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-inline double __dadd_rn(double a, double b) { volatile double r = a + b; return r; }
-inline double __dmul_rn(double a, double b) { volatile double r = a * b; return r; }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 inline double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752); }

@@ -1,0 +1,151 @@
+// HIP for AMD Instinct cards, built without one and without ROCm: clang with hone's own device header (hone/hip/hip.h)
+// makes a code object in the jail; facts are read from its metadata.
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/process/process.h"
+#include "hone/target/toolchain/build_cache.h"
+#include "hone/target/toolchain/code_object.h"
+#include "hone/target/toolchain/compiler_run.h"
+#include "hone/target/toolchain/compilers.h"
+#include "hone/target/toolchain/gpu_source.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kArchs[] = {"gfx942", "gfx950"};
+/// Older ones lack gfx950 or builtins that the headers use.
+constexpr int kClang = 22;
+
+/// Whether `program` runs.
+bool runs(const std::string& program) {
+  base::SpawnOptions spawn;
+  spawn.argv = {program, "--version"};
+  const char* path = std::getenv("PATH");
+  spawn.environment = {{"PATH", path ? path : "/usr/bin:/bin"}, {"LANG", "C"}};
+  const auto exit = base::run(spawn, std::chrono::seconds(10));
+  return exit && exit->ok();
+}
+
+class HipToolchain final : public Toolchain {
+ public:
+  HipToolchain(Compiler compiler, std::string disassembler, fs::path headers, std::string arch)
+      : compiler_(std::move(compiler)), disassembler_(std::move(disassembler)), headers_(std::move(headers)), arch_(std::move(arch)) {}
+
+  std::string name() const override { return compiler_.name; }
+
+  Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
+                             const BuildOptions& options) override {
+    if (kernel.header.language != kernel::Language::kHip)
+      return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
+    if (options.sanitize)
+      return fail(ErrorCode::kUnavailable, "builds for AMD cards have no sanitizers here", "the emulator (emulator:hip) looks at every access");
+    const auto unit = gpu_unit(kernel, task, bindings);
+    if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
+    std::vector<std::string> argv = {compiler_.program, "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=" + arch_,
+                                     "-nogpulib", "-nogpuinc", "-fdeclspec", "-std=c++20", options.optimisation, "-g1", "-Wno-unused-value",
+                                     "-Wno-builtin-macro-redefined", "-I" + (headers_ / "hone/hip/shim").string(),
+                                     "-I" + (headers_ / "hone/simt/shim").string(), "-I" + headers_.string(), "-c", "-o", "kernel.co", "unit.hip"};
+    base::Hasher hasher;
+    hasher.add("hip-build-1").add(compiler_.name).add(disassembler_).add(*unit);
+    for (const std::string& argument : argv) hasher.add(argument);
+    const std::string hash = hasher.finish();
+    if (auto kept = kept_build(hash, compiler_.name)) {
+      kept->card_arch = arch_;
+      return BuildOutcome(std::move(*kept));
+    }
+
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.hip", *unit));
+    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
+    if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
+    if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
+    HONE_TRY(const CodeObject object, read_code_object(scratch.path() / "kernel.co"));
+    std::map<std::string, const GpuEntry*> plan;
+    if (auto refused = match_plan(object.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), run.log, false});
+    Build build;
+    build.hash = hash;
+    build.toolchain = compiler_.name;
+    build.command = fmt::format("{}", fmt::join(argv, " "));
+    build.log = run.log;
+    build.wall_ns = run.wall_ns;
+    build.facts["writable_global_bytes"] = static_cast<double>(object.global_bytes);
+    for (const auto& [function, entry] : plan) {
+      build.symbols[function] = entry->symbol;
+      for (const auto& [fact, value] : entry->facts) build.facts[fact + "/" + function] = static_cast<double>(value);
+    }
+    if (!disassembler_.empty()) HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / "kernel.co"));
+    build.card_arch = arch_;
+    return BuildOutcome(std::move(build));
+  }
+
+ private:
+  /// Nothing is added where the disassembler does not finish.
+  Status add_mix(const fs::path& folder, std::chrono::seconds deadline, Build& build) {
+    constexpr size_t kMost = size_t{64} << 20;
+    HONE_TRY(const CompilerRun run, run_compiler({disassembler_, "-d", "--no-leading-addr", "--no-show-raw-insn", "--mcpu=" + arch_, "kernel.co"}, folder, headers_,
+                                                 deadline, {{}, kMost}));
+    if (!run.ok || run.out.size() >= kMost) return {};
+    const auto mixes = read_amd_assembly(run.out);
+    for (const auto& [function, symbol] : build.symbols)
+      if (const auto it = mixes.find(symbol); it != mixes.end())
+        for (const auto& [what, count] : it->second) build.facts[fmt::format("mix/{}/{}", function, what)] = static_cast<double>(count);
+    return {};
+  }
+
+  Compiler compiler_;
+  std::string disassembler_;
+  fs::path headers_;
+  std::string arch_;
+};
+
+}  // namespace
+
+namespace {
+
+struct AmdTools {
+  Compiler clang;
+  std::string disassembler;  ///< a program, or empty
+};
+
+Result<AmdTools> tools_here() {
+  const std::string missing = fmt::format("install clang {0} and its linker (apt-get install clang-{0} lld-{0})", kClang);
+  auto clang = find_compiler(fmt::format("clang++-{}", kClang));
+  if (!clang) return fail(ErrorCode::kUnavailable, fmt::format("HIP kernels for AMD cards need clang {}, and there is none", kClang), missing);
+  if (!runs(fmt::format("ld.lld-{}", kClang)))
+    return fail(ErrorCode::kUnavailable, fmt::format("HIP kernels for AMD cards need lld {}, and there is none", kClang), missing);
+  const std::string objdump = fmt::format("llvm-objdump-{}", kClang);
+  return AmdTools{*std::move(clang), runs(objdump) ? objdump : ""};
+}
+
+}  // namespace
+
+Result<CardCompiler> hip_compiler() {
+  HONE_TRY(const AmdTools tools, tools_here());
+  return CardCompiler{tools.clang.name, {std::begin(kArchs), std::end(kArchs)}, tools.disassembler};
+}
+
+Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch) {
+  HONE_TRY(const fs::path headers, device_headers());
+  if (std::find(std::begin(kArchs), std::end(kArchs), arch) == std::end(kArchs))
+    return fail(ErrorCode::kInput, fmt::format("\"{}\" is no AMD architecture that hone builds for", arch), fmt::format("it knows {}", fmt::join(kArchs, ", ")));
+  HONE_TRY(AmdTools tools, tools_here());
+  return std::unique_ptr<Toolchain>(std::make_unique<HipToolchain>(std::move(tools.clang), std::move(tools.disassembler), headers, std::move(arch)));
+}
+
+Result<std::unique_ptr<Toolchain>> gpu_toolchain(std::string_view target) {
+  if (target.starts_with("cuda:")) return cuda_toolchain(std::string(target.substr(5)));
+  if (target.starts_with("hip:")) return hip_toolchain(std::string(target.substr(4)));
+  return fail(ErrorCode::kUsage, fmt::format("\"{}\" names no card to build for", target), "cuda:sm_90a, cuda:sm_80, …, hip:gfx942, hip:gfx950");
+}
+
+}  // namespace hone::target

@@ -1,0 +1,2 @@
+// hone/hip/math.h has it all.
+#pragma once

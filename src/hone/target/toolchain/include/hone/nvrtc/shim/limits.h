@@ -1,0 +1,2 @@
+// hone/nvrtc/prelude.h, or the compiler itself, has it all.
+#pragma once
