@@ -17,6 +17,9 @@ using task::Node;
 
 /// Rows beyond this many elements are read several times or shared out between blocks.
 constexpr int64_t kLongRow = 16384;
+/// Likewise with fewer columns, where they are deep enough to be shared out.
+constexpr int64_t kFewColumns = 32768;
+constexpr int64_t kDeepColumns = 1024;
 /// What the registers of a large device hold between them.
 constexpr int64_t kLongestShared = 264 * kLongRow;
 /// With fewer rows than this the device is not full of them.
@@ -53,6 +56,9 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
   } else if (program->by_columns) {
+    const int64_t count = GpuWriter::largest(*program, program->rows()) * GpuWriter::largest(*program, program->extent(program->inner_axes.back()));
+    const int64_t deep = GpuWriter::largest(*program, program->row_length()) / std::max<int64_t>(1, GpuWriter::largest(*program, program->extent(program->inner_axes.back())));
+    if (count < kFewColumns && deep >= kDeepColumns) add("split_columns", "share columns out between blocks", gpu::split_columns(*program, language));
     add("columns", "tiles of columns", gpu::columns(*program, language));
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());

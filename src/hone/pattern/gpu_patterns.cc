@@ -5,25 +5,13 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/cpp_writer.h"
+#include "hone/pattern/gpu_partials.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern::gpu {
-namespace {
 
 using task::IntExpr;
-
-/// Elements of a row that a thread holds: more, and registers run out.
-constexpr int64_t kMostHeld = 32;
-constexpr int64_t kMostThreads = 1024;
-
-std::string bracketed(const IntExpr& e) { return fmt::format("({})", e.to_cpp()); }
-/// "B * " before another factor; nothing for 1.
-std::string factor(const IntExpr& e) { return is_one(e) ? "" : fmt::format("({}) * ", e.to_string()); }
-std::string in_plan(const IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
-
-}  // namespace
-
 kernel::Kernel finished(const std::string& source, const std::string& pattern) {
   auto kernel = kernel::parse_kernel(source, pattern + ".cu");
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);
@@ -111,60 +99,6 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   return finished(fill_pattern("patterns/gpu/rows.cu", slots), "rows");
 }
 
-namespace {
-
-std::string workspace_type(const std::string& accumulator) {
-  if (accumulator.find("double") != std::string::npos) return "f64";
-  if (accumulator.find("int64_t") != std::string::npos) return "i64";
-  return accumulator.find("int32_t") != std::string::npos ? "i32" : "f32";
-}
-const char* cpp_type(const std::string& workspace) {
-  return workspace == "f64" ? "double" : workspace == "i64" ? "int64_t" : workspace == "i32" ? "int32_t" : "float";
-}
-
-/// Workspaces in which the blocks of a row leave their running results: [rows, blocks] of each.
-struct Partials {
-  Partials(const GpuWriter& writer, const std::vector<Round>& rounds, const std::string& rows, const std::string& blocks) : facts(writer) {
-    for (const Round& round : rounds)
-      for (const Running& result : round.results)
-        for (const std::string& field : fields(result)) {
-          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = fmt::format("{}{}", field, result.first);
-          workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, rows, blocks);
-          parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
-          names.push_back(name);
-        }
-  }
-  /// Members of a running result, in their order.
-  [[nodiscard]] std::vector<std::string> fields(const Running& result) const {
-    if (result.kind == Running::Kind::kExpSum) return {"value", "second"};
-    if (result.kind == Running::Kind::kMoments) return {"value", "second", "count"};
-    return facts.is_arg(result.first) ? std::vector<std::string>{"value", "at"} : std::vector<std::string>{"value"};
-  }
-  /// value7[AT] = r7.value; …
-  [[nodiscard]] std::string leave(const Round& round, const std::string& at, const std::string& indent) const {
-    std::string text;
-    for (const Running& result : round.results)
-      for (const std::string& field : fields(result)) text += fmt::format("{0}{1}{2}[{3}] = r{2}.{1};\n", indent, field, result.first, at);
-    return text;
-  }
-  /// What all `blocks` blocks of the row left, a share to each thread, as r7, …
-  [[nodiscard]] std::string gather(const Round& round, const std::string& blocks, const std::string& indent) const {
-    std::string text;
-    for (const Running& result : round.results) {
-      std::vector<std::string> parts;
-      for (const std::string& field : fields(result)) parts.push_back(fmt::format("{}{}[row * {} + c]", field, result.first, blocks));
-      text += fmt::format("{0}{1} r{2};\n{0}for (int64_t c = thread; c < {3}; c += THREADS) r{2}.merge({{{4}}});\n", indent, facts.accumulator(result), result.first, blocks,
-                          fmt::join(parts, ", "));
-    }
-    return text;
-  }
-  const GpuWriter& facts;
-  std::string workspaces, parameters;
-  std::vector<std::string> names;
-};
-
-}  // namespace
-
 Result<kernel::Kernel> split(const Program& program, kernel::Language language) {
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   const GpuWriter facts(program, stretch);
@@ -218,119 +152,6 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   slots["launches"] = launches;
   slots["functions"] = functions;
   return finished(fill_pattern("patterns/gpu/split.cu", slots), "split");
-}
-
-Result<kernel::Kernel> columns(const Program& program, kernel::Language language) {
-  if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  const Stretch stretch{{}, {program.inner_axes.back()}};
-  GpuWriter held(program, stretch, true), loops(program, stretch);
-  if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr& width = program.extent(program.inner_axes.back());
-  IntExpr depth = 1;
-  for (size_t k = 0; k + 1 < program.inner_axes.size(); ++k) depth = depth * program.extent(program.inner_axes[k]);
-  const int64_t vec = held.widest_vector(), wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
-  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / vec, 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
-  const int64_t rows_held = std::clamp<int64_t>(power_of_two((deep + y - 1) / y), 1, kMostHeld / vec);
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "tiles of columns: " + held.outline();
-  slots["requires"] = held.requirements();
-  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], HELD = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
-                                  choices(vec, {4, 2, 1}), choices(rows_held, {8, 4, 2, 1}));
-  slots["slot"] = fmt::format("{}", held.slot_bytes());
-  slots["depth"] = depth.to_string();
-  slots["rows"] = factor(program.rows());
-  slots["columns"] = width.to_string();
-  slots["args"] = arguments_of(*program.task);
-  slots["parameters"] = gpu_parameters_of(*program.task);
-  slots["columns_cpp"] = bracketed(width);
-  slots["depth_cpp"] = bracketed(depth);
-  slots["aligned"] = loops.aligned();
-  slots["held_prologue"] = held.row_prologue("row", "  ");
-  slots["prologue"] = loops.row_prologue("row", "  ");
-  std::string body, looped;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += held.pass_columns(pass, {}, {}, "    ");
-    body += held.merged_columns(pass, "    ");
-    looped += loops.pass_columns(pass, "0", bracketed(depth), "    ");
-    looped += loops.merged_columns(pass, "    ");
-  }
-  slots["held"] = body + held.column_stores("    ", "threadIdx.y == 0");
-  slots["body"] = looped + loops.column_stores("    ", "threadIdx.y == 0");
-  return finished(fill_pattern("patterns/gpu/columns.cu", slots), "columns");
-}
-
-Result<kernel::Kernel> scans(const Program& program, kernel::Language language) {
-  GpuWriter writer(program, {{}, program.inner_axes});
-  if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr length = program.row_length();
-  const int64_t vec = writer.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * 4 - 1) / (vec * 4)), 64, 256);
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "along rows, tile by tile: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [{}], ROWS = [1, 2], VEC = [{}], UNROLL = [4, 2, 1]", choices(threads, {64, 128, 256, 512}), choices(vec, {4, 2, 1}));
-  slots["rows"] = program.rows().to_string();
-  slots["args"] = arguments_of(*program.task);
-  slots["parameters"] = gpu_parameters_of(*program.task);
-  slots["rows_cpp"] = bracketed(program.rows());
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["aligned"] = writer.aligned();
-  std::string body;
-  for (const Round& round : rounds_of(program, false)) {
-    body += writer.round_loop(round, "", "", "  ");
-    body += writer.merged(round, "  ");
-  }
-  slots["body"] = body + writer.row_stores("  ", "some && thread == 0");
-  return finished(fill_pattern("patterns/gpu/scans.cu", slots), "scans");
-}
-
-Result<kernel::Kernel> crews(const Program& program, kernel::Language language) {
-  const std::vector<Round> rounds = rounds_of(program, true);
-  if (rounds.size() < 2) return fail(ErrorCode::kUnavailable, "one pass needs no row to stay");
-  GpuWriter writer(program, {{}, program.inner_axes}, true);
-  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr length = program.row_length();
-  const int64_t vec = writer.widest_vector();
-  const std::string blocks = fmt::format("ceil_div({}, THREADS * VEC * WORDS)", length.to_string());
-  const Partials partials(writer, rounds, program.rows().to_string(), blocks);
-  std::string require = writer.requirements();
-  const std::string room = fmt::format("\"{} <= SMS * RESIDENT\"", blocks);
-  require = require.empty() ? fmt::format("requires = [{}]\n", room) : require.substr(0, require.size() - 2) + ", " + room + "]\n";
-  std::vector<std::string> names = partials.names;
-  for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
-  names.push_back("i64:" + blocks);
-  std::string body;
-  for (size_t r = 0; r < rounds.size(); ++r) {
-    body += writer.round_resident(rounds[r], "    ");
-    if (rounds[r].results.empty()) continue;
-    if (rounds[r].passes.size() == 1)
-      for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
-    body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + rank", "      ") + "    }\n";
-    body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, static_cast<int32_t>(blocks));\n", rounds.size(), r);
-    for (const Running& result : rounds[r].results) {
-      std::vector<std::string> parts;
-      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
-      body += fmt::format("    r{0} = {{}};\n    for (int64_t c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first, fmt::join(parts, ", "));
-    }
-    body += writer.merged(rounds[r], "    ");
-  }
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "several blocks hold a row: " + writer.outline();
-  slots["requires"] = require;
-  slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], WORDS = [{}], RESIDENT = [2, 1, 3, 4]", choices(vec, {4, 2, 1}),
-                                  choices(kMostHeld / vec, {4, 8, 16, 1}));
-  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", program.rows().to_string(), rounds.size());
-  slots["grid"] = factor(program.rows()) + blocks;
-  slots["args"] = arguments_with(*program.task, names);
-  slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["aligned"] = writer.aligned();
-  slots["length_cpp"] = bracketed(length);
-  slots["body"] = body + writer.row_stores("    ", "rank == 0 && thread == 0");
-  return finished(fill_pattern("patterns/gpu/crews.cu", slots), "crews");
 }
 
 }  // namespace hone::pattern::gpu

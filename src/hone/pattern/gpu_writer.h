@@ -65,6 +65,8 @@ class GpuWriter {
   /// By columns: all rows from `begin` to `end`; resident: `rows`, which holds them.
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
   [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
+  /// Names what merge_columns or the like has brought together.
+  [[nodiscard]] std::string found_columns(size_t pass, const std::string& indent) const;
   [[nodiscard]] std::string column_stores(const std::string& indent, const std::string& condition);
   /// Row values that are outputs, stored by the thread for which `condition` holds.
   [[nodiscard]] std::string row_stores(const std::string& indent, const std::string& condition);
