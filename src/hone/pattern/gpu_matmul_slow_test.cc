@@ -30,8 +30,10 @@ std::vector<Case> cases() {
   return {
       {"rows_times_columns", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, two, ""},
       {"both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, two, ""},
-      {"batches_and_an_epilogue", "y = gelu(x @ w.T + b) + r", {"x=f32[B,M,K]", "w=f32[N,K]", "b=f32[N]", "r=f32[B,M,N]"}, {"B=2,M=9,K=20,N=36", "B=3,M=5,K=17,N=11"}, ""},
-      {"a_batch_of_products", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[B,M,K]", "w=f32[H,K,N]"}, {"B=2,H=3,M=9,K=20,N=36", "B=2,H=2,M=5,K=17,N=11"}, "", task::Structure::kNone, true},
+      {"batches_and_an_epilogue", "y = gelu(x @ w.T + b) + r", {"x=f32[B,M,K]", "w=f32[N,K]", "b=f32[N]", "r=f32[B,M,N]"},
+       {"B=2,M=9,K=20,N=36", "B=3,M=5,K=17,N=11"}, ""},
+      {"a_batch_of_products", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[B,M,K]", "w=f32[H,K,N]"},
+       {"B=2,H=3,M=9,K=20,N=36", "B=2,H=2,M=5,K=17,N=11"}, "", task::Structure::kNone, true},
       {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"f16_transposed", "C = A.T @ B.T", {"A=f16[K,M]", "B=f16[N,K]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"split_depth", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=8,K=1100,N=12", "M=5,K=1031,N=9"}, "M=256,K=65536,N=256"},
@@ -88,8 +90,8 @@ TEST_P(GpuMatmul, EveryOfferIsAccepted) {
     for (Offer& offer : offers) {
       make_small(offer.kernel);
       const auto verdict = verdict_of(task, offer.kernel, toolchain);
-      EXPECT_TRUE(verdict.accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict.kind) << ": " << verdict.reason
-                                      << "\n" << verdict.detail << offer.kernel.source;
+      EXPECT_TRUE(verdict.accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict.kind)
+                                      << ": " << verdict.reason << "\n" << verdict.detail << offer.kernel.source;
     }
   }
 }
@@ -122,7 +124,8 @@ TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) {
     const auto verdict = verdict_of(task, with_math(task, math), toolchain);
     ASSERT_TRUE(verdict.accepted()) << math << ": " << verdict.reason;
     ASSERT_TRUE(verdict.accuracy);
-    fmt::print("{}: at most {:.2f} units of 2^-24, {} on {}\n", math, verdict.accuracy->candidate / kUnit, verdict.accuracy->family, verdict.accuracy->shape);
+    const evaluate::Accuracy& nearest = *verdict.accuracy;
+    fmt::print("{}: at most {:.2f} units of 2^-24, {} on {}\n", math, nearest.candidate / kUnit, nearest.family, nearest.shape);
     EXPECT_LE(verdict.accuracy->candidate, most * kUnit) << math;
   }
   for (const char* math : {"Tf32<1>", "Bf16<1>", "Bf16<2>"}) {

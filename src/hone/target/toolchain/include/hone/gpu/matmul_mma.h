@@ -142,8 +142,12 @@ struct Stored16 {
   }
 
  private:
-  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_bf16(c, a, b0, b1); }
-  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_f16(c, a, b0, b1); }
+  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_bf16(c, a, b0, b1);
+  }
+  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_f16(c, a, b0, b1);
+  }
 };
 
 /// The products of parts that matter, smallest first: the left factor's part and the right one's.
