@@ -94,9 +94,8 @@ Slots GpuMatmulWriter::common(const std::string& note) const {
 
 void GpuMatmulWriter::add_entry(Slots& slots, const Entry& entry, bool split) const {
   const std::string when = entry.when.empty() ? "" : "when   = \"" + entry.when + "\"\n";
-  slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\nblock  = [\"{}\"]\nshared = \"{}\"\n", entry.name, when, entry.grid,
-                                   entry.block, entry.shared);
-  slots["launches"] += fmt::format("args   = [{}{}]\n", arguments_of(task_), split ? ", \"parts\"" : "");
+  slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\nblock  = [\"{}\"]\n", entry.name, when, entry.grid, entry.block);
+  slots["launches"] += fmt::format("shared = \"{}\"\nargs   = [{}{}]\n", entry.shared, arguments_of(task_), split ? ", \"parts\"" : "");
   std::string threads = entry.block;
   replace_all(threads, "//", "/");
   slots["kernels"] += fmt::format("__global__ void __launch_bounds__({}) {}({}) {{\n  multiply<{}>({}{});\n}}\n", threads, entry.name,
@@ -167,8 +166,8 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
 /// The launch that adds up `parts` sums of each element.
 void GpuMatmulWriter::add_up(Slots& slots, const std::string& parts) const {
   const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;
-  slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({}, 256)\"]\nblock  = [\"256\"]\n", elements.to_string());
-  slots["launches"] += fmt::format("args   = [{}, \"parts\", \"i64:{}\"]\n", arguments_of(task_), parts);
+  slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({}, 256)\"]\n", elements.to_string());
+  slots["launches"] += fmt::format("block  = [\"256\"]\nargs   = [{}, \"parts\", \"i64:{}\"]\n", arguments_of(task_), parts);
   slots["kernels"] += fmt::format(
       "/// The parts of a sum, added up in order.\n"
       "__global__ void __launch_bounds__(256) add_up({}, int64_t parts_at) {{\n"
@@ -195,7 +194,8 @@ std::string GpuMatmulWriter::clips() const {
   factor(triangles_.a, "the left factor", "row_at", "ROWS");
   factor(triangles_.b, "the right factor", "column_at", "COLUMNS");
   if (const auto& t = triangles_.result) {
-    const std::string outside = t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset) : "column_at >= " + shifted("row_at + ROWS", t->offset);
+    const std::string outside = t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset)
+                                         : "column_at >= " + shifted("row_at + ROWS", t->offset);
     text += fmt::format("  if ({}) stretch_at.end = 0;  // nobody looks at this tile\n", outside);
   }
   return text;
