@@ -53,12 +53,16 @@ task::Task task_of(const Case& c, const std::vector<std::string>& workloads) {
   return task::parse_task(task.to_toml(), c.name).value();
 }
 
-/// Smaller tiles than a device wants, so that the shapes fill several and the emulator less.
-void make_small(kernel::Kernel& kernel) {
+/// Smaller tiles than a device wants, so that the shapes fill several and the emulator less; one of two kinds.
+void make_small(kernel::Kernel& kernel, bool other) {
   const auto set = [&](const char* name, int64_t value) {
     if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
   };
   set("ROWS", 64), set("COLUMNS", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
+  if (!other) return;
+  const bool units = kernel.config.contains("WARP_ROWS");
+  set("DEPTH", units ? 16 : 8), set("WARP_ROWS", 16), set("WARP_COLUMNS", 64), set("STAGES", 2), set("GROUP", 1);
+  set("LINES", 1), set("UNROLL", 4);
 }
 
 std::shared_ptr<target::Toolchain> emulator() {
@@ -87,8 +91,10 @@ TEST_P(GpuMatmul, EveryOfferIsAccepted) {
     auto offers = gpu_matmul_offers(c.offered.empty() ? task : task_of(c, {c.offered}), language);
     ASSERT_FALSE(offers.empty());
     if (c.last) offers.erase(offers.begin(), offers.end() - 1);
+    bool other = language == Language::kHip;
     for (Offer& offer : offers) {
-      make_small(offer.kernel);
+      make_small(offer.kernel, other);
+      other = !other;
       const auto verdict = verdict_of(task, offer.kernel, toolchain);
       EXPECT_TRUE(verdict.accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict.kind)
                                       << ": " << verdict.reason << "\n" << verdict.detail << offer.kernel.source;
@@ -107,7 +113,7 @@ kernel::Kernel with_math(const task::Task& task, const std::string& math) {
     if (at == std::string::npos) continue;
     source.replace(source.find(family, at), math.size(), math);
     kernel::Kernel kernel = kernel::parse_kernel(source, "matmul.cu").value();
-    make_small(kernel);
+    make_small(kernel, false);
     return kernel;
   }
   ADD_FAILURE() << "no offer with " << family;

@@ -94,8 +94,9 @@ Slots GpuMatmulWriter::common(const std::string& note) const {
 
 void GpuMatmulWriter::add_entry(Slots& slots, const Entry& entry, bool split) const {
   const std::string when = entry.when.empty() ? "" : "when   = \"" + entry.when + "\"\n";
-  slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\nblock  = [\"{}\"]\n", entry.name, when, entry.grid, entry.block);
-  slots["launches"] += fmt::format("shared = \"{}\"\nargs   = [{}{}]\n", entry.shared, arguments_of(task_), split ? ", \"parts\"" : "");
+  slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\n", entry.name, when, entry.grid);
+  slots["launches"] += fmt::format("block  = [\"{}\"]\nshared = \"{}\"\nargs   = [{}{}]\n", entry.block, entry.shared, arguments_of(task_),
+                                   split ? ", \"parts\"" : "");
   std::string threads = entry.block;
   replace_all(threads, "//", "/");
   slots["kernels"] += fmt::format("__global__ void __launch_bounds__({}) {}({}) {{\n  multiply<{}>({}{});\n}}\n", threads, entry.name,
