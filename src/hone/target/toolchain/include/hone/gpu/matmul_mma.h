@@ -33,7 +33,8 @@ struct SharedTile {
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = kEach < 8 ? kEach : 4;
+    // As many at a time as there are registers for addresses: few beside three parts of each factor.
+    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = Pair == 2 && sizeof(T) == 4 ? 2 : kEach < 8 ? kEach : 4;
     HONE_UNROLL_BY(kAtOnce)
     for (int i = 0; i < kEach; ++i) {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
