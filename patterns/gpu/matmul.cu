@@ -1,18 +1,18 @@
 /* hone
 language = "@language@"
-pattern  = "@pattern@"
+pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { @tunables@ }
-constraints = [@constraints@]
+@requires@tunables = { ROWS = [128, 64], COLUMNS = [128, 64], DEPTH = [16, 8], GROUP = [8, 1, 4, 16]@waves@ }
 @workspaces@@launches@*/
-// Matmul: a block makes a tile of ROWS x COLUMNS of the result, DEPTH of the sum at a time through shared memory;
-// then the element-wise rest of the computation runs over the tile and the result is written once.
+// Matmul in fp32 without matrix units: a block makes a tile of ROWS x COLUMNS of the result, DEPTH of the sum at a time
+// through shared memory; then the element-wise rest of the computation runs over the tile and the result is written
+// once. A thread sums 8 x 8 elements in registers, so that 64 multiply-adds come of every 64 bytes from shared memory.
 //
-// When it pays: @when@
+// When it pays: products of matrices where there are no matrix units for the type and the accuracy.
 //   ROWS, COLUMNS  the tile: large reads less from memory, small spreads better over the multiprocessors
 //   DEPTH          how much of both factors is in shared memory at a time
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-@more@#include "@header@"
+@waves_note@#include "hone/gpu/matmul_simt.h"
 #include "hone/gpu/math.h"
 
 @finish@
@@ -33,7 +33,7 @@ __device__ void multiply(@parameters@) {
       [=](int64_t depth_at) -> int64_t { return @b_depth@; });
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
-  @product@(
+  hone::gpu::simt_product<ROWS, COLUMNS, DEPTH>(
       left_at, right_at, row_at, column_at, stretch_at, memory_at, sink_at);
 }
 @kernels@

@@ -35,6 +35,7 @@ __device__ void multiply(@parameters@) {
   const auto sink_at = [&](int64_t l_at, int64_t o_at, float sum_at) {
     finish(@names@, batch_at * @rows@ + @row@, @column@, sum_at);
   };
-  hone::gpu::skinny_product<THREADS, LINES, FEW, UNROLL>(large_at, small_at, line_at, other_at, depth_at, memory_at, sink_at);
+  hone::gpu::skinny_product<THREADS, LINES, FEW, UNROLL>(
+      large_at, small_at, line_at, other_at, depth_at, memory_at, sink_at);
 }
 @kernels@

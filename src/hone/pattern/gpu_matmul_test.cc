@@ -89,7 +89,8 @@ TEST(GpuMatmul, LongDepthAndFewTilesAreSplit) {
 }
 
 TEST(GpuMatmul, BatchesAndEpilogues) {
-  const task::Task task = task_of("y = relu(x @ w + b) * s", {"x=f32[B,T,D]", "w=f32[D,F]", "b=f32[F]", "s=f32[B,1,1]"}, "B=8,T=64,D=512,F=512");
+  const task::Task task =
+      task_of("y = relu(x @ w + b) * s", {"x=f32[B,T,D]", "w=f32[D,F]", "b=f32[F]", "s=f32[B,1,1]"}, "B=8,T=64,D=512,F=512");
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
   ASSERT_FALSE(offers.empty());
   const std::string& source = offers[0].kernel.source;
@@ -118,9 +119,9 @@ TEST(GpuMatmul, TrianglesAreLeftOut) {
 
 TEST(GpuMatmul, VectorsGetTheSkinnyKernel) {
   const task::Task column = task_of("y = A @ x", {"A=f32[M,K]", "x=f32[K,1]"}, "M=512,K=4096");
-  EXPECT_EQ(actions(gpu_matmul_offers(column, Language::kHip))[0], "a row at a time");
+  EXPECT_EQ(actions(gpu_matmul_offers(column, Language::kHip))[0], "a few columns: rows read once");
   const task::Task row = task_of("y = x @ W.T", {"x=f32[B,K]", "W=f32[N,K]"}, "B=3,N=512,K=4096");
-  EXPECT_EQ(actions(gpu_matmul_offers(row, Language::kCuda))[0], "a column at a time");
+  EXPECT_EQ(actions(gpu_matmul_offers(row, Language::kCuda))[0], "a few rows: columns read once");
 }
 
 TEST(GpuMatmul, TypesAndTracks) {
@@ -145,7 +146,7 @@ TEST(GpuMatmul, OtherTasksGetNothing) {
                              Other{"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}, "M=64,N=64"},
                              Other{"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}, "M=64,N=64"},
                              Other{"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}, "M=64,N=64"}})
-    EXPECT_THAT(actions(gpu_matmul_offers(task_of(other.compute, other.inputs, other.workload), Language::kCuda)), IsEmpty()) << other.compute;
+    EXPECT_THAT(gpu_matmul_offers(task_of(other.compute, other.inputs, other.workload), Language::kCuda), IsEmpty()) << other.compute;
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ struct SharedTile {
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = kEach < 8 ? kEach : 4;
+    // As many at a time as there are registers for addresses: few beside three parts of each factor.
+    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = Pair == 2 && sizeof(T) == 4 ? 2 : kEach < 8 ? kEach : 4;
     HONE_UNROLL_BY(kAtOnce)
     for (int i = 0; i < kEach; ++i) {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
@@ -142,8 +143,12 @@ struct Stored16 {
   }
 
  private:
-  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_bf16(c, a, b0, b1); }
-  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_f16(c, a, b0, b1); }
+  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_bf16(c, a, b0, b1);
+  }
+  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_f16(c, a, b0, b1);
+  }
 };
 
 /// The products of parts that matter, smallest first: the left factor's part and the right one's.

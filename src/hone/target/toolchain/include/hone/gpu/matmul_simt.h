@@ -117,7 +117,8 @@ HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t colu
       HONE_UNROLL
       for (int j = 0; j < 8; j += 4) {
         const float* from = total[half * 4 + i] + j;
-        *reinterpret_cast<float4*>(memory + (row + i) * Columns + column + j / 4 * (Columns / 2)) = make_float4(from[0], from[1], from[2], from[3]);
+        float* to = memory + (row + i) * Columns + column + j / 4 * (Columns / 2);
+        *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
       }
     __syncthreads();
     hand_over<Rows / 2, Columns, Columns, kThreads>(memory, row0 + half * (Rows / 2), column0, a.lines, b.lines, sink);

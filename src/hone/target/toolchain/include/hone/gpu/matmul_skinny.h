@@ -23,7 +23,8 @@ HONE_DEVICE void read_along(float (&to)[N], const F& factor, const typename F::T
 /// `other0`, by a block of Threads threads, whole waves of them. A thread has Lines * Unroll words of `many` in flight,
 /// and what it reads of `few` serves Lines products. `memory`: Threads / kWave * Lines * Few floats of shared memory.
 template <int Threads, int Lines, int Few, int Unroll, class Many, class Others, class Sink>
-HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t line0, int64_t other0, int64_t depth, float* memory, Sink sink) {
+HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t line0, int64_t other0, int64_t depth, float* memory,
+                                Sink sink) {
   constexpr int V = Many::V, kStep = Threads * V;
   const int thread = static_cast<int>(threadIdx.x);
   const typename Many::T* line[Lines];

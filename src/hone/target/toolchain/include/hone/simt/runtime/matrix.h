@@ -64,7 +64,8 @@ inline void multiply(MatrixCall& mine, int lane, const uint64_t* calls) {
       int count = 0;
       for (int t = 0; t < 4; ++t)
         for (int half = 0; half < halves; ++half)
-          products[count++] = factor_of(of(row * 4 + t).a[part * 2 + i / 2], half, mine.op) * factor_of(of(column * 4 + t).b[part], half, mine.op);
+          products[count++] = factor_of(of(row * 4 + t).a[part * 2 + i / 2], half, mine.op) *
+                              factor_of(of(column * 4 + t).b[part], half, mine.op);
       mine.c[i] = cut_sum(mine.c[i], products, count);
     }
   }
