@@ -30,19 +30,33 @@ args   = ["x", "y", "i64:N"]
 )hone";
 constexpr int kHeadLines = 10;
 
+/// A variable of the environment, set while this lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value, 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() {
+    if (old_) setenv(name_, old_->c_str(), 1);
+    else unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
 class Cuda : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const char* asked = std::getenv("HONE_NVRTC")) nvrtc_ = asked;
-    if (!nvrtc()) setenv("HONE_NVRTC", "none", 1);
+    if (!nvrtc()) without_.emplace("HONE_NVRTC", "none");
     auto found = cuda_toolchain("sm_90a");
     if (!found) GTEST_SKIP() << found.error().to_string();
     toolchain_ = std::move(*found);
     if (toolchain_->name().find(GetParam()) == std::string::npos) GTEST_SKIP() << "there is no " << GetParam();
-  }
-  void TearDown() override {
-    if (nvrtc_) setenv("HONE_NVRTC", nvrtc_->c_str(), 1);
-    else unsetenv("HONE_NVRTC");
   }
   [[nodiscard]] static bool nvrtc() { return std::string(GetParam()) == "NVRTC"; }
   Result<BuildOutcome> build(const std::string& body, std::chrono::seconds deadline = std::chrono::seconds(60)) {
@@ -63,7 +77,7 @@ class Cuda : public testing::TestWithParam<const char*> {
     return {};
   }
 
-  std::optional<std::string> nvrtc_;   // the environment's
+  std::optional<Variable> without_;   // NVRTC
   std::unique_ptr<Toolchain> toolchain_;
   task::Task task_ = task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1024"}).value();
 };
@@ -192,11 +206,8 @@ TEST_P(Cuda, WhatOneCompilerHasNoHeadersForTheOtherBuilds) {
 }
 
 TEST(CudaAbsent, SaysWhatToInstall) {
-  setenv("HONE_NVCC", "/nonexistent/nvcc", 1);
-  setenv("HONE_NVRTC", "none", 1);
+  const Variable nvcc("HONE_NVCC", "/nonexistent/nvcc"), nvrtc("HONE_NVRTC", "none");
   const auto toolchain = cuda_toolchain("sm_90a");
-  unsetenv("HONE_NVCC");
-  unsetenv("HONE_NVRTC");
   ASSERT_FALSE(toolchain);
   EXPECT_EQ(toolchain.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(toolchain.error().hint, HasSubstr("CUDA toolkit"));
