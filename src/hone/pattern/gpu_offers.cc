@@ -22,6 +22,8 @@ constexpr int64_t kFewColumns = 32768;
 constexpr int64_t kDeepColumns = 1024;
 /// What the registers of a large device hold between them.
 constexpr int64_t kLongestShared = 264 * kLongRow;
+/// Beyond it so little of a row stays with blocks that it is not worth their waiting.
+constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
@@ -64,6 +66,7 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
     if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
+    if (length > kLongRow && length <= kLongestKept) add("team", "teams of blocks keep rows", gpu::team(*program, language));
     if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
     add("split", "share rows out between blocks", gpu::split(*program, language));
     if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));

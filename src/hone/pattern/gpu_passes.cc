@@ -79,7 +79,8 @@ std::string GpuWriter::loads(const std::string& indent) {
       continue;
     }
     const std::string at = offset(id, stretch_.pieces);
-    text += fmt::format("{}const auto {}_v = tile.load({}_row{}{});\n", indent, name, name, at.empty() ? "" : " + " + at, index);
+    const bool stays = std::find(staying_.begin(), staying_.end(), id) != staying_.end();
+    text += fmt::format("{}const auto {}_v = tile.load({}{}_row{}{});\n", indent, name, stays ? name + "_kept, " : "", name, at.empty() ? "" : " + " + at, index);
   }
   return text;
 }

@@ -76,12 +76,17 @@ class GpuWriter {
   [[nodiscard]] std::string accumulator(const Running& result) const;
   [[nodiscard]] bool is_arg(int id) const;
 
+  /// What the round written last takes from tiles.
+  [[nodiscard]] const std::vector<int>& taken() const { return loads_; }
+  /// Loops: tiles of these leaves have a place to stay, `NAME_kept`.
+  void keep(std::vector<int> leaves) { staying_ = std::move(leaves); }
+  [[nodiscard]] std::string leaf_name(int id) const;
+
  private:
   [[nodiscard]] std::string output_name(int id) const;
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
-  [[nodiscard]] std::string leaf_name(int id) const;
   [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
   [[nodiscard]] std::vector<int> tensors() const;   ///< leaves and outputs that tiles read and write
@@ -115,6 +120,7 @@ class GpuWriter {
   std::map<int, std::string> element_names_;
   std::vector<std::string> body_;
   std::vector<int> loads_;                   ///< leaves that the body takes from tiles
+  std::vector<int> staying_;
   std::set<int> loaded_;                     ///< resident: those that are there
   bool by_words_ = false;                    ///< the body takes what is not there yet word by word
   std::set<int> divisor_ids_;
