@@ -75,6 +75,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(device_attribute, "cuDeviceGetAttribute", (int*, int, Device))                                                 \
   F(device_memory, "cuDeviceTotalMem_v2", (size_t*, Device))                                                       \
   F(context_retain, "cuDevicePrimaryCtxRetain", (Context*, Device))                                                \
+  F(context_release, "cuDevicePrimaryCtxRelease_v2", (Device))                                                     \
   F(context_set, "cuCtxSetCurrent", (Context))                                                                     \
   F(memory_info, "cuMemGetInfo_v2", (size_t*, size_t*))                                                            \
   F(granularity, "cuMemGetAllocationGranularity", (size_t*, const AllocationProperties*, int))                     \
@@ -128,6 +129,7 @@ struct Api {
 [[nodiscard]] inline std::string load(Api& api) {
   const char* const given = std::getenv("HONE_CUDA_DRIVER");
   void* const library = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library && given) return std::string("the driver named by HONE_CUDA_DRIVER does not load: ") + dlerror();
   if (!library) return "there is no NVIDIA driver (libcuda.so.1)";
 #define HONE_CUDA_FIND(name, symbol, parameters)                                  \
   api.name = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol));      \

@@ -293,6 +293,7 @@ bool receive(CudaCommand& command, std::vector<int>& descriptors) {
 }
 
 int serve() {
+  if (dup2(kCudaWordsFd, STDOUT_FILENO) < 0 || dup2(kCudaWordsFd, STDERR_FILENO) < 0) return 1;
   void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, kCudaControlFd, 0);
   if (memory == MAP_FAILED) return 1;
   auto& control = *static_cast<CudaControl*>(memory);
