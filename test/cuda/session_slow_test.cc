@@ -137,6 +137,18 @@ TEST_F(CudaSession, WorkspacesArePoisonedOrZeroed) {
   EXPECT_EQ(children(), before) << "nobody had to be replaced";
 }
 
+TEST_F(CudaSession, OneFunctionsLaunchesMayWantDifferentSharedMemory) {
+  for (const std::pair<int64_t, int64_t>& bytes : {std::pair<int64_t, int64_t>{100'000, 0}, {0, 100'000}}) {
+    kernel::BoundPlan two = plan("pretend_negate");
+    two.launches.push_back(two.launches[0]);
+    two.launches[0].shared = bytes.first;
+    two.launches[1].shared = bytes.second;
+    const Ran ran = run(two);
+    EXPECT_EQ(ran.refused, "");
+    EXPECT_TRUE(ran.right) << ran.outcome.why;
+  }
+}
+
 TEST_F(CudaSession, AnImageThatIsNoneIsRefused) {
   const auto real = build_.artifact;
   const auto folder = base::ScratchDirectory::create("cuda-test").value();
