@@ -79,8 +79,20 @@ TEST_F(CudaWorkers, TheDriverCrashesAtEachStep) {
 }
 
 TEST_F(CudaWorkers, OutliveTheThreadThatStartedThem) {
-  std::thread([&] { expect_right("nothing"); }).join();
+  std::unique_ptr<target::Session> held;
+  std::thread([&] {
+    expect_right("nothing");
+    held = session("pretend_negate");
+  }).join();
+  const auto before = children();
+  std::this_thread::sleep_for(100ms);
+  const std::vector<target::Call> calls(2, call());
+  const auto outcome = held->run(calls, 20s);
+  EXPECT_EQ(outcome.how, How::kDone) << outcome.why;
+  held.reset();
   expect_right("the end of a thread");
+  for (const int pid : before) EXPECT_EQ(kill(pid, 0), 0);
+  EXPECT_GE(before.size(), 3);
 }
 
 TEST_F(CudaWorkers, HundredsOfSessionsLeaveNothingBehind) {
@@ -154,7 +166,7 @@ TEST_F(CudaWorkers, ADriverThatTheyCannotUseIsNamedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   EXPECT_THAT(children(), IsEmpty());
   // As we were told, from the folder that we are in.
-  setenv("HONE_CUDA_DRIVER", std::filesystem::relative(HONE_PRETEND_CUDA).c_str(), 1);
+  setenv("HONE_CUDA_DRIVER", ("." / std::filesystem::relative(HONE_PRETEND_CUDA)).c_str(), 1);
   expect_right("drivers that do not work");
   setenv("HONE_CUDA_DRIVER", HONE_PRETEND_CUDA, 1);
 }

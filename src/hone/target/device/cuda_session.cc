@@ -169,7 +169,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
   std::vector<int> descriptors = {image.get()};
   for (const Region* region : regions) descriptors.push_back(region->fd());
   for (bool again = false;; again = true) {
-    HONE_TRY(std::unique_ptr<CudaWorker> worker, workers->take(card));
+    HONE_TRY(std::unique_ptr<CudaWorker> worker, again ? workers->start(card) : workers->take(card));
     if (const Status filled = fill(worker->control(), build, plan, tensors, regions); !filled) {
       workers->give_back(std::move(worker));
       return tl::unexpected(filled.error());
@@ -179,7 +179,8 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
     const auto answer = session->load(descriptors);
     if (answer.done()) return Outcome(std::unique_ptr<Session>(std::move(session)));
     if (answer.refused() || answer.how == CudaWorker::Answer::How::kDeadline) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
-    // Nothing of the candidate has run. What becomes of a second worker is no accident.
+    // Nothing of the candidate has run: somebody may have ended a worker that waited. What becomes of a new one is no
+    // accident.
     if (!again) continue;
     if (answer.how == CudaWorker::Answer::How::kDied) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
     return fail(ErrorCode::kUnavailable, fmt::format("card {} cannot take a kernel: {}", card.ordinal, answer.why));

@@ -151,11 +151,46 @@ std::string CudaWorker::words() const {
   return text;
 }
 
+CudaWorkers::CudaWorkers() : starter_([this] { start_for_others(); }) {}
+
+CudaWorkers::~CudaWorkers() {
+  {
+    const std::scoped_lock lock(starts_mutex_);
+    over_ = true;
+  }
+  asked_.notify_one();
+  starter_.join();
+}
+
+void CudaWorkers::start_for_others() {
+  std::unique_lock lock(starts_mutex_);
+  for (;;) {
+    asked_.wait(lock, [this] { return over_ || !starts_.empty(); });
+    if (starts_.empty()) return;
+    Start next = std::move(starts_.front());
+    starts_.pop_front();
+    lock.unlock();
+    next();
+    lock.lock();
+  }
+}
+
+Result<std::unique_ptr<CudaWorker>> CudaWorkers::start(const CardInfo& card) {
+  Start task([&card] { return CudaWorker::start(card); });
+  auto started = task.get_future();
+  {
+    const std::scoped_lock lock(starts_mutex_);
+    starts_.push_back(std::move(task));
+  }
+  asked_.notify_one();
+  return started.get();
+}
+
 Result<std::unique_ptr<CudaWorker>> CudaWorkers::take(const CardInfo& card) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(waiting_, [](const auto& worker) { return !worker->alive(); });
   while (waiting_.size() < kChoice) {
-    HONE_TRY(auto started, CudaWorker::start(card));
+    HONE_TRY(auto started, start(card));
     waiting_.push_back(std::move(started));
   }
   std::swap(waiting_[rng_.below(waiting_.size())], waiting_.back());

@@ -2,10 +2,14 @@
 // half a second.
 #pragma once
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "hone/base/file.h"
@@ -58,19 +62,37 @@ class CudaWorker {
   bool usable_ = false;
 };
 
-/// Workers that wait for a session. Thread-safe.
+/// Workers that wait for a session. Thread-safe. Outlives whoever has one.
 class CudaWorkers {
  public:
+  CudaWorkers();
+  ~CudaWorkers();
+  CudaWorkers(const CudaWorkers&) = delete;
+  CudaWorkers& operator=(const CudaWorkers&) = delete;
+
+  /// One of those that wait, at random.
   [[nodiscard]] Result<std::unique_ptr<CudaWorker>> take(const CardInfo& card);
+  /// A new one.
+  [[nodiscard]] Result<std::unique_ptr<CudaWorker>> start(const CardInfo& card);
   void give_back(std::unique_ptr<CudaWorker> worker);
 
  private:
+  void start_for_others();
+
   /// A process has a speed of its own, by a few hundred nanoseconds a call: whoever is timed over and over must not
   /// always get the same one.
   static constexpr size_t kChoice = 3;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CudaWorker>> waiting_;
   base::Rng rng_{base::secret_seed()};
+
+  using Start = std::packaged_task<Result<std::unique_ptr<CudaWorker>>()>;
+  std::mutex starts_mutex_;
+  std::condition_variable asked_;
+  std::deque<Start> starts_;
+  bool over_ = false;
+  /// A process ends with the thread that started it: this one is there as long as they are wanted.
+  std::thread starter_;
 };
 
 }  // namespace hone::target
