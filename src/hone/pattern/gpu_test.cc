@@ -46,7 +46,8 @@ TEST(GpuOffers, SuitTheShape) {
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=4096")), ElementsAre("rows", "split"));
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("crews", "rows", "split"));
   EXPECT_THAT(patterns_of(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=16,D=4194304")), ElementsAre("crews", "split", "rows"));
-  EXPECT_THAT(patterns_of(task_of("y = mean((a - b) * (a - b))", {"a=f32[B,D]", "b=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("split", "rows"));
+  EXPECT_THAT(patterns_of(task_of("y = mean((a - b) * (a - b))", {"a=f32[B,D]", "b=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("split",
+      "rows"));
   EXPECT_THAT(patterns_of(task_of("y = argmax(x, axis=1)", {"x=f32[A,B,D]"}, "A=128,B=4096,D=4095")), ElementsAre("columns"));
   EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=0)", {"x=f32[B,D]"}, "B=1048576,D=64")), ElementsAre("split_columns", "columns"));
   EXPECT_THAT(patterns_of(task_of("y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("scans"));
@@ -71,7 +72,8 @@ TEST(GpuRows, ReadOnceAndKeepWhatIsDear) {
 }
 
 TEST(GpuRows, AreAlignedOnlyWhereEveryRowIs) {
-  EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")), HasSubstr("const bool aligned = D % VEC == 0;"));
+  EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")),
+              HasSubstr("const bool aligned = D % VEC == 0;"));
 }
 
 TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {
@@ -85,7 +87,8 @@ TEST(GpuMaps, UseWordsOfTheWidestTensor) {
   EXPECT_THAT(first_source(task_of("y = relu(x)", {"x=f64[B,D]"}, "B=64,D=4096")), HasSubstr("VEC = [2, "));
 }
 
-TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")), Not(HasSubstr("__exp"))); }
+TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")),
+                                                     Not(HasSubstr("__exp"))); }
 
 TEST(GpuRounds, JoinWhatCanBeMended) {
   EXPECT_THAT(passes_of_rounds(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
@@ -93,8 +96,10 @@ TEST(GpuRounds, JoinWhatCanBeMended) {
   EXPECT_THAT(passes_of_rounds(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
   EXPECT_THAT(passes_of_rounds(task_of("y = var(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u));
   // The sum of distances is no sum of squares, and half the mean is no mean.
-  EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(1u, 1u));
-  EXPECT_THAT(passes_of_rounds(task_of("y = sum((x - 0.5 * mean(x, axis=-1, keepdims=true)) ** 2, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true),
+              ElementsAre(1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum((x - 0.5 * mean(x, axis=-1, keepdims=true)) ** 2, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"),
+                               true), ElementsAre(1u, 1u));
 }
 
 TEST(GpuCrews, AreNoLargerThanTheDevice) {
