@@ -106,7 +106,7 @@ std::string GpuWriter::compute_element(int id) {
 /// The name of row value `id` made ready to divide elements by; a constant is one already.
 std::string GpuWriter::divisor(int id) {
   const std::string value = row(id);
-  if (value.find_first_not_of("0123456789.f-") == std::string::npos) return value;
+  if (!value.starts_with('v')) return value;
   const std::string name = fmt::format("{}_divisor", value);
   if (divisor_ids_.insert(id).second) row_lines_.push_back(fmt::format("const hone::gpu::Divisor {}({});", name, value));
   return name;

@@ -87,6 +87,13 @@ TEST(GpuMaps, UseWordsOfTheWidestTensor) {
   EXPECT_THAT(first_source(task_of("y = relu(x)", {"x=f64[B,D]"}, "B=64,D=4096")), HasSubstr("VEC = [2, "));
 }
 
+TEST(GpuMaps, ComputeInFloat) {
+  const std::string source = first_source(task_of("y = where(x > 0.5, x, -inf) / 3.0", {"x=f32[B,D]"}, "B=64,D=4096"));
+  EXPECT_THAT(source, HasSubstr("static_cast<float>(-__builtin_inf())"));
+  EXPECT_THAT(source, HasSubstr("/ 3.0f"));
+  EXPECT_THAT(source, Not(HasSubstr("double")));
+}
+
 TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")),
                                                      Not(HasSubstr("__exp"))); }
 
