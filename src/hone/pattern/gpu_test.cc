@@ -71,7 +71,8 @@ TEST(GpuRows, ReadOnceAndKeepWhatIsDear) {
 }
 
 TEST(GpuRows, AreAlignedOnlyWhereEveryRowIs) {
-  EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")), HasSubstr("const bool aligned = D % VEC == 0;"));
+  EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")),
+              HasSubstr("const bool aligned = D % VEC == 0;"));
 }
 
 TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {
@@ -85,7 +86,15 @@ TEST(GpuMaps, UseWordsOfTheWidestTensor) {
   EXPECT_THAT(first_source(task_of("y = relu(x)", {"x=f64[B,D]"}, "B=64,D=4096")), HasSubstr("VEC = [2, "));
 }
 
-TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")), Not(HasSubstr("__exp"))); }
+TEST(GpuMaps, ComputeInFloat) {
+  const std::string source = first_source(task_of("y = where(x > 0.5, x, -inf) / 3.0", {"x=f32[B,D]"}, "B=64,D=4096"));
+  EXPECT_THAT(source, HasSubstr("static_cast<float>("));
+  EXPECT_THAT(source, HasSubstr("/ 3.0f"));
+  EXPECT_THAT(source, Not(HasSubstr("double")));
+}
+
+TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")),
+                                                     Not(HasSubstr("__exp"))); }
 
 TEST(GpuRounds, JoinWhatCanBeMended) {
   EXPECT_THAT(passes_of_rounds(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
@@ -93,8 +102,10 @@ TEST(GpuRounds, JoinWhatCanBeMended) {
   EXPECT_THAT(passes_of_rounds(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
   EXPECT_THAT(passes_of_rounds(task_of("y = var(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u));
   // The sum of distances is no sum of squares, and half the mean is no mean.
-  EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(1u, 1u));
-  EXPECT_THAT(passes_of_rounds(task_of("y = sum((x - 0.5 * mean(x, axis=-1, keepdims=true)) ** 2, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true),
+              ElementsAre(1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum((x - 0.5 * mean(x, axis=-1, keepdims=true)) ** 2, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"),
+                               true), ElementsAre(1u, 1u));
 }
 
 TEST(GpuCrews, AreNoLargerThanTheDevice) {
