@@ -14,7 +14,19 @@ namespace {
 constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
-constexpr std::chrono::seconds kDeadline{10}, kEmulatedDeadline{120};
+constexpr std::chrono::seconds kDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
+/// Of a stage's inputs and outputs. Where all families do not fit, they take turns.
+constexpr int64_t kMostBytes = int64_t{2} << 30;
+
+/// Bytes of inputs and outputs; nothing where the task makes no sense.
+std::optional<int64_t> call_bytes(const task::Task& task, const task::Bindings& bindings) {
+  const auto graph = task::instantiate(task.primitive, bindings);
+  if (!graph) return std::nullopt;
+  int64_t bytes = 1;
+  for (const auto& ids : {graph->graph.inputs, graph->graph.outputs})
+    for (const int id : ids) bytes += task::element_count(graph->shapes[static_cast<size_t>(id)]) * task::size_of(graph->graph.node(id).type.dtype);
+  return bytes;
+}
 
 }  // namespace
 
@@ -34,12 +46,24 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   return all;
 }
 
+std::optional<task::Bindings> HiddenTrial::own_shape(const kernel::Kernel& kernel) const {
+  std::optional<task::Bindings> least;
+  int64_t bytes = 0;
+  for (const task::Workload& workload : loader_.task().workloads) {
+    const auto fits = kernel::applies(kernel, workload.bindings, loader_.limits_for(kernel));
+    const auto size = call_bytes(loader_.task(), workload.bindings);
+    if (fits && *fits && size && (!least || *size < bytes)) least = workload.bindings, bytes = *size;
+  }
+  return least;
+}
+
 Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   if (const auto it = stages_.find(bindings); it != stages_.end()) return it->second.get();
   const task::Task& task = loader_.task();
   StageOptions options;
   const int tensors = static_cast<int>(task.inputs.size() + task.outputs.size());
-  options.calls = std::clamp(kMostRegions / tensors, 1, static_cast<int>(std::size(kFamilies)));
+  const int64_t bytes = call_bytes(task, bindings).value_or(1);
+  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::size(kFamilies)));
   options.contents = options.calls;
   options.edge = true;
   options.card = loader_.card();
@@ -55,33 +79,54 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   return stages_.emplace(bindings, std::move(stage)).first->second.get();
 }
 
-Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, Spent& spent) {
+Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
+                                     std::chrono::seconds deadline) {
   Verdict closest;
-  for (const task::Bindings& bindings : admitted(kernel, most)) {
-    const Stopwatch watch(spent.verify);
-    HONE_TRY(Stage * stage, stage_at(bindings));
-    if (!stage) continue;
-    HONE_TRY(const Loaded loaded, loader_.load(kernel, *stage));
-    if (!loaded.session) return loaded.verdict;
-    std::vector<int> slots(static_cast<size_t>(stage->calls()));
+  HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
+  if (!loaded.session) return loaded.verdict;
+  const auto turn = static_cast<size_t>(stage.contents());
+  for (size_t first = 0; first < std::size(kFamilies); first += turn) {
+    if (turn < std::size(kFamilies))
+      for (size_t c = 0; c < turn; ++c)
+        stage.draw(static_cast<int>(c), kFamilies[(first + c) % std::size(kFamilies)], base::secret_seed());
+    std::vector<int> slots(static_cast<size_t>(stage.calls()));
     std::iota(slots.begin(), slots.end(), 0);
     base::Rng rng(base::secret_seed());
     for (size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[rng.below(i)]);
-    stage->poison(slots);
+    stage.poison(slots);
     std::vector<target::Call> calls;
-    for (const int slot : slots) calls.push_back(stage->call(slot));
-    const bool emulated = loader_.emulates(kernel);
-    const auto outcome = loaded.session->run(calls, emulated ? kEmulatedDeadline : kDeadline);
+    for (const int slot : slots) calls.push_back(stage.call(slot));
+    const auto outcome = loaded.session->run(calls, deadline);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);
       verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));
       return verdict;
     }
     for (const int slot : slots) {
-      Verdict verdict = stage->check(slot);
+      Verdict verdict = stage.check(slot);
       if (!verdict.accepted()) return verdict;
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
+  }
+  return closest;
+}
+
+Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
+  std::vector<task::Bindings> shapes = admitted(kernel, most);
+  std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kDeadline;
+  if (const auto own = shapes.empty() ? own_shape(kernel) : std::nullopt) {
+    const int64_t all = call_bytes(loader_.task(), *own).value_or(0) * static_cast<int64_t>(std::size(kFamilies));
+    if (thorough || all <= kMostBytes) shapes.push_back(*own);
+    deadline = std::max(deadline, kOwnShapeDeadline);
+  }
+  Verdict closest;
+  for (const task::Bindings& bindings : shapes) {
+    const Stopwatch watch(spent.verify);
+    HONE_TRY(Stage * stage, stage_at(bindings));
+    if (!stage) continue;
+    HONE_TRY(Verdict verdict, check_at(kernel, bindings, *stage, deadline));
+    if (!verdict.accepted()) return verdict;
+    if (nearer(verdict, closest)) closest = std::move(verdict);
   }
   return closest;
 }

@@ -1,6 +1,7 @@
 #include "hone/evaluate/promotion.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,9 @@ namespace hone::evaluate {
 namespace {
 
 using kernel::Kernel;
+
+/// Share of a contest's time that drawing may take on a card, after the first.
+constexpr double kDrawingShare = 0.25;
 
 /// The contest's view of a stage and the processes around it.
 class StageArena final : public Arena {
@@ -62,7 +66,7 @@ class StageArena final : public Arena {
       if (side.player.session) calls = std::max(calls, side.player.pace.calls());
     const Stopwatch watch(promotion_.spent.verify);
     slots_ = pick_slots(*play_.stage, calls, rng_);
-    redraw(*play_.stage, slots_, promotion_.seeds);
+    draw_for(slots_);
     return {};
   }
 
@@ -71,7 +75,7 @@ class StageArena final : public Arena {
     Side& side = at(who);
     if (const int calls = side.player.pace.calls(); static_cast<size_t>(calls) > slots_.size()) {
       slots_ = pick_slots(*play_.stage, calls, rng_);
-      redraw(*play_.stage, slots_, promotion_.seeds);
+      draw_for(slots_);
     }
     return play(who, slots_);
   }
@@ -86,6 +90,23 @@ class StageArena final : public Arena {
     Player player;
   };
   Side& at(int who) { return sides_[static_cast<size_t>(who)]; }
+
+  /// Fresh contents. On a card, where drawing gigabytes can take a thousand times as long as a kernel's call: everything
+  /// once, after the candidate was fixed, and then as often as drawing takes no more than its share of the time; which
+  /// content a call gets is chosen at random all the same, and every output is judged.
+  void draw_for(std::span<const int> slots) {
+    if (!loader_.card()) return redraw(*play_.stage, slots, promotion_.seeds);
+    const int64_t now = now_ns();
+    if (began_ns_ == 0) {
+      began_ns_ = now;
+      std::vector<int> all(static_cast<size_t>(play_.stage->calls()));
+      std::iota(all.begin(), all.end(), 0);
+      redraw(*play_.stage, all, promotion_.seeds);
+    } else if (static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now - began_ns_)) {
+      redraw(*play_.stage, slots, promotion_.seeds);
+    }
+    drawing_ns_ += now_ns() - now;
+  }
 
   Result<bool> open_session(int who) {
     Side& side = at(who);
@@ -135,6 +156,7 @@ class StageArena final : public Arena {
   Promotion& promotion_;
   std::vector<Side> sides_;
   std::vector<int> slots_;
+  int64_t began_ns_ = 0, drawing_ns_ = 0;
 };
 
 double median_or_zero(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }

@@ -224,7 +224,7 @@ Result<Screening> TimedEvaluator::screen(const Kernel& kernel) {
   if (!builds) return screening;
   HONE_TRY(const bool fits, check_applies(kernel, screening));
   if (!fits) return screening;
-  HONE_TRY(screening.verdict, hidden_.check(kernel, kHiddenShapesScreened, screening.spent));
+  HONE_TRY(screening.verdict, hidden_.check(kernel, kHiddenShapesScreened, false, screening.spent));
   if (!screening.verdict.accepted()) return screening;
   std::vector<double> weights;
   for (Course& course : courses_) {
@@ -262,7 +262,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   double sampled = 0;
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
-  HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, promotion.spent));
+  HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
   HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
   promotion.sanitized_shapes = sanitized.shapes;

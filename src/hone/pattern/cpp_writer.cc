@@ -64,12 +64,27 @@ std::string CppWriter::output_name(int id) const {
 
 std::string CppWriter::tensor_type(int id) const { return storage_type(program_.node(id).type.dtype); }
 
+std::set<std::string> symbols_of(const task::Task& task) {
+  std::set<std::string> names;
+  for (const std::string& name : task.symbols()) names.insert(name);
+  const auto add = [&](const IntExpr& e) { names.merge(e.symbols()); };
+  for (const Node& node : task.primitive.nodes) {
+    for (const IntExpr& dim : node.type.dims) add(dim);
+    for (const auto& [key, value] : node.attrs) {
+      if (const auto* e = std::get_if<IntExpr>(&value)) add(*e);
+      if (const auto* dims = std::get_if<task::Dims>(&value))
+        for (const IntExpr& dim : *dims) add(dim);
+    }
+  }
+  return names;
+}
+
 std::string parameters_of(const task::Task& task) {
   std::vector<std::string> all;
   for (const auto& input : task.inputs)
     all.push_back(fmt::format("[[maybe_unused]] const {}* {}", storage_type(input.type.dtype), input.name));
   for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("{}* {}", storage_type(type.dtype), name));
-  for (const std::string& symbol : task.symbols()) all.push_back(fmt::format("[[maybe_unused]] int64_t {}", symbol));
+  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("[[maybe_unused]] int64_t {}", symbol));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -77,7 +92,7 @@ std::string arguments_of(const task::Task& task) {
   std::vector<std::string> all;
   for (const auto& input : task.inputs) all.push_back("\"" + input.name + "\"");
   for (const auto& [name, type] : task.outputs) all.push_back("\"" + name + "\"");
-  for (const std::string& symbol : task.symbols()) all.push_back("\"i64:" + symbol + "\"");
+  for (const std::string& symbol : symbols_of(task)) all.push_back("\"i64:" + symbol + "\"");
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

@@ -14,6 +14,8 @@ namespace hone::pattern {
 /// What part of the innermost axis a pass runs over: all of it, or `count` elements from `start`.
 enum class Span : uint8_t { kWhole, kSlice };
 
+/// Shape symbols that a task's kernel may need: those of its inputs and, in a part of a larger task, of its nodes.
+[[nodiscard]] std::set<std::string> symbols_of(const task::Task& task);
 /// A task's tensors and symbols as a function's parameters ("const float* x, float* y, int64_t B") and as plan
 /// arguments ("\"x\", \"y\", \"i64:B\"").
 [[nodiscard]] std::string parameters_of(const task::Task& task);

@@ -99,7 +99,8 @@ ProductTriangles triangles_of(const task::Task& task, const Contraction& contrac
   const std::string sides[] = {spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1)}, result = spec.substr(arrow + 2);
   const auto& [row, column, depth] = std::tie(contraction.row.letters, contraction.column.letters, contraction.depth.letters);
   /// The last two axes of a node as (first, second).
-  const auto as = [&](int node, const std::string& letters, const std::string& first, const std::string& second) -> std::optional<task::Triangle> {
+  using Letters = const std::string&;
+  const auto as = [&](int node, Letters letters, Letters first, Letters second) -> std::optional<task::Triangle> {
     const auto& triangle = found[static_cast<size_t>(node)];
     if (!triangle || letters.size() < 2 || first.size() != 1 || second.size() != 1) return std::nullopt;
     const std::string last = letters.substr(letters.size() - 2);
@@ -107,8 +108,8 @@ ProductTriangles triangles_of(const task::Task& task, const Contraction& contrac
     if (last == second + first) return triangle->transposed();
     return std::nullopt;
   };
-  const bool swapped = sides[0] != contraction.a.letters;
-  return {as(dot->operands[swapped ? 1 : 0], sides[swapped ? 1 : 0], row, depth), as(dot->operands[swapped ? 0 : 1], sides[swapped ? 0 : 1], column, depth),
+  const size_t a = sides[0] == contraction.a.letters ? 0 : 1, b = 1 - a;
+  return {as(dot->operands[a], sides[a], row, depth), as(dot->operands[b], sides[b], column, depth),
           as(static_cast<int>(dot - nodes.begin()), result, row, column)};
 }
 

@@ -1,4 +1,4 @@
-// Every task of test/cases/pattern/ that a GPU pattern covers, through every offer, on both emulators.
+// Every task of test/cases/pattern/ that a GPU pattern covers, on both emulators.
 #include "hone/pattern/families_testing.h"
 
 #include "hone/base/random.h"
@@ -15,7 +15,7 @@ class GpuFamilies : public testing::TestWithParam<Case> {};
 
 TEST_P(GpuFamilies, EveryOfferIsAccepted) {
   const Case& c = GetParam();
-  const auto task = families_testing::task_of(c, {{"40", "5", "3", "12"}});
+  const auto task = families_testing::task_of(c, {{"20", "5", "3", "12"}});
   ASSERT_TRUE(task) << task.error().to_string();
   auto simt = target::simt_toolchain();
   if (!simt) GTEST_SKIP() << simt.error().to_string();
@@ -29,18 +29,22 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
     for (const std::string& wanted : c.gpu)
       EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
           << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
-    for (const Offer& offer : offers)
-      for (int drawn = 0; drawn < (language == kernel::Language::kCuda ? 2 : 1); ++drawn) {
-        kernel::Kernel kernel = offer.kernel;
-        if (drawn)
-          for (int draws = 0; draws == 0 || (draws < 50 && !kernel::allowed(kernel.header, kernel.config, target::simt_limits(*target::simt_device_of("emulator:cuda"))).value_or(false)); ++draws)
-            for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
-        const auto screening = (*evaluator)->screen(kernel);
-        ASSERT_TRUE(screening) << screening.error().to_string();
-        EXPECT_TRUE(screening->verdict.accepted())
-            << offer.pattern << ": " << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
-            << screening->verdict.reason << "\n" << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
-      }
+    // CUDA takes each pattern at its defaults; HIP, the same text on wider waves, the first at drawn values.
+    const bool cuda = language == kernel::Language::kCuda;
+    for (const Offer& offer : offers) {
+      kernel::Kernel kernel = offer.kernel;
+      const auto draw = [&] {
+        for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
+        return kernel::allowed(kernel.header, kernel.config, target::simt_limits(*target::simt_device(language))).value_or(false);
+      };
+      for (int draws = 0; !cuda && draws < 100 && !draw(); ++draws) {}
+      const auto screening = (*evaluator)->screen(kernel);
+      ASSERT_TRUE(screening) << screening.error().to_string();
+      EXPECT_TRUE(screening->verdict.accepted())
+          << offer.pattern << ": " << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+          << screening->verdict.reason << "\n" << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+      if (!cuda) break;
+    }
   }
 }
 

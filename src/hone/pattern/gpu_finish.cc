@@ -29,7 +29,7 @@ class Finish {
                             storage_type(program_.node(id).type.dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "__device__ inline void finish({}, int64_t line_at, [[maybe_unused]] int64_t column_at, float product_at) {{\n",
+                                  "__device__ inline void finish({}, int64_t line_at, int64_t column_at, float product_at) {{\n",
                                   parameters);
     return all + positions() + lines_ + stores + "}\n";
   }
@@ -79,7 +79,7 @@ class Finish {
     for (const int axis : axes()) {
       if (!nest_.has(id, axis)) continue;
       const IntExpr stride = nest_.stride(id, axis);
-      at += (at.empty() ? "" : " + ") + (is_one(stride) ? position(axis) : fmt::format("{} * {}", position(axis), wrapped(stride.to_cpp())));
+      at += (at.empty() ? "" : " + ") + position(axis) + (is_one(stride) ? "" : " * " + wrapped(stride.to_cpp()));
     }
     return fmt::format("hone::gpu::value({}[{}])", tensor, at.empty() ? "0" : at);
   }

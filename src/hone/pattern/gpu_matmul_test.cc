@@ -89,7 +89,8 @@ TEST(GpuMatmul, LongDepthAndFewTilesAreSplit) {
 }
 
 TEST(GpuMatmul, BatchesAndEpilogues) {
-  const task::Task task = task_of("y = relu(x @ w + b) * s", {"x=f32[B,T,D]", "w=f32[D,F]", "b=f32[F]", "s=f32[B,1,1]"}, "B=8,T=64,D=512,F=512");
+  const task::Task task =
+      task_of("y = relu(x @ w + b) * s", {"x=f32[B,T,D]", "w=f32[D,F]", "b=f32[F]", "s=f32[B,1,1]"}, "B=8,T=64,D=512,F=512");
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
   ASSERT_FALSE(offers.empty());
   const std::string& source = offers[0].kernel.source;
@@ -101,27 +102,26 @@ TEST(GpuMatmul, BatchesAndEpilogues) {
 }
 
 TEST(GpuMatmul, TrianglesAreLeftOut) {
-  const auto source = [](const char* structure, const char* compute) {
+  const auto source = [](task::Structure structure, const char* compute) {
     task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");
-    task = task::parse_task(fmt::format("inputs = {{ A = {{ type = \"f32[N, N]\", structure = \"{0}\" }}, B = {{ type = \"f32[N, N]\", structure = \"{0}\" }} }}\n"
-                                        "outputs = {{ C = \"f32[N, N]\" }}\ncompute = \"{1}\"\nworkloads = [ {{ N = 512 }} ]\n", structure, compute),
-                            "test.toml").value();
+    for (task::InputSpec& input : task.inputs) input.structure = structure;
+    task = task::parse_task(task.to_toml(), "test").value();
     return gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
   };
-  const std::string upper = source("triu", "C = triu(A @ B)"), lower = source("tril", "C = A @ B");
-  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at + 0, stretch_at.end)"));
-  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS + 0)"));
-  EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at + 0)"));
-  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS + 0)"));
-  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at + 0, stretch_at.end)"));
+  const std::string upper = source(task::Structure::kTriu, "C = triu(A @ B)"), lower = source(task::Structure::kTril, "C = A @ B");
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at, stretch_at.end)"));
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS)"));
+  EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at, stretch_at.end)"));
   EXPECT_THAT(lower, Not(HasSubstr("nobody looks")));
 }
 
 TEST(GpuMatmul, VectorsGetTheSkinnyKernel) {
   const task::Task column = task_of("y = A @ x", {"A=f32[M,K]", "x=f32[K,1]"}, "M=512,K=4096");
-  EXPECT_EQ(actions(gpu_matmul_offers(column, Language::kHip))[0], "a row at a time");
+  EXPECT_EQ(actions(gpu_matmul_offers(column, Language::kHip))[0], "a few columns: rows read once");
   const task::Task row = task_of("y = x @ W.T", {"x=f32[B,K]", "W=f32[N,K]"}, "B=3,N=512,K=4096");
-  EXPECT_EQ(actions(gpu_matmul_offers(row, Language::kCuda))[0], "a column at a time");
+  EXPECT_EQ(actions(gpu_matmul_offers(row, Language::kCuda))[0], "a few rows: columns read once");
 }
 
 TEST(GpuMatmul, TypesAndTracks) {
@@ -136,13 +136,17 @@ TEST(GpuMatmul, TypesAndTracks) {
 }
 
 TEST(GpuMatmul, OtherTasksGetNothing) {
-  for (const auto& [compute, inputs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-           {"y = x + 1", {"x=f32[M,N]"}},
-           {"y = (a @ b) @ c", {"a=f32[M,M]", "b=f32[M,M]", "c=f32[M,M]"}},
-           {"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}},
-           {"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}},
-           {"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}}})
-    EXPECT_THAT(actions(gpu_matmul_offers(task_of(compute, inputs, "M=64,N=64"), Language::kCuda)), IsEmpty()) << compute;
+  struct Other {
+    const char* compute;
+    std::vector<std::string> inputs;
+    const char* workload;
+  };
+  for (const Other& other : {Other{"y = x + 1", {"x=f32[M,N]"}, "M=64,N=64"},
+                             Other{"y = (a @ b) @ c", {"a=f32[M,M]", "b=f32[M,M]", "c=f32[M,M]"}, "M=64"},
+                             Other{"y = a @ b", {"a=f64[M,N]", "b=f64[N,M]"}, "M=64,N=64"},
+                             Other{"y = a @ b", {"a=i32[M,N]", "b=i32[N,M]"}, "M=64,N=64"},
+                             Other{"y = exp(a) @ b", {"a=f32[M,N]", "b=f32[N,M]"}, "M=64,N=64"}})
+    EXPECT_THAT(gpu_matmul_offers(task_of(other.compute, other.inputs, other.workload), Language::kCuda), IsEmpty()) << other.compute;
 }
 
 }  // namespace

@@ -17,6 +17,13 @@ using task::Node;
 
 /// Rows beyond this many elements are read several times or shared out between blocks.
 constexpr int64_t kLongRow = 16384;
+/// Likewise with fewer columns, where they are deep enough to be shared out.
+constexpr int64_t kFewColumns = 32768;
+constexpr int64_t kDeepColumns = 1024;
+/// What the registers of a large device hold between them.
+constexpr int64_t kLongestShared = 264 * kLongRow;
+/// Beyond it so little of a row stays with blocks that it is not worth their waiting.
+constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
@@ -32,7 +39,7 @@ bool has_scans(const Program& program) {
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
-  const auto program = find_program(task, {.scans = true, .slices = true});
+  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
   if (!program) {
     why_not.push_back("map, rows: " + program.error().message);
     return offers;
@@ -51,10 +58,18 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
   } else if (program->by_columns) {
+    const int64_t count = GpuWriter::largest(*program, program->rows()) * GpuWriter::largest(*program,
+        program->extent(program->inner_axes.back()));
+    const int64_t deep = GpuWriter::largest(*program, program->row_length()) / std::max<int64_t>(1, GpuWriter::largest(*program,
+        program->extent(program->inner_axes.back())));
+    if (count < kFewColumns && deep >= kDeepColumns) add("split_columns", "share columns out between blocks", gpu::split_columns(*program,
+        language));
     add("columns", "tiles of columns", gpu::columns(*program, language));
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
+    if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
+    if (length > kLongRow && length <= kLongestKept) add("team", "teams of blocks keep rows", gpu::team(*program, language));
     if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
     add("split", "share rows out between blocks", gpu::split(*program, language));
     if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));

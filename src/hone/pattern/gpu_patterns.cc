@@ -5,23 +5,13 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/cpp_writer.h"
+#include "hone/pattern/gpu_partials.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern::gpu {
-namespace {
 
 using task::IntExpr;
-
-/// Elements of a row that a thread holds: more, and registers run out.
-constexpr int64_t kMostHeld = 32;
-constexpr int64_t kMostThreads = 1024;
-
-std::string bracketed(const IntExpr& e) { return fmt::format("({})", e.to_cpp()); }
-std::string in_plan(const IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
-
-}  // namespace
-
 kernel::Kernel finished(const std::string& source, const std::string& pattern) {
   auto kernel = kernel::parse_kernel(source, pattern + ".cu");
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);
@@ -61,12 +51,12 @@ Result<kernel::Kernel> map(const Program& given, kernel::Language language) {
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [4, 2, 1, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
-  slots["pieces"] = in_plan(writer.pieces());
+  slots["pieces"] = factor(writer.pieces());
   slots["length"] = writer.length().to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
   slots["aligned"] = writer.aligned();
-  slots["body"] = prologue + writer.pass_loop(0, "int64_t{blockIdx.x}", "int64_t{gridDim.x}", "  ");
+  slots["body"] = prologue + writer.round_loop(rounds_of(program, false).front(), "int64_t{blockIdx.x}", "int64_t{gridDim.x}", "  ");
   return finished(fill_pattern("patterns/gpu/map.cu", slots), "map");
 }
 
@@ -76,7 +66,7 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   if (std::string why = resident.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr length = program.row_length();
   const int64_t vec = resident.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t words = longest <= 64 * vec ? 1 : longest <= 128 * vec * 4 ? 4 : kMostHeld / 2 / vec;
+  const int64_t held = longest <= 64 * vec ? vec : longest <= kMostHeld / 2 * kMostThreads / 2 ? kMostHeld / 2 : kMostHeld, words = held / vec;
   const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * words - 1) / (vec * words)), 8, kMostThreads / 2);
   Slots slots;
   slots["language"] = kernel::name_of(language);
@@ -94,11 +84,13 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   slots["prologue"] = resident.row_prologue("row", "  ");
   slots["aligned_row"] = resident.aligned();
   std::string body, looped;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += resident.pass_resident(pass, "    ");
-    body += resident.merged(pass, "    ");
-    looped += loops.pass_loop(pass, "first", "1", "  ");
-    looped += loops.merged(pass, "  ");
+  for (const Round& round : rounds_of(program, false)) {
+    body += resident.round_resident(round, "    ");
+    body += resident.merged(round, "    ");
+  }
+  for (const Round& round : rounds_of(program, true)) {
+    looped += loops.round_loop(round, "first", "1", "  ");
+    looped += loops.merged(round, "  ");
   }
   slots["resident"] = body + resident.row_stores("    ", "some && thread == 0");
   slots["long_prologue"] = loops.row_prologue("row", "  ");
@@ -107,57 +99,23 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   return finished(fill_pattern("patterns/gpu/rows.cu", slots), "rows");
 }
 
-namespace {
-
-/// Where partial results of a reduction lie: its value and, of an index, its place.
-struct Partial {
-  int id;
-  std::string value, type;   ///< workspace and its element type
-  bool arg;
-};
-
-std::string workspace_type(const std::string& accumulator) {
-  if (accumulator.find("double") != std::string::npos) return "f64";
-  if (accumulator.find("int64_t") != std::string::npos) return "i64";
-  return accumulator.find("int32_t") != std::string::npos ? "i32" : "f32";
-}
-const char* cpp_type(const std::string& workspace) {
-  return workspace == "f64" ? "double" : workspace == "i64" ? "int64_t" : workspace == "i32" ? "int32_t" : "float";
-}
-
-}  // namespace
-
 Result<kernel::Kernel> split(const Program& program, kernel::Language language) {
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   const GpuWriter facts(program, stretch);
   if (std::string why = facts.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {} * ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
-                                         in_plan(facts.pieces()), facts.length().to_string());
-  std::vector<Partial> partials;
-  for (const Pass& pass : program.passes)
-    for (const int id : pass.reductions) partials.push_back({id, fmt::format("part{}", id), workspace_type(facts.accumulator(id)), facts.is_arg(id)});
-  std::string workspaces, parameters = gpu_parameters_of(*program.task);
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name, const std::string& type) {
-    workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, program.rows().to_string(), chunks);
-    parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
-    names.push_back(name);
-  };
-  for (const Partial& p : partials) {
-    add(p.value, p.type);
-    if (p.arg) add(fmt::format("at_{}", p.value), "i64");
-  }
+  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))",
+                                         in_plan(program.rows()),
+                                         factor(facts.pieces()), facts.length().to_string());
+  const std::vector<Round> rounds = rounds_of(program, true);
+  Partials partials(facts, rounds, program.rows().to_string(), chunks);
+  const std::string parameters = gpu_parameters_of(*program.task) + partials.parameters + ", int64_t chunks";
+  std::vector<std::string> names = partials.names;
   names.push_back("i64:" + chunks);
-  parameters += ", int64_t chunks";
-  const auto combined = [&](GpuWriter& writer, size_t pass) {
+  const auto combined = [&](GpuWriter& writer, size_t before) {
     std::string text;
-    for (size_t p = 0; p < pass; ++p) {
-      for (const int id : program.passes[p].reductions) {
-        const std::string place = facts.is_arg(id) ? fmt::format(", at_part{}[row * chunks + c]", id) : "";
-        text += fmt::format("  {0} r{1};\n  for (int64_t c = thread; c < chunks; c += THREADS) r{1}.merge({{part{1}[row * chunks + c]{2}}});\n",
-                            facts.accumulator(id), id, place);
-      }
-      text += writer.merged(p, "  ");
+    for (size_t r = 0; r < before; ++r) {
+      text += partials.gather(rounds[r], "chunks", "  ");
+      text += writer.merged(rounds[r], "  ");
     }
     return text;
   };
@@ -165,99 +123,39 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
       "  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;\n  [[maybe_unused]] hone::gpu::Team<THREADS, 1> team(scratch);\n"
       "  const int thread = static_cast<int>(threadIdx.x);\n";
   std::string functions, launches;
-  for (size_t p = 0; p < program.passes.size(); ++p) {
+  for (size_t r = 0; r < rounds.size(); ++r) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks;\n" + writer.row_prologue("row", "  ");
     body += fmt::format("  const bool aligned = {};\n", writer.aligned());
-    body += combined(writer, p);
-    body += writer.pass_loop(p, "chunk", "chunks", "  ");
-    std::string leave;
-    for (const int id : program.passes[p].reductions) {
-      body += fmt::format("  team.merge(r{});\n", id);
-      leave += fmt::format("    part{0}[row * chunks + chunk] = r{0}.value;\n", id);
-      if (facts.is_arg(id)) leave += fmt::format("    at_part{0}[row * chunks + chunk] = r{0}.at;\n", id);
-    }
-    if (!leave.empty()) body += "  if (thread == 0) {\n" + leave + "  }\n";
-    functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", p, parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{} * {}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", p, in_plan(program.rows()), chunks,
+    body += combined(writer, r);
+    body += writer.round_loop(rounds[r], "chunk", "chunks", "  ");
+    for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
+    if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
+    functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", r, parameters, body);
+    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r,
+                            factor(program.rows()), chunks,
                             arguments_with(*program.task, names));
   }
   if (!program.row_outputs.empty()) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x;\n" + writer.row_prologue("row", "  ");
-    body += combined(writer, program.passes.size());
+    body += combined(writer, rounds.size());
     body += writer.row_stores("  ", "thread == 0");
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) finish({}) {{\n{}}}\n", parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", program.rows().to_string(),
+    launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n",
+                            program.rows().to_string(),
                             arguments_with(*program.task, names));
   }
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "rows shared out between blocks: " + facts.outline();
   slots["requires"] = facts.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]", choices(facts.widest_vector(), {4, 2, 1}));
-  slots["workspaces"] = workspaces;
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]",
+                                  choices(facts.widest_vector(), {4, 2, 1}));
+  slots["workspaces"] = partials.workspaces;
   slots["launches"] = launches;
   slots["functions"] = functions;
   return finished(fill_pattern("patterns/gpu/split.cu", slots), "split");
-}
-
-Result<kernel::Kernel> columns(const Program& program, kernel::Language language) {
-  if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  GpuWriter writer(program, {{}, {program.inner_axes.back()}});
-  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr& width = program.extent(program.inner_axes.back());
-  IntExpr depth = 1;
-  for (size_t k = 0; k + 1 < program.inner_axes.size(); ++k) depth = depth * program.extent(program.inner_axes[k]);
-  const int64_t wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
-  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / writer.widest_vector(), 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "tiles of columns: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("X = [{}], Y = [{}], VEC = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
-                                  choices(writer.widest_vector(), {4, 2, 1}));
-  slots["slot"] = fmt::format("{}", writer.slot_bytes());
-  slots["rows"] = in_plan(program.rows());
-  slots["columns"] = width.to_string();
-  slots["args"] = arguments_of(*program.task);
-  slots["parameters"] = gpu_parameters_of(*program.task);
-  slots["columns_cpp"] = bracketed(width);
-  slots["aligned"] = writer.aligned();
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  std::string body;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += writer.pass_columns(pass, "0", bracketed(depth), "    ");
-    body += writer.merged_columns(pass, "    ");
-  }
-  slots["body"] = body + writer.column_stores("    ", "threadIdx.y == 0");
-  return finished(fill_pattern("patterns/gpu/columns.cu", slots), "columns");
-}
-
-Result<kernel::Kernel> scans(const Program& program, kernel::Language language) {
-  GpuWriter writer(program, {{}, program.inner_axes});
-  if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr length = program.row_length();
-  const int64_t vec = writer.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * 4 - 1) / (vec * 4)), 64, 256);
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "along rows, tile by tile: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [{}], ROWS = [1, 2], VEC = [{}], UNROLL = [4, 2, 1]", choices(threads, {64, 128, 256, 512}), choices(vec, {4, 2, 1}));
-  slots["rows"] = program.rows().to_string();
-  slots["args"] = arguments_of(*program.task);
-  slots["parameters"] = gpu_parameters_of(*program.task);
-  slots["rows_cpp"] = bracketed(program.rows());
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["aligned"] = writer.aligned();
-  std::string body;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) {
-    body += writer.pass_loop(pass, "", "", "  ");
-    body += writer.merged(pass, "  ");
-  }
-  slots["body"] = body + writer.row_stores("  ", "some && thread == 0");
-  return finished(fill_pattern("patterns/gpu/scans.cu", slots), "scans");
 }
 
 }  // namespace hone::pattern::gpu

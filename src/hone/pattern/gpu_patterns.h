@@ -1,7 +1,10 @@
 // The patterns for GPUs, one function each: files of patterns/gpu/ filled for a program. Pure. Every function fails
 // with kUnavailable where its pattern does not suit the program.
 #pragma once
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "hone/base/result.h"
 #include "hone/pattern/library.h"
@@ -12,10 +15,22 @@ namespace hone::pattern::gpu {
 [[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> rows(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> crews(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> team(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> columns(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> split_columns(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> scans(const Program& program, kernel::Language language);
 
 // What they share.
+
+/// Elements of a row that a thread holds: more, and registers run out.
+constexpr int64_t kMostHeld = 32;
+constexpr int64_t kMostThreads = 1024;
+
+[[nodiscard]] inline std::string bracketed(const task::IntExpr& e) { return fmt::format("({})", e.to_cpp()); }
+/// "B * " before another factor; nothing for 1.
+[[nodiscard]] inline std::string factor(const task::IntExpr& e) { return is_one(e) ? "" : fmt::format("({}) * ", e.to_string()); }
+[[nodiscard]] inline std::string in_plan(const task::IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
 
 /// A filled pattern file as a kernel; a mistake in it is our bug.
 [[nodiscard]] kernel::Kernel finished(const std::string& source, const std::string& pattern);

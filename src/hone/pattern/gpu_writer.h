@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hone/pattern/expression.h"
+#include "hone/pattern/gpu_rounds.h"
 #include "hone/pattern/program.h"
 
 namespace hone::pattern {
@@ -54,29 +55,38 @@ class GpuWriter {
 
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
-  /// Pass over tiles `first`, `first + step`, … of the row. Results of reductions stay with their thread.
-  [[nodiscard]] std::string pass_loop(size_t pass, const std::string& first, const std::string& step, const std::string& indent);
-  /// Pass over `tile`, which holds the whole row.
-  [[nodiscard]] std::string pass_resident(size_t pass, const std::string& indent);
-  /// Brings what `pass` found together and names it.
-  [[nodiscard]] std::string merged(size_t pass, const std::string& indent);
-  /// By columns: all rows from `begin` to `end`.
+  /// A round over tiles `first`, `first + step`, … of the row. Results stay with their thread, as r7, ….
+  [[nodiscard]] std::string round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent);
+  /// A round over `tile`, which holds the whole row or, of a round of two passes, the block's part of it; then results
+  /// are the block's, as r7, ….
+  [[nodiscard]] std::string round_resident(const Round& round, const std::string& indent);
+  /// Brings what a round found together and names it; `merge`: between the threads of the team, first.
+  [[nodiscard]] std::string merged(const Round& round, const std::string& indent, bool merge = true);
+  /// By columns: all rows from `begin` to `end`; resident: `rows`, which holds them.
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
   [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
+  /// Names what merge_columns or the like has brought together.
+  [[nodiscard]] std::string found_columns(size_t pass, const std::string& indent) const;
   [[nodiscard]] std::string column_stores(const std::string& indent, const std::string& condition);
   /// Row values that are outputs, stored by the thread for which `condition` holds.
   [[nodiscard]] std::string row_stores(const std::string& indent, const std::string& condition);
 
-  /// C++ type of reduction `id`'s running result: "hone::gpu::Sum<float>".
+  /// C++ type of a running result: "hone::gpu::Sum<float>".
   [[nodiscard]] std::string accumulator(int id) const;
+  [[nodiscard]] std::string accumulator(const Running& result) const;
   [[nodiscard]] bool is_arg(int id) const;
+
+  /// What the round written last takes from tiles.
+  [[nodiscard]] const std::vector<int>& taken() const { return loads_; }
+  /// Loops: tiles of these leaves have a place to stay, `NAME_kept`.
+  void keep(std::vector<int> leaves) { staying_ = std::move(leaves); }
+  [[nodiscard]] std::string leaf_name(int id) const;
 
  private:
   [[nodiscard]] std::string output_name(int id) const;
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
-  [[nodiscard]] std::string leaf_name(int id) const;
   [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
   [[nodiscard]] std::vector<int> tensors() const;   ///< leaves and outputs that tiles read and write
@@ -90,6 +100,10 @@ class GpuWriter {
   std::string compute_element(int id);
   std::string row(int id);
   std::string body_text(const Pass& pass, const std::string& indent);
+  std::string each_text(size_t pass, const std::string& indent);
+  std::string words_text(size_t pass, const std::string& indent);
+  std::string divisor(int id);
+  std::string second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge);
   [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
   [[nodiscard]] std::string scan_type(int id) const;
   std::string scan_stages(const Pass& pass, const std::string& indent);
@@ -106,7 +120,10 @@ class GpuWriter {
   std::map<int, std::string> element_names_;
   std::vector<std::string> body_;
   std::vector<int> loads_;                   ///< leaves that the body takes from tiles
+  std::vector<int> staying_;
   std::set<int> loaded_;                     ///< resident: those that are there
+  bool by_words_ = false;                    ///< the body takes what is not there yet word by word
+  std::set<int> divisor_ids_;
   std::set<int> have_;                       ///< resident: kept values that are there
   std::map<int, std::string> row_names_;
   std::vector<std::string> row_lines_;

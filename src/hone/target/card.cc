@@ -59,6 +59,12 @@ CardInfo describe(const cuda::Api& api, int ordinal) {
 class Grader {
  public:
   Grader(const cuda::Api& api, std::string arch) : api_(api), arch_(std::move(arch)) {}
+  /// The context is current.
+  void release() {
+    if (found_) (void)api_.free(found_);
+    if (module_) (void)api_.module_unload(module_);
+    found_ = 0, module_ = nullptr;
+  }
 
   /// The context is current.
   Status build() {
@@ -78,6 +84,7 @@ class Grader {
   }
 
   int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
+    const std::scoped_lock lock(mutex_);
     must(api_.set_words(found_, 0, 2, nullptr));
     int64_t wide = width;
     void* arguments[] = {&data, &found_, &offset, &count, &wide, &bits, &exponent};
@@ -100,6 +107,7 @@ class Grader {
   std::string arch_;
   cuda::Module module_ = nullptr;
   cuda::Function count_ = nullptr;
+  std::mutex mutex_;            ///< of found_
   cuda::Address found_ = 0;
 };
 
@@ -138,6 +146,8 @@ class CudaMemory final : public CardMemory {
   void upload(int64_t offset, const void* from, int64_t bytes) override {
     enter();
     must(api_.upload(address_ + static_cast<cuda::Address>(offset), from, static_cast<size_t>(bytes)));
+    // The call may return with the bytes still under way, and whoever reads them next is another process.
+    must(api_.stream_synchronise(nullptr));
   }
   void download(int64_t offset, void* to, int64_t bytes) override {
     enter();
@@ -185,11 +195,17 @@ class CudaMemory final : public CardMemory {
 class CudaCard final : public Card {
  public:
   CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch) {}
+  ~CudaCard() override {
+    if (!context_) return;
+    if (api_.context_set(context_) == kSuccess) grader_.release();
+    (void)api_.context_release(device_);
+  }
+  CudaCard(const CudaCard&) = delete;
+  CudaCard& operator=(const CudaCard&) = delete;
 
   Status open() {
-    cuda::Device device = 0;
-    HONE_TRY_VOID(ok(api_.device_get(&device, info_.ordinal)));
-    HONE_TRY_VOID(ok(api_.context_retain(&context_, device)));
+    HONE_TRY_VOID(ok(api_.device_get(&device_, info_.ordinal)));
+    HONE_TRY_VOID(ok(api_.context_retain(&context_, device_)));
     HONE_TRY_VOID(ok(api_.context_set(context_)));
     return grader_.build();
   }
@@ -223,6 +239,7 @@ class CudaCard final : public Card {
   const cuda::Api& api_;
   CardInfo info_;
   Grader grader_;
+  cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;
   std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();
 };

@@ -1,6 +1,6 @@
 // A GPU of NVIDIA's under the driver: what it is, memory on it that can be shared with the processes which run
 // candidates, and those processes. The grader's side: no device code of a candidate ever runs in our context.
-// A Card is used by one thread at a time; cards() may be called from any.
+// Thread-safe, but for a CardMemory: one thread at a time has each.
 #pragma once
 #include <chrono>
 #include <memory>

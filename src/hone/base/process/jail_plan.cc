@@ -137,6 +137,7 @@ Status plan_files(JailPlan& plan, const Jail& jail, const fs::path& program) {
   if (!plan.namespaces)
     for (const char* path : kReadableProc) (void)view.add(path, false);
   const auto add = [&](const fs::path& path, bool writable) -> Status {
+    HONE_CHECK(!path.empty(), "the jail was asked to show a path without a name");
     if (!view.add(fs::absolute(path), writable)) return missing(path, errno);
     return {};
   };

@@ -221,13 +221,15 @@ int run_cli(int argc, char** argv) {
     return c;
   };
   command = judge("evaluate", "verify and measure one kernel", 1, evaluate_kernel);
-  command->add_option("--target", judging.target, "where it is to run: see hone targets (default: by the kernel's language)")->type_name("NAME");
+  const char* const where = "where it is to run: see hone targets (default: by the kernel's language)";
+  command->add_option("--target", judging.target, where)->type_name("NAME");
   command->add_option("--save", judging.save, "if it is accepted, write it to this file with where that was")->type_name("FILE");
   add_opponents(command, judging.opponents);
   add_threads(command, judging.threads);
   add_json(command, judging.json);
   command = judge("compare", "whether kernel A is faster than kernel B", 2, compare_kernels);
   command->footer("Exit status: 0 FASTER, 10 SLOWER, 11 INCONCLUSIVE; the others as always (hone --help).");
+  command->add_option("--target", judging.target, where)->type_name("NAME");
   add_threads(command, judging.threads);
   add_json(command, judging.json);
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);

@@ -21,6 +21,7 @@
 #include "hone/face/report/report.h"
 #include "hone/pattern/library.h"
 #include "hone/target/calibrate/speed_of_light.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 
@@ -190,6 +191,22 @@ void print_builds() {
         "llvm-objdump-22 (apt-get install llvm-22)");
 }
 
+std::string driver_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+json json_of(const target::CardInfo& card) {
+  const auto toolchain = target::cuda_toolchain(card.arch);
+  return {{"name", fmt::format("cuda:{}", card.ordinal)}, {"device", card.name}, {"arch", card.arch}, {"multiprocessors", card.sms},
+          {"memory_bytes", card.memory_bytes}, {"l2_bytes", card.l2_bytes}, {"driver", driver_text(card.driver)},
+          {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"limits", target::card_limits(card)}};
+}
+
+std::string text_of(const target::CardInfo& card) {
+  const auto toolchain = target::cuda_toolchain(card.arch);
+  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n", card.ordinal, card.name, card.arch, card.sms,
+                     bytes_text(static_cast<double>(card.memory_bytes)), bytes_text(static_cast<double>(card.l2_bytes)), driver_text(card.driver),
+                     toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
+}
+
 }  // namespace
 
 Result<int> list_targets(bool as_json) {
@@ -200,6 +217,7 @@ Result<int> list_targets(bool as_json) {
   const target::CpuPeaks peaks = target::cpu_peaks();
   const auto opencl = target::opencl_toolchain();
   const auto simt = target::simt_toolchain();
+  const auto cards = target::cards();
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                        {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
@@ -211,6 +229,8 @@ Result<int> list_targets(bool as_json) {
       cpu_target["toolchain"] = (*opencl)->name();
       line["targets"].push_back(std::move(cpu_target));
     }
+    if (cards)
+      for (const target::CardInfo& card : *cards) line["targets"].push_back(json_of(card));
     if (simt)
       for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
         const target::SimtDevice& device = *target::simt_device(language);
@@ -233,6 +253,9 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
   fmt::print("opencl\n  {}\n", opencl ? fmt::format("the same CPU\n  toolchain: {}", (*opencl)->name())
                                       : opencl.error().message + "; " + opencl.error().hint);
+  if (!cards || cards->empty()) fmt::print("cuda\n  {}\n", cards ? "the driver has no card" : cards.error().message);
+  if (cards)
+    for (const target::CardInfo& card : *cards) fmt::print("{}", text_of(card));
   for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
     const target::SimtDevice& device = *target::simt_device(language);
     fmt::print("{}\n  {}\n", device.target,

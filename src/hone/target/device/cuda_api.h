@@ -75,6 +75,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(device_attribute, "cuDeviceGetAttribute", (int*, int, Device))                                                 \
   F(device_memory, "cuDeviceTotalMem_v2", (size_t*, Device))                                                       \
   F(context_retain, "cuDevicePrimaryCtxRetain", (Context*, Device))                                                \
+  F(context_release, "cuDevicePrimaryCtxRelease_v2", (Device))                                                     \
   F(context_set, "cuCtxSetCurrent", (Context))                                                                     \
   F(memory_info, "cuMemGetInfo_v2", (size_t*, size_t*))                                                            \
   F(granularity, "cuMemGetAllocationGranularity", (size_t*, const AllocationProperties*, int))                     \
@@ -126,12 +127,14 @@ struct Api {
 
 /// Opens the driver: $HONE_CUDA_DRIVER, or libcuda.so.1. What is wrong; empty when nothing is.
 [[nodiscard]] inline std::string load(Api& api) {
-  const char* const given = std::getenv("HONE_CUDA_DRIVER");
+  const char* given = std::getenv("HONE_CUDA_DRIVER");
+  if (given && !*given) given = nullptr;
   void* const library = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library && given) return std::string("the driver named by HONE_CUDA_DRIVER does not load: ") + dlerror();
   if (!library) return "there is no NVIDIA driver (libcuda.so.1)";
 #define HONE_CUDA_FIND(name, symbol, parameters)                                  \
   api.name = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol));      \
-  if (!api.name) return "the NVIDIA driver is too old: it has no " symbol;
+  if (!api.name) return std::string(given ? given : "the NVIDIA driver") + " is too old, or no driver: it has no " symbol;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
   if (const Result result = api.init(0); result != kSuccess) return "the NVIDIA driver does not start: " + api.describe(result);

@@ -1,5 +1,4 @@
-// Sessions on a card: the worker processes that hold candidates (worker/cuda_main.cc), kept between sessions, since
-// a context costs half a second. See session.h for the contract.
+// Sessions on a card: a kernel in a worker process (cuda_worker.h). See session.h for the contract.
 #pragma once
 #include <memory>
 #include <span>
@@ -9,7 +8,6 @@
 
 namespace hone::target {
 
-/// Workers that wait for a session. Thread-safe.
 class CudaWorkers;
 [[nodiscard]] std::shared_ptr<CudaWorkers> make_cuda_workers();
 

@@ -131,12 +131,17 @@ std::optional<Disassembler> find_disassembler(const std::optional<CudaToolkit>& 
     return Disassembler{program, name, dump ? std::vector<std::string>{"-sass"} : std::vector<std::string>{"-c"}};
   };
   if (const std::string asked = variable("HONE_NVDISASM"); !asked.empty()) return tried(asked);
-  std::vector<fs::path> folders{fs::path()};
+  // With its folder: the jail shows the program by it.
+  std::vector<fs::path> folders;
+  std::istringstream path(variable("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');)
+    if (fs::path(folder).is_absolute()) folders.emplace_back(folder);
   if (toolkit) folders.push_back(toolkit->root / "bin");
   for (const fs::path& package : packages()) folders.push_back(package / "bin");
   for (const char* program : {"nvdisasm", "cuobjdump"})
     for (const fs::path& folder : folders)
-      if (auto found = tried(folder / program)) return found;
+      if (std::error_code ignored; fs::exists(folder / program, ignored))
+        if (auto found = tried(folder / program)) return found;
   return std::nullopt;
 }
 

@@ -71,18 +71,18 @@ class Worker {
     for (const int fd : descriptors) close(fd);
   }
 
+  /// Broken where anything goes wrong: the next candidate is to find a context as good as new.
   void unload() {
     control_.state = CudaState::kDone;
-    for (const auto& [address, bytes] : workspaces_)
-      if (address) api_.free(address);
+    for (const auto& [address, bytes] : workspaces_) (void)ok(api_.free(address));
     workspaces_.clear();
     for (const Mapped& region : regions_) {
-      api_.unmap(region.address, region.bytes);
-      api_.unreserve(region.reserved, region.reserved_bytes);
-      api_.release(region.handle);
+      (void)ok(api_.unmap(region.address, region.bytes));
+      (void)ok(api_.unreserve(region.reserved, region.reserved_bytes));
+      (void)ok(api_.release(region.handle));
     }
     regions_.clear();
-    if (module_) api_.module_unload(module_);
+    if (module_) (void)ok(api_.module_unload(module_));
     module_ = nullptr;
     functions_.clear();
   }
@@ -135,14 +135,15 @@ class Worker {
         return refused(std::string("the module has no function ") + control_.symbol[i] + ": " + api_.describe(result));
       functions_.push_back(function);
     }
+    // One setting a function, whichever of its launches it is for.
+    std::vector<uint32_t> shared(functions_.size());
     for (uint32_t i = 0; i < control_.launches; ++i) {
       const CudaLaunch& launch = control_.launch[i];
-      const Result result =
-          api_.function_set(functions_[launch.symbol], kFunctionMaxDynamicShared, static_cast<int>(launch.shared_bytes));
-      if (result != kSuccess)
-        return refused(std::to_string(launch.shared_bytes) + " bytes of dynamic shared memory for " + control_.symbol[launch.symbol] + ": " +
-                       api_.describe(result));
+      shared[launch.symbol] = std::max(shared[launch.symbol], launch.shared_bytes);
     }
+    for (size_t i = 0; i < shared.size(); ++i)
+      if (const Result result = api_.function_set(functions_[i], kFunctionMaxDynamicShared, static_cast<int>(shared[i])); result != kSuccess)
+        return refused(std::to_string(shared[i]) + " bytes of dynamic shared memory for " + control_.symbol[i] + ": " + api_.describe(result));
     return true;
   }
 
@@ -293,6 +294,7 @@ bool receive(CudaCommand& command, std::vector<int>& descriptors) {
 }
 
 int serve() {
+  if (dup2(kCudaWordsFd, STDOUT_FILENO) < 0 || dup2(kCudaWordsFd, STDERR_FILENO) < 0) return 1;
   void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, kCudaControlFd, 0);
   if (memory == MAP_FAILED) return 1;
   auto& control = *static_cast<CudaControl*>(memory);

@@ -10,6 +10,7 @@ namespace hone::target::worker {
 
 inline constexpr int kCudaControlFd = 3;
 inline constexpr int kCudaSocketFd = 4;
+inline constexpr int kCudaWordsFd = 5;            ///< a file for what the driver prints: a pipe that nobody reads would block it
 inline constexpr int kMaxSymbol = 512;
 
 enum class CudaCommand : uint32_t {

@@ -1,5 +1,5 @@
-// Columns: a block of Across by Down threads takes Across * Vec neighbouring columns through many rows, so that reading goes along
-// memory while results stay with the thread. Each thread has Unroll rows in flight.
+// Columns: a block of Across by Down threads takes Across * Vec neighbouring columns through many rows, so that
+// reading goes along memory while results stay with the thread. Each thread has Unroll rows in flight.
 #pragma once
 #include "hone/gpu/reduce.h"
 
@@ -72,6 +72,8 @@ template <int Across, int Down, int Vec, int Unroll, Fit Shape>
 struct Columns {
   int64_t column;
   int left;
+  /// Rows 0 to `end`, no more than Down * Unroll, at once.
+  HONE_DEVICE ColumnRows<Across, Down, Vec, Unroll, Shape> all(int64_t end) const { return {column, static_cast<int64_t>(threadIdx.y), end, left}; }
   /// All rows from `begin` to `end`: body(rows).
   template <class Body>
   HONE_DEVICE void rows(int64_t begin, int64_t end, Body body) const {

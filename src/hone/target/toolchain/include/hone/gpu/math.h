@@ -49,6 +49,22 @@ HONE_DEVICE int32_t sign(int32_t x) { return (x > 0) - (x < 0); }
 HONE_DEVICE int32_t max(int32_t a, int32_t b) { return a > b ? a : b; }
 HONE_DEVICE int32_t min(int32_t a, int32_t b) { return a < b ? a : b; }
 
+/// Divides many by one: x / d within a unit of the last place for a few multiplications. Infinities, zeros and NaN as a
+/// division has them; a divisor near the ends of float's range is brought to its middle first.
+struct Divisor {
+  float scale, d, r;
+  HONE_DEVICE explicit Divisor(float by) {
+    const float size = ::fabsf(by);
+    scale = size > 1e30f ? 5.421010862427522e-20f : size < 1e-30f ? 1.8446744073709552e19f : 1.0f;   // 2^-64, 2^64
+    d = by * scale;
+    r = 1.0f / d;
+  }
+};
+HONE_DEVICE float operator/(float x, const Divisor& by) {
+  const float q = x * by.r, rest = ::fmaf(-q, by.d, x);
+  return (::fabsf(rest) < __builtin_inff() ? ::fmaf(rest, by.r, q) : q) * by.scale;
+}
+
 /// Rounded to a narrower floating type, to compute on with.
 template <class T>
 HONE_DEVICE float rounded(float x) { return static_cast<float>(static_cast<T>(x)); }

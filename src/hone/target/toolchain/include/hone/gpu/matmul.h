@@ -12,7 +12,7 @@
 #else
 #define HONE_PRAGMA(text) _Pragma(#text)
 #define HONE_UNROLL HONE_PRAGMA(unroll)
-#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll(count))
+#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
 #endif
 
 namespace hone::gpu {
@@ -80,6 +80,19 @@ HONE_DEVICE Stretch stretch_of(int64_t depth, int64_t part, int64_t parts) {
   const int64_t each = ((depth + parts - 1) / parts + Step - 1) / Step * Step;
   const int64_t begin = part * each, end = begin + each;
   return {begin, end < depth ? end : depth};
+}
+
+/// sink(row, column, element) for the elements of a tile in shared memory that the result has, rows of Pitch floats;
+/// neighbouring threads hand over neighbouring columns.
+template <int Rows, int Columns, int Pitch, int Threads, class Sink>
+HONE_DEVICE void hand_over(const float* tile, int64_t row0, int64_t column0, int64_t rows, int64_t columns, Sink sink) {
+  constexpr int kAcross = Threads < Columns ? Threads : Columns;
+  static_assert(Threads % kAcross == 0 && Columns % kAcross == 0);
+  const int thread = static_cast<int>(threadIdx.x), last = rows - row0 < Rows ? static_cast<int>(rows - row0) : Rows;
+  for (int c = thread % kAcross; c < Columns && column0 + c < columns; c += kAcross) {
+    HONE_UNROLL_BY(4)
+    for (int r = thread / kAcross; r < last; r += Threads / kAcross) sink(row0 + r, column0 + c, tile[r * Pitch + c]);
+  }
 }
 
 }  // namespace hone::gpu

@@ -3,10 +3,11 @@
 //
 // The units take factors of 11 (TF32) or 8 (bf16) significant bits, multiply exactly and cut the sum after each step.
 // So a float is written as a sum of such parts, high = round(x), low = round(x - high), …, the products of parts that
-// matter are summed, smallest first, and what the units have summed over a stretch of Depth goes to sums kept by
-// ordinary additions, which round. In units of 2^-24 of the products' magnitudes:
-//   Tf32<2>  3 products, what is left out is below 2^-22: at most about 8
-//   Bf16<3>  6 products, what is left out is below 2^-24: at most about 2
+// matter are summed, smallest first, and what the units have summed over a short stretch (kTogether of the depth: each
+// cut after a large sum costs a unit, however small what is added) goes to sums kept by ordinary additions, which
+// round. In units of 2^-24 of the products' magnitudes, beside what a sum in fp32 has:
+//   Tf32<2>  3 products; parts and what is left out cost at most 8, the cuts 3
+//   Bf16<3>  6 products; at most 2, the cuts 4
 //   Tf32<1>, Bf16<1>  one product, 2^-11 and 2^-8: for tasks that allow it
 //   Stored16<T>  factors that are bf16 or f16 in memory: exact
 // Where factors are split, those beyond 3.4e38 (half a unit of TF32 or bf16 below the largest float) come out as NaN.
@@ -32,8 +33,9 @@ struct SharedTile {
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    constexpr int kEach = (kVectors + Threads - 1) / Threads;
-    HONE_UNROLL_BY(kEach < 8 ? kEach : 4)
+    // As many at a time as there are registers for addresses: few beside three parts of each factor.
+    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = Pair == 2 && sizeof(T) == 4 ? 2 : kEach < 8 ? kEach : 4;
+    HONE_UNROLL_BY(kAtOnce)
     for (int i = 0; i < kEach; ++i) {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
       if (kVectors % Threads != 0 && n >= kVectors) break;
@@ -54,7 +56,7 @@ struct SharedTile {
 template <int Parts>
 struct Tf32 {
   using T = float;
-  static constexpr int kDepth = 8, kParts = Parts, kPair = 1;
+  static constexpr int kDepth = 8, kParts = Parts, kPair = 1, kTogether = 32;
 
   template <class Tile>
   HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {
@@ -95,7 +97,7 @@ HONE_DEVICE uint32_t bf16_pair(float first, float second) {
 template <int Parts>
 struct Bf16 {
   using T = float;
-  static constexpr int kDepth = 16, kParts = Parts, kPair = 2;
+  static constexpr int kDepth = 16, kParts = Parts, kPair = 2, kTogether = Parts == 1 ? 32 : 16;
 
   template <class Tile>
   HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {
@@ -126,7 +128,7 @@ struct Bf16 {
 template <class T_>
 struct Stored16 {
   using T = T_;
-  static constexpr int kDepth = 16, kParts = 1, kPair = 2;
+  static constexpr int kDepth = 16, kParts = 1, kPair = 2, kTogether = 32;
 
   template <class Tile>
   HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[1][4]) {
@@ -141,8 +143,12 @@ struct Stored16 {
   }
 
  private:
-  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_bf16(c, a, b0, b1); }
-  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { prim::mma_f16(c, a, b0, b1); }
+  HONE_DEVICE static void mma_of(const bf16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_bf16(c, a, b0, b1);
+  }
+  HONE_DEVICE static void mma_of(const f16*, float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    prim::mma_f16(c, a, b0, b1);
+  }
 };
 
 /// The products of parts that matter, smallest first: the left factor's part and the right one's.
@@ -163,7 +169,8 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
   using TileB = SharedTile<T, Columns, Depth, B::kAlongDepth, Math::kPair>;
   constexpr int kAcross = Columns / WarpColumns, kThreads = Rows / WarpRows * kAcross * 32;
   constexpr int kDown = WarpRows / 16, kTiles = WarpColumns / 8, kParts = Math::kParts, kStage = TileA::kElements + TileB::kElements;
-  static_assert(WarpRows % 16 == 0 && WarpColumns % 16 == 0 && Depth % Math::kDepth == 0);
+  constexpr int kTogether = Math::kTogether < Depth ? Math::kTogether : Depth;
+  static_assert(WarpRows % 16 == 0 && WarpColumns % 16 == 0 && Depth % kTogether == 0 && kTogether % Math::kDepth == 0);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   const int row = warp / kAcross * WarpRows, column = warp % kAcross * WarpColumns;
 
@@ -189,31 +196,34 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
     fetch(tile + Stages - 1);
     const TileA of_a = tile_a(tile % Stages);
     const TileB of_b = tile_b(tile % Stages);
-    float sum[kDown][kTiles][4] = {};
     HONE_UNROLL
-    for (int k = 0; k < Depth; k += Math::kDepth) {
-      uint32_t right[kTiles / 2][kParts][4];
+    for (int k0 = 0; k0 < Depth; k0 += kTogether) {
+      float sum[kDown][kTiles][4] = {};
       HONE_UNROLL
-      for (int j = 0; j < kTiles / 2; ++j) Math::load(of_b, column + 16 * j, k, right[j]);
-      HONE_UNROLL
-      for (int i = 0; i < kDown; ++i) {
-        uint32_t left[kParts][4];
-        Math::load(of_a, row + 16 * i, k, left);
+      for (int k = k0; k < k0 + kTogether; k += Math::kDepth) {
+        uint32_t right[kTiles / 2][kParts][4];
         HONE_UNROLL
-        for (int p = 0; p < Products<kParts>::kCount; ++p)
+        for (int j = 0; j < kTiles / 2; ++j) Math::load(of_b, column + 16 * j, k, right[j]);
+        HONE_UNROLL
+        for (int i = 0; i < kDown; ++i) {
+          uint32_t left[kParts][4];
+          Math::load(of_a, row + 16 * i, k, left);
           HONE_UNROLL
-          for (int j = 0; j < kTiles; ++j) {
-            const auto& of_right = right[j / 2][Products<kParts>::right(p)];
-            Math::mma(sum[i][j], left[Products<kParts>::left(p)], of_right[j % 2], of_right[2 + j % 2]);
-          }
+          for (int p = 0; p < Products<kParts>::kCount; ++p)
+            HONE_UNROLL
+            for (int j = 0; j < kTiles; ++j) {
+              const auto& of_right = right[j / 2][Products<kParts>::right(p)];
+              Math::mma(sum[i][j], left[Products<kParts>::left(p)], of_right[j % 2], of_right[2 + j % 2]);
+            }
+        }
       }
-    }
-    HONE_UNROLL
-    for (int i = 0; i < kDown; ++i)
       HONE_UNROLL
-      for (int j = 0; j < kTiles; ++j)
+      for (int i = 0; i < kDown; ++i)
         HONE_UNROLL
-        for (int e = 0; e < 4; ++e) total[i][j][e] += sum[i][j][e];
+        for (int j = 0; j < kTiles; ++j)
+          HONE_UNROLL
+          for (int e = 0; e < 4; ++e) total[i][j][e] += sum[i][j][e];
+    }
   }
   copies.template wait<0>();
   __syncthreads();
@@ -229,10 +239,7 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
         *reinterpret_cast<float2*>(out + (row + 16 * i + in_warp / 4 + e / 2 * 8) * kPitch + column + 8 * j + in_warp % 4 * 2) =
             make_float2(total[i][j][e], total[i][j][e + 1]);
   __syncthreads();
-  for (int n = static_cast<int>(threadIdx.x); n < Rows * Columns; n += kThreads) {
-    const int64_t r = row0 + n / Columns, c = column0 + n % Columns;
-    if (r < a.lines && c < b.lines) sink(r, c, out[n / Columns * kPitch + n % Columns]);
-  }
+  hand_over<Rows, Columns, kPitch, kThreads>(out, row0, column0, a.lines, b.lines, sink);
 }
 
 }  // namespace hone::gpu

@@ -14,7 +14,6 @@ struct StagedTile {
     typename F::T e[V];
   };
   Packed held[kEach];
-  bool inside[kEach];
 
   HONE_DEVICE void load(const F& factor, int64_t line0, int64_t depth0, int64_t end) {
     HONE_UNROLL
@@ -22,8 +21,9 @@ struct StagedTile {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
       const VectorAt<F, Lines, Depth> at(n);
       const int64_t line = line0 + at.line, depth = depth0 + at.depth;
-      inside[i] = (kVectors % Threads == 0 || n < kVectors) && line < factor.lines && depth < end;
-      if (inside[i]) held[i] = *reinterpret_cast<const Packed*>(factor.base + factor.line_at(line) + factor.depth_at(depth));
+      held[i] = Packed{};
+      if ((kVectors % Threads == 0 || n < kVectors) && line < factor.lines && depth < end)
+        held[i] = *reinterpret_cast<const Packed*>(factor.base + factor.line_at(line) + factor.depth_at(depth));
     }
   }
   HONE_DEVICE void store(float* tile) const {
@@ -35,7 +35,7 @@ struct StagedTile {
       float* to = tile + at.depth * kPitch + at.line;
       float v[V];
       HONE_UNROLL
-      for (int e = 0; e < V; ++e) v[e] = inside[i] ? static_cast<float>(held[i].e[e]) : 0.0f;
+      for (int e = 0; e < V; ++e) v[e] = static_cast<float>(held[i].e[e]);
       if constexpr (F::kAlongDepth || V < 4) {
         HONE_UNROLL
         for (int e = 0; e < V; ++e) to[F::kAlongDepth ? e * kPitch : e] = v[e];
@@ -115,12 +115,13 @@ HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t colu
     HONE_UNROLL
     for (int i = 0; i < 4; ++i)
       HONE_UNROLL
-      for (int j = 0; j < 8; ++j) memory[(row + i) * Columns + column + j % 4 + j / 4 * (Columns / 2)] = total[half * 4 + i][j];
+      for (int j = 0; j < 8; j += 4) {
+        const float* from = total[half * 4 + i] + j;
+        float* to = memory + (row + i) * Columns + column + j / 4 * (Columns / 2);
+        *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+      }
     __syncthreads();
-    for (int n = thread; n < Rows / 2 * Columns; n += kThreads) {
-      const int64_t r = row0 + half * (Rows / 2) + n / Columns, c = column0 + n % Columns;
-      if (r < a.lines && c < b.lines) sink(r, c, memory[n]);
-    }
+    hand_over<Rows / 2, Columns, Columns, kThreads>(memory, row0 + half * (Rows / 2), column0, a.lines, b.lines, sink);
     __syncthreads();
   }
 }

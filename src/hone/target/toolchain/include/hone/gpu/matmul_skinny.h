@@ -4,54 +4,76 @@
 
 namespace hone::gpu {
 
-/// sink(line, other, sum) for `line` of the factor `many`, which is read along the depth, and Few lines of `few` from
-/// `other0`; the sums are made by the Threads threads along x, whole waves of them, that share `line`. `memory`:
-/// Threads / kWave * Few floats of shared memory for these threads alone. All threads of the block must come, also
-/// where `line` is none.
-template <int Threads, int Few, int Unroll, class Many, class Others, class Sink>
-HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t line, int64_t other0, int64_t depth, float* memory, Sink sink) {
-  constexpr int V = Many::V, kStep = Threads * V;
-  struct alignas(V * sizeof(typename Many::T)) Packed {
-    typename Many::T e[V];
+/// N neighbours in depth as floats.
+template <int N, class F>
+HONE_DEVICE void read_along(float (&to)[N], const F& factor, const typename F::T* line, int64_t depth) {
+  constexpr int kWord = F::kAlongDepth && F::V < N ? F::V : F::kAlongDepth ? N : 1;
+  struct alignas(kWord * sizeof(typename F::T)) Packed {
+    typename F::T e[kWord];
   };
-  const int thread = static_cast<int>(threadIdx.x);
-  float total[Few] = {};
-  if (line < many.lines) {
-    const typename Many::T* from = many.base + many.line_at(line);
-    const typename Others::T* other[Few];
+  HONE_UNROLL
+  for (int n = 0; n < N; n += kWord) {
+    const Packed word = *reinterpret_cast<const Packed*>(line + factor.depth_at(depth + n));
     HONE_UNROLL
-    for (int f = 0; f < Few; ++f) other[f] = few.base + few.line_at(other0 + f < few.lines ? other0 + f : few.lines - 1);
-    for (int64_t k0 = static_cast<int64_t>(thread) * V; k0 < depth; k0 += int64_t{kStep} * Unroll) {
-      Packed word[Unroll];
+    for (int e = 0; e < kWord; ++e) to[n + e] = static_cast<float>(word.e[e]);
+  }
+}
+
+/// sink(line, other, sum) for Lines lines of `many` from `line0`, which is read along the depth, and Few of `few` from
+/// `other0`, by a block of Threads threads, whole waves of them. A thread has Lines * Unroll words of `many` in flight,
+/// and what it reads of `few` serves Lines products. `memory`: Threads / kWave * Lines * Few floats of shared memory.
+template <int Threads, int Lines, int Few, int Unroll, class Many, class Others, class Sink>
+HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t line0, int64_t other0, int64_t depth, float* memory,
+                                Sink sink) {
+  constexpr int V = Many::V, kStep = Threads * V;
+  const int thread = static_cast<int>(threadIdx.x);
+  const typename Many::T* line[Lines];
+  const typename Others::T* other[Few];
+  HONE_UNROLL
+  for (int l = 0; l < Lines; ++l) line[l] = many.base + many.line_at(line0 + l < many.lines ? line0 + l : many.lines - 1);
+  HONE_UNROLL
+  for (int f = 0; f < Few; ++f) other[f] = few.base + few.line_at(other0 + f < few.lines ? other0 + f : few.lines - 1);
+  float total[Lines][Few] = {};
+  for (int64_t k0 = static_cast<int64_t>(thread) * V; k0 < depth; k0 += int64_t{kStep} * Unroll) {
+    float word[Unroll][Lines][V];
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u)
       HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u)
-        if (k0 + u * kStep < depth) word[u] = *reinterpret_cast<const Packed*>(from + many.depth_at(k0 + u * kStep));
-      // What a turn finds is summed on its own.
-      float sum[Few] = {};
-      HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u) {
-        if (k0 + u * kStep >= depth) break;
+      for (int l = 0; l < Lines; ++l)
+        if (k0 + u * kStep < depth) read_along<V>(word[u][l], many, line[l], k0 + u * kStep);
+    // What a turn finds is summed on its own.
+    float sum[Lines][Few] = {};
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u)
+      if (k0 + u * kStep < depth) {
         HONE_UNROLL
-        for (int e = 0; e < V; ++e) {
-          const int64_t at = few.depth_at(k0 + u * kStep + e);
+        for (int f = 0; f < Few; ++f) {
+          float x[V];
+          read_along<V>(x, few, other[f], k0 + u * kStep);
           HONE_UNROLL
-          for (int f = 0; f < Few; ++f) sum[f] += static_cast<float>(word[u].e[e]) * static_cast<float>(other[f][at]);
+          for (int l = 0; l < Lines; ++l)
+            HONE_UNROLL
+            for (int e = 0; e < V; ++e) sum[l][f] += word[u][l][e] * x[e];
         }
       }
+    HONE_UNROLL
+    for (int l = 0; l < Lines; ++l)
       HONE_UNROLL
-      for (int f = 0; f < Few; ++f) total[f] += sum[f];
-    }
+      for (int f = 0; f < Few; ++f) total[l][f] += sum[l][f];
   }
   HONE_UNROLL
-  for (int f = 0; f < Few; ++f) {
-    total[f] = wave_sum(total[f]);
-    if (lane() == 0) memory[thread / kWave * Few + f] = total[f];
-  }
+  for (int l = 0; l < Lines; ++l)
+    HONE_UNROLL
+    for (int f = 0; f < Few; ++f) {
+      const float sum = wave_sum(total[l][f]);
+      if (lane() == 0) memory[(thread / kWave * Lines + l) * Few + f] = sum;
+    }
   __syncthreads();
-  if (thread < Few && line < many.lines && other0 + thread < few.lines) {
+  const int l = thread / Few, f = thread % Few;
+  if (thread < Lines * Few && line0 + l < many.lines && other0 + f < few.lines) {
     float sum = 0;
-    for (int wave = 0; wave < Threads / kWave; ++wave) sum += memory[wave * Few + thread];
-    sink(line, other0 + thread, sum);
+    for (int wave = 0; wave < Threads / kWave; ++wave) sum += memory[(wave * Lines + l) * Few + f];
+    sink(line0 + l, other0 + f, sum);
   }
 }
 

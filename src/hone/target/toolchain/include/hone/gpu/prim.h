@@ -24,7 +24,8 @@ HONE_DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t
 #endif
 
 /// A thread's copies from global into shared memory that go on while it computes. They are there for the thread
-/// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for.
+/// after wait(), for the others after a barrier behind that. On the emulator nothing arrives before it is waited for,
+/// and a wrong boundary traps.
 class AsyncCopies {
  public:
   /// Bytes (4, 8 or 16; both addresses are multiples of it) from `from` to `to`; zeros where `inside` is false.
@@ -32,7 +33,7 @@ class AsyncCopies {
   HONE_DEVICE void copy(void* to, const void* from, bool inside) {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async copies words");
 #if HONE_EMULATED
-    if (count_ == kMost) __trap();
+    if (count_ == kMost || reinterpret_cast<uintptr_t>(to) % Bytes != 0 || reinterpret_cast<uintptr_t>(from) % Bytes != 0) __trap();
     pending_[count_++] = {to, from, Bytes, group_, inside};
 #else
     const int size = inside ? Bytes : 0;
@@ -87,10 +88,9 @@ class AsyncCopies {
 /// come out one a lane.
 HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
 #if HONE_EMULATED
-  for (int m = 0; m < 4; ++m) {
-    const auto* from = reinterpret_cast<const uint32_t*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(row), 8 * m + lane() / 4));
-    words[m] = from[lane() % 4];
-  }
+  const void* rows[32];
+  hone::simt::all_rows(row, rows);
+  for (int m = 0; m < 4; ++m) words[m] = static_cast<const uint32_t*>(rows[8 * m + lane() / 4])[lane() % 4];
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
@@ -100,12 +100,12 @@ HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
 /// The same, each matrix transposed on its way: lane 4 r + c gets rows 2 c and 2 c + 1 at column r.
 HONE_DEVICE void ldmatrix_transposed(uint32_t (&words)[4], const void* row) {
 #if HONE_EMULATED
+  const void* rows[32];
+  hone::simt::all_rows(row, rows);
   for (int m = 0; m < 4; ++m) {
-    words[m] = 0;
-    for (int half = 0; half < 2; ++half) {
-      const auto* from = reinterpret_cast<const uint16_t*>(__shfl_sync(0xffffffffu, reinterpret_cast<uint64_t>(row), 8 * m + lane() % 4 * 2 + half));
-      words[m] |= static_cast<uint32_t>(from[lane() / 4]) << (16 * half);
-    }
+    const auto* even = static_cast<const uint16_t*>(rows[8 * m + lane() % 4 * 2]);
+    const auto* odd = static_cast<const uint16_t*>(rows[8 * m + lane() % 4 * 2 + 1]);
+    words[m] = even[lane() / 4] | static_cast<uint32_t>(odd[lane() / 4]) << 16;
   }
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -134,9 +134,9 @@ HONE_DEVICE uint32_t to_tf32(float v) {
 /// m16n8k8; the words of a and b are floats of which the matrix units look at 19 bits.
 HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kTf32);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kTf32);
 #else
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
@@ -144,9 +144,9 @@ HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 /// m16n8k16 of bf16.
 HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kBf16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kBf16);
 #else
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
@@ -154,9 +154,9 @@ HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 /// m16n8k16 of f16.
 HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixFactors::kF16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kF16);
 #else
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif

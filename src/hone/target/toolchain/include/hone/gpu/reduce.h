@@ -44,11 +44,42 @@ struct ArgBest {
 template <class T> using ArgMax = ArgBest<T, 1>;
 template <class T> using ArgMin = ArgBest<T, -1>;
 
+/// The largest of some values, and the sum of exp(value - largest). Finite however large they are.
+template <class T>
+struct ExpSum {
+  T value = kLowest<T>, second = 0;
+  HONE_DEVICE static ExpSum of(T largest, T sum, T) { return {largest, sum}; }
+  HONE_DEVICE void merge(const ExpSum& other) {
+    const T largest = max(value, other.value);
+    second = mended(largest) + other.mended(largest);
+    value = largest;
+  }
+  HONE_DEVICE ExpSum moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(second, lanes)}; }
+  /// The sum under another maximum. Where all values are -infinity the local sum means nothing.
+  HONE_DEVICE T mended(T largest) const { return value == kLowest<T> ? T(0) : value == largest ? second : second * exp(value - largest); }
+};
+
+/// The sum of `count` values, and the sum of their squared distances from their mean.
+template <class T>
+struct Moments {
+  T value = 0, second = 0, count = 0;
+  HONE_DEVICE static Moments of(T sum, T squares, T count) { return {sum, squares, count}; }
+  HONE_DEVICE void merge(const Moments& other) {
+    if (other.count == 0) return;
+    if (count == 0) { *this = other; return; }
+    const T apart = other.value / other.count - value / count, both = count + other.count;
+    second += other.second + apart * apart * (count * (other.count / both));
+    value += other.value;
+    count = both;
+  }
+  HONE_DEVICE Moments moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(second, lanes), shuffle_xor(count, lanes)}; }
+};
+
 /// Shared memory through which the waves of a team speak: two turns, so that one barrier a merge is enough.
 template <int Threads, int Rows>
 struct Scratch {
   static constexpr int kWaves = Threads > kWave ? Threads / kWave : 1;
-  alignas(16) unsigned char bytes[kWaves > 1 ? 2 * Rows * kWaves * 16 : 16];
+  alignas(16) unsigned char bytes[kWaves > 1 ? 2 * Rows * kWaves * 32 : 16];
 };
 
 /// The Threads threads (threadIdx.x) that work on one row; Rows such teams a block (threadIdx.y). Threads is a power
@@ -65,11 +96,11 @@ struct Team {
   /// All that the team's threads have, in each of them.
   template <class A>
   HONE_DEVICE void merge(A& a) {
-    static_assert(sizeof(A) <= 16, "a running result of at most 16 bytes");
+    static_assert(sizeof(A) <= 32, "a running result of at most 32 bytes");
     HONE_UNROLL
     for (int lanes = (Threads < kWave ? Threads : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
     if constexpr (kWaves > 1) {
-      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 16);
+      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 32);
       turn ^= 1;
       if (lane() == 0) slots[threadIdx.x / kWave] = a;
       __syncthreads();

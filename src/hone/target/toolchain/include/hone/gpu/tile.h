@@ -48,35 +48,52 @@ struct Tile {
   }
   HONE_DEVICE bool has(int u, int e) const { return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left; }
 
+  /// Word u of a stretch; what lies outside stays as it was.
+  template <class T>
+  HONE_DEVICE void load_word(Pack<T, Vec>& to, const T* stretch, int u) const {
+    const T* const from = stretch + start;
+    if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
+      if (has(u, 0)) to = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
+    } else {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e)
+        if (has(u, e)) to[e] = from[at(u, e)];
+    }
+  }
+  template <class T>
+  HONE_DEVICE void store_word(T* stretch, int u, const Pack<T, Vec>& from) const {
+    T* const to = stretch + start;
+    if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
+      if (has(u, 0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from;
+    } else {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e)
+        if (has(u, e)) to[at(u, e)] = from[e];
+    }
+  }
   template <class T>
   HONE_DEVICE Packs<T, Vec, Unroll> load(const T* stretch) const {
     Packs<T, Vec, Unroll> to;
-    const T* const from = stretch + start;
     HONE_UNROLL
-    for (int u = 0; u < Unroll; ++u) {
-      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
-        if (has(u, 0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
-      } else {
-        HONE_UNROLL
-        for (int e = 0; e < Vec; ++e)
-          if (has(u, e)) to[u][e] = from[at(u, e)];
-      }
-    }
+    for (int u = 0; u < Unroll; ++u) load_word(to[u], stretch, u);
     return to;
   }
   template <class T>
   HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Unroll>& from) const {
-    T* const to = stretch + start;
     HONE_UNROLL
-    for (int u = 0; u < Unroll; ++u) {
-      if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
-        if (has(u, 0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from[u];
-      } else {
-        HONE_UNROLL
-        for (int e = 0; e < Vec; ++e)
-          if (has(u, e)) to[at(u, e)] = from[u][e];
-      }
-    }
+    for (int u = 0; u < Unroll; ++u) store_word(stretch, u, from[u]);
+  }
+  /// Word by word: body(u), and within it elements_of(u, body) with body(e, j).
+  template <class Body>
+  HONE_DEVICE void words(Body body) const {
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) body(u);
+  }
+  template <class Body>
+  HONE_DEVICE void elements_of(int u, Body body) const {
+    HONE_UNROLL
+    for (int e = 0; e < Vec; ++e)
+      if (has(u, e)) body(e, start + at(u, e));
   }
   template <class T>
   HONE_DEVICE Packs<T, Vec, Unroll> room() const {
@@ -93,15 +110,17 @@ struct Tile {
     }
     return all;
   }
+  /// Elements that this thread has.
+  HONE_DEVICE int count() const {
+    if constexpr (Shape == Fit::kWhole) return Vec * Unroll;
+    int n = 0;
+    each([&](int, int, int64_t) { ++n; });
+    return n;
+  }
   /// body(u, e, j) for each element of this thread; j is its place in the stretch.
   template <class Body>
   HONE_DEVICE void each(Body body) const {
-    HONE_UNROLL
-    for (int u = 0; u < Unroll; ++u) {
-      HONE_UNROLL
-      for (int e = 0; e < Vec; ++e)
-        if (has(u, e)) body(u, e, start + at(u, e));
-    }
+    words([&](int u) { elements_of(u, [&](int e, int64_t j) { body(u, e, j); }); });
   }
 };
 

@@ -75,7 +75,7 @@ namespace hone::simt {
 
 /// As schedule.h numbers them.
 enum Op { kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kBallot, kMatchAny, kMatchAll, kSync, kActive,
-          kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor };
+          kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor, kMatrix };
 
 using Mask = std::conditional_t<HONE_SIMT_WAVE == 64, unsigned long long, unsigned>;
 constexpr uint64_t kAllLanes = HONE_SIMT_WAVE == 64 ? ~uint64_t{0} : 0xffffffffu;

@@ -1,5 +1,6 @@
 // What warp collectives give: shuffles, votes, matches, reductions, once all lanes that take part are there.
 #pragma once
+#include "hone/simt/runtime/matrix.h"
 #include "hone/simt/runtime/memory.h"
 
 namespace hone::simt {
@@ -15,6 +16,7 @@ inline const char* name_of(Kind kind) {
     case Kind::kMatchAll: return "__match_all";
     case Kind::kSync: return "__syncwarp";
     case Kind::kActive: return "__activemask";
+    case Kind::kMatrix: return "a matrix operation";
     default: return "a warp reduction";
   }
 }
@@ -66,6 +68,16 @@ inline void complete(Block& b, Warp& w, int number) {
       all = reduce(s.kind, all, v);
     }
     any = true;
+  }
+  if (s.kind == Kind::kMatrix) {
+    const uint64_t missing = ~s.arrived & (kWave == 64 ? ~uint64_t{0} : (uint64_t{1} << kWave % 64) - 1);
+    if (missing) {
+      Text text;
+      text << "a matrix operation without lane " << __builtin_ctzll(missing);
+      found(Finding::kDivergent, text, &lane_of(b, w, __builtin_ctzll(s.arrived)), 0, s.line);
+    } else {
+      operate(given);
+    }
   }
   const bool orders = s.kind == Kind::kSync || kWave == 64;
   const uint32_t stamp = m.clock;

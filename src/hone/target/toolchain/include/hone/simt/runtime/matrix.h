@@ -3,25 +3,20 @@
 // rounded) a bit or more behind its 24th, added, and the sum is cut to 24 bits. Here it is one bit, and four words of
 // the depth at a time as on Ampere: the least accurate of the devices meant.
 #pragma once
+#include "hone/simt/matrix_call.h"
 #include "hone/simt/runtime/report.h"
 
 namespace hone::simt {
 
-enum class Factors : int { kTf32, kBf16, kF16 };
-
-struct Fragments {
-  uint32_t a[4], b[2];
-};
-
-inline double factor_of(uint32_t bits, int half, Factors factors) {
+inline double factor_of(uint32_t bits, int half, MatrixOp op) {
   float v;
-  if (factors == Factors::kTf32) {
+  if (op == MatrixOp::kTf32) {
     bits &= 0xffffe000u;  // the units look no further
     __builtin_memcpy(&v, &bits, 4);
     return static_cast<double>(v);
   }
   const auto half_bits = static_cast<uint16_t>(bits >> (16 * half));
-  if (factors == Factors::kBf16) {
+  if (op == MatrixOp::kBf16) {
     bits = static_cast<uint32_t>(half_bits) << 16;
     __builtin_memcpy(&v, &bits, 4);
     return static_cast<double>(v);
@@ -58,16 +53,10 @@ inline float cut_sum(float c, const double* products, int count) {
   return cut;
 }
 
-}  // namespace hone::simt
-
-HONE_SIMT_API void hone_simt_matrix_put(hone::simt::Fragments* all, int lane, const uint32_t* a, uint32_t b0, uint32_t b1) {
-  for (int i = 0; i < 4; ++i) all[lane].a[i] = a[i];
-  all[lane].b[0] = b0;
-  all[lane].b[1] = b1;
-}
-HONE_SIMT_API void hone_simt_matrix_multiply(float* c, const hone::simt::Fragments* all, int lane, int factors) {
-  const auto kind = static_cast<hone::simt::Factors>(factors);
-  const int halves = kind == hone::simt::Factors::kTf32 ? 1 : 2;
+/// One lane's part of the product.
+inline void multiply(MatrixCall& mine, int lane, const uint64_t* calls) {
+  const auto of = [&](int other) -> const MatrixCall& { return *reinterpret_cast<const MatrixCall*>(calls[other]); };
+  const int halves = mine.op == MatrixOp::kTf32 ? 1 : 2;
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4, column = lane % 4 * 2 + i % 2;
     for (int part = 0; part < 2; ++part) {
@@ -75,9 +64,24 @@ HONE_SIMT_API void hone_simt_matrix_multiply(float* c, const hone::simt::Fragmen
       int count = 0;
       for (int t = 0; t < 4; ++t)
         for (int half = 0; half < halves; ++half)
-          products[count++] = hone::simt::factor_of(all[row * 4 + t].a[part * 2 + i / 2], half, kind) *
-                              hone::simt::factor_of(all[column * 4 + t].b[part], half, kind);
-      c[i] = hone::simt::cut_sum(c[i], products, count);
+          products[count++] = factor_of(of(row * 4 + t).a[part * 2 + i / 2], half, mine.op) *
+                              factor_of(of(column * 4 + t).b[part], half, mine.op);
+      mine.c[i] = cut_sum(mine.c[i], products, count);
     }
   }
 }
+
+/// All lanes' calls, by address.
+inline void operate(const uint64_t* calls) {
+  const auto of = [&](int lane) -> MatrixCall& { return *reinterpret_cast<MatrixCall*>(calls[lane]); };
+  if (of(0).op != MatrixOp::kRows) {
+    for (int lane = 0; lane < 32; ++lane) multiply(of(lane), lane, calls);
+    return;
+  }
+  const void* rows[32];
+  for (int lane = 0; lane < 32; ++lane) rows[lane] = of(lane).rows[0];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 32; ++i) of(lane).rows[i] = rows[i];
+}
+
+}  // namespace hone::simt

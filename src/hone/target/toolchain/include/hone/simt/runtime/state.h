@@ -34,7 +34,7 @@ enum class State : uint8_t { kNew, kReady, kAtBarrier, kAtCollective, kGone };
 
 enum class Kind : int32_t {
   kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kBallot, kMatchAny, kMatchAll, kSync, kActive,
-  kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor
+  kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor, kMatrix
 };
 
 struct Thread {

@@ -1,0 +1,47 @@
+/* hone
+language = "@language@"
+pattern  = "team"
+note     = "@note@"
+@requires@tunables = { @tunables@ }
+constraints = ["THREADS % WAVE == 0", "THREADS * RESIDENT <= 2048", "VEC * UNROLL <= 32", "THREADS * RESIDENT * (VEC * UNROLL + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
+workspaces = { @workspaces@ }
+[[launch]]
+kernel = "team_rows"
+grid   = ["@grid@"]
+block  = ["THREADS"]
+shared = "@shared@"
+args   = [@args@]
+*/
+// Team: as many blocks as the device holds at a time, in teams. A team takes row after row: each of its blocks reads a
+// share of the row, tile by tile, keeps in shared memory as many tiles as there is room for, leaves what it found in a
+// workspace, waits for the others of its team, and goes on with its copy. A row is read once as far as all shared memory
+// of the team holds it; the rest is read again, last part first, while it is likely to be in a cache.
+//
+// When it pays: softmax and norms of rows far beyond a block's registers, up to a few times the device's shared memory.
+// A team waits while its last tiles come and while its blocks hear of each other; another team's block on the same
+// multiprocessor has loads under way meanwhile: hence RESIDENT.
+//
+// Blocks that wait for each other must all run. A team has consecutive tickets in the order in which blocks start, and
+// the grid is no larger than what fits: SMS * RESIDENT blocks, by the launch bounds (registers, threads) and by the
+// plan's shared memory, (SHARED_MAX / RESIDENT less what a block needs besides).
+//   THREADS   threads a block
+//   VEC       elements a word
+//   UNROLL    words of a tile that a thread has, and has in flight
+//   TEAMS     teams that share the device, where there are rows for so many: 1 gives a row all of it
+//   RESIDENT  blocks a multiprocessor
+//   KEEP      tiles that a block keeps at most
+//   LEAST     tiles that a block gets at least: fewer blocks for rows that are short
+#include "hone/gpu/share.h"
+
+__global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
+  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;
+  hone::gpu::Team<THREADS, 1> team(scratch);
+  const int thread = static_cast<int>(threadIdx.x);
+  __shared__ int32_t number;
+  extern __shared__ __align__(16) unsigned char kept_tiles[];
+@kept@  const int64_t ticket = hone::gpu::take_ticket(tickets, number);
+  const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept};
+  for (int64_t row = ticket / blocks; row < @rows_cpp@; row += gridDim.x / blocks) {
+@prologue@    const bool aligned = @aligned@;
+@body@  }
+}

@@ -1,0 +1,101 @@
+// Rows that several blocks hold, rows in rounds of two passes, and columns shared out, on both emulators: small parts,
+// so that several blocks have to do with each other.
+#include <gtest/gtest.h>
+
+#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_rounds.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+struct Given {
+  const char* name;
+  const char* compute;
+  std::vector<std::string> inputs;
+};
+void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+
+bool has_several_rounds(const Program& program) { return rounds_of(program, true).size() > 1; }
+
+class GpuCrews : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuCrews, AreAccepted) {
+  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=3,D=301", "B=2,D=256"});
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const task::Task normal = normal_form(*task);
+  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  ASSERT_TRUE(program) << program.error().to_string();
+  for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+    auto crews = gpu::crews(*program, language), rows = gpu::rows(*program, language), split = gpu::split(*program, language);
+    ASSERT_TRUE(rows) << rows.error().to_string();
+    ASSERT_TRUE(split) << split.error().to_string();
+    ASSERT_TRUE(crews || !has_several_rounds(*program)) << crews.error().to_string();
+    if (crews) crews->config = {{"THREADS", 64}, {"VEC", language == kernel::Language::kCuda ? 1 : 2}, {"WORDS", 1}, {"RESIDENT", 2}};
+    rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", 2}, {"WORDS", 1}, {"UNROLL", 1}};   // long_rows
+    split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}};
+    std::vector<kernel::Kernel> all{*rows, *split};
+    if (crews) all.push_back(*crews);
+    for (const kernel::Kernel& kernel : all) {
+      const auto screening = (*evaluator)->screen(kernel);
+      ASSERT_TRUE(screening) << screening.error().to_string();
+      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+          << screening->verdict.reason << "\n"
+                                                 << screening->verdict.detail << "\n" << kernel.source;
+    }
+  }
+}
+
+class GpuSplitColumns : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuSplitColumns, AreAccepted) {
+  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"A=2,B=37,D=20", "A=1,B=16,D=7"});
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const task::Task normal = normal_form(*task);
+  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  ASSERT_TRUE(program) << program.error().to_string();
+  for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+    auto split = gpu::split_columns(*program, language), whole = gpu::columns(*program, language);
+    ASSERT_TRUE(split) << split.error().to_string();
+    ASSERT_TRUE(whole) << whole.error().to_string();
+    split->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"UNROLL", 1}, {"BLOCKS", 1}};
+    whole->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"HELD", 1}, {"UNROLL", 2}};   // long_columns
+    for (const kernel::Kernel& kernel : {*split, *whole}) {
+      const auto screening = (*evaluator)->screen(kernel);
+      ASSERT_TRUE(screening) << screening.error().to_string();
+      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+          << screening->verdict.reason << "\n"
+                                                 << screening->verdict.detail << "\n" << kernel.source;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
+                         testing::Values(Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)",
+                             {"x=f32[A,B,D]"}},
+                                         Given{"any_and_largest", "a = any(x > 0.9, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(Rows, GpuCrews,
+                         testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
+                                         Given{"logsumexp", "y = logsumexp(x, axis=-1)", {"x=f32[B,D]"}},
+                                         Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
+                                         Given{"variance_and_largest", "v = var(x, axis=-1)\nm = max(x, axis=-1)\n", {"x=f32[B,D]"}},
+                                         Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}},
+                                         Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
+                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,229 @@
+#include "hone/pattern/gpu_matmul_writer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/cpp_writer.h"
+#include "hone/pattern/gpu_finish.h"
+#include "hone/pattern/gpu_writer.h"
+
+namespace hone::pattern {
+namespace {
+
+using task::IntExpr;
+
+constexpr char kUnitThreads[] = "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)";
+constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
+
+std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
+std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+}
+
+/// The text with its long lines of code folded behind commas.
+std::string folded(std::string_view text) {
+  constexpr size_t kColumns = 130;
+  std::string out;
+  for (size_t header = text.find("*/\n"); !text.empty(); header = 0) {
+    const size_t end = header ? header + 3 : text.find('\n') + 1;
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    if (header || line.starts_with("//")) {
+      out += line;
+      continue;
+    }
+    const std::string indent(line.find_first_not_of(' ') + 4, ' ');
+    for (size_t room = kColumns; line.size() > room; room = kColumns - indent.size()) {
+      const size_t comma = line.rfind(", ", room - 2);
+      if (comma == std::string_view::npos) break;
+      out += line.substr(0, comma + 1);
+      out += "\n" + indent;
+      line.remove_prefix(comma + 2);
+    }
+    out += line;
+  }
+  return out;
+}
+
+Offer offer(const char* pattern, const Slots& slots, const std::string& action) {
+  auto kernel = kernel::parse_kernel(folded(fill_pattern(pattern, slots)), pattern);
+  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
+  kernel->author = "pattern:matmul";
+  kernel->header.action = action;
+  return {std::move(*kernel), "matmul", action};
+}
+
+std::optional<std::vector<std::string>> both(std::optional<std::vector<std::string>> a, const std::optional<std::vector<std::string>>& b) {
+  if (!a || !b) return std::nullopt;
+  for (const std::string& condition : *b)
+    if (std::find(a->begin(), a->end(), condition) == a->end()) a->push_back(condition);
+  return a;
+}
+
+}  // namespace
+
+GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish)
+    : task_(task), all_(contraction), language_(language), finish_(std::move(finish)),
+      a_(task, contraction, contraction.a, contraction.row), b_(task, contraction, contraction.b, contraction.column),
+      triangles_(triangles_of(task, contraction)) {}
+
+/// The names that parameters_of declares, as arguments of a call.
+std::string GpuMatmulWriter::names() const {
+  std::vector<std::string> all;
+  for (const auto& input : task_.inputs) all.push_back(input.name);
+  for (const auto& [name, type] : task_.outputs) all.push_back(name);
+  for (const std::string& symbol : task_.symbols()) all.push_back(symbol);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string GpuMatmulWriter::times_batch() const { return is_one(all_.batch.extent) ? "" : " * " + text_of(all_.batch.extent); }
+
+Slots GpuMatmulWriter::common(const std::string& note) const {
+  Slots slots;
+  slots["language"] = kernel::name_of(language_);
+  slots["note"] = fmt::format("{}; then {}", note, finish_outline(all_));
+  slots["requires"] = CppWriter(all_.program, Way::kScalar, {}).requirements();
+  slots["finish"] = finish_;
+  slots["parameters"] = gpu_parameters_of(task_);
+  slots["rows"] = cpp_of(all_.row.extent);
+  return slots;
+}
+
+void GpuMatmulWriter::add_entry(Slots& slots, const Entry& entry, bool split) const {
+  const std::string when = entry.when.empty() ? "" : "when   = \"" + entry.when + "\"\n";
+  slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\n", entry.name, when, entry.grid);
+  slots["launches"] += fmt::format("block  = [\"{}\"]\nshared = \"{}\"\nargs   = [{}{}]\n", entry.block, entry.shared, arguments_of(task_),
+                                   split ? ", \"parts\"" : "");
+  std::string threads = entry.block;
+  replace_all(threads, "//", "/");
+  slots["kernels"] += fmt::format("__global__ void __launch_bounds__({}) {}({}) {{\n  multiply<{}>({}{});\n}}\n", threads, entry.name,
+                                  slots["parameters"], entry.widths, names(), split ? ", part_at" : "");
+}
+
+void GpuMatmulWriter::add_entries(Slots& slots, Entry entry, const Conditions& wide, int v_a, int v_b, bool split) const {
+  const std::string conditions = wide ? fmt::format("{}", fmt::join(*wide, " and ")) : "";
+  if (wide) {
+    entry.name = "multiply_wide", entry.when = conditions, entry.widths = fmt::format("{}, {}", v_a, v_b);
+    add_entry(slots, entry, split);
+  }
+  if (wide && conditions.empty()) return;
+  entry.name = "multiply_any", entry.when = wide ? "not (" + conditions + ")" : "", entry.widths = "1, 1";
+  add_entry(slots, entry, split);
+}
+
+/// Bytes of shared memory: as SharedTile pads, and the tile of the result at the end.
+std::string GpuMatmulWriter::shared(const GpuMethod& method) const {
+  if (!*method.math) return "4 * max(2 * DEPTH * (ROWS + COLUMNS + 8), ROWS * COLUMNS // 2)";
+  const auto tile = [&](const GpuFactor& factor, const char* lines) {
+    const int pad = method.size == 2 || factor.along_depth() == (method.pair == 2) ? 8 : 4;
+    return factor.along_depth() ? fmt::format("{} * (DEPTH + {})", lines, pad) : fmt::format("DEPTH * ({} + {})", lines, pad);
+  };
+  return fmt::format("max({} * STAGES * ({} + {}), 4 * ROWS * (COLUMNS + 8))", method.size, tile(a_, "ROWS"), tile(b_, "COLUMNS"));
+}
+
+Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
+  const bool units = *method.math != 0;
+  const std::string action = fmt::format("{}{}", method.action, split ? ", the depth split between blocks" : "");
+  Slots slots = common(action);
+  slots["columns"] = cpp_of(all_.column.extent);
+  slots["a"] = a_.base(), slots["b"] = b_.base();
+  for (const char* base : {"a", "b"}) replace_all(slots[base], "batch_at", "tile_at.batch");
+  slots["a_along"] = a_.along_depth() ? "true" : "false", slots["b_along"] = b_.along_depth() ? "true" : "false";
+  slots["a_line"] = a_.line(), slots["a_depth"] = a_.depth();
+  slots["b_line"] = b_.line(), slots["b_depth"] = b_.depth();
+  if (units) slots["math"] = method.math, slots["threads"] = kUnitThreads, slots["shared"] = shared(method);
+  slots["waves"] = split ? ", WAVES = [1, 2, 4]" : "";
+  slots["waves_note"] = split ? "//   WAVES          blocks a multiprocessor gets: the depth is split into that many parts\n" : "";
+
+  const std::string rows = all_.row.extent.to_string(), columns = all_.column.extent.to_string();
+  const std::string tiles = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", rows, columns, times_batch());
+  // Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
+  const std::string parts = fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles);
+  const std::string depth = cpp_of(all_.depth.extent);
+  slots["workspaces"] = "", slots["launches"] = "", slots["kernels"] = "";
+  if (split) {
+    const std::string lines = (all_.batch.extent * all_.row.extent).to_string();
+    slots["workspaces"] = fmt::format("workspaces = {{ parts = \"f32[{}, {}, {}]\" }}\n", parts, lines, all_.column.extent.to_string());
+    slots["parameters"] += ", float* __restrict__ part_at";
+    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
+    slots["sink"] = fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n",
+                                cpp_of(all_.batch.extent));
+  } else {
+    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
+    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
+  }
+  Entry entry;
+  entry.grid = fmt::format("\"{}\"{}", tiles, split ? ", \"" + parts + "\"" : "");
+  entry.block = units ? kUnitThreads : kSimtThreads;
+  entry.shared = shared(method);
+  add_entries(slots, entry, both(a_.wide(), b_.wide()), a_.vector(), b_.vector(), split);
+  if (split) add_up(slots, parts);
+  return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
+}
+
+/// The launch that adds up `parts` sums of each element.
+void GpuMatmulWriter::add_up(Slots& slots, const std::string& parts) const {
+  const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;
+  slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({}, 256)\"]\n", elements.to_string());
+  slots["launches"] += fmt::format("block  = [\"256\"]\nargs   = [{}, \"parts\", \"i64:{}\"]\n", arguments_of(task_), parts);
+  slots["kernels"] += fmt::format(
+      "/// The parts of a sum, added up in order.\n"
+      "__global__ void __launch_bounds__(256) add_up({}, int64_t parts_at) {{\n"
+      "  const int64_t columns_at = {}, all_at = {} * {} * columns_at, n_at = blockIdx.x * int64_t{{256}} + threadIdx.x;\n"
+      "  if (n_at >= all_at) return;\n"
+      "  float sum_at = 0;\n"
+      "  for (int64_t p_at = 0; p_at < parts_at; ++p_at) sum_at += part_at[p_at * all_at + n_at];\n"
+      "  finish({}, n_at / columns_at, n_at % columns_at, sum_at);\n}}\n",
+      slots["parameters"], cpp_of(all_.column.extent), cpp_of(all_.batch.extent), cpp_of(all_.row.extent), names());
+}
+
+/// Lines that leave out what is known to be zero or looked at by nobody.
+std::string GpuMatmulWriter::clips() const {
+  std::string text;
+  const auto shifted = [](const std::string& at, int64_t offset) {
+    return offset == 0 ? at : fmt::format("{} {} {}", at, offset < 0 ? '-' : '+', std::abs(offset));
+  };
+  const auto factor = [&](const std::optional<task::Triangle>& t, const char* name, const std::string& line, const char* lines) {
+    if (!t) return;
+    const std::string to = shifted(line + " + " + lines, t->offset);
+    text += t->upper ? fmt::format("  stretch_at.clip<DEPTH>({}, stretch_at.end);  // {} is zero before\n", shifted(line, t->offset), name)
+                     : fmt::format("  stretch_at.clip<DEPTH>(0, {});  // {} is zero from there\n", to, name);
+  };
+  factor(triangles_.a, "the left factor", "row_at", "ROWS");
+  factor(triangles_.b, "the right factor", "column_at", "COLUMNS");
+  if (const auto& t = triangles_.result) {
+    const std::string outside = t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset)
+                                         : "column_at >= " + shifted("row_at + ROWS", t->offset);
+    text += fmt::format("  if ({}) stretch_at.end = 0;  // nobody looks at this tile\n", outside);
+  }
+  return text;
+}
+
+Offer GpuMatmulWriter::skinny(bool rows, int few) const {
+  const GpuFactor& large = rows ? a_ : b_;
+  const GpuFactor& small = rows ? b_ : a_;
+  const IntExpr& many = rows ? all_.row.extent : all_.column.extent;
+  const IntExpr& others = rows ? all_.column.extent : all_.row.extent;
+  Slots slots = common("lines of the large factor, each read once");
+  slots["few_values"] = few == 1 ? "1, 2, 4, 8" : few == 2 ? "2, 1, 4, 8" : few == 4 ? "4, 8, 2, 1" : "8, 4, 2, 1";
+  slots["names"] = names();
+  slots["many"] = cpp_of(many), slots["others"] = cpp_of(others), slots["depth"] = cpp_of(all_.depth.extent);
+  slots["large"] = large.base(), slots["large_line"] = large.line(), slots["large_depth"] = large.depth();
+  slots["small"] = small.base(), slots["small_line"] = small.line(), slots["small_depth"] = small.depth();
+  slots["small_along"] = small.along_depth() ? "true" : "false";
+  slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
+  slots["launches"] = "", slots["kernels"] = "";
+  Entry entry;
+  entry.grid = fmt::format("\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"", many.to_string(), times_batch(), others.to_string());
+  entry.block = "THREADS";
+  entry.shared = "4 * LINES * FEW * (THREADS // WAVE)";
+  // Words of the small factor too where it is read along the depth.
+  const bool words = small.along_depth() && small.wide();
+  add_entries(slots, entry, words ? both(large.wide(), small.wide()) : large.wide(), large.vector(), words ? small.vector() : 1, false);
+  return offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a few columns: rows read once" : "a few rows: columns read once");
+}
+
+}  // namespace hone::pattern

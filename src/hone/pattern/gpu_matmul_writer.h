@@ -1,0 +1,63 @@
+// Fills patterns/gpu/matmul*.cu for a contraction. Pure; one writer makes all kernels of one product.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/pattern/gpu_factor.h"
+#include "hone/pattern/library.h"
+#include "hone/pattern/template.h"
+
+namespace hone::pattern {
+
+/// How a tile is multiplied.
+struct GpuMethod {
+  const char* math;    ///< a type of hone/gpu/matmul_mma.h; empty: without matrix units
+  int size = 4;        ///< bytes of an element in shared memory
+  int pair = 1;        ///< neighbours in depth that a thread reads at once
+  const char* action;
+};
+
+class GpuMatmulWriter {
+ public:
+  /// `finish`: of finish_text. Task and contraction must outlive the writer.
+  GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish);
+
+  [[nodiscard]] task::DType a_dtype() const { return a_.dtype(); }
+  [[nodiscard]] task::DType b_dtype() const { return b_.dtype(); }
+  /// Parts of the factors or the result need not be computed.
+  [[nodiscard]] bool triangular() const { return triangles_.a || triangles_.b || triangles_.result; }
+
+  /// Tiles of the result; `split`: the depth is split between blocks, whose sums a second launch adds up.
+  [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
+
+  /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
+  [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
+  /// For products of about `few` columns (of rows, where the columns are many).
+  [[nodiscard]] Offer skinny(bool rows, int few) const;
+
+ private:
+  using Conditions = std::optional<std::vector<std::string>>;
+  /// A __global__ function `name` that calls multiply<`widths`>, and its launch.
+  struct Entry {
+    std::string name, when, widths, grid, block, shared;
+  };
+  [[nodiscard]] Slots common(const std::string& note) const;
+  void add_entry(Slots& slots, const Entry& entry, bool split) const;
+  /// The entry for wide reads, which needs `wide`, and that for the other shapes.
+  void add_entries(Slots& slots, Entry entry, const Conditions& wide, int v_a, int v_b, bool split) const;
+  void add_up(Slots& slots, const std::string& parts) const;
+  [[nodiscard]] std::string clips() const;
+  [[nodiscard]] std::string shared(const GpuMethod& method) const;
+  [[nodiscard]] std::string names() const;
+  [[nodiscard]] std::string times_batch() const;
+
+  const task::Task& task_;
+  const Contraction& all_;
+  kernel::Language language_;
+  std::string finish_;
+  GpuFactor a_, b_;
+  ProductTriangles triangles_;
+};
+
+}  // namespace hone::pattern

@@ -1,0 +1,108 @@
+#include "hone/pattern/gpu_patterns.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/cpp_writer.h"
+#include "hone/pattern/gpu_partials.h"
+#include "hone/pattern/gpu_writer.h"
+#include "hone/pattern/template.h"
+
+namespace hone::pattern::gpu {
+namespace {
+
+using task::IntExpr;
+
+/// Bytes of a block that are not for tiles: what a block takes besides (1 KiB on NVIDIA), and running results.
+constexpr int64_t kOwnBytes = 3072;
+/// What the blocks of a large device keep between them: three tiles of 32 KiB each.
+constexpr int64_t kDeviceBytes = int64_t{264} * 96 * 1024;
+
+/// Leaves that the first round reads and a later one reads again.
+std::vector<int> read_again(const Program& program, const Stretch& stretch, const std::vector<Round>& rounds) {
+  GpuWriter draft(program, stretch);
+  std::set<int> first, again;
+  for (size_t r = 0; r < rounds.size(); ++r) {
+    (void)draft.round_loop(rounds[r], "0", "1", "");
+    (void)draft.merged(rounds[r], "");
+    for (const int id : draft.taken())
+      if (r == 0) first.insert(id);
+      else if (first.contains(id)) again.insert(id);
+  }
+  return {again.begin(), again.end()};
+}
+
+}  // namespace
+
+Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
+  const std::vector<Round> rounds = rounds_of(program, true);
+  if (rounds.size() < 2) return fail(ErrorCode::kUnavailable, "one pass needs no row to stay");
+  const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
+  GpuWriter writer(program, stretch);
+  if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  const std::vector<int> leaves = read_again(program, stretch, rounds);
+  if (leaves.empty()) return fail(ErrorCode::kUnavailable, "nothing is read twice");
+  writer.keep(leaves);
+  std::string kept;
+  int64_t bytes = 0;
+  for (const int id : leaves) {
+    const std::string type = storage_type(program.node(id).type.dtype), name = writer.leaf_name(id);
+    kept += fmt::format("  {0}* const {1}_kept = reinterpret_cast<{0}*>(kept_tiles", type, name);
+    kept += bytes == 0 ? ");\n" : fmt::format(" + kept * (THREADS * VEC * UNROLL * {}));\n", bytes);
+    bytes += task::size_of(program.node(id).type.dtype);
+  }
+  const std::string rows = program.rows().to_string();
+  const std::string tiles = fmt::format("{}ceil_div({}, THREADS * VEC * UNROLL)", factor(writer.pieces()), writer.length().to_string());
+  const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, LEAST)))", teams, tiles);
+  const std::string keeps = fmt::format("min(KEEP, (SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {}), ceil_div({}, {}))", kOwnBytes, bytes, tiles, blocks);
+  const Partials partials(writer, rounds, rows, blocks);
+  std::vector<std::string> names = partials.names;
+  for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
+  names.push_back("i32:" + blocks);
+  names.push_back("i32:" + keeps);
+
+  const std::string prologue = writer.row_prologue("row", "    ");
+  std::string body;
+  for (size_t r = 0; r < rounds.size(); ++r) {
+    body += writer.round_loop(rounds[r], "share", fmt::format("hone::gpu::Turn<{}>{{}}", r), "    ");
+    if (rounds[r].results.empty()) continue;
+    for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
+    body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
+    body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, blocks);\n", rounds.size(), r);
+    for (const Running& result : rounds[r].results) {
+      std::vector<std::string> parts;
+      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
+      body += fmt::format("    r{0} = {{}};\n    for (int c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first, fmt::join(parts, ", "));
+    }
+    body += writer.merged(rounds[r], "    ");
+  }
+
+  const int64_t vec = writer.widest_vector();
+  const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes), count = GpuWriter::largest(program, program.rows());
+  // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
+  const int64_t fit = kDeviceBytes / row_bytes, nearly = (kDeviceBytes + row_bytes / 2) / row_bytes;
+  const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::clamp<int64_t>(count, 1, 132));
+  Slots slots;
+  slots["language"] = kernel::name_of(language);
+  slots["note"] = "teams of blocks keep rows: " + writer.outline();
+  slots["requires"] = writer.requirements();
+  slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], UNROLL = [4, 2, 8, 1], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+                                  choices(vec, {4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+  slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);
+  slots["args"] = arguments_with(*program.task, names);
+  slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters +
+                        ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int32_t blocks, int32_t kept";
+  slots["kept"] = kept;
+  slots["rows_cpp"] = bracketed(program.rows());
+  slots["prologue"] = prologue;
+  slots["aligned"] = writer.aligned();
+  slots["body"] = body + writer.row_stores("    ", "share.rank == 0 && thread == 0");
+  return finished(fill_pattern("patterns/gpu/team.cu", slots), "team");
+}
+
+}  // namespace hone::pattern::gpu

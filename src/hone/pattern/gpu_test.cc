@@ -1,0 +1,185 @@
+// What the GPU patterns write, at golden points; and which patterns are offered for what.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_rounds.h"
+#include "hone/pattern/library.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes) {
+  auto task = task::task_from_expressions(compute, inputs, {sizes});
+  EXPECT_TRUE(task) << task.error().to_string();
+  return *task;
+}
+
+std::vector<std::string> patterns_of(const task::Task& task, kernel::Language language = kernel::Language::kCuda) {
+  std::vector<std::string> ignored, names;
+  for (const Offer& offer : offers_gpu(task, language, ignored)) names.push_back(offer.pattern);
+  return names;
+}
+
+std::string first_source(const task::Task& task, kernel::Language language = kernel::Language::kCuda) {
+  std::vector<std::string> ignored;
+  const auto offers = offers_gpu(task, language, ignored);
+  return offers.empty() ? std::string() : offers.front().kernel.source;
+}
+
+std::vector<size_t> passes_of_rounds(const task::Task& task, bool together) {
+  const task::Task normal = normal_form(task);
+  const auto program = find_program(normal);
+  EXPECT_TRUE(program);
+  std::vector<size_t> counts;
+  for (const Round& round : rounds_of(*program, together)) counts.push_back(round.passes.size());
+  return counts;
+}
+
+TEST(GpuOffers, SuitTheShape) {
+  EXPECT_THAT(patterns_of(task_of("y = relu(x)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("map"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=4096")), ElementsAre("rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("crews", "team", "rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=16,D=4194304")), ElementsAre("crews", "team", "split", "rows"));
+  EXPECT_THAT(patterns_of(task_of("y = mean((a - b) * (a - b))", {"a=f32[B,D]", "b=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("split", "rows"));
+  EXPECT_THAT(patterns_of(task_of("y = argmax(x, axis=1)", {"x=f32[A,B,D]"}, "A=128,B=4096,D=4095")), ElementsAre("columns"));
+  EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=0)", {"x=f32[B,D]"}, "B=1048576,D=64")), ElementsAre("split_columns", "columns"));
+  EXPECT_THAT(patterns_of(task_of("y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("scans"));
+  EXPECT_THAT(patterns_of(task_of("y = cross_entropy(x, t)", {"x=f32[B,D]", "t=i64[B]"}, "B=32768,D=4096")), testing::Contains("parts"));
+}
+
+TEST(GpuOffers, AreOneTextForBothLanguages) {
+  const task::Task task = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=4096");
+  std::string cuda = first_source(task), hip = first_source(task, kernel::Language::kHip);
+  const std::string language = "language = \"hip\"";
+  ASSERT_THAT(hip, HasSubstr(language));
+  hip.replace(hip.find(language), language.size(), "language = \"cuda\"");
+  EXPECT_EQ(cuda, hip);
+}
+
+TEST(GpuRows, ReadOnceAndKeepWhatIsDear) {
+  const std::string source = first_source(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=4096"));
+  const std::string rows = source.substr(source.find("__global__"), source.find("long_rows(const") - source.find("__global__"));
+  EXPECT_EQ(rows.find("tile.load(x_row)"), rows.rfind("tile.load(x_row)"));
+  EXPECT_THAT(rows, HasSubstr("keep"));
+  EXPECT_THAT(source, HasSubstr("when   = \"D > THREADS * VEC * WORDS\""));
+}
+
+TEST(GpuRows, AreAlignedOnlyWhereEveryRowIs) {
+  EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")),
+              HasSubstr("const bool aligned = D % VEC == 0;"));
+}
+
+TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {
+  const std::string source = first_source(task_of("y = tanh(x)", {"x=f32[B,D]"}, "B=64,D=4095"));
+  EXPECT_THAT(source, HasSubstr("const bool aligned = true;"));
+  EXPECT_THAT(source, HasSubstr("grid   = [\"ceil_div(B*D, THREADS * VEC * UNROLL)\"]"));
+}
+
+TEST(GpuMaps, UseWordsOfTheWidestTensor) {
+  EXPECT_THAT(first_source(task_of("y = relu(x)", {"x=bf16[B,D]"}, "B=64,D=4096")), HasSubstr("VEC = [8, "));
+  EXPECT_THAT(first_source(task_of("y = relu(x)", {"x=f64[B,D]"}, "B=64,D=4096")), HasSubstr("VEC = [2, "));
+}
+
+TEST(GpuMaps, ComputeInFloat) {
+  const std::string source = first_source(task_of("y = where(x > 0.5, x, -inf) / 3.0", {"x=f32[B,D]"}, "B=64,D=4096"));
+  EXPECT_THAT(source, HasSubstr("static_cast<float>("));
+  EXPECT_THAT(source, HasSubstr("/ 3.0f"));
+  EXPECT_THAT(source, Not(HasSubstr("double")));
+}
+
+TEST(GpuMaps, NeverUseFastMathematics) { EXPECT_THAT(first_source(task_of("y = exp(x) / x", {"x=f32[B,D]"}, "B=64,D=4096")),
+                                                     Not(HasSubstr("__exp"))); }
+
+TEST(GpuRounds, JoinWhatCanBeMended) {
+  EXPECT_THAT(passes_of_rounds(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), false), ElementsAre(1u, 1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = var(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u));
+  // The sum of distances is no sum of squares, and half the mean is no mean.
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true),
+              ElementsAre(1u, 1u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = sum((x - 0.5 * mean(x, axis=-1, keepdims=true)) ** 2, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"),
+                               true), ElementsAre(1u, 1u));
+}
+
+TEST(GpuCrews, AreNoLargerThanTheDevice) {
+  const task::Task normal = normal_form(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216"));
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  const auto kernel = gpu::crews(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  const kernel::Limits limits{{"SMS", 132}, {"SHARED_MAX", 232448}, {"WAVE", 32}};
+  EXPECT_TRUE(kernel::applies(*kernel, {{"B", 4096}, {"D", 393216}}, limits).value());
+  EXPECT_FALSE(kernel::applies(*kernel, {{"B", 4096}, {"D", 8 * 393216 * 2}}, limits).value());
+}
+
+TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
+  const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
+  const task::Task normal = normal_form(given);
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
+  const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
+  const task::Bindings full{{"B", 4096}, {"D", 393216}};
+  const auto plan = kernel::bind(*kernel, given, full, limits);
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  EXPECT_EQ(plan->launches[0].grid[0], 256);          // 16 teams of 16 blocks,
+  EXPECT_EQ(plan->launches[0].shared, 96 * 1024);     // three tiles each: the whole row
+  size_t looked_at = 0;
+  const auto& tunables = kernel->header.tunables;
+  std::vector<size_t> at(tunables.size(), 0);
+  for (bool more = true; more;) {
+    for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
+    if (kernel::allowed(kernel->header, kernel->config, limits).value())
+      for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
+        const auto bound = kernel::bind(*kernel, given, sizes, limits);
+        ASSERT_TRUE(bound) << bound.error().to_string();
+        const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 2 * 32 * waves + 16;
+        const auto& launch = bound->launches[0];
+        EXPECT_LE(launch.grid[0], kSms * resident);
+        EXPECT_LE(launch.shared + own, kMost);
+        EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
+        ++looked_at;
+      }
+    more = false;
+    for (size_t k = 0; k < at.size() && !more; ++k) {
+      at[k] = (at[k] + 1) % tunables[k].values.size();
+      more = at[k] != 0;
+    }
+  }
+  EXPECT_GT(looked_at, 1000u);
+}
+
+TEST(GpuTeam, KeepsWhatIsReadAgain) {
+  const task::Task normal = normal_form(task_of("y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}, "B=16,D=4194304"));
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  const auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  EXPECT_THAT(kernel->source, HasSubstr("tile.load(x_kept, x_row)"));
+  EXPECT_THAT(kernel->source, Not(HasSubstr("w_kept")));
+  EXPECT_THAT(kernel->source, HasSubstr("TEAMS = [2, "));
+  const task::Task once = normal_form(task_of("y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=16,D=4194304"));
+  const auto sum = find_program(once);
+  ASSERT_TRUE(sum);
+  EXPECT_FALSE(gpu::team(*sum, kernel::Language::kCuda));
+}
+
+TEST(GpuParts, HaveIncludesOnceAndNamesOfTheirOwn) {
+  const std::string source = first_source(task_of("y = mean(relu(sqrt(sum((a - p) * (a - p), axis=1)) - sqrt(sum((a - n) * (a - n), axis=1)) + 1.0))",
+                                                  {"a=f32[B,D]", "p=f32[B,D]", "n=f32[B,D]"}, "B=64,D=512"));
+  EXPECT_THAT(source, HasSubstr("THREADS_2"));
+  EXPECT_THAT(source, Not(HasSubstr("namespace")));
+  EXPECT_EQ(source.find("#include \"hone/gpu/reduce.h\""), source.rfind("#include \"hone/gpu/reduce.h\""));
+}
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,207 @@
+#include "hone/target/device/cuda_worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "hone/base/clock.h"
+#include "hone/target/worker/program.h"
+
+namespace hone::target {
+
+using worker::CudaCommand;
+using worker::CudaControl;
+using worker::CudaState;
+
+namespace {
+
+constexpr std::chrono::seconds kStartDeadline{60};
+constexpr size_t kMostWords = 4096;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Result<std::unique_ptr<CudaWorker>> CudaWorker::start(const CardInfo& card) {
+  auto made = std::unique_ptr<CudaWorker>(new CudaWorker);
+  HONE_TRY_VOID(made->launch(card));
+  return made;
+}
+
+CudaWorker::~CudaWorker() {
+  if (control_) munmap(control_, sizeof(CudaControl));
+}
+
+CudaWorker::Answer CudaWorker::ask(CudaCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors) {
+  const int64_t start = base::system_clock().now_ns();
+  if (!send(command, descriptors)) return died();
+  return await(start, deadline);
+}
+
+bool CudaWorker::alive() const {
+  // Nobody has asked it anything: whatever it says is its end.
+  pollfd watched[2] = {{child_->pidfd(), POLLIN, 0}, {socket_.get(), POLLIN, 0}};
+  return usable_ && poll(watched, 2, 0) == 0;
+}
+
+Status CudaWorker::launch(const CardInfo& card) {
+  const auto exhausted = [](const char* what) { return fail(ErrorCode::kExhausted, fmt::format("cannot {}: {}", what, std::strerror(errno))); };
+  fd_ = base::Fd(memfd_create("hone-control", MFD_CLOEXEC));
+  if (!fd_ || ftruncate(fd_.get(), sizeof(CudaControl)) != 0) return exhausted("allocate shared memory");
+  void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (memory == MAP_FAILED) return exhausted("map shared memory");
+  control_ = static_cast<CudaControl*>(memory);
+  control_->card = card.ordinal;
+  control_->flush_bytes = flush_bytes(card);
+  words_ = base::Fd(memfd_create("hone-words", MFD_CLOEXEC));
+  if (!words_ || fcntl(words_.get(), F_SETFL, O_APPEND) != 0) return exhausted("make a file for what a worker prints");
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return exhausted("make a socket");
+  socket_ = base::Fd(pair[0]);
+  base::Fd other(pair[1]);
+  HONE_TRY(const std::filesystem::path program, worker_program("hone-cuda"));
+  base::SpawnOptions spawn;
+  spawn.argv = {program.string()};
+  spawn.environment = {{"LANG", "C"}};
+  // The driver is found as we found it; which cards there are, and in which order, must stay the same.
+  for (const char* name : {"HONE_CUDA_DRIVER", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
+    if (const char* value = std::getenv(name)) spawn.environment[name] = value;
+  if (const auto it = spawn.environment.find("HONE_CUDA_DRIVER"); it != spawn.environment.end() && it->second.find('/') != std::string::npos)
+    it->second = std::filesystem::absolute(it->second).string();
+  spawn.directory = "/";
+  spawn.output_limit = kMostWords;
+  spawn.descriptors[worker::kCudaControlFd] = fd_.get();
+  spawn.descriptors[worker::kCudaSocketFd] = other.get();
+  spawn.descriptors[worker::kCudaWordsFd] = words_.get();
+  HONE_TRY(base::Child child, base::Child::spawn(spawn));
+  child_ = std::make_unique<base::Child>(std::move(child));
+  // While we hold the other end too, the worker's end cannot be seen.
+  other = base::Fd();
+  const Answer answer = await(base::system_clock().now_ns(), kStartDeadline);
+  if (!answer.done()) return fail(ErrorCode::kUnavailable, fmt::format("card {} cannot be used: {}", card.ordinal, answer.why));
+  usable_ = true;
+  return {};
+}
+
+bool CudaWorker::send(CudaCommand command, std::span<const int> descriptors) {
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * (worker::kMaxRegions + 1))] = {};
+  iovec part{&command, sizeof command};
+  msghdr message{};
+  message.msg_iov = &part, message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = space, message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET, head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(head), descriptors.data(), descriptors.size_bytes());
+  }
+  return sendmsg(socket_.get(), &message, MSG_NOSIGNAL) == sizeof command;
+}
+
+CudaWorker::Answer CudaWorker::await(int64_t start, std::chrono::nanoseconds deadline) {
+  const int64_t end = start + deadline.count();
+  for (;;) {
+    const int64_t left = end - base::system_clock().now_ns();
+    pollfd word{socket_.get(), POLLIN, 0};
+    const int got = poll(&word, 1, static_cast<int>(std::clamp<int64_t>((left + 999'999) / 1'000'000, 0, 1000)));
+    if (got < 0 && errno != EINTR) return died();
+    if (got > 0) {
+      Answer answer;
+      if (recv(socket_.get(), &answer.state, sizeof answer.state, 0) != sizeof answer.state) return died();
+      answer.wall_ns = base::system_clock().now_ns() - start;
+      control_->why[sizeof control_->why - 1] = 0;
+      answer.why = control_->why;
+      if (answer.state != CudaState::kFault && answer.state != CudaState::kBroken) return answer;
+      usable_ = false;
+      answer.words = words();
+      // A device's assert says where it was.
+      if (!answer.words.empty()) answer.why += ": " + first_line(answer.words);
+      return answer;
+    }
+    if (left <= 0) {
+      usable_ = false;
+      child_->kill();
+      return {Answer::How::kDeadline, CudaState::kBroken, 0, fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), words()};
+    }
+  }
+}
+
+CudaWorker::Answer CudaWorker::died() {
+  usable_ = false;
+  const base::Exit exit = child_->wait(std::chrono::seconds(5));
+  std::string said = exit.err + words();
+  std::string why = "the card's worker has ended, " + exit.describe();
+  if (!said.empty()) why += ": " + first_line(said);
+  return {Answer::How::kDied, CudaState::kBroken, 0, std::move(why), std::move(said)};
+}
+
+std::string CudaWorker::words() const {
+  std::string text(kMostWords, '\0');
+  const ssize_t got = pread(words_.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+CudaWorkers::CudaWorkers() : starter_([this] { start_for_others(); }) {}
+
+CudaWorkers::~CudaWorkers() {
+  {
+    const std::scoped_lock lock(starts_mutex_);
+    over_ = true;
+  }
+  asked_.notify_one();
+  starter_.join();
+}
+
+void CudaWorkers::start_for_others() {
+  std::unique_lock lock(starts_mutex_);
+  for (;;) {
+    asked_.wait(lock, [this] { return over_ || !starts_.empty(); });
+    if (starts_.empty()) return;
+    Start next = std::move(starts_.front());
+    starts_.pop_front();
+    lock.unlock();
+    next();
+    lock.lock();
+  }
+}
+
+Result<std::unique_ptr<CudaWorker>> CudaWorkers::start(const CardInfo& card) {
+  Start task([&card] { return CudaWorker::start(card); });
+  auto started = task.get_future();
+  {
+    const std::scoped_lock lock(starts_mutex_);
+    starts_.push_back(std::move(task));
+  }
+  asked_.notify_one();
+  return started.get();
+}
+
+Result<std::unique_ptr<CudaWorker>> CudaWorkers::take(const CardInfo& card) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(waiting_, [](const auto& worker) { return !worker->alive(); });
+  while (waiting_.size() < kChoice) {
+    HONE_TRY(auto started, start(card));
+    waiting_.push_back(std::move(started));
+  }
+  std::swap(waiting_[rng_.below(waiting_.size())], waiting_.back());
+  auto worker = std::move(waiting_.back());
+  waiting_.pop_back();
+  return worker;
+}
+
+void CudaWorkers::give_back(std::unique_ptr<CudaWorker> worker) {
+  const std::scoped_lock lock(mutex_);
+  waiting_.push_back(std::move(worker));
+}
+
+}  // namespace hone::target

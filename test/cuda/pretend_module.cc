@@ -1,0 +1,46 @@
+#include "pretend_module.h"
+
+#include <elf.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace hone::pretend {
+
+std::unique_ptr<Module> Module::load(const void* image) {
+  constexpr uint16_t kCuda = 190;  // EM_CUDA
+  const auto* const bytes = static_cast<const char*>(image);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes, SELFMAG);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
+  std::memcpy(&header, bytes, sizeof header);
+  if (header.e_machine != kCuda || header.e_shentsize != sizeof(Elf64_Shdr)) return nullptr;
+  const auto section = [&](size_t number) {
+    Elf64_Shdr out;
+    std::memcpy(&out, bytes + header.e_shoff + number * sizeof out, sizeof out);
+    return out;
+  };
+  auto module = std::make_unique<Module>();
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr symbols = section(i);
+    if (symbols.sh_type != SHT_SYMTAB) continue;
+    const char* const names = bytes + section(symbols.sh_link).sh_offset;
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, bytes + symbols.sh_offset + at, sizeof symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC) module->names_.insert(names + symbol.st_name);
+    }
+  }
+  return module;
+}
+
+Function* Module::find(const std::string& name) {
+  if (!names_.contains(name)) return nullptr;
+  if (pretend::dies_when_found(name)) (void)raise(SIGKILL);
+  dies_ |= pretend::dies_when_unloaded(name);
+  Function& function = functions_[name];
+  function.kernel = find_kernel(name);
+  return &function;
+}
+
+}  // namespace hone::pretend
