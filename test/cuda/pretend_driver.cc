@@ -14,9 +14,12 @@
 #include "pretend_module.h"
 
 namespace hone::pretend {
-namespace {
 
-using namespace target::cuda;
+namespace cuda = target::cuda;
+using cuda::AccessDescription, cuda::AllocationProperties, cuda::Context, cuda::Device, cuda::Event, cuda::Stream;
+using cuda::kIllegalAddress, cuda::kOutOfMemory, cuda::kPosixDescriptor, cuda::kSuccess;
+
+namespace {
 
 constexpr Result kInvalidImage = 200, kNotFound = 500, kNoBinary = 209;
 constexpr int kDriver = 13000;
@@ -101,28 +104,23 @@ const char* name_of(Result result) {
 
 int attribute(int which) {
   switch (which) {
-    case kMaxThreadsPerBlock: return 1024;
-    case kWarpSize: return 32;
-    case kClockKilohertz: return 1'980'000;
-    case kMultiprocessors: return 4;
-    case kMemoryClockKilohertz: return 2'619'000;
-    case kMemoryBusBits: return 5120;
-    case kL2Bytes: return 1 << 20;
-    case kMaxThreadsPerMultiprocessor: return 2048;
-    case kMajor: return 9;
-    case kMinor: return 0;
-    case kSharedPerMultiprocessor: return 233'472;
-    case kSharedPerBlockOptIn: return 232'448;
+    case cuda::kMaxThreadsPerBlock: return 1024;
+    case cuda::kWarpSize: return 32;
+    case cuda::kClockKilohertz: return 1'980'000;
+    case cuda::kMultiprocessors: return 4;
+    case cuda::kMemoryClockKilohertz: return 2'619'000;
+    case cuda::kMemoryBusBits: return 5120;
+    case cuda::kL2Bytes: return 1 << 20;
+    case cuda::kMaxThreadsPerMultiprocessor: return 2048;
+    case cuda::kMajor: return 9;
+    case cuda::kMinor: return 0;
+    case cuda::kSharedPerMultiprocessor: return 233'472;
+    case cuda::kSharedPerBlockOptIn: return 232'448;
     default: return 0;
   }
 }
 
 }  // namespace
-}  // namespace hone::pretend
-
-using namespace hone::pretend;
-using namespace hone::target::cuda;
-using hone::pretend::Result;
 
 extern "C" {
 
@@ -220,38 +218,38 @@ Result cuMemsetD2D32Async(Address at, size_t pitch, unsigned value, size_t width
   return width == 1 ? set(at, pitch, value, height, stream) : kInvalidValue;
 }
 
-Result cuModuleLoadData(hone::target::cuda::Module* module, const void* image) {
+Result cuModuleLoadData(cuda::Module* module, const void* image) {
   return call([=](Memory&) {
-    auto loaded = hone::pretend::Module::load(image);
-    *module = reinterpret_cast<hone::target::cuda::Module>(loaded.get());
+    auto loaded = pretend::Module::load(image);
+    *module = reinterpret_cast<cuda::Module>(loaded.get());
     return loaded.release() ? kSuccess : kInvalidImage;
   });
 }
-Result cuModuleUnload(hone::target::cuda::Module module) {
+Result cuModuleUnload(cuda::Module module) {
   return call([=](Memory&) {
-    auto* const it = reinterpret_cast<hone::pretend::Module*>(module);
+    auto* const it = reinterpret_cast<pretend::Module*>(module);
     if (it->dies_when_unloaded()) (void)raise(SIGKILL);
     delete it;
     return kSuccess;
   });
 }
-Result cuModuleGetFunction(hone::target::cuda::Function* function, hone::target::cuda::Module module, const char* name) {
+Result cuModuleGetFunction(cuda::Function* function, cuda::Module module, const char* name) {
   return call([=](Memory&) {
-    auto* const found = reinterpret_cast<hone::pretend::Module*>(module)->find(name);
-    *function = reinterpret_cast<hone::target::cuda::Function>(found);
+    auto* const found = reinterpret_cast<pretend::Module*>(module)->find(name);
+    *function = reinterpret_cast<cuda::Function>(found);
     return found ? kSuccess : kNotFound;
   });
 }
-Result cuFuncSetAttribute(hone::target::cuda::Function function, int which, int value) {
-  if (which != kFunctionMaxDynamicShared || value < 0 || value > attribute(kSharedPerBlockOptIn)) return kInvalidValue;
+Result cuFuncSetAttribute(cuda::Function function, int which, int value) {
+  if (which != cuda::kFunctionMaxDynamicShared || value < 0 || value > attribute(cuda::kSharedPerBlockOptIn)) return kInvalidValue;
   return call([=](Memory&) {
-    reinterpret_cast<hone::pretend::Function*>(function)->most_shared = static_cast<unsigned>(value);
+    reinterpret_cast<pretend::Function*>(function)->most_shared = static_cast<unsigned>(value);
     return kSuccess;
   });
 }
-Result cuLaunchKernel(hone::target::cuda::Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+Result cuLaunchKernel(cuda::Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, Stream stream, void** arguments, void**) {
-  const auto& what = *reinterpret_cast<hone::pretend::Function*>(function);
+  const auto& what = *reinterpret_cast<pretend::Function*>(function);
   if (!what.kernel) return kNoBinary;
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || shared > what.most_shared) return kInvalidValue;
   return call([&](Memory&) {
@@ -266,7 +264,7 @@ Result cuStreamCreate(Stream* stream, unsigned) {
 }
 Result cuStreamWaitValue32_v2(Stream stream, Address gate, uint32_t value, unsigned how) {
   return call([=](Memory& m) {
-    if (how != kWaitGreaterOrEqual || !m.allows(gate, 4, false)) return kInvalidValue;
+    if (how != cuda::kWaitGreaterOrEqual || !m.allows(gate, 4, false)) return kInvalidValue;
     stream_of(stream).gate = reinterpret_cast<const volatile uint32_t*>(gate);
     stream_of(stream).opens_at = value;
     return kSuccess;
@@ -295,3 +293,5 @@ Result cuEventElapsedTime(float* ms, Event from, Event to) {
 }
 
 }  // extern "C"
+
+}  // namespace hone::pretend

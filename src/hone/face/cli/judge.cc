@@ -134,7 +134,8 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   for (const auto* kernel : {&a, &b}) {
     HONE_TRY_VOID(check_target_of(arguments.target, *kernel));
     if (!card && target::simt_device(kernel->header.language))
-      return fail(ErrorCode::kUsage, "kernels for GPUs are not compared here: the emulator knows no time", "--target cuda:0 compares them on a card, where there is one; hone evaluate judges each by itself");
+      return fail(ErrorCode::kUsage, "kernels for GPUs are not compared here: the emulator knows no time",
+                  "--target cuda:0 compares them on a card, where there is one; hone evaluate judges each by itself");
   }
   watch_interrupts();
   HONE_TRY(Bench bench, bench_for(task, arguments.threads, nullptr, card));

@@ -130,7 +130,8 @@ CudaWorker::Answer CudaWorker::await(int64_t start, std::chrono::nanoseconds dea
     if (left <= 0) {
       usable_ = false;
       child_->kill();
-      return {Answer::How::kDeadline, CudaState::kBroken, 0, fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), words()};
+      return {Answer::How::kDeadline, CudaState::kBroken, 0,
+              fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), words()};
     }
   }
 }

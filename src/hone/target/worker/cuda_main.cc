@@ -21,7 +21,9 @@
 namespace hone::target::worker {
 namespace {
 
-using namespace cuda;
+using cuda::AccessDescription, cuda::Address, cuda::AllocationProperties, cuda::Api, cuda::Context, cuda::Device, cuda::Event, cuda::Function,
+    cuda::Handle, cuda::Module, cuda::Result, cuda::Stream;
+using cuda::kFunctionMaxDynamicShared, cuda::kHostMapped, cuda::kPosixDescriptor, cuda::kStreamNonBlocking, cuda::kSuccess, cuda::kWaitGreaterOrEqual;
 
 /// Operations that may wait on a held stream; a driver's queue takes about a thousand before it blocks its caller.
 constexpr int kQueue = 400;
@@ -41,7 +43,7 @@ class Worker {
 
   /// False: cannot work at all (why is set).
   bool start() {
-    if (const std::string why = load(api_); !why.empty()) return broken(why);
+    if (const std::string why = cuda::load(api_); !why.empty()) return broken(why);
     Device device = 0;
     if (!ok(api_.device_get(&device, control_.card)) || !ok(api_.context_retain(&context_, device)) || !ok(api_.context_set(context_)) ||
         !ok(api_.stream_create(&stream_, kStreamNonBlocking)))
