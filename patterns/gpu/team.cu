@@ -26,7 +26,7 @@ args   = [@args@]
 // plan's shared memory, (SHARED_MAX / RESIDENT less what a block needs besides).
 //   THREADS   threads a block
 //   VEC       elements a word
-//   UNROLL    words of a tile that a thread has, and has in flight
+//   UNROLL    words of a tile that a thread has, and has in flight: a power of two
 //   TEAMS     teams that share the device, where there are rows for so many: 1 gives a row all of it
 //   RESIDENT  blocks a multiprocessor
 //   KEEP      tiles that a block keeps at most
