@@ -3,7 +3,7 @@ language = "@language@"
 pattern  = "team"
 note     = "@note@"
 @requires@tunables = { @tunables@ }
-constraints = ["THREADS % WAVE == 0", "THREADS * RESIDENT <= 2048", "VEC * UNROLL <= 32", "THREADS * RESIDENT * (VEC * UNROLL + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
+constraints = ["THREADS % WAVE == 0", "THREADS * RESIDENT <= 2048", "VEC * UNROLL * @bytes@ <= 128", "THREADS * RESIDENT * (VEC * UNROLL * @bytes@ // 4 + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
 workspaces = { @workspaces@ }
 [[launch]]
 kernel = "team_rows"

@@ -95,6 +95,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   }
 
   const int64_t vec = writer.widest_vector();
+  int64_t unroll = 8;
+  while (unroll > 1 && vec * unroll * bytes > kMostHeld * 4) unroll /= 2;
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes), count = GpuWriter::largest(program, program.rows());
   // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
   const int64_t fit = kDeviceBytes / row_bytes, nearly = (kDeviceBytes + row_bytes / 2) / row_bytes;
@@ -103,9 +105,10 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [8, 4, 2, 1], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
-                                  choices(vec, {4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
   slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);
   slots["args"] = arguments_with(*program.task, names);
