@@ -17,8 +17,8 @@ using task::IntExpr;
 
 /// Bytes of a block that are not for tiles: what a block takes besides (1 KiB on NVIDIA), and running results.
 constexpr int64_t kOwnBytes = 3072;
-/// What the blocks of a large device keep between them: three tiles of 32 KiB each.
-constexpr int64_t kDeviceBytes = int64_t{264} * 96 * 1024;
+/// Blocks of a large device, and what each keeps: three tiles of 32 KiB.
+constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 
 struct Reads {
   std::vector<int> again;        ///< leaves that the first round reads and a later one reads again
@@ -99,7 +99,7 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   while (unroll > 1 && vec * unroll * bytes > kMostHeld * 4) unroll /= 2;
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes), count = GpuWriter::largest(program, program.rows());
   // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
-  const int64_t fit = kDeviceBytes / row_bytes, nearly = (kDeviceBytes + row_bytes / 2) / row_bytes;
+  const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes), nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
   const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::clamp<int64_t>(count, 1, 132));
   Slots slots;
   slots["language"] = kernel::name_of(language);
