@@ -3,7 +3,7 @@ language = "@language@"
 pattern  = "team"
 note     = "@note@"
 @requires@tunables = { @tunables@ }
-constraints = ["THREADS % WAVE == 0", "THREADS * RESIDENT <= 2048", "VEC * UNROLL <= 32", "THREADS * RESIDENT * (VEC * UNROLL + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
+constraints = ["THREADS % WAVE == 0", "THREADS * RESIDENT <= 2048", "VEC * UNROLL * @bytes@ <= 128", "THREADS * RESIDENT * (VEC * UNROLL * @bytes@ // 4 + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
 workspaces = { @workspaces@ }
 [[launch]]
 kernel = "team_rows"
@@ -26,7 +26,7 @@ args   = [@args@]
 // plan's shared memory, (SHARED_MAX / RESIDENT less what a block needs besides).
 //   THREADS   threads a block
 //   VEC       elements a word
-//   UNROLL    words of a tile that a thread has, and has in flight
+//   UNROLL    words of a tile that a thread has, and has in flight: a power of two
 //   TEAMS     teams that share the device, where there are rows for so many: 1 gives a row all of it
 //   RESIDENT  blocks a multiprocessor
 //   KEEP      tiles that a block keeps at most

@@ -17,21 +17,34 @@ using task::IntExpr;
 
 /// Bytes of a block that are not for tiles: what a block takes besides (1 KiB on NVIDIA), and running results.
 constexpr int64_t kOwnBytes = 3072;
-/// What the blocks of a large device keep between them: three tiles of 32 KiB each.
-constexpr int64_t kDeviceBytes = int64_t{264} * 96 * 1024;
+/// Blocks of a large device, and what each keeps: three tiles of 32 KiB.
+constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 
-/// Leaves that the first round reads and a later one reads again.
-std::vector<int> read_again(const Program& program, const Stretch& stretch, const std::vector<Round>& rounds) {
+struct Reads {
+  std::vector<int> again;        ///< leaves that the first round reads and a later one reads again
+  std::vector<size_t> tensors;   ///< of each round: how many it reads and writes along the stretch
+};
+
+Reads reads_of(const Program& program, const Stretch& stretch, const std::vector<Round>& rounds) {
   GpuWriter draft(program, stretch);
   std::set<int> first, again;
+  Reads reads;
   for (size_t r = 0; r < rounds.size(); ++r) {
     (void)draft.round_loop(rounds[r], "0", "1", "");
     (void)draft.merged(rounds[r], "");
     for (const int id : draft.taken())
       if (r == 0) first.insert(id);
       else if (first.contains(id)) again.insert(id);
+    reads.tensors.push_back(draft.taken().size());
+    for (const size_t pass : rounds[r].passes) reads.tensors.back() += program.passes[pass].stores.size();
   }
-  return {again.begin(), again.end()};
+  reads.again.assign(again.begin(), again.end());
+  return reads;
+}
+
+/// Words that a thread takes at a time where it needs registers for so many tensors.
+const char* words_of(size_t tensors) {
+  return tensors < 2 ? "UNROLL" : tensors == 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
 }
 
 }  // namespace
@@ -42,7 +55,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   GpuWriter writer(program, stretch);
   if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const std::vector<int> leaves = read_again(program, stretch, rounds);
+  const Reads reads = reads_of(program, stretch, rounds);
+  const std::vector<int>& leaves = reads.again;
   if (leaves.empty()) return fail(ErrorCode::kUnavailable, "nothing is read twice");
   writer.keep(leaves);
   std::string kept;
@@ -67,7 +81,7 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string prologue = writer.row_prologue("row", "    ");
   std::string body;
   for (size_t r = 0; r < rounds.size(); ++r) {
-    body += writer.round_loop(rounds[r], "share", fmt::format("hone::gpu::Turn<{}>{{}}", r), "    ");
+    body += writer.round_loop(rounds[r], "share", fmt::format("hone::gpu::Turn<{}, {}>{{}}", r, words_of(reads.tensors[r])), "    ");
     if (rounds[r].results.empty()) continue;
     for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
     body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
@@ -81,17 +95,20 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   }
 
   const int64_t vec = writer.widest_vector();
+  int64_t unroll = 8;
+  while (unroll > 1 && vec * unroll * bytes > kMostHeld * 4) unroll /= 2;
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes), count = GpuWriter::largest(program, program.rows());
   // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
-  const int64_t fit = kDeviceBytes / row_bytes, nearly = (kDeviceBytes + row_bytes / 2) / row_bytes;
+  const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes), nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
   const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::clamp<int64_t>(count, 1, 132));
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], UNROLL = [4, 2, 8, 1], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
-                                  choices(vec, {4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
   slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);
   slots["args"] = arguments_with(*program.task, names);

@@ -35,7 +35,7 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
     const std::vector<kernel::Config> configs = {
         {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}},     // one tile of several stays; one team takes all rows
         {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}},    // all of it stays
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}},  // as many blocks as tiles
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}},  // as many blocks as tiles
     };
     for (const kernel::Config& config : configs) {
       kernel::Kernel kernel = *team;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_rounds.h"
 #include "hone/pattern/library.h"
@@ -171,6 +173,24 @@ TEST(GpuTeam, KeepsWhatIsReadAgain) {
   const auto sum = find_program(once);
   ASSERT_TRUE(sum);
   EXPECT_FALSE(gpu::team(*sum, kernel::Language::kCuda));
+}
+
+TEST(GpuTeam, BeginsWithinItsConstraints) {
+  for (const std::string compute : {"y = softmax(x, axis=-1)", "y = layer_norm(x + r)"})
+    for (const char* type : {"f32", "bf16", "f64"}) {
+      std::vector<std::string> inputs{fmt::format("x={}[B,D]", type)};
+      if (compute.find("+ r") != std::string::npos) inputs.emplace_back("r=bf16[B,D]");
+      const task::Task normal = normal_form(task_of(compute, inputs, "B=16,D=393216"));
+      const auto program = find_program(normal);
+      ASSERT_TRUE(program);
+      for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+        const auto kernel = gpu::team(*program, language);
+        ASSERT_TRUE(kernel) << kernel.error().to_string();
+        const bool cuda = language == kernel::Language::kCuda;
+        const kernel::Limits limits{{"SMS", cuda ? 132 : 304}, {"SHARED_MAX", cuda ? 232448 : 65536}, {"WAVE", cuda ? 32 : 64}};
+        EXPECT_TRUE(kernel::allowed(kernel->header, kernel->config, limits).value()) << kernel->source;
+      }
+    }
 }
 
 TEST(GpuParts, HaveIncludesOnceAndNamesOfTheirOwn) {

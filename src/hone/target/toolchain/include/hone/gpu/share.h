@@ -2,6 +2,7 @@
 #pragma once
 #include "hone/gpu/crew.h"
 
+/// Bodies are large: once is enough.
 #define HONE_STEP _Pragma("unroll 1")
 
 namespace hone::gpu {
@@ -11,8 +12,8 @@ struct Share {
   int32_t rank, blocks, kept;
 };
 
-/// Which time it is that a share is walked through.
-template <int Number>
+/// Which time it is that a share is walked through, and how many words of a tile a thread takes at a time: a divisor of all.
+template <int Number, int Words>
 struct Turn {};
 
 enum class Source {
@@ -85,24 +86,33 @@ struct SharedTile : Tile<Threads, Vec, Unroll, Shape> {
     }
   }
 };
+
 /// All tiles of `share` of `pieces` stretches: body(tile, piece). In turn 0 tiles come from memory, the kept ones first;
 /// in later turns the others come first and in the opposite order, as the last ones read are likeliest to be in a cache.
-template <int Threads, int Vec, int Unroll, int Number, class Body>
-HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share& share, Turn<Number>, int thread, Body body) {
-  // Element by element a tile takes more registers: half of it at a time.
-  constexpr int kSize = Threads * Vec * Unroll, kWords = Unroll > 1 ? Unroll / 2 : 1, kPart = Threads * Vec * kWords;
+template <int Threads, int Vec, int Unroll, int Number, int Words, class Body>
+HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share& share, Turn<Number, Words>, int thread, Body body) {
+  // Element by element a word takes more registers. Who has an element is the same however many words are taken at a time.
+  constexpr int kSingly = Words > 1 ? Words / 2 : 1, kWord = Threads * Vec, kSize = kWord * Unroll;
+  static_assert(Unroll % Words == 0 && Words % kSingly == 0, "words that do not divide a tile");
   const int64_t each = (length + kSize - 1) / kSize;
   const int32_t mine = static_cast<int32_t>((pieces * each - share.rank + share.blocks - 1) / share.blocks), kept = mine < share.kept ? mine : share.kept;
   const auto one = [&](const auto comes, int32_t k) {
     constexpr Source kFrom = decltype(comes)::kFrom;
-    const int64_t q = share.rank + int64_t{k} * share.blocks, piece = pieces == 1 ? 0 : q / each, start = (q - piece * each) * kSize, left = length - start;
-    if (aligned && left >= kSize) return body(SharedTile<Threads, Vec, Unroll, Fit::kWhole, kFrom>(start, kSize, thread, k * Unroll), piece);
-    HONE_STEP
-    for (int part = 0; part < Unroll; part += kWords) {
-      const int64_t there = left - int64_t{part} * Threads * Vec;
-      if (there > 0) body(SharedTile<Threads, Vec, kWords, Fit::kSingles, kFrom>(start + part * Threads * Vec, there < kPart ? static_cast<int>(there) : kPart, thread, k * Unroll + part), piece);
+    const int64_t q = share.rank + int64_t{k} * share.blocks, piece = pieces == 1 ? 0 : q / each, start = (q - piece * each) * kSize;
+    const int left = length - start < kSize ? static_cast<int>(length - start) : kSize;
+    if (aligned && left == kSize) {
+      HONE_STEP
+      for (int w = 0; w < Unroll; w += Words) body(SharedTile<Threads, Vec, Words, Fit::kWhole, kFrom>(start + w * kWord, Words * kWord, thread, k * Unroll + w), piece);
+    } else {
+      HONE_STEP
+      for (int w = 0; w * kWord < left; w += kSingly) {
+        const int there = left - w * kWord;
+        body(SharedTile<Threads, Vec, kSingly, Fit::kSingles, kFrom>(start + w * kWord, there < kSingly * kWord ? there : kSingly * kWord, thread, k * Unroll + w), piece);
+      }
     }
   };
+  // Narrow words of several threads share four bytes, which is as finely as the emulator tells who reads and who writes.
+  if constexpr (Number == 0 && Vec < 4) __syncthreads();
   if constexpr (Number == 0)
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) one(Comes<Source::kFirst>{}, k);
