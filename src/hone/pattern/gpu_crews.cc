@@ -13,6 +13,11 @@ namespace hone::pattern::gpu {
 
 using task::IntExpr;
 
+namespace {
+/// Elements that 96 multiprocessors hold comfortably.
+constexpr int64_t kComfortable = 96 * 3 * 256 * (kMostHeld - 8);
+}  // namespace
+
 Result<kernel::Kernel> crews(const Program& program, kernel::Language language) {
   const std::vector<Round> rounds = rounds_of(program, true);
   if (rounds.size() < 2) return fail(ErrorCode::kUnavailable, "one pass needs no row to stay");
@@ -20,6 +25,8 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr length = program.row_length();
   const int64_t vec = writer.widest_vector();
+  // Three blocks of 256 leave a thread 80 registers, which is comfortable; the longest rows need all there are.
+  const bool packed = GpuWriter::largest(program, length) > kComfortable;
   const std::string blocks = fmt::format("ceil_div({}, THREADS * VEC * WORDS)", length.to_string());
   const Partials partials(writer, rounds, program.rows().to_string(), blocks);
   std::string require = writer.requirements();
@@ -48,8 +55,8 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   slots["language"] = kernel::name_of(language);
   slots["note"] = "several blocks hold a row: " + writer.outline();
   slots["requires"] = require;
-  slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], WORDS = [{}], RESIDENT = [2, 1, 3, 4]", choices(vec, {4, 2, 1}),
-                                  choices(kMostHeld / vec, {4, 8, 16, 1}));
+  slots["tunables"] = fmt::format("THREADS = [{}], VEC = [{}], WORDS = [{}], RESIDENT = [{}]", choices(packed ? 512 : 256, {256, 512, 1024, 64}),
+                                  choices(vec, {4, 2, 1}), choices(kMostHeld / vec - (packed ? 0 : 1), {4, 8, 16, 1}), choices(packed ? 2 : 3, {1, 2, 3, 4}));
   slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"",
                                                           program.rows().to_string(), rounds.size());
   slots["grid"] = factor(program.rows()) + blocks;
