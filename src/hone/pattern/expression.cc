@@ -141,7 +141,9 @@ std::string constant_text(const Node& node, Way way) {
     return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);
   }
   if (way == Way::kThread)
-    return task::is_float(type) ? number(real, fits_32(type)) : fmt::format("{}{{{}}}", name, static_cast<int64_t>(real));
+    return !task::is_float(type)  ? fmt::format("{}{{{}}}", name, static_cast<int64_t>(real))
+           : std::isfinite(real) ? number(real, fits_32(type))
+                                 : fmt::format("static_cast<{}>({})", name, number(real, fits_32(type)));
   const std::string text = task::is_float(type) ? number(real, way == Way::kVector32)
                                                 : fmt::format("{}", static_cast<int64_t>(real));
   return way == Way::kScalar ? (task::is_float(type) ? text : fmt::format("INT64_C({})", text))

@@ -38,7 +38,8 @@ Result<kernel::Kernel> columns(const Program& program, kernel::Language language
   slots["language"] = kernel::name_of(language);
   slots["note"] = "tiles of columns: " + held.outline();
   slots["requires"] = held.requirements();
-  slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], HELD = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}), choices(y, {4, 8, 16, 32}),
+  slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], HELD = [{}], UNROLL = [4, 2, 8]", choices(x, {16, 32, 64, 128}),
+                                  choices(y, {4, 8, 16, 32}),
                                   choices(vec, {4, 2, 1}), choices(rows_held, {8, 4, 2, 1}));
   slots["slot"] = fmt::format("{}", held.slot_bytes());
   slots["depth"] = depth.to_string();
@@ -65,7 +66,8 @@ Result<kernel::Kernel> columns(const Program& program, kernel::Language language
 
 Result<kernel::Kernel> split_columns(const Program& program, kernel::Language language) {
   if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  if (program.passes.size() != 1 || !program.passes[0].stores.empty()) return fail(ErrorCode::kUnavailable, "more than one pass over the columns");
+  if (program.passes.size() != 1 || !program.passes[0].stores.empty()) return fail(ErrorCode::kUnavailable,
+      "more than one pass over the columns");
   const Stretch stretch{{}, {program.inner_axes.back()}};
   GpuWriter writer(program, stretch), finish(program, stretch);
   if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
@@ -73,7 +75,8 @@ Result<kernel::Kernel> split_columns(const Program& program, kernel::Language la
   const IntExpr& width = program.extent(program.inner_axes.back());
   const IntExpr depth = depth_of(program);
   const int64_t vec = writer.widest_vector(), x = std::clamp<int64_t>(power_of_two(GpuWriter::largest(program, width)) / vec, 8, 32);
-  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}ceil_div({}, ACROSS * VEC)), ceil_div({}, DOWN * UNROLL)))", factor(program.rows()), width.to_string(),
+  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}ceil_div({}, ACROSS * VEC)), ceil_div({}, DOWN * UNROLL)))",
+                                         factor(program.rows()), width.to_string(),
                                          depth.to_string());
   const Partials partials(writer, {round}, program.rows().to_string(), fmt::format("{}, {}", chunks, width.to_string()));
   std::vector<std::string> names = partials.names;
@@ -94,7 +97,8 @@ Result<kernel::Kernel> split_columns(const Program& program, kernel::Language la
   slots["language"] = kernel::name_of(language);
   slots["note"] = "columns in chunks of rows: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2]", choices(x, {8, 16, 32, 64}), choices(256 / x, {4, 8, 16, 32}),
+  slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2]", choices(x,
+      {8, 16, 32, 64}), choices(256 / x, {4, 8, 16, 32}),
                                   choices(vec, {4, 2, 1}));
   slots["slot"] = fmt::format("{}", writer.slot_bytes());
   slots["workspaces"] = partials.workspaces;
@@ -124,7 +128,8 @@ Result<kernel::Kernel> scans(const Program& program, kernel::Language language) 
   slots["language"] = kernel::name_of(language);
   slots["note"] = "along rows, tile by tile: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [{}], ROWS = [1, 2], VEC = [{}], UNROLL = [4, 2, 1]", choices(threads, {64, 128, 256, 512}), choices(vec, {4, 2, 1}));
+  slots["tunables"] = fmt::format("THREADS = [{}], ROWS = [1, 2], VEC = [{}], UNROLL = [4, 2, 1]", choices(threads, {64, 128, 256, 512}),
+                                  choices(vec, {4, 2, 1}));
   slots["rows"] = program.rows().to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);

@@ -39,7 +39,8 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
     for (const Running& result : rounds[r].results) {
       std::vector<std::string> parts;
       for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
-      body += fmt::format("    r{0} = {{}};\n    for (int64_t c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first, fmt::join(parts, ", "));
+      body += fmt::format("    r{0} = {{}};\n    for (int64_t c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first,
+                          fmt::join(parts, ", "));
     }
     body += writer.merged(rounds[r], "    ");
   }
@@ -49,7 +50,8 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   slots["requires"] = require;
   slots["tunables"] = fmt::format("THREADS = [512, 256, 1024, 64], VEC = [{}], WORDS = [{}], RESIDENT = [2, 1, 3, 4]", choices(vec, {4, 2, 1}),
                                   choices(kMostHeld / vec, {4, 8, 16, 1}));
-  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", program.rows().to_string(), rounds.size());
+  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"",
+                                                          program.rows().to_string(), rounds.size());
   slots["grid"] = factor(program.rows()) + blocks;
   slots["args"] = arguments_with(*program.task, names);
   slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";

@@ -45,7 +45,8 @@ TEST_P(GpuCrews, AreAccepted) {
     for (const kernel::Kernel& kernel : all) {
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+          << screening->verdict.reason << "\n"
                                                  << screening->verdict.detail << "\n" << kernel.source;
     }
   }
@@ -73,14 +74,16 @@ TEST_P(GpuSplitColumns, AreAccepted) {
     for (const kernel::Kernel& kernel : {*split, *whole}) {
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
+          << screening->verdict.reason << "\n"
                                                  << screening->verdict.detail << "\n" << kernel.source;
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
-                         testing::Values(Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)", {"x=f32[A,B,D]"}},
+                         testing::Values(Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)",
+                             {"x=f32[A,B,D]"}},
                                          Given{"any_and_largest", "a = any(x > 0.9, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 

@@ -42,7 +42,8 @@ std::string GpuWriter::gathered(int id, const std::string& base) {
     if (!program_.nest.has(id, axis)) continue;
     const IntExpr stride = program_.nest.stride(id, axis);
     if (is_zero(stride)) continue;
-    const std::string term = stride.is_constant() && stride.constant() == 1 ? place(axis) : fmt::format("{} * {}", place(axis), parenthesised(stride));
+    const std::string term = stride.is_constant() && stride.constant() == 1 ? place(axis) : fmt::format("{} * {}", place(axis),
+        parenthesised(stride));
     at += (at.empty() ? "" : " + ") + term;
   }
   at += picked(id);
@@ -105,7 +106,7 @@ std::string GpuWriter::compute_element(int id) {
 /// The name of row value `id` made ready to divide elements by; a constant is one already.
 std::string GpuWriter::divisor(int id) {
   const std::string value = row(id);
-  if (value.find_first_not_of("0123456789.f-") == std::string::npos) return value;
+  if (!value.starts_with('v')) return value;
   const std::string name = fmt::format("{}_divisor", value);
   if (divisor_ids_.insert(id).second) row_lines_.push_back(fmt::format("const hone::gpu::Divisor {}({});", name, value));
   return name;
@@ -157,13 +158,15 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   for (const int id : pass.reductions) {
     std::string value = element(program_.node(id).operands[0]);
     const DType dtype = program_.node(program_.node(id).operands[0]).type.dtype;
-    if (dtype == DType::kBool) value = fmt::format("static_cast<{}>({})", program_.node(id).prim == Prim::kSum ? thread_type(program_.node(id).type.dtype) : "int32_t", value);
+    if (dtype == DType::kBool) value = fmt::format("static_cast<{}>({})", program_.node(id).prim == Prim::kSum
+                                                   ? thread_type(program_.node(id).type.dtype) : "int32_t", value);
     const std::string index = is_arg(id) ? ", " + std::string(program_.by_columns ? "r" : "j") : "";
     body_.push_back(fmt::format("t{}{}.take({}{});", id, program_.by_columns ? "[e]" : "", value, index));
   }
   for (const int id : pass.stores) {
     const std::string value = element(id), type = storage_type(program_.node(id).type.dtype);
-    if (is_linear(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", output_name(id), by_words_ ? "" : "[u]", type, value));
+    if (is_linear(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", output_name(id), by_words_ ? "" : "[u]", type,
+                                                   value));
     else body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, output_name(id)), type, value));
   }
   std::string text;

@@ -42,7 +42,8 @@ TEST_P(GpuNvcc, CompilesWithoutSpills) {
     const std::string said = base::read_file(log).value_or("");
     EXPECT_EQ(status, 0) << offer.pattern << "\n" << said << unit(offer.kernel);
     const std::regex spill("([0-9]+) bytes spill stores"), registers("Used ([0-9]+) registers");
-    for (std::sregex_iterator at(said.begin(), said.end(), spill), end; first && at != end; ++at) EXPECT_EQ((*at)[1], "0") << offer.pattern << "\n" << said << offer.kernel.source;
+    for (std::sregex_iterator at(said.begin(), said.end(), spill), end; first && at != end; ++at) EXPECT_EQ((*at)[1], "0") << offer.pattern
+        << "\n" << said << offer.kernel.source;
     first = false;
     std::string used;
     for (std::sregex_iterator at(said.begin(), said.end(), registers), end; at != end; ++at) used += " " + (*at)[1].str();
@@ -57,7 +58,8 @@ TEST_P(GpuNvcc, CompilesWithoutSpills) {
 std::vector<TaskFile> some() {
   std::vector<TaskFile> all = plain_testing::task_files("tasks/kernelbench/level1");
   std::erase_if(all, [](const TaskFile& file) {
-    for (const char* number : {"012", "019", "023", "026", "033", "035", "036", "037", "038", "040", "047", "051", "089", "093", "094", "095", "099"})
+    for (const char* number : {"012", "019", "023", "026", "033", "035", "036", "037", "038", "040", "047", "051", "089", "093", "094",
+                               "095", "099"})
       if (file.name.starts_with(number)) return false;
     return true;
   });

@@ -58,9 +58,12 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
   } else if (program->by_columns) {
-    const int64_t count = GpuWriter::largest(*program, program->rows()) * GpuWriter::largest(*program, program->extent(program->inner_axes.back()));
-    const int64_t deep = GpuWriter::largest(*program, program->row_length()) / std::max<int64_t>(1, GpuWriter::largest(*program, program->extent(program->inner_axes.back())));
-    if (count < kFewColumns && deep >= kDeepColumns) add("split_columns", "share columns out between blocks", gpu::split_columns(*program, language));
+    const int64_t count = GpuWriter::largest(*program, program->rows()) * GpuWriter::largest(*program,
+        program->extent(program->inner_axes.back()));
+    const int64_t deep = GpuWriter::largest(*program, program->row_length()) / std::max<int64_t>(1, GpuWriter::largest(*program,
+        program->extent(program->inner_axes.back())));
+    if (count < kFewColumns && deep >= kDeepColumns) add("split_columns", "share columns out between blocks", gpu::split_columns(*program,
+        language));
     add("columns", "tiles of columns", gpu::columns(*program, language));
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());

@@ -25,7 +25,8 @@ struct Partials {
     for (const Round& round : rounds)
       for (const Running& result : round.results)
         for (const std::string& field : fields(result)) {
-          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = fmt::format("{}{}", field, result.first);
+          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = fmt::format("{}{}", field,
+              result.first);
           workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, rows, blocks);
           parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
           names.push_back(name);
@@ -50,7 +51,8 @@ struct Partials {
     for (const Running& result : round.results) {
       std::vector<std::string> parts;
       for (const std::string& field : fields(result)) parts.push_back(fmt::format("{}{}[row * {} + c]", field, result.first, blocks));
-      text += fmt::format("{0}{1} r{2};\n{0}for (int64_t c = thread; c < {3}; c += THREADS) r{2}.merge({{{4}}});\n", indent, facts.accumulator(result), result.first, blocks,
+      text += fmt::format("{0}{1} r{2};\n{0}for (int64_t c = thread; c < {3}; c += THREADS) r{2}.merge({{{4}}});\n", indent,
+                          facts.accumulator(result), result.first, blocks,
                           fmt::join(parts, ", "));
     }
     return text;

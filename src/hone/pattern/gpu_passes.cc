@@ -113,7 +113,8 @@ std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
 std::string GpuWriter::each_text(size_t pass, const std::string& indent) {
   pass_ = pass;
   const std::string body = body_text(program_.passes[pass], indent + "  ");
-  return fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent, body, indent);
+  return fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{}{}}});\n", indent,
+                     body, indent);
 }
 
 /// The last pass over a tile that holds its row: what only this pass needs comes word by word and takes no room.
@@ -127,10 +128,12 @@ std::string GpuWriter::words_text(size_t number, const std::string& indent) {
   for (const int id : loads_) {
     if (loaded_.contains(id)) continue;
     const std::string name = leaf_name(id);
-    text += fmt::format("{0}hone::gpu::Pack<{1}, VEC> {2}_v;\n{0}tile.load_word({2}_v, {2}_row{3}, u);\n", in, storage_type(program_.node(id).type.dtype), name, picked(id));
+    text += fmt::format("{0}hone::gpu::Pack<{1}, VEC> {2}_v;\n{0}tile.load_word({2}_v, {2}_row{3}, u);\n", in,
+                        storage_type(program_.node(id).type.dtype), name, picked(id));
   }
   for (const int id : pass.stores)
-    if (is_linear(id)) text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", in, storage_type(program_.node(id).type.dtype), output_name(id));
+    if (is_linear(id)) text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", in, storage_type(program_.node(id).type.dtype),
+                                           output_name(id));
   text += fmt::format("{0}tile.elements_of(u, [&]([[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{1}{0}}});\n", in, body);
   for (const int id : pass.stores)
     if (is_linear(id)) text += fmt::format("{0}tile.store_word({1}_row, u, {1}_v);\n", in, output_name(id));
@@ -153,7 +156,8 @@ std::string GpuWriter::second_pass(const Round& round, const std::string& count,
                   : fmt::format("{}  const {} v{} = t{}.value;\n", indent, type, known, result.first);
     row_names_[known] = fmt::format("v{}", known);
     if (merge) together += fmt::format("{}team.merge(t{});\n", indent, result.second);
-    together += fmt::format("{0}{1}{2}{3}::of(t{4}.value, t{5}.value, {6}){7};\n", indent, merge ? "auto " : "", fmt::format("r{}{}", result.first, merge ? " = " : ".merge("),
+    together += fmt::format("{0}{1}{2}{3}::of(t{4}.value, t{5}.value, {6}){7};\n", indent, merge ? "auto " : "", fmt::format("r{}{}",
+        result.first, merge ? " = " : ".merge("),
                             accumulator(result), result.first, result.second, mean, merge ? "" : ")");
   }
   const std::string body = each_text(round.passes[1], indent + "  ");
@@ -182,11 +186,13 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
   std::string text = take_row_lines(indent);
   for (const int id : scans_of(pass)) {
     const Node& node = program_.node(id);
-    text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"), node.attr<bool>("exclusive"), id);
+    text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"),
+                        node.attr<bool>("exclusive"), id);
   }
   for (const Running& result : round.results) text += fmt::format("{}{} r{};\n", indent, accumulator(result), result.first);
   if (has_scans())
-    text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent, goes_back(), length().to_cpp());
+    text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
+                        goes_back(), length().to_cpp());
   else
     text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
                         pieces().to_cpp(), length().to_cpp(), first, step);
@@ -230,7 +236,8 @@ std::string GpuWriter::merged(const Round& round, const std::string& indent, boo
     const int id = result.first;
     const DType dtype = program_.node(id).type.dtype;
     if (merge) text += fmt::format("{}team.merge(r{});\n", indent, id);
-    text += fmt::format("{}[[maybe_unused]] const {} v{} = {};\n", indent, thread_type(dtype), id, result_of(fmt::format("r{}", id), is_arg(id), dtype));
+    text += fmt::format("{}[[maybe_unused]] const {} v{} = {};\n", indent, thread_type(dtype), id, result_of(fmt::format("r{}", id),
+        is_arg(id), dtype));
     row_names_[id] = fmt::format("v{}", id);
     if (result.second < 0) continue;
     text += fmt::format("{}const {} v{} = r{}.second;\n", indent, thread_type(program_.node(result.second).type.dtype), result.second, id);
@@ -257,7 +264,8 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
     body_.clear();
     const std::string value = element(id);
     text += take_row_lines(indent);
-    text += fmt::format("{}{} c{}[VEC];\n{}columns.each([&](int e, [[maybe_unused]] int64_t j) {{\n", indent, thread_type(program_.node(id).type.dtype), id, indent);
+    text += fmt::format("{}{} c{}[VEC];\n{}columns.each([&](int e, [[maybe_unused]] int64_t j) {{\n", indent,
+                        thread_type(program_.node(id).type.dtype), id, indent);
     for (const std::string& line : body_) text += indent + "  " + line + "\n";
     text += fmt::format("{0}  c{1}[e] = {2};\n{0}}});\n", indent, id, value);
   }
@@ -285,7 +293,8 @@ std::string GpuWriter::found_columns(size_t number, const std::string& indent) c
   std::string text;
   for (const int id : program_.passes[number].reductions) {
     const DType dtype = program_.node(id).type.dtype;
-    text += fmt::format("{0}{2} v{1}[VEC];\n{0}for (int e = 0; e < VEC; ++e) v{1}[e] = {3};\n", indent, id, thread_type(dtype), result_of(fmt::format("r{}[e]", id), is_arg(id), dtype));
+    text += fmt::format("{0}{2} v{1}[VEC];\n{0}for (int e = 0; e < VEC; ++e) v{1}[e] = {3};\n", indent, id, thread_type(dtype),
+                        result_of(fmt::format("r{}[e]", id), is_arg(id), dtype));
   }
   return text;
 }
@@ -297,7 +306,8 @@ std::string GpuWriter::column_stores(const std::string& indent, const std::strin
   in_rows_ = false;
   for (const int id : program_.column_outputs) {
     const std::string value = element(id);
-    body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, output_name(id)), storage_type(program_.node(id).type.dtype), value));
+    body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, output_name(id)),
+                                storage_type(program_.node(id).type.dtype), value));
   }
   std::string text = take_row_lines(indent);
   text += fmt::format("{}if ({}) {{\n{}  columns.each([&](int e, int64_t j) {{\n", indent, condition, indent);
@@ -309,7 +319,8 @@ std::string GpuWriter::row_stores(const std::string& indent, const std::string& 
   std::vector<std::string> lines;
   for (const int id : program_.row_outputs) {
     const std::string value = row(id), at = offset(id, program_.row_axes);
-    lines.push_back(fmt::format("{}[{}] = hone::gpu::stored<{}>({});", output_name(id), at.empty() ? "0" : at, storage_type(program_.node(id).type.dtype), value));
+    lines.push_back(fmt::format("{}[{}] = hone::gpu::stored<{}>({});", output_name(id), at.empty() ? "0" : at,
+                                storage_type(program_.node(id).type.dtype), value));
   }
   std::string text = take_row_lines(indent);
   if (lines.empty()) return text;

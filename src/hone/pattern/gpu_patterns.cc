@@ -103,7 +103,8 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
   const GpuWriter facts(program, stretch);
   if (std::string why = facts.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))", in_plan(program.rows()),
+  const std::string chunks = fmt::format("max(1, min(ceil_div(BLOCKS * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))",
+                                         in_plan(program.rows()),
                                          factor(facts.pieces()), facts.length().to_string());
   const std::vector<Round> rounds = rounds_of(program, true);
   Partials partials(facts, rounds, program.rows().to_string(), chunks);
@@ -131,7 +132,8 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
     if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", r, parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r, factor(program.rows()), chunks,
+    launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r,
+                            factor(program.rows()), chunks,
                             arguments_with(*program.task, names));
   }
   if (!program.row_outputs.empty()) {
@@ -140,14 +142,16 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     body += combined(writer, rounds.size());
     body += writer.row_stores("  ", "thread == 0");
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) finish({}) {{\n{}}}\n", parameters, body);
-    launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", program.rows().to_string(),
+    launches += fmt::format("[[launch]]\nkernel = \"finish\"\ngrid   = [\"{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n",
+                            program.rows().to_string(),
                             arguments_with(*program.task, names));
   }
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "rows shared out between blocks: " + facts.outline();
   slots["requires"] = facts.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]", choices(facts.widest_vector(), {4, 2, 1}));
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]",
+                                  choices(facts.widest_vector(), {4, 2, 1}));
   slots["workspaces"] = partials.workspaces;
   slots["launches"] = launches;
   slots["functions"] = functions;

@@ -69,7 +69,8 @@ std::vector<Round> rounds_of(const Program& program, bool together) {
       const Pass& next = program.passes[p + 1];
       std::vector<Running> pairs;
       for (const int id : next.reductions)
-        if (const auto pair = pair_of(program, id); pair && std::find(pass.reductions.begin(), pass.reductions.end(), pair->first) != pass.reductions.end())
+        if (const auto pair = pair_of(program, id); pair && std::find(pass.reductions.begin(), pass.reductions.end(),
+                                                                      pair->first) != pass.reductions.end())
           pairs.push_back(*pair);
       const bool all = !pairs.empty() && next.stores.empty() && pairs.size() == next.reductions.size();
       std::vector<int> firsts;

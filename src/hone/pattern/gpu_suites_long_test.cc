@@ -37,7 +37,8 @@ TEST_P(GpuSuites, FirstOffersAreAcceptedAtTiny) {
       const bool accepted = screening->verdict.accepted();
       EXPECT_TRUE(accepted) << offer.pattern << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
                             << screening->verdict.detail << "\n" << offer.kernel.source;
-      line += fmt::format("  {} {}{}", kernel::name_of(language), offer.pattern == "parts" ? offer.action : offer.pattern, accepted ? "" : " REFUSED");
+      line += fmt::format("  {} {}{}", kernel::name_of(language), offer.pattern == "parts" ? offer.action : offer.pattern, accepted ? ""
+                          : " REFUSED");
     }
   }
   if (line.empty()) GTEST_SKIP() << "plain loops only";

@@ -36,7 +36,8 @@ GpuWriter::GpuWriter(const Program& program, Stretch stretch, bool resident, std
 
 bool GpuWriter::linear(const Program& program, int id, const std::vector<int>& axes) {
   const Nest& nest = program.nest;
-  if (const auto access = nest.access.find(id); access != nest.access.end() && access->second.index >= 0 && !program.is_row_value(access->second.index))
+  if (const auto access = nest.access.find(id); access != nest.access.end() && access->second.index >= 0
+      && !program.is_row_value(access->second.index))
     return false;
   IntExpr expected = 1;
   for (size_t k = axes.size(); k-- > 0;) {
@@ -124,7 +125,8 @@ std::vector<int> GpuWriter::tensors() const {
 std::string GpuWriter::requirements() const {
   std::vector<std::string> all;
   for (const IntExpr& condition : program_.nest.conditions) all.push_back("\"" + condition.to_string() + "\"");
-  const bool narrow = stretch_.axes.size() > 1 && std::any_of(stretch_.axes.begin(), stretch_.axes.end(), [&](int axis) { return !program_.extent(axis).is_constant(); });
+  const bool narrow = stretch_.axes.size() > 1 && std::any_of(stretch_.axes.begin(), stretch_.axes.end(),
+                                                              [&](int axis) { return !program_.extent(axis).is_constant(); });
   if (narrow) all.push_back(fmt::format("\"{} < 2147483648\"", length().to_string()));
   return all.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(all, ", "));
 }
@@ -168,7 +170,8 @@ bool GpuWriter::stores_elements() const {
 
 std::string GpuWriter::accumulator(const Running& result) const {
   if (result.second < 0) return accumulator(result.first);
-  return fmt::format("hone::gpu::{}<{}>", result.kind == Running::Kind::kExpSum ? "ExpSum" : "Moments", thread_type(program_.node(result.first).type.dtype));
+  return fmt::format("hone::gpu::{}<{}>", result.kind == Running::Kind::kExpSum ? "ExpSum" : "Moments",
+                     thread_type(program_.node(result.first).type.dtype));
 }
 
 std::string GpuWriter::accumulator(int id) const {
