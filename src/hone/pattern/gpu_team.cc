@@ -70,7 +70,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string rows = program.rows().to_string();
   const std::string tiles = fmt::format("{}ceil_div({}, THREADS * VEC * UNROLL)", factor(writer.pieces()), writer.length().to_string());
   const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, LEAST)))", teams, tiles);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, THREADS * VEC * UNROLL * LEAST)))", teams,
+                                         program.row_length().to_string());
   const std::string fits = fmt::format("(SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {})", kOwnBytes, bytes);
   const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", fits, tiles, blocks);
   const Partials partials(writer, rounds, rows, blocks);
