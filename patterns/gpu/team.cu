@@ -30,7 +30,7 @@ args   = [@args@]
 //   TEAMS     teams that share the device, where there are rows for so many: 1 gives a row all of it
 //   RESIDENT  blocks a multiprocessor
 //   KEEP      tiles that a block keeps at most
-//   LEAST     tiles that a block gets at least: fewer blocks for rows that are short
+//   LEAST     tiles' worth of elements that a block gets at least: fewer blocks for short rows
 #include "hone/gpu/share.h"
 
 __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {

@@ -70,8 +70,10 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string rows = program.rows().to_string();
   const std::string tiles = fmt::format("{}ceil_div({}, THREADS * VEC * UNROLL)", factor(writer.pieces()), writer.length().to_string());
   const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, LEAST)))", teams, tiles);
-  const std::string keeps = fmt::format("min(KEEP, (SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {}), ceil_div({}, {}))", kOwnBytes, bytes, tiles, blocks);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, THREADS * VEC * UNROLL * LEAST)))", teams,
+                                         program.row_length().to_string());
+  const std::string fits = fmt::format("(SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {})", kOwnBytes, bytes);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", fits, tiles, blocks);
   const Partials partials(writer, rounds, rows, blocks);
   std::vector<std::string> names = partials.names;
   for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
@@ -81,7 +83,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string prologue = writer.row_prologue("row", "    ");
   std::string body;
   for (size_t r = 0; r < rounds.size(); ++r) {
-    body += writer.round_loop(rounds[r], "share", fmt::format("hone::gpu::Turn<{}, {}>{{}}", r, words_of(reads.tensors[r])), "    ");
+    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}>{{}}", r, words_of(reads.tensors[r]));
+    body += writer.round_loop(rounds[r], "share", turn, "    ");
     if (rounds[r].results.empty()) continue;
     for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
     body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
@@ -89,7 +92,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
     for (const Running& result : rounds[r].results) {
       std::vector<std::string> parts;
       for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
-      body += fmt::format("    r{0} = {{}};\n    for (int c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first, fmt::join(parts, ", "));
+      body += fmt::format("    r{0} = {{}};\n    for (int c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first,
+                          fmt::join(parts, ", "));
     }
     body += writer.merged(rounds[r], "    ");
   }
@@ -97,17 +101,21 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const int64_t vec = writer.widest_vector();
   int64_t unroll = 8;
   while (unroll > 1 && vec * unroll * bytes > kMostHeld * 4) unroll /= 2;
-  const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes), count = GpuWriter::largest(program, program.rows());
+  const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
+  const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
   // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
-  const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes), nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
-  const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::clamp<int64_t>(count, 1, 132));
+  const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes);
+  const int64_t nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
+  const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::min<int64_t>(count, kBlocks / 2));
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
-  slots["workspaces"] = partials.workspaces + fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["workspaces"] = partials.workspaces +
+                        fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
   slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
   slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);

@@ -33,20 +33,24 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
     const auto team = gpu::team(*program, language);
     ASSERT_TRUE(team) << team.error().to_string();
     const std::vector<kernel::Config> configs = {
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}},     // one tile of several stays; one team takes all rows
-        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}},    // all of it stays
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}},  // as many blocks as tiles
+        // One tile of several stays, and one team takes all rows; everything stays; as many blocks as tiles.
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}},
+        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}},
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}},
     };
     for (const kernel::Config& config : configs) {
       kernel::Kernel kernel = *team;
       kernel.config = config;
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n" << screening->verdict.detail << "\n"
-                                                 << kernel::with_config(kernel, kernel.config);
+      EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+                                                 << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
     }
   }
 }
+
+constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)";
+constexpr const char* kInThreeRounds = "y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)";
 
 INSTANTIATE_TEST_SUITE_P(Rows, GpuTeam,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
@@ -54,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, GpuTeam,
                                          Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
                                          Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
-                                         Given{"channel_norm", "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)", {"x=f32[2,B,D]"}},
-                                         Given{"three_rounds", "y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)", {"x=f32[B,D]"}},
+                                         Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
+                                         Given{"three_rounds", kInThreeRounds, {"x=f32[B,D]"}},
                                          Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}},
                                          Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });

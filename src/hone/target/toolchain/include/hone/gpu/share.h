@@ -65,7 +65,8 @@ struct SharedTile : Tile<Threads, Vec, Unroll, Shape> {
     } else if constexpr (From == Source::kFirst) {
       if constexpr (Shape == Fit::kWhole) {
         HONE_UNROLL
-        for (int u = 0; u < Unroll; ++u) all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)));
+        for (int u = 0; u < Unroll; ++u)
+          all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)));
       } else {
         all = Plain::load(stretch);
       }
@@ -95,19 +96,22 @@ HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share
   constexpr int kSingly = Words > 1 ? Words / 2 : 1, kWord = Threads * Vec, kSize = kWord * Unroll;
   static_assert(Unroll % Words == 0 && Words % kSingly == 0, "words that do not divide a tile");
   const int64_t each = (length + kSize - 1) / kSize;
-  const int32_t mine = static_cast<int32_t>((pieces * each - share.rank + share.blocks - 1) / share.blocks), kept = mine < share.kept ? mine : share.kept;
+  const int32_t mine = static_cast<int32_t>((pieces * each - share.rank + share.blocks - 1) / share.blocks);
+  const int32_t kept = mine < share.kept ? mine : share.kept;
   const auto one = [&](const auto comes, int32_t k) {
     constexpr Source kFrom = decltype(comes)::kFrom;
-    const int64_t q = share.rank + int64_t{k} * share.blocks, piece = pieces == 1 ? 0 : q / each, start = (q - piece * each) * kSize;
+    const int64_t q = share.rank + int64_t{k} * share.blocks, piece = pieces == 1 ? 0 : q / each;
+    const int64_t start = (q - piece * each) * kSize;
     const int left = length - start < kSize ? static_cast<int>(length - start) : kSize;
     if (aligned && left == kSize) {
       HONE_STEP
-      for (int w = 0; w < Unroll; w += Words) body(SharedTile<Threads, Vec, Words, Fit::kWhole, kFrom>(start + w * kWord, Words * kWord, thread, k * Unroll + w), piece);
+      for (int w = 0; w < Unroll; w += Words)
+        body(SharedTile<Threads, Vec, Words, Fit::kWhole, kFrom>(start + w * kWord, Words * kWord, thread, k * Unroll + w), piece);
     } else {
       HONE_STEP
       for (int w = 0; w * kWord < left; w += kSingly) {
-        const int there = left - w * kWord;
-        body(SharedTile<Threads, Vec, kSingly, Fit::kSingles, kFrom>(start + w * kWord, there < kSingly * kWord ? there : kSingly * kWord, thread, k * Unroll + w), piece);
+        const int there = left - w * kWord < kSingly * kWord ? left - w * kWord : kSingly * kWord;
+        body(SharedTile<Threads, Vec, kSingly, Fit::kSingles, kFrom>(start + w * kWord, there, thread, k * Unroll + w), piece);
       }
     }
   };

@@ -1,0 +1,96 @@
+// What rows kept by teams of blocks ask of a device, and what they keep.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes) {
+  auto task = task::task_from_expressions(compute, inputs, {sizes});
+  EXPECT_TRUE(task) << task.error().to_string();
+  return *task;
+}
+
+TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
+  const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
+  const task::Task normal = normal_form(given);
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
+  const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
+  const task::Bindings full{{"B", 4096}, {"D", 393216}};
+  const auto plan = kernel::bind(*kernel, given, full, limits);
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  EXPECT_EQ(plan->launches[0].grid[0], 256);          // 16 teams of 16 blocks,
+  EXPECT_EQ(plan->launches[0].shared, 96 * 1024);     // three tiles each: the whole row
+  size_t looked_at = 0;
+  const auto& tunables = kernel->header.tunables;
+  std::vector<size_t> at(tunables.size(), 0);
+  for (bool more = true; more;) {
+    for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
+    if (kernel::allowed(kernel->header, kernel->config, limits).value())
+      for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
+        const auto bound = kernel::bind(*kernel, given, sizes, limits);
+        ASSERT_TRUE(bound) << bound.error().to_string();
+        const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 2 * 32 * waves + 16;
+        const auto& launch = bound->launches[0];
+        EXPECT_LE(launch.grid[0], kSms * resident);
+        EXPECT_LE(launch.shared + own, kMost);
+        EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
+        ++looked_at;
+      }
+    more = false;
+    for (size_t k = 0; k < at.size() && !more; ++k) {
+      at[k] = (at[k] + 1) % tunables[k].values.size();
+      more = at[k] != 0;
+    }
+  }
+  EXPECT_GT(looked_at, 1000u);
+}
+
+TEST(GpuTeam, KeepsWhatIsReadAgain) {
+  const task::Task given = task_of("y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}, "B=16,D=4194304");
+  const task::Task normal = normal_form(given);
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  const auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  EXPECT_THAT(kernel->source, HasSubstr("tile.load(x_kept, x_row)"));
+  EXPECT_THAT(kernel->source, Not(HasSubstr("w_kept")));
+  EXPECT_THAT(kernel->source, HasSubstr("TEAMS = [2, "));
+  const task::Task once = normal_form(task_of("y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=16,D=4194304"));
+  const auto sum = find_program(once);
+  ASSERT_TRUE(sum);
+  EXPECT_FALSE(gpu::team(*sum, kernel::Language::kCuda));
+}
+
+TEST(GpuTeam, BeginsWithinItsConstraints) {
+  for (const std::string compute : {"y = softmax(x, axis=-1)", "y = layer_norm(x + r)"})
+    for (const char* type : {"f32", "bf16", "f64"}) {
+      std::vector<std::string> inputs{fmt::format("x={}[B,D]", type)};
+      if (compute.find("+ r") != std::string::npos) inputs.emplace_back("r=bf16[B,D]");
+      const task::Task normal = normal_form(task_of(compute, inputs, "B=16,D=393216"));
+      const auto program = find_program(normal);
+      ASSERT_TRUE(program);
+      for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+        const auto kernel = gpu::team(*program, language);
+        ASSERT_TRUE(kernel) << kernel.error().to_string();
+        const bool cuda = language == kernel::Language::kCuda;
+        const kernel::Limits limits{{"SMS", cuda ? 132 : 304}, {"SHARED_MAX", cuda ? 232448 : 65536}, {"WAVE", cuda ? 32 : 64}};
+        EXPECT_TRUE(kernel::allowed(kernel->header, kernel->config, limits).value()) << kernel->source;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace hone::pattern
