@@ -538,7 +538,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.budget_evaluations = in.value("budget_evaluations", 0);
   options.threads = in.value("threads", 0);
   // As it was before a run could have another.
-  options.batch = std::max(1, in.value("batch", 2));
+  options.batch = in.value("batch", 2);
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
