@@ -14,8 +14,8 @@ namespace hone::pattern::gpu {
 using task::IntExpr;
 
 namespace {
-/// Elements that 96 multiprocessors hold comfortably.
-constexpr int64_t kComfortable = 96 * 3 * 256 * (kMostHeld - 8);
+/// Elements that 128 multiprocessors hold comfortably.
+constexpr int64_t kComfortable = 128 * 3 * 256 * (kMostHeld - 8);
 }  // namespace
 
 Result<kernel::Kernel> crews(const Program& program, kernel::Language language) {
