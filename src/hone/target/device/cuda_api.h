@@ -42,7 +42,7 @@ enum Attribute : int {
   kSharedPerMultiprocessor = 81,
   kSharedPerBlockOptIn = 97,
 };
-inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kFunctionMaxDynamicShared = 8, kFunctionSharedCarveout = 9;
 
 struct Location {
   int type = 1;                 // a device
