@@ -13,6 +13,12 @@ using hone::asin; using hone::acos; using hone::atan; using hone::sinh; using ho
 using hone::floor; using hone::ceil; using hone::round; using hone::trunc; using hone::is_nan; using hone::is_inf; using hone::pow;
 using hone::atan2; using hone::max; using hone::min; using hone::select;
 
+/// a - b rounded by itself, never in one operation with the product that a is: a maximum that was found among rounded
+/// products lies below such a difference's exact product by up to half a unit of it, and exp() of that is infinite
+/// where products are large.
+HONE_DEVICE float difference(float a, float b) { return __fsub_rn(a, b); }
+HONE_DEVICE double difference(double a, double b) { return __dadd_rn(a, -b); }
+
 HONE_DEVICE float abs(float x) { return ::fabsf(x); }
 HONE_DEVICE float sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
 HONE_DEVICE float exp(float x) { return ::expf(x); }

@@ -22,9 +22,24 @@ inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __frsqrt_rn(float a) { return 1.0f / sqrtf(a); }
 inline float __fsqrt_rn(float a) { return sqrtf(a); }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-// Rounded by themselves: never contracted into a fused operation. On the emulator's processor the pragma alone does not do.
+// Rounded by themselves: never contracted into a fused operation, neither with what comes before nor with what comes
+// after. On the emulator's processor the compiler's last stages fuse whatever they see side by side, pragma or not: so they
+// see neither where operands come from nor where the result goes.
 #if defined(HONE_SIMT_WAVE)
-#define HONE_ALONE(T, EXPRESSION) { volatile T r = EXPRESSION; return r; }
+template <class T>
+inline T hone_hidden(T v) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(v));
+  return v;
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(v));
+  return v;
+#else
+  volatile T r = v;
+  return r;
+#endif
+}
+#define HONE_ALONE(T, EXPRESSION) { a = hone_hidden(a); b = hone_hidden(b); return hone_hidden<T>(EXPRESSION); }
 #else
 #define HONE_ALONE(T, EXPRESSION) { _Pragma("clang fp contract(off)") return EXPRESSION; }
 #endif
