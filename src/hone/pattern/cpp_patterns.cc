@@ -8,7 +8,7 @@
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/normal_form.h"
-#include "hone/pattern/partition.h"
+#include "hone/pattern/parts.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern {
@@ -16,13 +16,6 @@ namespace {
 
 using task::IntExpr;
 using task::Node;
-
-kernel::Kernel finished(std::string source, const std::string& pattern) {
-  auto kernel = kernel::parse_kernel(source, pattern + ".cc");
-  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);
-  kernel->author = "pattern:" + pattern;
-  return std::move(*kernel);
-}
 
 /// Vectors of 32-bit lanes where every value fits them, else of 64-bit lanes.
 Result<Way> way_for(const Program& program) {
@@ -184,15 +177,6 @@ Result<kernel::Kernel> columns(const Program& program, Way way) {
   return finished(fill_pattern("patterns/cpp/columns.cc", slots), "columns");
 }
 
-bool has_reductions(const Program& program) {
-  return std::any_of(program.passes.begin(), program.passes.end(), [](const Pass& p) { return !p.reductions.empty(); });
-}
-
-bool has_scans(const Program& program) {
-  const auto& nodes = program.nest.graph->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
-}
-
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
@@ -222,8 +206,8 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
       why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
     }
   };
-  const bool scans = has_scans(*program);
-  if (!has_reductions(*program) && !scans) {
+  const bool scans = program->has_scans();
+  if (!program->has_reductions() && !scans) {
     add("map", "fuse into one loop", map(*program, *way));
   } else if (program->by_columns) {
     add("columns", "tiles of columns", columns(*program, *way));
@@ -235,54 +219,21 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
   return offers;
 }
 
-bool has_direct_offer(const task::Task& task) {
+std::vector<Offer> direct_offers_of(const task::Task& task) {
   std::vector<std::string> ignored;
-  return !direct_offers(task, ignored).empty();
+  return direct_offers(task, ignored);
 }
 
-/// Offers for a graph that takes several kernels: each part by the first pattern that covers it, or by plain
-/// loops; then, for each part that has a choice, the same with its next pattern.
-std::vector<Offer> offers_in_parts(const task::Task& task) {
-  const Partition parts = partition(task, has_direct_offer);
-  if (parts.parts.size() < 2) return {};
-  std::vector<std::vector<Offer>> choices;
-  size_t covered = 0;
-  for (const Part& part : parts.parts) {
-    std::vector<std::string> ignored;
-    choices.push_back(direct_offers(part.task, ignored));
-    covered += !choices.back().empty();
-    if (!choices.back().empty()) continue;
-    choices.back().push_back({naive_cpp(part.task), "naive", "plain loops"});
-  }
-  if (covered == 0) return {};   // plain loops throughout are offered as such
-  std::vector<Offer> offers;
-  const auto offer = [&](size_t changed) {
-    std::vector<kernel::Kernel> kernels;
-    std::string action;
-    for (size_t k = 0; k < choices.size(); ++k) {
-      const Offer& choice = choices[k][k == changed ? 1 : 0];
-      kernels.push_back(choice.kernel);
-      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
-    }
-    action = fmt::format("in {} parts: {}", choices.size(), action);
-    kernel::Kernel kernel = finished(compose_cpp(parts, kernels), "parts");
-    kernel.header.action = action;
-    offers.push_back({std::move(kernel), "parts", action});
-  };
-  offer(choices.size());
-  constexpr size_t kMostOffers = 4;
-  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
-    if (choices[k].size() > 1) offer(k);
-  return offers;
-}
+bool has_direct_offer(const task::Task& task) { return !direct_offers_of(task).empty(); }
 
 }  // namespace
 
 std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
   std::vector<Offer> offers = direct_offers(task, why_not);
-  if (offers.empty()) offers = offers_in_parts(task);
-  return offers;
+  if (!offers.empty()) return offers;
+  return offers_in_parts(task, {has_direct_offer, direct_offers_of, [](const task::Task& part) { return Offer{naive_cpp(part), "naive", "plain loops"}; },
+                               compose_cpp});
 }
 
 }  // namespace hone::pattern

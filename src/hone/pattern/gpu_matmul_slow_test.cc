@@ -125,14 +125,15 @@ TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) {
   if (!toolchain) GTEST_SKIP() << "no emulator";
   const task::Task task = task::task_from_expressions("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=33,K=260,N=20"}).value();
   constexpr double kUnit = 0x1p-24;
-  // What hone/gpu/matmul_mma.h says, and some for the sum itself. The gate takes 16.
-  for (const auto& [math, most] : {std::pair{"Tf32<2>", 14.0}, std::pair{"Bf16<3>", 10.0}}) {
+  // What hone/gpu/matmul_mma.h says that splitting costs, beside what a sum in fp32 has on the same numbers.
+  for (const auto& [math, most] : {std::pair{"Tf32<2>", 12.0}, std::pair{"Bf16<3>", 6.0}}) {
     const auto verdict = verdict_of(task, with_math(task, math), toolchain);
     ASSERT_TRUE(verdict.accepted()) << math << ": " << verdict.reason;
     ASSERT_TRUE(verdict.accuracy);
     const evaluate::Accuracy& nearest = *verdict.accuracy;
-    fmt::print("{}: at most {:.2f} units of 2^-24, {} on {}\n", math, nearest.candidate / kUnit, nearest.family, nearest.shape);
-    EXPECT_LE(verdict.accuracy->candidate, most * kUnit) << math;
+    fmt::print("{}: {:.2f} of the bound {:.2f} (units of 2^-24; a sum in fp32 has {:.2f}), {} on {}\n", math, nearest.candidate / kUnit,
+               nearest.bound / kUnit, nearest.anchor / kUnit, nearest.family, nearest.shape);
+    EXPECT_LE(nearest.candidate, most * kUnit + nearest.anchor) << math;
   }
   for (const char* math : {"Tf32<1>", "Bf16<1>", "Bf16<2>"}) {
     const auto verdict = verdict_of(task, with_math(task, math), toolchain);

@@ -7,13 +7,11 @@
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/normal_form.h"
-#include "hone/pattern/partition.h"
+#include "hone/pattern/parts.h"
 #include "hone/pattern/plain_gpu.h"
 
 namespace hone::pattern {
 namespace {
-
-using task::Node;
 
 /// Rows beyond this many elements are read several times or shared out between blocks.
 constexpr int64_t kLongRow = 16384;
@@ -26,15 +24,6 @@ constexpr int64_t kLongestShared = 264 * kLongRow;
 constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
-
-bool has_reductions(const Program& program) {
-  return std::any_of(program.passes.begin(), program.passes.end(), [](const Pass& p) { return !p.reductions.empty(); });
-}
-
-bool has_scans(const Program& program) {
-  const auto& nodes = program.nest.graph->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
-}
 
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
@@ -52,9 +41,9 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
       why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
     }
   };
-  if (has_scans(*program)) {
+  if (program->has_scans()) {
     add("scans", "scan rows tile by tile", gpu::scans(*program, language));
-  } else if (!has_reductions(*program)) {
+  } else if (!program->has_reductions()) {
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
   } else if (program->by_columns) {
@@ -83,48 +72,18 @@ bool has_direct_offer(const task::Task& task) {
   return !direct_offers(task, kernel::Language::kCuda, ignored).empty();
 }
 
-/// Offers for a graph that takes several kernels: each part by the first pattern that covers it, or by plain loops;
-/// then, for each part that has a choice, the same with its next pattern.
-std::vector<Offer> offers_in_parts(const task::Task& task, kernel::Language language) {
-  const Partition parts = partition(task, has_direct_offer);
-  if (parts.parts.size() < 2) return {};
-  std::vector<std::vector<Offer>> choices;
-  size_t covered = 0;
-  for (const Part& part : parts.parts) {
-    std::vector<std::string> ignored;
-    choices.push_back(direct_offers(part.task, language, ignored));
-    covered += !choices.back().empty();
-    if (choices.back().empty()) choices.back().push_back({plain_gpu(part.task, language), "plain", "plain loops"});
-  }
-  if (covered == 0) return {};   // plain loops throughout are offered as such
-  std::vector<Offer> offers;
-  const auto offer = [&](size_t changed) {
-    std::vector<kernel::Kernel> kernels;
-    std::string action;
-    for (size_t k = 0; k < choices.size(); ++k) {
-      const Offer& choice = choices[k][k == changed ? 1 : 0];
-      kernels.push_back(choice.kernel);
-      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
-    }
-    action = fmt::format("in {} parts: {}", choices.size(), action);
-    kernel::Kernel kernel = gpu::finished(compose_gpu(parts, kernels), "parts");
-    kernel.header.action = action;
-    offers.push_back({std::move(kernel), "parts", action});
-  };
-  offer(choices.size());
-  constexpr size_t kMostOffers = 4;
-  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
-    if (choices[k].size() > 1) offer(k);
-  return offers;
-}
-
 }  // namespace
 
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
   std::vector<Offer> offers = direct_offers(task, language, why_not);
-  if (offers.empty()) offers = offers_in_parts(task, language);
-  return offers;
+  if (!offers.empty()) return offers;
+  const auto direct = [language](const task::Task& part) {
+    std::vector<std::string> ignored;
+    return direct_offers(part, language, ignored);
+  };
+  const auto plain = [language](const task::Task& part) { return Offer{plain_gpu(part, language), "plain", "plain loops"}; };
+  return offers_in_parts(task, {has_direct_offer, direct, plain, compose_gpu});
 }
 
 }  // namespace hone::pattern

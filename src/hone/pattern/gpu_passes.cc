@@ -190,7 +190,7 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
                         node.attr<bool>("exclusive"), id);
   }
   for (const Running& result : round.results) text += fmt::format("{}{} r{};\n", indent, accumulator(result), result.first);
-  if (has_scans())
+  if (program_.has_scans())
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
                         goes_back(), length().to_cpp());
   else

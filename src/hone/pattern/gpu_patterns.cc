@@ -12,13 +12,6 @@
 namespace hone::pattern::gpu {
 
 using task::IntExpr;
-kernel::Kernel finished(const std::string& source, const std::string& pattern) {
-  auto kernel = kernel::parse_kernel(source, pattern + ".cu");
-  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);
-  kernel->author = "pattern:" + pattern;
-  return std::move(*kernel);
-}
-
 std::string arguments_with(const task::Task& task, const std::vector<std::string>& more) {
   std::string text = arguments_of(task);
   for (const std::string& one : more) text += fmt::format(", \"{}\"", one);

@@ -32,8 +32,6 @@ constexpr int64_t kMostThreads = 1024;
 [[nodiscard]] inline std::string factor(const task::IntExpr& e) { return is_one(e) ? "" : fmt::format("({}) * ", e.to_string()); }
 [[nodiscard]] inline std::string in_plan(const task::IntExpr& e) { return e.is_constant() ? e.to_string() : fmt::format("({})", e.to_string()); }
 
-/// A filled pattern file as a kernel; a mistake in it is our bug.
-[[nodiscard]] kernel::Kernel finished(const std::string& source, const std::string& pattern);
 [[nodiscard]] std::string arguments_with(const task::Task& task, const std::vector<std::string>& more);
 /// "4, 2, 1": `best` first, then the others that are not it.
 [[nodiscard]] std::string choices(int64_t best, const std::vector<int64_t>& others);

@@ -205,12 +205,7 @@ std::string GpuWriter::obstacle() const {
   for (const Pass& pass : program_.passes)
     for (const int id : pass.reductions)
       if (is_arg(id) && reduced != 1) return "an index over several axes";
-  return has_scans() ? "scans are a pattern of their own" : "";
-}
-
-bool GpuWriter::has_scans() const {
-  const auto& nodes = program_.nest.graph->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
+  return program_.has_scans() ? "scans are a pattern of their own" : "";
 }
 
 bool GpuWriter::goes_back() const {

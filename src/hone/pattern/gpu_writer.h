@@ -49,7 +49,6 @@ class GpuWriter {
   [[nodiscard]] std::string obstacle() const;
   /// Empty where every scan can be written, all in one direction along the stretch; else why not.
   [[nodiscard]] std::string scan_obstacle() const;
-  [[nodiscard]] bool has_scans() const;
   /// Whether rows are walked from their ends, as reverse scans need it.
   [[nodiscard]] bool goes_back() const;
 

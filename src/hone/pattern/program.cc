@@ -50,6 +50,15 @@ std::string Program::tensor_of_input(int id) const {
   return task->inputs[static_cast<size_t>(at - inputs.begin())].name;
 }
 
+bool Program::has_reductions() const {
+  return std::any_of(passes.begin(), passes.end(), [](const Pass& pass) { return !pass.reductions.empty(); });
+}
+
+bool Program::has_scans() const {
+  const auto& nodes = nest.graph->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const task::Node& n) { return task::is_scan(n.prim); });
+}
+
 std::vector<int> Program::worth_keeping() const {
   // Element values needed in each pass, walking down from the pass's roots.
   std::vector<std::set<int>> needed(passes.size());

@@ -38,6 +38,8 @@ struct Program {
   /// Element values computed in an earlier pass that a later one needs too and that cost enough
   /// (a transcendental) to be worth keeping, with the pass that computes them first.
   [[nodiscard]] std::vector<int> worth_keeping() const;
+  [[nodiscard]] bool has_reductions() const;
+  [[nodiscard]] bool has_scans() const;
 };
 
 /// All reductions must remove the same axes (kUnavailable else): other graphs need several kernels.

@@ -30,4 +30,11 @@ std::string fill_pattern(std::string_view name, const Slots& slots) {
   return text;
 }
 
+kernel::Kernel finished(const std::string& source, const std::string& pattern) {
+  auto kernel = kernel::parse_kernel(source, "pattern " + pattern);
+  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);
+  kernel->author = "pattern:" + pattern;
+  return std::move(*kernel);
+}
+
 }  // namespace hone::pattern

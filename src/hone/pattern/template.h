@@ -5,11 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "hone/kernel/kernel.h"
+
 namespace hone::pattern {
 
 using Slots = std::map<std::string, std::string, std::less<>>;
 
 /// The embedded file `name` ("patterns/cpp/rows.cc") with its slots filled.
 [[nodiscard]] std::string fill_pattern(std::string_view name, const Slots& slots);
+
+/// A filled pattern as a kernel of its author; a mistake in it is our bug.
+[[nodiscard]] kernel::Kernel finished(const std::string& source, const std::string& pattern);
 
 }  // namespace hone::pattern

@@ -6,7 +6,7 @@
 // matter are summed, smallest first, and what the units have summed over a short stretch (kTogether of the depth: each
 // cut after a large sum costs a unit, however small what is added) goes to sums kept by ordinary additions, which
 // round. In units of 2^-24 of the products' magnitudes, beside what a sum in fp32 has:
-//   Tf32<2>  3 products; parts and what is left out cost at most 8, the cuts 3
+//   Tf32<2>  3 products; parts and what is left out cost at most 8, the cuts 4
 //   Bf16<3>  6 products; at most 2, the cuts 4
 //   Tf32<1>, Bf16<1>  one product, 2^-11 and 2^-8: for tasks that allow it
 //   Stored16<T>  factors that are bf16 or f16 in memory: exact
@@ -56,7 +56,7 @@ struct SharedTile {
 template <int Parts>
 struct Tf32 {
   using T = float;
-  static constexpr int kDepth = 8, kParts = Parts, kPair = 1, kTogether = 32;
+  static constexpr int kDepth = 8, kParts = Parts, kPair = 1, kTogether = Parts == 1 ? 32 : 16;
 
   template <class Tile>
   HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {

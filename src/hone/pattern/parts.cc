@@ -1,0 +1,41 @@
+#include "hone/pattern/parts.h"
+
+#include <fmt/format.h>
+
+#include "hone/pattern/template.h"
+
+namespace hone::pattern {
+
+std::vector<Offer> offers_in_parts(const task::Task& task, const PartWriter& writer) {
+  const Partition parts = partition(task, writer.covered);
+  if (parts.parts.size() < 2) return {};
+  std::vector<std::vector<Offer>> choices;
+  size_t covered = 0;
+  for (const Part& part : parts.parts) {
+    choices.push_back(writer.offers(part.task));
+    covered += !choices.back().empty();
+    if (choices.back().empty()) choices.back().push_back(writer.plain(part.task));
+  }
+  if (covered == 0) return {};
+  std::vector<Offer> offers;
+  const auto offer = [&](size_t changed) {
+    std::vector<kernel::Kernel> kernels;
+    std::string action;
+    for (size_t k = 0; k < choices.size(); ++k) {
+      const Offer& choice = choices[k][k == changed ? 1 : 0];
+      kernels.push_back(choice.kernel);
+      action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
+    }
+    action = fmt::format("in {} parts: {}", choices.size(), action);
+    kernel::Kernel kernel = finished(writer.compose(parts, kernels), "parts");
+    kernel.header.action = action;
+    offers.push_back({std::move(kernel), "parts", action});
+  };
+  offer(choices.size());
+  constexpr size_t kMostOffers = 4;
+  for (size_t k = 0; k < choices.size() && offers.size() < kMostOffers; ++k)
+    if (choices[k].size() > 1) offer(k);
+  return offers;
+}
+
+}  // namespace hone::pattern
