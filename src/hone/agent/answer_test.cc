@@ -30,7 +30,7 @@ TEST(Prompts, have_versions) {
 }
 
 TEST(Prompts, fill_every_place_once) {
-  const auto text = prompt("fixer", {{"kernel", "{{verdict}}"}, {"verdict", "v"}, {"detail", "d"}, {"answer_format", "f"}});
+  const auto text = prompt("fixer", {{"kernel", "{{verdict}}"}, {"verdict", "v"}, {"detail", "d"}, {"history", "h"}, {"answer_format", "f"}});
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("{{verdict}}")) << "what is filled in is not looked at again";
   EXPECT_FALSE(prompt("fixer", {{"kernel", "k"}}));

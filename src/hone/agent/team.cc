@@ -145,7 +145,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     return prompt("fixer", {{"kernel", source_of(*d.last)},
                             {"verdict", fmt::format("{}: {}", d.last_judged.verdict, one_line(d.last_judged.reason, 500))},
                             {"detail", material("OUTPUT", d.last_judged.detail.empty() ? d.last_judged.reason : d.last_judged.detail, kDetailShown)},
-                            {"answer_format", format}});
+                            {"history", history(index)}, {"answer_format", format}});
   }
   if (d.best) {
     agent = "optimiser";

@@ -100,6 +100,25 @@ TEST(Consult, repairs_once_then_records_a_failure) {
   EXPECT_EQ(bench.model_verdicts().size(), 1U);
 }
 
+TEST(Consult, a_question_without_an_answer_is_not_put_again_in_the_same_words) {
+  ModelBench bench;
+  bench.config.limits.calls = 4;
+  const auto declined = [] {
+    agent::Reply reply;
+    reply.stop = agent::Stop::kRefused;
+    return reply;
+  };
+  bench.add("m", [&](const Request&, int n) { return n == 0 ? says(answer_text(kernel_text("compile"))) : declined(); });
+  (void)bench.run();
+  const auto requests = bench.clients[0]->requests();
+  ASSERT_EQ(requests.size(), 4U);
+  std::set<std::string> texts;
+  for (const Request& request : requests) texts.insert(last_text(request));
+  EXPECT_EQ(texts.size(), 4U);
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("You are the fixer"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("no answer: the model declined to answer"));
+}
+
 TEST(Consult, attacks_are_refused) {
   const std::vector<std::pair<std::string, std::string>> attacks = {
       {answer_text(kernel_text("time 1", "host = \"rm -rf /\"\n")), "unknown key \\\"host\\\""},
