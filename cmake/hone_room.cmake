@@ -1,7 +1,8 @@
 # hone_room(NAME [ROOMS a b ...] [USES target ...])
 # One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test
 # program of its own, hone_NAME_<file>, registered with ctest under the label "unit"
-# (a file named *_slow_test.cc is labelled "slow", *_long_test.cc "long").
+# (a file named *_slow_test.cc is labelled "slow", *_timed_test.cc "timed": it measures time or waits for deadlines,
+# so nothing runs beside it; *_long_test.cc "long").
 function(hone_room name)
   cmake_parse_arguments(ARG "" "" "ROOMS;USES" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
@@ -37,6 +38,8 @@ function(hone_room name)
       hone_pch(${target} tests)
       if(test MATCHES "_slow_test\\.cc$")
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS slow TIMEOUT 600)
+      elseif(test MATCHES "_timed_test\\.cc$")
+        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS timed TIMEOUT 600)
       elseif(test MATCHES "_long_test\\.cc$")
         gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS long TIMEOUT 7200)
       else()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs ctest and ends with one plain line: N passed, N failed, N skipped.
 
-Tests labelled "unit" run side by side; all others run one after another, because some of them
-measure time. One of those that fails is run once more, by itself: a burst of somebody else's work on the
+Tests labelled "unit" or "slow" run side by side; all others run one after another, because they measure
+time. One that fails and is no unit test is run once more, by itself: a burst of somebody else's work on the
 machine must not condemn a change. If it passes then, it counts as passed and is listed as UNSTEADY, which
-is a defect to look into. A unit test has no second chance. Exits with 1 when a test failed, when ctest
-itself failed, or when no test passed.
+is a defect to look into. A unit test has no second chance. What a test that failed printed last is printed
+again at the end. Exits with 1 when a test failed, when ctest itself failed, or when no test passed.
 
     scripts/run_tests.py [--build DIR] [--jobs N] [--only LABEL] [--without LABEL]
     scripts/run_tests.py --self-test
@@ -75,10 +75,10 @@ def run_ctest(build, jobs, selection, outcome, output=None):
         outcome.failed.append(f"{CTEST} (exit status {status})")
 
 
-def run_one_by_one(build, selection, output):
-    """Runs what is no unit test; failed ones twice."""
+def run_twice(build, jobs, selection, output):
+    """Runs what is no unit test; failed ones twice, by themselves the second time."""
     outcome = Outcome()
-    run_ctest(build, 1, selection, outcome, output)
+    run_ctest(build, jobs, selection, outcome, output)
     tests = [name for name in outcome.failed if not name.startswith(CTEST)]
     if tests and len(tests) == len(outcome.failed):
         again = Outcome()
@@ -94,9 +94,11 @@ def run_all(build, jobs, only=None, without=None, output=None):
     leave_out = ["-LE", f"^{without}$"] if without else []
     if only in (None, "unit"):
         run_ctest(build, jobs, ["-L", "^unit$", *leave_out], outcome, output)
-    if only != "unit":
-        others = "|".join(f"^{label}$" for label in ("unit", without) if label)
-        outcome.add_all(run_one_by_one(build, ["-L", f"^{only}$", *leave_out] if only else ["-LE", others], output))
+    if only in (None, "slow"):
+        outcome.add_all(run_twice(build, jobs, ["-L", "^slow$", *leave_out], output))
+    if only not in ("unit", "slow"):
+        others = "|".join(f"^{label}$" for label in ("unit", "slow", without) if label)
+        outcome.add_all(run_twice(build, 1, ["-L", f"^{only}$", *leave_out] if only else ["-LE", others], output))
     return outcome
 
 

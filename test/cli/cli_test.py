@@ -8,7 +8,7 @@
 A case (all keys but `name` and `args` may be left out):
     [[case]]
     name  = "unknown_op"                 # letters, digits, underscores
-    label = "slow"                       # default "unit"
+    label = "slow"                       # default "unit"; "timed": nothing runs beside it
     timeout = 60                         # seconds for all its commands, default 20
     needs = ["nvcc"]                     # programs; skipped where one is not in PATH
     files = { "t.toml" = "..." }         # written first; the command runs in the same folder
@@ -59,7 +59,7 @@ STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_l
 CASE_KEYS = STEP_KEYS | {"name", "label", "timeout", "files", "bytes", "step", "needs"}
 TEXT_KEYS = {"has", "lacks", "matches", "empty"}
 JSON_KEYS = {"min", "max", "type", "length", "matches", "keys", "absent"}
-LABELS = {"unit", "slow", "gpu", "net", "long"}
+LABELS = {"unit", "slow", "timed", "gpu", "net", "long"}
 DEFAULT_TIMEOUT = 20
 NOBODY = 65534
 SKIPPED = 77

@@ -9,7 +9,6 @@ namespace {
 /// Small enough for the oracle to check whole, on each side of what vector widths and tiles like.
 constexpr int64_t kOdd[] = {1, 2, 3, 5, 7, 13, 17, 31, 33, 63, 65, 127, 129, 257, 1000, 1023};
 constexpr int64_t kAligned[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
-constexpr int64_t kMostElements = 1 << 17;
 
 /// Elements of the largest tensor, or nothing where the task refuses the shape.
 std::optional<int64_t> largest(const task::Task& task, const task::Bindings& bindings) {
@@ -27,7 +26,7 @@ std::optional<int64_t> largest(const task::Task& task, const task::Bindings& bin
 
 }  // namespace
 
-std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed) {
+std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements) {
   const std::vector<std::string> symbols = task.symbols();
   std::vector<task::Bindings> shapes;
   if (symbols.empty()) return shapes;
@@ -53,7 +52,7 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed)
     const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
     task::Bindings bindings = draw(aligned, like, attempt);
     const auto count = largest(task, bindings);
-    if (!count || *count > kMostElements || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
+    if (!count || *count > most_elements || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
     shapes.push_back(std::move(bindings));
     ++found[aligned];
   }

@@ -12,6 +12,9 @@ namespace hone::evaluate {
 namespace {
 
 constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
+/// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
+/// with fewer threads come first.
+constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
 constexpr std::chrono::seconds kDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
@@ -28,21 +31,38 @@ std::optional<int64_t> call_bytes(const task::Task& task, const task::Bindings& 
   return bytes;
 }
 
+/// Threads of one call; nothing where the plan does not fit the shape.
+std::optional<int64_t> threads_of(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const kernel::Limits& limits) {
+  const auto plan = kernel::bind(kernel, task, bindings, limits);
+  if (!plan) return std::nullopt;
+  int64_t threads = 0;
+  for (const kernel::BoundLaunch& launch : plan->launches)
+    threads += task::element_count(launch.grid) * task::element_count(launch.block);
+  return threads;
+}
+
 }  // namespace
 
 HiddenTrial::HiddenTrial(Loader& loader)
-    : loader_(loader), shapes_(hidden_shapes(loader.task(), base::secret_seed())) {}
+    : loader_(loader), shapes_(hidden_shapes(loader.task(), base::secret_seed())),
+      emulated_shapes_(hidden_shapes(loader.task(), base::secret_seed(), kMostEmulatedElements)) {}
 
 std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) const {
   std::vector<task::Bindings> all;
+  const bool emulates = loader_.emulates(kernel);
   const task::Bindings& first = loader_.task().workloads.front().bindings;
-  for (task::Bindings bindings : shapes_) {
-    if (static_cast<int>(all.size()) == most) break;
+  for (task::Bindings bindings : emulates ? emulated_shapes_ : shapes_) {
+    if (!emulates && static_cast<int>(all.size()) == most) break;
     for (const std::string& symbol : kernel.header.specialise)
       if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
     const auto fits = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
     if (fits && *fits && std::find(all.begin(), all.end(), bindings) == all.end()) all.push_back(std::move(bindings));
   }
+  if (emulates)
+    std::stable_partition(all.begin(), all.end(), [&](const task::Bindings& bindings) {
+      return threads_of(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads;
+    });
+  if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));
   return all;
 }
 

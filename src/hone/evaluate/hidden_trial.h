@@ -32,7 +32,7 @@ class HiddenTrial {
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;
-  std::vector<task::Bindings> shapes_;
+  std::vector<task::Bindings> shapes_, emulated_shapes_;
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
 };
 
