@@ -17,6 +17,8 @@ args   = [@args@]
 //   ROWS    rows a block: fewer spread better, more cost less hand-off
 //   UNROLL  independent accumulators and loads in flight
 //   STREAM  store past the caches: right when the output is larger than they are
+//   TOGETHER  short rows in step: the end of a pass is a wait, for sums across lanes and what is computed of them, and
+//           they wait together (hone/cpu/loops.h)
 //   AHEAD   1: ask for the next row during the pass between the first and the last (of two, the last), so that
 //           memory does not idle while we compute;
 //           2: ask for data a little ahead of the first pass
@@ -27,6 +29,4 @@ using hone::i64v;
 
 void rows(@parameters@, int64_t block) {
   const int64_t end = hone::min((block + 1) * ROWS, @rows_cpp@);
-  for (int64_t row = block * ROWS; row < end; ++row) {
-@body@  }
-@fence@}
+@body@@fence@}

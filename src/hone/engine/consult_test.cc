@@ -115,8 +115,9 @@ TEST(Consult, a_question_without_an_answer_is_not_put_again_in_the_same_words) {
   std::set<std::string> texts;
   for (const Request& request : requests) texts.insert(last_text(request));
   EXPECT_EQ(texts.size(), 4U);
-  EXPECT_THAT(last_text(requests[2]), HasSubstr("You are the fixer"));
-  EXPECT_THAT(last_text(requests[2]), HasSubstr("no answer: the model declined to answer"));
+  // One repair of the answer is asked for; then the question is new.
+  EXPECT_THAT(last_text(requests[3]), HasSubstr("You are the fixer"));
+  EXPECT_THAT(last_text(requests[3]), HasSubstr("no answer: unusable twice: the model declined to answer"));
 }
 
 TEST(Consult, attacks_are_refused) {

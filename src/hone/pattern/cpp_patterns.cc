@@ -30,20 +30,34 @@ std::string fence(const CppWriter& writer) {
   return writer.stores_elements() ? "  if constexpr (STREAM) hone::stream_fence();\n" : "";
 }
 
+/// Rows of up to so many elements wait for their sums longer than for memory.
+constexpr int64_t kBriefRow = 1024;
+
 Result<kernel::Kernel> rows(const Program& program, Way way, bool keep) {
   CppWriter writer(program, way, keep ? program.worth_keeping() : std::vector<int>{});
-  std::string body = writer.row_prologue("row", "    ");
-  body += writer.keep_prologue("    ");
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) body += writer.pass_text(pass, "    ");
-  body += writer.row_stores("    ");
+  const size_t passes = program.passes.size();
+  const bool in_step = passes > 1 && !program.row_axes.empty();
+  std::string body = in_step ? fmt::format("  hone::rows_in_step<TOGETHER, {}>(block * ROWS, end, {} <= {}, [&](int64_t row, [[maybe_unused]] int64_t slot) HONE_BODY {{\n",
+                                           passes - 1, program.row_length().to_cpp(), kBriefRow)
+                             : "  for (int64_t row = block * ROWS; row < end; ++row) {\n";
+  std::string indent = "    ";
+  body += writer.row_prologue("row", indent) + writer.keep_prologue(indent, in_step ? "slot" : "");
+  for (size_t pass = 0; pass < passes; ++pass) {
+    if (in_step && pass > 0) body += indent + "return [=]() HONE_BODY {\n", indent += "  ";
+    body += writer.pass_text(pass, indent);
+  }
+  body += writer.row_stores(indent);
+  for (; indent.size() > 4; body += indent + "};\n") indent.resize(indent.size() - 2);
+  body += in_step ? "  });\n" : "  }\n";
   const bool stores = writer.stores_elements();
-  const IntExpr shared = writer.keep_bytes();
+  const IntExpr shared = writer.keep_bytes() * (in_step ? IntExpr::symbol("TOGETHER") : IntExpr(1));
   const bool needs_shared = keep && !(shared.is_constant() && shared.constant() == 0);
   Slots slots;
   slots["pattern"] = "rows";
   slots["note"] = "a row at a time: " + writer.outline() + (keep ? "; keeps what is dear to compute twice" : "");
   slots["requires"] = writer.requirements();
-  slots["tunables"] = std::string("ROWS = [4, 1, 16, 64], UNROLL = [4, 2, 1, 8], AHEAD = [1, 0, 2]") + (stores ? ", STREAM = [1, 0]" : "");
+  slots["tunables"] = std::string("ROWS = [4, 1, 16, 64], UNROLL = [4, 2, 1, 8], AHEAD = [1, 0, 2]") + (in_step ? ", TOGETHER = [2, 1, 4]" : "") +
+                      (stores ? ", STREAM = [1, 0]" : "");
   slots["rows"] = program.rows().to_string();
   slots["args"] = writer.arguments() + (needs_shared ? ", \"shared\"" : "");
   slots["shared"] = needs_shared ? fmt::format("shared = \"{}\"\n", shared.to_string()) : "";

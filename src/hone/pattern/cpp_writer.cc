@@ -238,13 +238,14 @@ IntExpr CppWriter::keep_bytes() const {
   return stretch * IntExpr(static_cast<int64_t>(kept_.size()));
 }
 
-std::string CppWriter::keep_prologue(const std::string& indent) const {
+std::string CppWriter::keep_prologue(const std::string& indent, const std::string& slot) const {
   std::string text;
   const int size = way_ == Way::kVector64 ? 8 : 4;
   for (size_t k = 0; k < kept_.size(); ++k) {
     const bool real = task::is_float(program_.node(kept_[k]).type.dtype);
     const std::string type = size == 8 ? (real ? "double" : "int64_t") : (real ? "float" : "int32_t");
-    text += fmt::format("{}{}* keep{} = ({}*)shared + {} * hone::align({}, {});\n", indent, type, k, type, k,
+    const std::string place = slot.empty() ? fmt::format("{}", k) : fmt::format("({} * {} + {})", slot, kept_.size(), k);
+    text += fmt::format("{}{}* keep{} = ({}*)shared + {} * hone::align({}, {});\n", indent, type, k, type, place,
                         program_.row_length().to_cpp(), 64 / size);
   }
   return text;

@@ -34,8 +34,8 @@ class CppWriter {
 
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
-  /// Pointers to where `keep` arrays lie in `shared`; empty without any.
-  [[nodiscard]] std::string keep_prologue(const std::string& indent) const;
+  /// Pointers to where `keep` arrays lie in `shared`, those of the row `slot` among rows in step; empty without any.
+  [[nodiscard]] std::string keep_prologue(const std::string& indent, const std::string& slot = "") const;
   /// Bytes of `shared`: an expression for the plan.
   [[nodiscard]] task::IntExpr keep_bytes() const;
 

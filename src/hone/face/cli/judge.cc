@@ -155,8 +155,10 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
     return fail(ErrorCode::kInput, fmt::format("{} is refused: {}", arguments.kernels[0], promotion.verdict.reason));
   const engine::Headline line = engine::headline_of(promotion, task);
   std::FILE* out = arguments.json ? stderr : stdout;
-  fmt::print(out, "A is {} than B: time(B) / time(A) = {}\n\n{}", evaluate::name_of(line.comparison), ratio_text(line.speedup),
-             promotion_text(promotion, task));
+  const std::string found = line.comparison == evaluate::Comparison::kInconclusive
+                                ? "INCONCLUSIVE: neither A nor B is known to be faster"
+                                : fmt::format("A is {} than B", evaluate::name_of(line.comparison));
+  fmt::print(out, "{}: time(B) / time(A) = {}\n\n{}", found, ratio_text(line.speedup), promotion_text(promotion, task));
   if (arguments.json)
     fmt::print("{}\n", base::canonical_json(json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_json(line.speedup)}}));
   switch (line.comparison) {

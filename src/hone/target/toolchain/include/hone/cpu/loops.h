@@ -52,6 +52,33 @@ HONE_INLINE void for_each(int64_t count, Body body) {
   if (j < count) body(j, count - j);
 }
 
+// Rows in step: a row's work in stages, each a closure that holds what the earlier ones found and returns the next. A
+// short row waits at the end of each stage, for sums across lanes and what is computed of them; rows in step wait
+// together.
+
+/// The stages begun, one a row, and all that follow them.
+template <int Stages, class... S>
+HONE_INLINE void in_step(S... begun) {
+  if constexpr (Stages == 1) (begun(), ...);
+  else in_step<Stages - 1>(begun()...);
+}
+
+template <int Stages, int Left, class First, class... S>
+HONE_INLINE void begin_rows(int64_t row, const First& first, S... begun) {
+  if constexpr (Left == 0) in_step<Stages>(begun...);
+  else begin_rows<Stages, Left - 1>(row, first, begun..., first(row + static_cast<int64_t>(sizeof...(S)), static_cast<int64_t>(sizeof...(S))));
+}
+
+/// first(row, slot) for each row from `row` to `end`, and the Stages stages after it; Together rows in step where they
+/// are `brief`, slot then telling them apart.
+template <int Together, int Stages, class First>
+HONE_INLINE void rows_in_step(int64_t row, int64_t end, bool brief, First first) {
+  if constexpr (Together > 1)
+    if (brief)
+      for (; row + Together <= end; row += Together) begin_rows<Stages, Together>(row, first);
+  for (; row < end; ++row) begin_rows<Stages, 1>(row, first);
+}
+
 // Reducers. part holds UNROLL running vectors; flush() moves them on at the end of a stretch.
 
 /// Sums in stretches: each stretch in the lanes' type, the stretches in double (int64_t). The error
