@@ -194,7 +194,7 @@ TEST_F(DamageTest, refuses_a_newer_schema_and_says_which_hone_it_needs) {
   for (const auto& store : {Store::open(file_), Store::open_read_only(file_)}) {
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(store.error().message, HasSubstr("schema 9; this hone knows schemas up to 1"));
+    EXPECT_THAT(store.error().message, HasSubstr(fmt::format("schema 9; this hone knows schemas up to {}", kSchemaVersion)));
     EXPECT_THAT(store.error().hint, HasSubstr("hone 0.9.0 or newer"));
   }
   must(raw()->script("DROP TABLE meta;"));
