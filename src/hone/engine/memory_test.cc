@@ -144,8 +144,9 @@ TEST(MemoryTest, recalls_the_champion_first_and_judges_it_anew) {
   third.truth.wrong = 0.95;
   const RunResult result = must(third.start(asked(6)));
   EXPECT_NE(result.champion, champion);
-  for (const json& event : third.events("screened"))
+  for (const json& event : third.events("screened")) {
     if (event.at("kernel") == champion) EXPECT_EQ(event.at("score"), 0);
+  }
 }
 
 TEST(MemoryTest, keeps_what_it_recalled_so_that_replays_and_resumed_runs_decide_alike) {
