@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <vector>
 
@@ -54,6 +56,11 @@ class DamageTest : public testing::ArchiveTest {
   Reading read_everything();
 };
 
+const Context& the_context() {
+  static const Context context{"cpu", "a device", "a compiler", "softmax", std::string(64, 'a'), "[]", {}};
+  return context;
+}
+
 void fill(Store& store) {
   RunInfo run = make_run(kId);
   run.task_toml = std::string(3000, 't');
@@ -65,6 +72,17 @@ void fill(Store& store) {
   must(store.put_kernel({std::string(64, 'c'), "c++", std::string(9000, 's'), "{}", "", "user", "",
                          "", std::string(64, 'b')}));
   must(store.put_blob(std::string(20'000, 'b')));
+  for (int rows = 0; rows < 10; ++rows) {
+    Lesson lesson;
+    lesson.context = the_context().id();
+    lesson.source = "rows: keep in scratch";
+    lesson.config = {{"ROWS", rows}};
+    must(store.put_lesson(the_context(), lesson));
+    Evidence evidence;
+    evidence.run = kId;
+    evidence.n = rows;
+    must(store.put_evidence(lesson.id(), evidence));
+  }
 }
 
 DamageTest::Reading DamageTest::read_everything() {
@@ -95,6 +113,13 @@ DamageTest::Reading DamageTest::read_everything() {
     take(store.fact("fact " + std::to_string(i)),
          [](const std::optional<std::string>& fact) { return fact.value_or("absent"); });
   }
+  take(store.contexts("cpu"), [](const std::vector<Context>& contexts) { return contexts.empty() ? "none" : contexts[0].id(); });
+  take(store.lessons(the_context().id()), [](const std::vector<Lesson>& lessons) {
+    std::string all;
+    for (const Lesson& lesson : lessons)
+      for (const Evidence& evidence : lesson.evidence) all += fmt::format("{} {} {} ", lesson.id(), evidence.run, evidence.n);
+    return all;
+  });
   take(store.check(), [](const std::vector<std::string>& problems) {
     return problems.empty() ? std::string("sound") : std::string("unsound");
   });
@@ -194,7 +219,7 @@ TEST_F(DamageTest, refuses_a_newer_schema_and_says_which_hone_it_needs) {
   for (const auto& store : {Store::open(file_), Store::open_read_only(file_)}) {
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(store.error().message, HasSubstr("schema 9; this hone knows schemas up to 1"));
+    EXPECT_THAT(store.error().message, HasSubstr(fmt::format("schema 9; this hone knows schemas up to {}", kSchemaVersion)));
     EXPECT_THAT(store.error().hint, HasSubstr("hone 0.9.0 or newer"));
   }
   must(raw()->script("DROP TABLE meta;"));

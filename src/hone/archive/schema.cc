@@ -66,7 +66,35 @@ CREATE TABLE blobs(
 ) STRICT;
 )sql";
 
-constexpr SchemaStep kSteps[] = {{"0.1.0", kFirst}};
+// What runs have taught: contexts, lessons in them, and the trials that speak for or against each.
+constexpr const char* kLessons = R"sql(
+CREATE TABLE contexts(
+  id     TEXT NOT NULL PRIMARY KEY,
+  target TEXT NOT NULL,
+  json   TEXT NOT NULL,
+  seal   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE lessons(
+  id      TEXT NOT NULL PRIMARY KEY,
+  context TEXT NOT NULL REFERENCES contexts(id),
+  json    TEXT NOT NULL,
+  seal    TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX lessons_of_context ON lessons(context);
+
+CREATE TABLE evidence(
+  lesson TEXT NOT NULL REFERENCES lessons(id),
+  run    TEXT NOT NULL,
+  n      INTEGER NOT NULL,
+  json   TEXT NOT NULL,
+  seal   TEXT NOT NULL,
+  PRIMARY KEY(lesson, run, n)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr SchemaStep kSteps[] = {{"0.1.0", kFirst}, {"0.1.0", kLessons}};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 tl::unexpected<Error> too_new(const sql::Database& database, int64_t found, size_t known) {

@@ -11,11 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "hone/archive/memory/lesson.h"
 #include "hone/base/result.h"
 
 namespace hone::archive {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 struct RunInfo {
   std::string id;            ///< twelve hexadecimal digits
@@ -82,6 +83,14 @@ class Store {
   /// they depend on. Times are never facts. The last one put holds.
   [[nodiscard]] Status put_fact(std::string_view key, std::string_view json);
   [[nodiscard]] Result<std::optional<std::string>> fact(std::string_view key);
+
+  /// A lesson in its context. Idempotent; its evidence is put apart.
+  [[nodiscard]] Status put_lesson(const Context& context, const Lesson& lesson);
+  /// One trial of a lesson that is there, known by its run and number: put again it is replaced, so a run that was killed
+  /// counts nothing twice.
+  [[nodiscard]] Status put_evidence(std::string_view lesson, const Evidence& evidence);
+  [[nodiscard]] Result<std::vector<Context>> contexts(std::string_view target);  ///< by id
+  [[nodiscard]] Result<std::vector<Lesson>> lessons(std::string_view context);   ///< with their evidence, by id
 
   [[nodiscard]] Result<std::string> put_blob(std::string_view content);  ///< its hash; idempotent
   [[nodiscard]] Result<std::string> blob(std::string_view hash);

@@ -194,6 +194,12 @@ Result<std::vector<std::string>> Store::check() {
                       "not what was written: kernel"));
   HONE_TRY_VOID(wrong("SELECT key FROM facts WHERE seal IS NOT seal(key, json)",
                       "not what was written: fact"));
+  HONE_TRY_VOID(wrong("SELECT id FROM contexts WHERE seal IS NOT seal(id, target, json)",
+                      "not what was written: context"));
+  HONE_TRY_VOID(wrong("SELECT id FROM lessons WHERE seal IS NOT seal(id, context, json)",
+                      "not what was written: lesson"));
+  HONE_TRY_VOID(wrong("SELECT lesson FROM evidence WHERE seal IS NOT seal(lesson, run, n, json)",
+                      "not what was written: evidence of lesson"));
   HONE_TRY_VOID(note(check_blobs(database, problems)));
   return problems;
 }

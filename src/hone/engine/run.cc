@@ -17,6 +17,7 @@
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
+#include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
 
 namespace hone::engine {
@@ -83,7 +84,8 @@ class Run {
       std::vector<archive::Event> recorded)
       : id_(std::move(id)), task_(task), options_(std::move(options)), services_(services),
         log_(*services.store, id_, std::move(recorded), *services.clock),
-        strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)) {}
+        strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
+        memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits) {}
 
   Result<RunResult> drive() {
     try {
@@ -97,6 +99,7 @@ class Run {
  private:
   Result<RunResult> drive_unguarded() {
     HONE_TRY_VOID(start());
+    HONE_TRY_VOID(remember());
     HONE_TRY_VOID(start_models());
     for (;;) {
       HONE_TRY(const std::string reason, search());
@@ -111,6 +114,11 @@ class Run {
   }
   Status start();
   Status start_models();
+  /// Takes what earlier runs offer; an event where that is anything.
+  Status remember();
+  /// A screening that would make a new yardstick is taken once more: of many candidates the one that looks best is looked at
+  /// under its luckiest conditions, and scores are chained from yardstick to yardstick.
+  Status confirm(const search::Proposal& proposal, Screening& screening, double& score);
   [[nodiscard]] agent::ToolTable model_tools();
   [[nodiscard]] agent::Standing standing() const;
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
@@ -137,6 +145,8 @@ class Run {
   const Services& services_;
   EventLog log_;
   std::unique_ptr<search::Strategy> strategy_;
+  RunMemory memory_;
+  std::string reference_;                ///< the first accepted kernel, which scores are over
   std::unique_ptr<evaluate::Evaluator> evaluator_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::vector<double> bounds_ns_;
@@ -173,6 +183,20 @@ Status Run::start() {
   // Drawing the pool, its oracle's answers, the bound: all of it is needed to verify.
   spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
+  return {};
+}
+
+Status Run::remember() {
+  if (!options_.memory || !options_.recall.empty()) return {};
+  json recalled;
+  if (!log_.replaying()) {
+    HONE_TRY(recalled, memory_.recall(*services_.store, services_.clock->unix_ms(), options_.shuffle_memory));
+    if (recalled.is_null()) return {};
+  } else if (log_.next_kind() != "recalled") {
+    return {};
+  }
+  HONE_TRY(const json event, log_.step("recalled", [&]() -> Result<json> { return recalled; }));
+  strategy_->remember(memory_.take(event));
   return {};
 }
 
@@ -287,6 +311,26 @@ Status Run::set_yardstick(const Candidate& candidate) {
   return {};
 }
 
+Status Run::confirm(const search::Proposal& proposal, Screening& screening, double& score) {
+  const std::string hash = proposal.kernel.hash();
+  HONE_TRY(const json event, log_.step("confirmed", [&]() -> Result<json> {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    HONE_TRY(const Screening again, evaluator->screen(proposal.kernel));
+    const bool accepted = again.verdict.accepted();
+    const double confirmed = accepted ? std::min(score, again.score * yardstick_score_) : 0;
+    if (options_.memory)
+      HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, confirmed, reference_, services_.clock->unix_ms()));
+    return json{{"kernel", hash}, {"screening", evaluate::to_json(again)}, {"score", confirmed}};
+  }));
+  HONE_TRY_VOID(about(event, hash));
+  const evaluate::Spent before = screening.spent;
+  Screening again = evaluate::screening_from(event.at("screening"));
+  screening = std::move(again);
+  screening.spent += before;
+  score = event.at("score");
+  return {};
+}
+
 Status Run::screen_proposal(const search::Proposal& proposal) {
   const std::string hash = proposal.kernel.hash();
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
@@ -294,18 +338,27 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
     HONE_TRY(Screening screening, evaluator->screen(proposal.kernel));
     screening.spent.build += std::exchange(batch_build_ns_, 0);
-    const double score = !screening.verdict.accepted() ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
+    const bool accepted = screening.verdict.accepted();
+    const double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
+    if (options_.memory)
+      HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, score, reference_.empty() && accepted ? hash : reference_,
+                                 services_.clock->unix_ms()));
     return json{{"n", evaluated_ + 1}, {"kernel", hash}, {"parent", proposal.kernel.parent},
                 {"author", proposal.kernel.author}, {"pattern", proposal.kernel.header.pattern},
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
   }));
   HONE_TRY_VOID(about(event, hash));
-  const Screening screening = evaluate::screening_from(event.at("screening"));
-  const double score = event.at("score");
+  Screening screening = evaluate::screening_from(event.at("screening"));
+  double score = event.at("score");
+  // A log without the confirmation is one of before there was any.
+  if (screening.verdict.accepted() && yardstick_ && score > kYardstickGain * yardstick_score_ && (!log_.replaying() || log_.next_kind() == "confirmed"))
+    HONE_TRY_VOID(confirm(proposal, screening, score));
   ++evaluated_;
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();
+  if (accepted && reference_.empty()) reference_ = hash;
+  memory_.observe(proposal.kernel, accepted, score);
   strategy_->observe(proposal, {accepted, score});
   const double best_before = leader() ? leader()->score : 0;
   double sol = 0;
@@ -470,6 +523,11 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   }
   HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
     if (consult_) HONE_TRY_VOID(keep_lessons());
+    if (options_.memory && champion) {
+      std::vector<RunMemory::Finalist> finalists;
+      for (size_t i = 0; i < accepted_.size() && i < kFinalists; ++i) finalists.push_back({accepted_[i].kernel, accepted_[i].score});
+      HONE_TRY_VOID(memory_.close(*services_.store, id_, finalists, reference_, services_.clock->unix_ms()));
+    }
     return json{{"reason", reason}, {"champion", result.champion},
                 {"summary", summary(champion, result.promotion, path)}};
   }));
@@ -523,6 +581,8 @@ std::string RunOptions::to_json() const {
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
                     {"recall", recall}, {"batch", batch}};
   if (!models_json.empty()) out["models"] = models_json;
+  out["memory"] = memory;
+  if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
   return base::canonical_json(out);
 }
 
@@ -543,6 +603,8 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
   options.models_json = in.value("models", "");
+  options.memory = in.value("memory", false);
+  options.shuffle_memory = in.value("shuffle_memory", uint64_t{0});
   return options;
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the run's options cannot be read: {}", e.what()), "start a new run");

@@ -33,6 +33,8 @@ struct RunOptions {
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
+  bool memory = true;               ///< use what earlier runs learnt, and leave lessons behind
+  uint64_t shuffle_memory = 0;      ///< not 0: seeds a permutation that makes the lessons worthless (ablations)
   std::string models_json;          ///< agent::ModelsConfig: who proposes beside the built-in search; empty: nobody
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,6 +17,9 @@ using kernel::Kernel;
 
 /// Sources extended side by side by the beam.
 constexpr size_t kBeamWidth = 3;
+/// A source that stayed below this share of the best elsewhere is opened late: one after so many proposals.
+constexpr double kFarBehind = 0.7;
+constexpr int kLate = 6;
 /// What is believed of a source whose tuner has asked no model yet: as good as its best, give or take (log score).
 constexpr double kUnknown = 0.3;
 
@@ -35,19 +39,60 @@ class PoolSearch final : public Strategy {
     skipped_.duplicate = static_cast<int>(
         std::erase_if(seeds_, [&](const Seed& s) { return !texts.insert(s.kernel.source).second; }));
     refining_.resize(seeds_.size());
+    for (size_t source = 0; source < seeds_.size(); ++source) unopened_.push_back(static_cast<int>(source));
+  }
+
+  void remember(const Memory& memory) override {
+    HONE_CHECK(given_.empty(), "memory comes before the first proposal");
+    const auto source_of = [&](const std::string& text) {
+      const auto at = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == text; });
+      return at == seeds_.end() ? -1 : static_cast<int>(at - seeds_.begin());
+    };
+    for (const Memory::First& first : memory.first) {
+      int source = source_of(first.seed.kernel.source);
+      if (source < 0) {
+        if (kind_ == StrategyKind::kTune) continue;
+        source = static_cast<int>(seeds_.size());
+        seeds_.push_back(first.seed);
+        refining_.emplace_back();
+      }
+      recalled_.push_back({source, first.seed.kernel.config, first.reason});
+    }
+    std::vector<std::pair<double, int>> order;
+    for (const int source : unopened_) order.emplace_back(1, source);
+    for (const Memory::Known& known : memory.known) {
+      const int source = source_of(known.source);
+      if (source < 0) continue;
+      refining_[static_cast<size_t>(source)].recollections = known.recollections;
+      for (auto& [share, of] : order)
+        if (of == source) share = known.share.value_or(1);
+    }
+    // The first stays first: scores are over it. A source that is recalled needs no first look beyond that.
+    std::stable_sort(order.begin() + (order.empty() ? 0 : 1), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    unopened_.clear();
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto [share, source] = order[i];
+      const bool recalled = std::any_of(recalled_.begin(), recalled_.end(), [&](const Recalled& r) { return r.source == source; });
+      if (i > 0 && recalled) continue;
+      (i > 0 && share < kFarBehind ? late_ : unopened_).push_back(source);
+    }
   }
 
   std::vector<Proposal> next(int most) override {
     std::vector<Proposal> batch;
-    // Every source once, in order of promise, before any is refined.
-    while (opened_ < seeds_.size() && static_cast<int>(batch.size()) < most) {
-      const int source = static_cast<int>(opened_++);
-      const Seed& seed = seeds_[static_cast<size_t>(source)];
-      add(batch, source, seed.kernel.config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action),
-          "first look at this source", seed.kernel.parent);
+    // What was good elsewhere, then every source once, in order of promise, before any is refined.
+    while (static_cast<int>(batch.size()) < most) {
+      if (!given_.empty() && !recalled_.empty()) recall(batch);
+      else if (!unopened_.empty()) open(batch, unopened_);
+      else break;
     }
-    if (!batch.empty() || opened_ < seeds_.size()) return batch;
-    while (static_cast<int>(batch.size()) < most && extend(batch)) {}
+    if (!batch.empty() || !unopened_.empty()) return batch;
+    while (static_cast<int>(batch.size()) < most) {
+      if (!late_.empty() && ++since_late_ % kLate == 0) open(batch, late_);
+      else if (extend(batch)) continue;
+      else if (!late_.empty()) open(batch, late_);
+      else break;
+    }
     return batch;
   }
 
@@ -60,8 +105,11 @@ class PoolSearch final : public Strategy {
 
   bool add(Seed seed) override {
     const bool known = std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
-    if (!known) seeds_.push_back(std::move(seed)), refining_.emplace_back();
-    return !known;
+    if (known) return false;
+    unopened_.push_back(static_cast<int>(seeds_.size()));
+    seeds_.push_back(std::move(seed));
+    refining_.emplace_back();
+    return true;
   }
 
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
@@ -71,7 +119,32 @@ class PoolSearch final : public Strategy {
   struct Refining {
     std::optional<tune::TunablesTuner> tuner;
     std::optional<tune::TunablesTuner::Suggestion> next;  ///< asked for, not yet proposed
+    std::vector<Recollection> recollections;
   };
+  /// A configuration that did well elsewhere.
+  struct Recalled {
+    int source = 0;
+    Config config;
+    std::string reason;
+  };
+
+  void open(std::vector<Proposal>& batch, std::deque<int>& from) {
+    const int source = from.front();
+    from.pop_front();
+    const Seed& seed = seeds_[static_cast<size_t>(source)];
+    if (seen_.contains({source, seed.kernel.config})) return;
+    add(batch, source, seed.kernel.config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action),
+        "first look at this source", seed.kernel.parent);
+  }
+
+  void recall(std::vector<Proposal>& batch) {
+    const Recalled recalled = std::move(recalled_.front());
+    recalled_.pop_front();
+    if (seen_.contains({recalled.source, recalled.config})) return;
+    const Seed& seed = seeds_[static_cast<size_t>(recalled.source)];
+    add(batch, recalled.source, recalled.config, fmt::format("recalled: {}", seed.pattern.empty() ? seed.action : seed.pattern), recalled.reason,
+        seed.kernel.parent);
+  }
 
   static std::optional<double> cost_of(const Outcome& outcome) {
     return outcome.accepted && outcome.score > 0 ? std::optional(1 / outcome.score) : std::nullopt;
@@ -109,7 +182,8 @@ class PoolSearch final : public Strategy {
   const tune::TunablesTuner::Suggestion* suggestion(int source) {
     Refining& refining = refining_[static_cast<size_t>(source)];
     if (!refining.tuner) {
-      refining.tuner.emplace(seeds_[static_cast<size_t>(source)].kernel.header, limits_, seed_ + static_cast<uint64_t>(source));
+      refining.tuner.emplace(seeds_[static_cast<size_t>(source)].kernel.header, limits_, seed_ + static_cast<uint64_t>(source),
+                             refining.recollections);
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, cost_of(t.outcome));
     }
@@ -160,6 +234,7 @@ class PoolSearch final : public Strategy {
     add(batch, chosen->source, next.config, std::move(action),
         next.belief ? fmt::format("predicted {:.2f} of the best", std::exp(-next.belief->mean - top)) : "to learn about the tunables",
         parent.hash());
+    if (next.belief) batch.back().expected = std::exp(-next.belief->mean);
     count_skipped(chosen->source, chosen->config, next.config);
     return true;
   }
@@ -168,7 +243,9 @@ class PoolSearch final : public Strategy {
   std::vector<Seed> seeds_;
   kernel::Limits limits_;
   uint64_t seed_;
-  size_t opened_ = 0;
+  std::deque<int> unopened_, late_;
+  std::deque<Recalled> recalled_;
+  int since_late_ = 0;
   std::vector<Tried> tried_;
   std::vector<std::pair<std::string, int>> given_;
   std::set<std::pair<int, Config>> seen_, excluded_, set_aside_;

@@ -10,6 +10,7 @@
 
 #include "hone/base/result.h"
 #include "hone/kernel/kernel.h"
+#include "hone/search/recollection.h"
 
 namespace hone::search {
 
@@ -24,6 +25,23 @@ struct Proposal {
   kernel::Kernel kernel;
   std::string action;         ///< "start", "pattern rows: keep in scratch", "ROWS 4 -> 16"
   std::string reason;
+  std::optional<double> expected;  ///< score that is believed to come of it, where somebody has a belief
+};
+
+/// What earlier runs have to offer. A hint where to begin: all of it is evaluated like anything else.
+struct Memory {
+  struct First {
+    Seed seed;                ///< with the configuration that did well
+    std::string reason;
+  };
+  std::vector<First> first;   ///< looked at right after the first seed, in this order
+  struct Known {
+    std::string source;       ///< text of the seed that it speaks of
+    std::vector<Recollection> recollections;  ///< what its tuner starts from
+    /// Share of the best that this source reached elsewhere. Sources that stayed far behind are opened late.
+    std::optional<double> share;
+  };
+  std::vector<Known> known;
 };
 
 /// What became of a proposal.
@@ -53,6 +71,8 @@ class Strategy {
   /// A source that came up while the search was on: looked at next, its tunables searched like any other's.
   /// False for a text that is there already.
   [[nodiscard]] virtual bool add(Seed seed) = 0;
+  /// Before the first next(): what to begin with, and what the tuners start from.
+  virtual void remember(const Memory& memory) = 0;
   /// Left aside since the last call.
   [[nodiscard]] virtual Skipped take_skipped() = 0;
 };

@@ -52,11 +52,16 @@ struct Truth {
   double wrong = 0;
   /// Share of the logarithm of a time that is a kernel's own, beside the effects of its tunables' values.
   double ruggedness = 0;
+  /// Share of the effects that a source has in common with those of its note in other tasks (1: all).
+  double kinship = 0;
 
   [[nodiscard]] double time_ns(const kernel::Kernel& kernel) const {
-    const std::string text = base::content_hash(kernel.source);
-    double log_time = draw(fmt::format("{} {}", seed, text)) - 0.5;
-    for (const auto& [name, value] : kernel.config) log_time += draw(fmt::format("{} {} {} {}", seed, text, name, value)) - 0.5;
+    double log_time = 0;
+    for (const auto& [share, text] : {std::pair(1 - kinship, base::content_hash(kernel.source)), std::pair(kinship, "kin of " + kernel.header.note)}) {
+      if (share == 0) continue;
+      log_time += share * (draw(fmt::format("{} {}", seed, text)) - 0.5);
+      for (const auto& [name, value] : kernel.config) log_time += share * (draw(fmt::format("{} {} {} {}", seed, text, name, value)) - 0.5);
+    }
     log_time += ruggedness * (draw(fmt::format("{} own {}", seed, kernel.hash())) - 0.5);
     return 1e6 * std::exp(log_time);
   }
@@ -171,8 +176,9 @@ class FakeEvaluator final : public evaluate::Evaluator {
   std::set<std::string> screened_;
 };
 
-/// Source number `n` with tunables A, B and C (24 configurations, kAllowedOfASource of them allowed).
-inline search::Seed fake_seed(int n) {
+/// Source number `n` with tunables A, B and C (24 configurations, kAllowedOfASource of them allowed), as written for the task
+/// that `suffix` stands for.
+inline search::Seed fake_seed(int n, const std::string& suffix = "") {
   const std::string source = fmt::format(R"(/* hone
 language = "c++"
 tunables = {{ A = [1, 2, 4, 8], B = [1, 2, 3], C = [0, 1] }}
@@ -183,8 +189,8 @@ kernel = "f"
 grid = ["1"]
 args = ["x", "y"]
 */
-void f{}() {{}}
-)", n, n);
+void f{}{}() {{}}
+)", n, n, suffix);
   search::Seed seed{must(kernel::parse_kernel(source, "fake")), fmt::format("pattern{}", n), "look"};
   seed.kernel.author = "pattern:fake";
   return seed;
@@ -204,6 +210,7 @@ struct Bench {
   double bound_ns = 1e3;
   int64_t prepare_ns = 0;  ///< what making an evaluator costs
   int sources = 2;
+  std::string suffix;      ///< of the sources' texts
   std::function<bool()> interrupted;
   std::function<void(const Progress&)> progress;
   std::string run_id = "0123456789ab";
@@ -218,7 +225,7 @@ struct Bench {
       clock.advance_ns(prepare_ns);
       return std::make_unique<FakeEvaluator>(clock, truth, hooks, costs, bound_ns);
     };
-    for (int n = 0; n < sources; ++n) all.seeds.push_back(fake_seed(n));
+    for (int n = 0; n < sources; ++n) all.seeds.push_back(fake_seed(n, suffix));
     for (const char* name : {"naive", "library"}) {
       evaluate::Opponent opponent;
       opponent.name = name;
@@ -256,7 +263,7 @@ struct Bench {
   [[nodiscard]] std::vector<kernel::Kernel> all_kernels() const {
     std::vector<kernel::Kernel> all;
     for (int n = 0; n < sources; ++n) {
-      kernel::Kernel kernel = fake_seed(n).kernel;
+      kernel::Kernel kernel = fake_seed(n, suffix).kernel;
       for (const int64_t a : kernel.header.tunables[0].values)
         for (const int64_t b : kernel.header.tunables[1].values)
           for (const int64_t c : kernel.header.tunables[2].values) {

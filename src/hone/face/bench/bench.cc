@@ -67,6 +67,7 @@ class Play {
   Result<Row> begin(const task::Task& task) {
     engine::RunOptions options = state_.asked.options;
     options.start_source = entry_.start_source;
+    options.memory = !state_.asked.cold;
     if (const auto champion = known_champion(task)) options = engine::recalling(options, *champion);
     HONE_TRY(engine::Services run, services_for(task, options));
     // Kept first: whatever happens from here on, the run can be found again.

@@ -23,7 +23,9 @@ struct OptimizeArguments {
   std::string replay;                    ///< a finished run, instead of a task
   std::string target = "cpu", budget = "60s", strategy = "beam", start, save, opponents = "all";
   uint64_t seed = 1;
+  uint64_t shuffle_memory = 0;
   int threads = 0;
+  bool no_memory = false;
   bool json = false;
 };
 

@@ -86,6 +86,8 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
   options.strategy = *strategy;
   options.seed = arguments.seed;
+  options.memory = !arguments.no_memory;
+  options.shuffle_memory = arguments.shuffle_memory;
   HONE_TRY_VOID(check_threads(arguments.threads));
   options.threads = arguments.threads;
   options.opponents = arguments.opponents;

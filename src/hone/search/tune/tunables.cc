@@ -8,9 +8,30 @@ namespace {
 /// Somebody chose the default configuration with care: less has to be learnt before a model is of use.
 constexpr int kInitial = 3;
 
+/// In the tuner's terms: the values of each tunable are those that were seen.
+std::optional<Experience> experience_of(const std::vector<kernel::Tunable>& tunables, const Recollection& recollection) {
+  Experience experience;
+  for (const kernel::Tunable& tunable : tunables) experience.parameters.push_back({tunable.name, {}});
+  for (size_t i = 0; i < recollection.configs.size() && i < recollection.costs.size(); ++i) {
+    Point point;
+    for (Parameter& parameter : experience.parameters) {
+      const auto value = recollection.configs[i].find(parameter.name);
+      if (value == recollection.configs[i].end()) break;
+      const auto at = std::find(parameter.values.begin(), parameter.values.end(), Value(value->second));
+      point.push_back(static_cast<uint16_t>(at - parameter.values.begin()));
+      if (at == parameter.values.end()) parameter.values.emplace_back(value->second);
+    }
+    if (point.size() != tunables.size()) continue;
+    experience.points.push_back(std::move(point));
+    experience.costs.push_back(recollection.costs[i]);
+  }
+  return experience.points.empty() ? std::nullopt : std::optional(std::move(experience));
+}
+
 }  // namespace
 
-TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed) : tunables_(header.tunables) {
+TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed, std::span<const Recollection> warm)
+    : tunables_(header.tunables) {
   std::vector<Parameter> parameters;
   for (const kernel::Tunable& tunable : tunables_) parameters.push_back({tunable.name, {tunable.values.begin(), tunable.values.end()}});
   // The header is held by value: it may end before the space does.
@@ -25,7 +46,10 @@ TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits&
   auto space = Space::make(std::move(parameters), {}, header.constraints.empty() ? Allowed() : Allowed(allowed));
   TunerOptions options;
   options.initial = kInitial;
-  if (space) tuner_ = std::make_unique<Tuner>(std::move(*space), seed, 0, std::span<const Experience>(), options);
+  std::vector<Experience> experiences;
+  for (const Recollection& recollection : warm)
+    if (auto experience = experience_of(tunables_, recollection)) experiences.push_back(std::move(*experience));
+  if (space) tuner_ = std::make_unique<Tuner>(std::move(*space), seed, 0, experiences, options);
 }
 
 kernel::Config TunablesTuner::config_of(const Point& point) const {

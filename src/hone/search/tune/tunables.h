@@ -3,16 +3,19 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "hone/kernel/kernel.h"
+#include "hone/search/recollection.h"
 #include "hone/search/tune/tuner.h"
 
 namespace hone::search::tune {
 
 class TunablesTuner {
  public:
-  TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed);
+  /// `warm`: what was measured of these tunables elsewhere; configurations that name others are left out.
+  TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed, std::span<const Recollection> warm = {});
 
   struct Suggestion {
     kernel::Config config;
