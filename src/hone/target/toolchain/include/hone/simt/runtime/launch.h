@@ -1,6 +1,6 @@
 // A launch from start to finish: room for its blocks, shared memory, and which block has its turn.
 #pragma once
-#include "hone/simt/runtime/schedule.h"
+#include "hone/simt/runtime/phases.h"
 
 // The launch's dynamic shared memory: the linker puts it behind all other shared memory.
 extern "C" __attribute__((visibility("hidden"), section(".bss.hone_shared_dynamic"), aligned(1024))) char hone_simt_dynamic[];
@@ -78,14 +78,17 @@ inline void begin_block(Block& b, int64_t index) {
   b.time = m.clock++;
   b.acquired = b.pending_acquired = m.began;
   b.fence = 0;
+  b.phases_count = b.flights_count = 0;
   b.active = true;
   uint16_t x = 0, y = 0, z = 0;
   for (int i = 0; i < m.threads; ++i) {
     Thread& t = b.threads[i];
     t.state = State::kNew;
     t.spins = false;
-    t.acquired = t.fence = t.warp_time = 0;
+    t.acquired = t.fence = t.warp_time = t.phase_time = 0;
+    t.waits_pc = 0;
     t.line = 0;
+    t.pc = 0;
     t.stack = nullptr;
     t.x = x, t.y = y, t.z = z;
     if (++x == m.dims[0]) {
@@ -225,7 +228,8 @@ inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t 
             who = &b.threads[i];
             break;
           }
-        found(Finding::kDeadlock, text, who, 0, who->line);
+        if (who->waits_pc) describe(b.phases[who->waits_for], text);
+        found(Finding::kDeadlock, text, who, who->waits_pc, who->line);
         stop();
       }
       at = (at + 1) % resident;

@@ -36,7 +36,7 @@ inline bool ordered(uint32_t who, uint32_t time, uint32_t level, bool shared) {
   if (apart == 3) return shared;
   if (level > apart) apart = level;
   if (apart == 0) return true;
-  if (time <= b.time && apart <= 2) return true;
+  if (apart <= 2 && (time <= b.time || time <= t.phase_time)) return true;
   return apart == 1 && time <= t.warp_time;
 }
 
@@ -51,18 +51,28 @@ __attribute__((noinline)) inline void race(uint32_t other, bool other_writes, bo
   found(Finding::kRace, text, m.thread, pc, 0, other_pc);
 }
 
+/// The copy on its way to a byte of shared memory; null: none.
+inline const Flight* flight_to(int64_t offset) {
+  const Block& b = *m.block;
+  for (int i = 0; i < b.flights_count; ++i)
+    if (offset >= b.flights[i].offset && offset < b.flights[i].offset + b.flights[i].bytes) return &b.flights[i];
+  return nullptr;
+}
+
 /// One word: `bytes` are those touched of its four.
 inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, bool read, Access how, uint64_t pc, bool shared) {
   Cell& c = s.cells[word];
   const bool soft = how != Access::kPlain;
   if (read && (s.valid[word] & bytes) != bytes) {
     Text text;
-    text << "reads " << (shared ? "shared memory" : "memory") << " that nothing has written";
-    found(Finding::kUninitialised, text, m.thread, pc, 0);
+    const Flight* const flight = shared ? flight_to(word * 4) : nullptr;
+    if (flight) text << "reads shared memory before the asynchronous copy to it is there: a phase of its barrier has to be waited for";
+    else text << "reads " << (shared ? "shared memory" : "memory") << " that nothing has written";
+    found(flight ? Finding::kPhase : Finding::kUninitialised, text, m.thread, pc, 0, flight ? flight->pc : 0);
     s.valid[word] |= static_cast<uint8_t>(bytes);
   }
   const bool conflicts_w = c.w_time && (bytes_of(c.w_who) & bytes) && !(soft && (c.w_who & kAtomicBit));
-  if (conflicts_w && !ordered(c.w_who, c.w_time, 0, shared)) {
+  if (conflicts_w && !ordered(c.w_who, c.w_time, level_of(c.w_who), shared)) {
     race(c.w_who, true, write, pc, c.w_pc, shared ? "shared memory" : "memory");
   }
   if (write) {
