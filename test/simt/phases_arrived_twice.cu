@@ -8,7 +8,7 @@ block  = ["128"]
 args   = ["x", "y"]
 */
 // task: y = 2 * x | x=f32[B,128] | B=5
-// expect: launch fails: once more than the 1 arrivals
+// expect: launch fails: kernel.cu
 #include "hone/gpu/prim.h"
 
 __global__ void k(const float* x, float* y) {

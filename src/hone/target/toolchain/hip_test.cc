@@ -54,7 +54,7 @@ class Hip : public testing::TestWithParam<const char*> {
   std::unique_ptr<Toolchain> toolchain_;
   task::Task task_ = task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1024"}).value();
 };
-INSTANTIATE_TEST_SUITE_P(Archs, Hip, testing::Values("gfx942", "gfx950"));
+INSTANTIATE_TEST_SUITE_P(Archs, Hip, testing::Values("gfx90a", "gfx942", "gfx950"));
 
 constexpr const char* kTwist = R"(
 #include <hip/hip_runtime.h>

@@ -73,10 +73,10 @@ class AsyncCopies {
 /// Four 8 x 8 matrices of 16-bit elements from shared memory: lane 8 m + r gives the address of row r of matrix m, 16
 /// bytes; lane 4 r + c gets elements 2 c and 2 c + 1 of row r of matrix m in word m. Rows of four 32-bit elements
 /// come out one a lane.
-HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
+HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
   const void* rows[32];
-  hone::simt::all_rows(row, rows);
+  hone::simt::all_rows(row, rows, line);
   for (int m = 0; m < 4; ++m) words[m] = static_cast<const uint32_t*>(rows[8 * m + lane() / 4])[lane() % 4];
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -85,10 +85,10 @@ HONE_DEVICE void ldmatrix(uint32_t (&words)[4], const void* row) {
 #endif
 }
 /// The same, each matrix transposed on its way: lane 4 r + c gets rows 2 c and 2 c + 1 at column r.
-HONE_DEVICE void ldmatrix_transposed(uint32_t (&words)[4], const void* row) {
+HONE_DEVICE void ldmatrix_transposed(uint32_t (&words)[4], const void* row, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
   const void* rows[32];
-  hone::simt::all_rows(row, rows);
+  hone::simt::all_rows(row, rows, line);
   for (int m = 0; m < 4; ++m) {
     const auto* even = static_cast<const uint16_t*>(rows[8 * m + lane() % 4 * 2]);
     const auto* odd = static_cast<const uint16_t*>(rows[8 * m + lane() % 4 * 2 + 1]);
@@ -120,9 +120,9 @@ HONE_DEVICE uint32_t to_tf32(float v) {
 //   8 bits, depth 32: the same of fours, depths 4 t to 4 t + 3, and 16 further
 
 /// m16n8k8; the words of a and b are floats of which the matrix units look at 19 bits.
-HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kTf32);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kTf32, line);
 #else
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -130,9 +130,9 @@ HONE_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 #endif
 }
 /// m16n8k16 of bf16.
-HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kBf16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kBf16, line);
 #else
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -140,9 +140,9 @@ HONE_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, ui
 #endif
 }
 /// m16n8k16 of f16.
-HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kF16);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kF16, line);
 #else
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -150,9 +150,9 @@ HONE_DEVICE void mma_f16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uin
 #endif
 }
 /// m16n8k32 of signed bytes; sums are exact modulo 2^32.
-HONE_DEVICE void mma_i8(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+HONE_DEVICE void mma_i8(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kI8);
+  hone::simt::mma(c, a, b0, b1, hone::simt::MatrixOp::kI8, line);
 #else
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])

@@ -42,16 +42,17 @@ HONE_DEVICE To as(const From& from) {
 
 // One function an instruction: NAME, elements of c, words of a and b, type of c; on the emulator operation, size and
 // neighbours in a lane; on hardware the builtin and the types of its factors and sums.
+#define HONE_MFMA_ARGUMENTS(HELD, WORDS, C) C (&c)[HELD], const uint32_t (&a)[WORDS], const uint32_t (&b)[WORDS]
 #if HONE_EMULATED
-#define HONE_MFMA(NAME, HELD, WORDS, C, OP, SIZE, EACH, BUILTIN, FACTOR)                               \
-  HONE_DEVICE void NAME(C (&c)[HELD], const uint32_t (&a)[WORDS], const uint32_t (&b)[WORDS]) {        \
-    hone::simt::mfma(c, a, b, hone::simt::MatrixOp::OP, SIZE, EACH);                                   \
+#define HONE_MFMA(NAME, HELD, WORDS, C, OP, SIZE, EACH, BUILTIN, FACTOR)                                         \
+  HONE_DEVICE void NAME(HONE_MFMA_ARGUMENTS(HELD, WORDS, C), int line = __builtin_LINE()) {                      \
+    hone::simt::mfma(c, a, b, hone::simt::MatrixOp::OP, SIZE, EACH, line);                                       \
   }
 #else
-#define HONE_MFMA(NAME, HELD, WORDS, C, OP, SIZE, EACH, BUILTIN, FACTOR)                               \
-  HONE_DEVICE void NAME(C (&c)[HELD], const uint32_t (&a)[WORDS], const uint32_t (&b)[WORDS]) {        \
+#define HONE_MFMA(NAME, HELD, WORDS, C, OP, SIZE, EACH, BUILTIN, FACTOR)                                         \
+  HONE_DEVICE void NAME(HONE_MFMA_ARGUMENTS(HELD, WORDS, C)) {                                                   \
     const auto sum = BUILTIN(amd::as<FACTOR>(a), amd::as<FACTOR>(b), amd::as<amd::Vector<C, HELD>>(c), 0, 0, 0); \
-    __builtin_memcpy(c, &sum, sizeof c);                                                               \
+    __builtin_memcpy(c, &sum, sizeof c);                                                                         \
   }
 #define HONE_MFMA_HALF amd::Vector<_Float16, 4>
 #define HONE_MFMA_BF16 amd::Vector<short, 4>
@@ -91,5 +92,6 @@ HONE_DEVICE void mfma_i8_16x16x16(int32_t (&c)[4], const uint32_t (&a)[1], const
 HONE_DEVICE void mfma_i8_32x32x8(int32_t (&c)[16], const uint32_t (&a)[1], const uint32_t (&b)[1]) { mfma_i8_32x32x16(c, {a[0], 0}, {b[0], 0}); }
 #endif
 #undef HONE_MFMA
+#undef HONE_MFMA_ARGUMENTS
 
 }  // namespace hone::prim

@@ -11,14 +11,14 @@ inline void copy_fragment(uint32_t* to, const void* from) {
   static_assert(N > 0 && N <= 16);
   __builtin_memcpy(to, from, N * sizeof(uint32_t));
 }
-inline void meet(MatrixCall& call) { hone_simt_collective(kMatrix, kAllLanes, reinterpret_cast<uint64_t>(&call), 0, 1, 0); }
+inline void meet(MatrixCall& call) { hone_simt_collective(kMatrix, kAllLanes, reinterpret_cast<uint64_t>(&call), 0, 1, call.line); }
 
 /// c += a * b on 16 x 8 with fragments as mma.sync has them: m16n8k8 of TF32, m16n8k16 of 16-bit types, m16n8k32 of i8.
 /// C: float, or int32_t for i8.
 template <class C>
-inline void mma(C (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, MatrixOp op) {
+inline void mma(C (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, MatrixOp op, int line) {
   MatrixCall call;
-  call.op = op, call.size = 0, call.each = 0;
+  call.op = op, call.line = line, call.size = 0, call.each = 0;
   copy_fragment<4>(call.c, c);
   copy_fragment<4>(call.a, a);
   call.b[0] = b0, call.b[1] = b1;
@@ -28,9 +28,9 @@ inline void mma(C (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, Mat
 
 /// c += a * b on size x size with fragments as MFMA has them, `each` elements of a row of a (a column of b) a lane.
 template <int N, int Words, class C>
-inline void mfma(C (&c)[N], const uint32_t (&a)[Words], const uint32_t (&b)[Words], MatrixOp op, int size, int each) {
+inline void mfma(C (&c)[N], const uint32_t (&a)[Words], const uint32_t (&b)[Words], MatrixOp op, int size, int each, int line) {
   MatrixCall call;
-  call.op = op, call.size = size, call.each = each;
+  call.op = op, call.line = line, call.size = size, call.each = each;
   copy_fragment<N>(call.c, c);
   copy_fragment<Words>(call.a, a);
   copy_fragment<Words>(call.b, b);
@@ -39,9 +39,9 @@ inline void mfma(C (&c)[N], const uint32_t (&a)[Words], const uint32_t (&b)[Word
 }
 
 /// What every lane gave as `mine`.
-inline void all_rows(const void* mine, const void* (&rows)[32]) {
+inline void all_rows(const void* mine, const void* (&rows)[32], int line) {
   MatrixCall call;
-  call.op = MatrixOp::kRows, call.size = 0, call.each = 0;
+  call.op = MatrixOp::kRows, call.line = line, call.size = 0, call.each = 0;
   call.rows[0] = mine;
   meet(call);
   for (int i = 0; i < 32; ++i) rows[i] = call.rows[i];

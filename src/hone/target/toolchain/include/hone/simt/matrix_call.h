@@ -9,6 +9,7 @@ enum class MatrixOp : int32_t { kTf32, kBf16, kF16, kI8, kF32, kRows };
 
 struct MatrixCall {
   MatrixOp op;
+  int32_t line;          ///< where the kernel asks for it
   int32_t size;          ///< MFMA: rows and columns of the product, 16 or 32
   int32_t each;          ///< MFMA: neighbours along the depth that a lane holds of either factor
   uint32_t c[16];        ///< in and out: floats, or integers for kI8

@@ -61,9 +61,9 @@ inline void operate(Block& b, const Warp& w, const Slot& s, const uint64_t* give
   }
   const auto of = [&](int lane) -> const MatrixCall& { return *reinterpret_cast<const MatrixCall*>(given[lane]); };
   for (int lane = 1; lane < kWave; ++lane)
-    if (of(lane).op != of(0).op || of(lane).size != of(0).size || of(lane).each != of(0).each) {
-      text << "divergent matrix operations: lane " << lane << " comes to another one than lane 0";
-      found(Finding::kDivergent, text, &first, first.pc, s.line, lane_of(b, w, lane).pc);
+    if (of(lane).op != of(0).op || of(lane).size != of(0).size || of(lane).each != of(0).each || of(lane).line != of(0).line) {
+      text << "divergent matrix operations: lane " << lane << " comes to another one (line " << of(lane).line << ") than lane 0";
+      found(Finding::kDivergent, text, &first, 0, of(0).line);
       return;
     }
   if constexpr (kWave == 32) operate_warp(given);
@@ -93,14 +93,15 @@ inline void complete(Block& b, Warp& w, int number) {
   if (s.kind == Kind::kMatrix) operate(b, w, s, given);
   const bool orders = s.kind == Kind::kSync || kWave == 64;
   const uint32_t stamp = m.clock;
-  uint32_t acquired = 0, phase_time = 0;
+  uint32_t acquired = 0, phase_time = 0, fence = 0;
   if (orders) {
-    // What one of them has waited for, all have.
+    // What one of them has waited for, all have; what one of them has published, all may.
     ++m.clock;
     for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
       const Thread& t = lane_of(b, w, __builtin_ctzll(rest));
       if (t.acquired > acquired) acquired = t.acquired;
       if (t.phase_time > phase_time) phase_time = t.phase_time;
+      if (t.fence > fence) fence = t.fence;
     }
   }
   for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
@@ -136,7 +137,7 @@ inline void complete(Block& b, Warp& w, int number) {
       case Kind::kActive: t.value = s.arrived; break;
       default: t.value = all; break;
     }
-    if (orders) t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time;
+    if (orders) t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time, t.fence = fence;
     t.state = State::kReady;
   }
   w.ready |= s.arrived;

@@ -41,7 +41,8 @@ inline bool begin_process(const Context& c) {
     if (c.buffer[i].kind != BufferKind::kInput && !take_shadow(arena, m.shadow[i], c.buffer[i].bytes)) return false;
 #endif
   kept_arena = arena;
-  m.random = 0x9e3779b97f4a7c15;
+  m.random = 0x9e3779b97f4a7c15 ^ c.seed * 0xd1342543de82ef95;
+  if (m.random == 0) m.random = 1;
   m.clock = 1;
   return true;
 }
@@ -154,11 +155,7 @@ inline int64_t block_at(int64_t k, int64_t total, uint64_t twist) {
 }
 
 /// Blocks with a lower number than what was found, still to begin in this window, run on; no others.
-inline int64_t last_wanted(int64_t total) {
-  if (!m.found) return total;
-  const Report& r = *m.context->report;
-  return r.block[0] + m.grid[0] * (r.block[1] + m.grid[1] * r.block[2]);
-}
+inline int64_t last_wanted(int64_t total) { return m.found ? found_block() : total; }
 
 inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t total) {
   int64_t next = 0, at = 0, active = 0;

@@ -68,7 +68,7 @@ inline void complete_barrier(Block& b) {
   m.warp->gone |= uint64_t{1} << m.lane;
   --b.live;
   ++m.progress;
-  if (b.live == 0 && b.flights_count > 0) {
+  if (b.live == 0 && b.flights_count > 0 && !found_in(b)) {
     const Flight& flight = b.flights[0];
     Text text;
     text << "the block ends before an asynchronous copy into its shared memory is there: nobody waits for it";
