@@ -125,8 +125,7 @@ TEST_P(Cuda, AGoodKernelHasASymbolAndFacts) {
   EXPECT_EQ(again.toolchain, build.toolchain);
 }
 
-constexpr const char* kPrims = R"(
-#include "hone/gpu/prim.h"
+constexpr const char* kPrims = R"(#include "hone/gpu/prim.h"
 __global__ void __launch_bounds__(BLOCK) twist(const float* x, float* y, int64_t n) {
   __shared__ __align__(16) float tile[BLOCK];
   __shared__ hone::prim::PhaseBarrier full;

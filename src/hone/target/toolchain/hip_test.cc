@@ -99,29 +99,27 @@ TEST_P(Hip, AGoodKernelHasASymbolAndFacts) {
   EXPECT_EQ(again.facts, build.facts);
 }
 
-constexpr const char* kMatrices = R"(
-#include "hone/gpu/prim.h"
+constexpr const char* kMatrices = R"(#include "hone/gpu/prim.h"
 __global__ void __launch_bounds__(64) twist(const float* x, float* y, int64_t n) {
-  using namespace hone::prim;
   const uint32_t one[1] = {__float_as_uint(x[threadIdx.x])}, two[2] = {one[0], __float_as_uint(x[threadIdx.x + 64])};
   float small[4] = {}, large[16] = {};
   int32_t few[4] = {}, many[16] = {};
-  mfma_f32_16x16x4(small, one, one);
-  mfma_f16_16x16x16(small, two, two);
-  mfma_bf16_16x16x16(small, two, two);
-  mfma_f32_32x32x2(large, one, one);
-  mfma_f16_32x32x8(large, two, two);
-  mfma_bf16_32x32x8(large, two, two);
-  mfma_i8_16x16x16(few, one, one);
-  mfma_i8_16x16x32(few, two, two);
-  mfma_i8_32x32x8(many, one, one);
-  mfma_i8_32x32x16(many, two, two);
+  hone::prim::mfma_f32_16x16x4(small, one, one);
+  hone::prim::mfma_f16_16x16x16(small, two, two);
+  hone::prim::mfma_bf16_16x16x16(small, two, two);
+  hone::prim::mfma_f32_32x32x2(large, one, one);
+  hone::prim::mfma_f16_32x32x8(large, two, two);
+  hone::prim::mfma_bf16_32x32x8(large, two, two);
+  hone::prim::mfma_i8_16x16x16(few, one, one);
+  hone::prim::mfma_i8_16x16x32(few, two, two);
+  hone::prim::mfma_i8_32x32x8(many, one, one);
+  hone::prim::mfma_i8_32x32x16(many, two, two);
 #if defined(__gfx942__)
-  mfma_tf32_16x16x8(small, two, two);
-  mfma_tf32_32x32x4(large, two, two);
+  hone::prim::mfma_tf32_16x16x8(small, two, two);
+  hone::prim::mfma_tf32_32x32x4(large, two, two);
 #endif
-  for (int i = 0; i < 4; ++i) y[mfma_row<16>(i) * 16 + mfma_line<16>()] = small[i] + static_cast<float>(few[i]);
-  for (int i = 0; i < 16; ++i) y[256 + mfma_row<32>(i) * 32 + mfma_line<32>()] = large[i] + static_cast<float>(many[i]);
+  for (int i = 0; i < 4; ++i) y[hone::prim::mfma_row<16>(i) * 16 + hone::prim::mfma_line<16>()] = small[i] + static_cast<float>(few[i]);
+  for (int i = 0; i < 16; ++i) y[256 + hone::prim::mfma_row<32>(i) * 32 + hone::prim::mfma_line<32>()] = large[i] + static_cast<float>(many[i]);
 }
 )";
 

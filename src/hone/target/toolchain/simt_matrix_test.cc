@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "hone/simt/runtime/mfma.h"
+#include "hone/target/toolchain/include/hone/simt/runtime/mfma.h"
 
 namespace hone::simt {
 namespace {
@@ -53,8 +53,12 @@ Factors factors_of(const Shape& s) {
   return f;
 }
 
-uint32_t encode_sum(MatrixOp op, double v) { return op == MatrixOp::kI8 ? static_cast<uint32_t>(static_cast<int32_t>(v)) : word_of(static_cast<float>(v)); }
-double decode_sum(MatrixOp op, uint32_t word) { return op == MatrixOp::kI8 ? static_cast<int32_t>(word) : static_cast<double>(float_of(word)); }
+uint32_t encode_sum(MatrixOp op, double v) {
+  return op == MatrixOp::kI8 ? static_cast<uint32_t>(static_cast<int32_t>(v)) : word_of(static_cast<float>(v));
+}
+double decode_sum(MatrixOp op, uint32_t word) {
+  return op == MatrixOp::kI8 ? static_cast<int32_t>(word) : static_cast<double>(float_of(word));
+}
 
 std::vector<uint64_t> addresses(std::vector<MatrixCall>& calls) {
   std::vector<uint64_t> all;
@@ -64,10 +68,12 @@ std::vector<uint64_t> addresses(std::vector<MatrixCall>& calls) {
 
 class Mfma : public testing::TestWithParam<Shape> {};
 INSTANTIATE_TEST_SUITE_P(Instructions, Mfma,
-                         testing::Values(Shape{MatrixOp::kF32, 16, 16, 4}, Shape{MatrixOp::kF32, 32, 32, 2}, Shape{MatrixOp::kF16, 16, 16, 16},
-                                         Shape{MatrixOp::kF16, 32, 32, 8}, Shape{MatrixOp::kBf16, 16, 16, 16}, Shape{MatrixOp::kBf16, 32, 32, 8},
-                                         Shape{MatrixOp::kTf32, 16, 16, 8}, Shape{MatrixOp::kTf32, 32, 32, 4}, Shape{MatrixOp::kI8, 16, 16, 16},
-                                         Shape{MatrixOp::kI8, 32, 32, 8}, Shape{MatrixOp::kI8, 16, 16, 32}, Shape{MatrixOp::kI8, 32, 32, 16}));
+                         testing::Values(Shape{MatrixOp::kF32, 16, 16, 4}, Shape{MatrixOp::kF32, 32, 32, 2},      //
+                                         Shape{MatrixOp::kF16, 16, 16, 16}, Shape{MatrixOp::kF16, 32, 32, 8},     //
+                                         Shape{MatrixOp::kBf16, 16, 16, 16}, Shape{MatrixOp::kBf16, 32, 32, 8},   //
+                                         Shape{MatrixOp::kTf32, 16, 16, 8}, Shape{MatrixOp::kTf32, 32, 32, 4},    //
+                                         Shape{MatrixOp::kI8, 16, 16, 16}, Shape{MatrixOp::kI8, 32, 32, 8},       //
+                                         Shape{MatrixOp::kI8, 16, 16, 32}, Shape{MatrixOp::kI8, 32, 32, 16}));
 
 TEST_P(Mfma, ElementsLieWhereAmdSaysTheyDo) {
   const Shape s = GetParam();
@@ -88,14 +94,15 @@ TEST_P(Mfma, ElementsLieWhereAmdSaysTheyDo) {
   operate_wave(addresses(calls).data());
   for (int lane = 0; lane < 64; ++lane)
     for (int i = 0; i < held; ++i)
-      ASSERT_EQ(decode_sum(s.op, calls[static_cast<size_t>(lane)].c[i]), f.expected[static_cast<size_t>(row_of(lane, i) * size + lane % size)])
+      ASSERT_EQ(decode_sum(s.op, calls[static_cast<size_t>(lane)].c[i]),
+                f.expected[static_cast<size_t>(row_of(lane, i) * size + lane % size)])
           << "lane " << lane << ", element " << i;
 }
 
 class Mma : public testing::TestWithParam<Shape> {};
 INSTANTIATE_TEST_SUITE_P(Instructions, Mma,
-                         testing::Values(Shape{MatrixOp::kTf32, 16, 8, 8}, Shape{MatrixOp::kBf16, 16, 8, 16}, Shape{MatrixOp::kF16, 16, 8, 16},
-                                         Shape{MatrixOp::kI8, 16, 8, 32}));
+                         testing::Values(Shape{MatrixOp::kTf32, 16, 8, 8}, Shape{MatrixOp::kBf16, 16, 8, 16},    //
+                                         Shape{MatrixOp::kF16, 16, 8, 16}, Shape{MatrixOp::kI8, 16, 8, 32}));
 
 TEST_P(Mma, ElementsLieWhereNvidiaSaysTheyDo) {
   const Shape s = GetParam();
@@ -110,14 +117,16 @@ TEST_P(Mma, ElementsLieWhereNvidiaSaysTheyDo) {
     for (int k = 0; k < in_word; ++k) {
       for (int w = 0; w < 4; ++w)
         put(call.a + w, k, s.op, f.a[static_cast<size_t>((r + w % 2 * 8) * s.depth + w / 2 * s.depth / 2 + in_word * t + k)]);
-      for (int w = 0; w < 2; ++w) put(call.b + w, k, s.op, f.b[static_cast<size_t>((w * s.depth / 2 + in_word * t + k) * 8 + r)]);
+      for (int w = 0; w < 2; ++w)
+        put(call.b + w, k, s.op, f.b[static_cast<size_t>((w * s.depth / 2 + in_word * t + k) * 8 + r)]);
     }
     for (int i = 0; i < 4; ++i) call.c[i] = encode_sum(s.op, f.c[at_of_c(lane, i)]);
   }
   operate_warp(addresses(calls).data());
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i)
-      ASSERT_EQ(decode_sum(s.op, calls[static_cast<size_t>(lane)].c[i]), f.expected[at_of_c(lane, i)]) << "lane " << lane << ", element " << i;
+      ASSERT_EQ(decode_sum(s.op, calls[static_cast<size_t>(lane)].c[i]), f.expected[at_of_c(lane, i)])
+          << "lane " << lane << ", element " << i;
 }
 
 /// Element (0, 0) of an MFMA whose first row and column are given.
@@ -155,9 +164,10 @@ TEST(MfmaRounding, ProductsAreCutAtTheLargestOnes24thBit) {
 }
 
 TEST(MfmaRounding, TheSumSoFarIsRoundedDown) {
-  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, static_cast<float>(-std::ldexp(1, -30)), {1, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0, 0, 0}),
-            static_cast<float>(1 - std::ldexp(1, -24)));
-  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, static_cast<float>(std::ldexp(1, -30)), {1, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0, 0, 0}), 1.0F);
+  const std::vector<double> one = {1, 0, 0, 0, 0, 0, 0, 0};
+  const auto tiny = static_cast<float>(std::ldexp(1, -30));
+  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, -tiny, one, one), static_cast<float>(1 - std::ldexp(1, -24)));
+  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, tiny, one, one), 1.0F);
 }
 
 TEST(MfmaRounding, WhatIsNotFiniteGoesThrough) {
@@ -170,7 +180,8 @@ TEST(MfmaRounding, ZerosAndSubnormalNumbersCount) {
   const std::vector<double> ones(8, 1), zeros(8, 0);
   EXPECT_EQ(first_sum(MatrixOp::kF16, 32, 0, zeros, ones), 0.0F);
   EXPECT_EQ(first_sum(MatrixOp::kF16, 32, 3, zeros, zeros), 3.0F);
-  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, 0, std::vector<double>(8, std::ldexp(1, -24)), ones), static_cast<float>(std::ldexp(1, -21)));
+  const std::vector<double> least(8, std::ldexp(1, -24));
+  EXPECT_EQ(first_sum(MatrixOp::kF16, 32, 0, least, ones), static_cast<float>(std::ldexp(1, -21)));
 }
 
 }  // namespace

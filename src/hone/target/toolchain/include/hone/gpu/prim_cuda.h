@@ -22,6 +22,8 @@ class AsyncCopies {
 #if HONE_EMULATED
     if (count_ == kMost || reinterpret_cast<uintptr_t>(to) % Bytes != 0 || reinterpret_cast<uintptr_t>(from) % Bytes != 0) __trap();
     pending_[count_++] = {to, from, Bytes, group_, inside};
+    hone_simt_issue_copy(to, Bytes);
+    asm volatile("" ::: "memory");  // no tail call: where it returns to is where it is called
 #else
     const int size = inside ? Bytes : 0;
     if constexpr (Bytes == 16)

@@ -88,8 +88,12 @@ HONE_DEVICE void mfma_i8_32x32x16(int32_t (&c)[16], const uint32_t (&a)[2], cons
   for (int half = 0; half < 2; ++half) mfma_i8_32x32x8(c, {a[half]}, {b[half]});
 }
 #elif !HONE_EMULATED
-HONE_DEVICE void mfma_i8_16x16x16(int32_t (&c)[4], const uint32_t (&a)[1], const uint32_t (&b)[1]) { mfma_i8_16x16x32(c, {a[0], 0}, {b[0], 0}); }
-HONE_DEVICE void mfma_i8_32x32x8(int32_t (&c)[16], const uint32_t (&a)[1], const uint32_t (&b)[1]) { mfma_i8_32x32x16(c, {a[0], 0}, {b[0], 0}); }
+HONE_DEVICE void mfma_i8_16x16x16(int32_t (&c)[4], const uint32_t (&a)[1], const uint32_t (&b)[1]) {
+  mfma_i8_16x16x32(c, {a[0], 0}, {b[0], 0});
+}
+HONE_DEVICE void mfma_i8_32x32x8(int32_t (&c)[16], const uint32_t (&a)[1], const uint32_t (&b)[1]) {
+  mfma_i8_32x32x16(c, {a[0], 0}, {b[0], 0});
+}
 #endif
 #undef HONE_MFMA
 #undef HONE_MFMA_ARGUMENTS

@@ -67,6 +67,13 @@ HONE_SIMT_API int hone_simt_phase(int op, void* barrier, int64_t value) {
   }
   return 0;
 }
+HONE_SIMT_API void hone_simt_issue_copy(const void* to, int64_t bytes) {
+#if defined(HONE_SIMT_ASAN)
+  static_cast<void>(to), static_cast<void>(bytes);
+#else
+  hone::simt::issue_copy(to, bytes, __builtin_return_address(0));
+#endif
+}
 HONE_SIMT_API void hone_simt_bulk_copy(void* to, const void* from, int64_t bytes, void* barrier) {
   hone::simt::bulk_copy(to, from, bytes, barrier, __builtin_return_address(0));
 }

@@ -25,7 +25,8 @@ constexpr uint32_t kBlockLevel = 2u << 29;  ///< a copy's write is nobody's own:
 }
 inline void note(const void* p, int64_t n, bool write, bool read, Access how, const void* where) {
 #if defined(HONE_SIMT_ASAN)
-  static_cast<void>(p), static_cast<void>(n), static_cast<void>(write), static_cast<void>(read), static_cast<void>(how), static_cast<void>(where);
+  static_cast<void>(p), static_cast<void>(n), static_cast<void>(write), static_cast<void>(read);
+  static_cast<void>(how), static_cast<void>(where);
   if ((m.budget -= 64) <= 0) give_way(true);
 #else
   access(p, n, write, read, how, where);
@@ -194,8 +195,8 @@ inline int test_phase(void* p, int64_t parity, const void* where) {
 /// `bytes` from global memory to shared memory, which arrive at the barrier.
 inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const void* where) {
   Text text;
-  const auto off = (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | static_cast<uintptr_t>(bytes)) % kBulkUnit;
-  if (off != 0 || bytes <= 0) {
+  const auto all = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | static_cast<uintptr_t>(bytes);
+  if (all % kBulkUnit != 0 || bytes <= 0) {
     text << "a bulk copy of " << bytes << " bytes: addresses and length have to be multiples of " << kBulkUnit;
     phase_finding(text, where);
   }
@@ -234,7 +235,8 @@ inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const 
 /// What a thread that waits for this barrier lacks.
 inline void describe(const Phases& barrier, Text& text) {
   text << ": phase " << static_cast<int64_t>(barrier.phase) << " of a barrier, to which ";
-  if (barrier.pending > 0) text << static_cast<int64_t>(barrier.pending) << " of " << static_cast<int64_t>(barrier.count) << " arrivals do not come";
+  if (barrier.pending > 0)
+    text << static_cast<int64_t>(barrier.pending) << " of " << static_cast<int64_t>(barrier.count) << " arrivals do not come";
   else text << "all arrivals have come, but " << barrier.bytes << " bytes less than expected";
 }
 

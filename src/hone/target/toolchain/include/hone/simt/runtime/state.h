@@ -111,9 +111,12 @@ struct Cell {
   uint32_t w_time, w_who, r_time, r_who, w_pc, r_pc;
 };
 
+/// A word that an asynchronous copy was issued to, whose thread has not waited for it.
+constexpr uint8_t kAwaited = 16;
+
 struct Shadow {
   Cell* cells;
-  uint8_t* valid;          ///< four bits: bytes that were written
+  uint8_t* valid;          ///< four bits: bytes that were written; or kAwaited
   uint32_t* released;      ///< up to which time an acquiring read of it orders
   int64_t words;
 };
