@@ -8,7 +8,7 @@ block  = ["32"]
 args   = ["x", "y", "i64:N"]
 */
 // task: y = 2 * x | x=f32[N] | N=1000
-// expect: launch fails: reads shared memory that nothing has written
+// expect: launch fails: before the asynchronous copy to it is there
 #include "hone/gpu/prim.h"
 
 __global__ void k(const float* x, float* y, long long N) {

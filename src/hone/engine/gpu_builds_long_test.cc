@@ -111,7 +111,7 @@ TEST_P(GpuBuilds, KernelsOfTheEmulatorsTable) {
   EXPECT_EQ(built_, all_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, GpuBuilds, testing::Values("cuda:sm_90a", "hip:gfx942", "hip:gfx950"), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Targets, GpuBuilds, testing::Values("cuda:sm_90a", "hip:gfx90a", "hip:gfx942", "hip:gfx950"), [](const auto& tested) {
   std::string name = tested.param;
   std::replace(name.begin(), name.end(), ':', '_');
   return name;

@@ -14,6 +14,7 @@ constexpr ArchLimits kCards[] = {
     {"sm_89", "an L40S", 32, 142, 1536, 24, 65536, 100 * kKiB, 99 * kKiB, kKiB},
     {"sm_90", "an H200", 32, 132, 2048, 32, 65536, 228 * kKiB, 227 * kKiB, kKiB},
     {"sm_100", "a B200", 32, 148, 2048, 32, 65536, 228 * kKiB, 227 * kKiB, kKiB},
+    {"gfx90a", "one die of an MI250X", 64, 110, 2048, 16, 512, 64 * kKiB, 64 * kKiB, 0},
     {"gfx942", "an MI300X", 64, 304, 2048, 16, 512, 64 * kKiB, 64 * kKiB, 0},
     {"gfx950", "an MI355X", 64, 256, 2048, 16, 512, 160 * kKiB, 160 * kKiB, 0},
 };

@@ -24,7 +24,7 @@ struct ArchLimits {
 };
 
 /// Null for an architecture whose limits are not known here. NVIDIA's: CUDA C++ programming guide, "Compute capabilities";
-/// AMD's: CDNA 3 and CDNA 4 instruction set guides, LLVM's guide to the AMDGPU target.
+/// AMD's: CDNA 2, 3 and 4 instruction set guides, LLVM's guide to the AMDGPU target.
 [[nodiscard]] const ArchLimits* arch_limits(std::string_view arch);
 
 /// SMS, SHARED_MAX, WAVE.

@@ -236,7 +236,7 @@ int run_cli(int argc, char** argv) {
   add_threads(command, judging.threads);
   add_json(command, judging.json);
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);
-  command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
+  command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
   command->footer("Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
   add_json(command, judging.json);
   command = judge("export", "write a kernel for use in another program", 1, export_kernel);

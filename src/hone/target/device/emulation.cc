@@ -1,6 +1,7 @@
 #include "hone/target/device/emulation.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -34,6 +35,12 @@ int64_t resident_blocks(const SimtDevice& device, const kernel::BoundLaunch& lau
   return std::max<int64_t>(1, per_sm) * device.sms;
 }
 
+/// $HONE_SIMT_SEED, a number; 0 without it.
+uint64_t schedule_seed() {
+  const char* const text = std::getenv("HONE_SIMT_SEED");
+  return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
 /// "kernel.cu:17" of an offset in the shared object; empty where that is not known. Debug information of a
 /// candidate's build is read in a jail.
 std::string place_of(uint64_t pc, const std::filesystem::path& artifact) {
@@ -51,6 +58,7 @@ std::string place_of(uint64_t pc, const std::filesystem::path& artifact) {
   if (!exit || !exit->ok()) return {};
   std::istringstream lines(exit->out);
   for (std::string line; std::getline(lines, line);) {
+    if (line.find(":?") != std::string::npos) continue;  // several places made one by the compiler
     if (const size_t at = line.rfind("kernel.cu:"); at != std::string::npos) return line.substr(at, line.find(' ', at) - at);
     if (const size_t at = line.rfind("kernel.hip:"); at != std::string::npos) return line.substr(at, line.find(' ', at) - at);
   }
@@ -99,6 +107,7 @@ void prepare_emulation(const SimtDevice& device, const kernel::BoundPlan& plan, 
     most = std::max(most, to.resident * block);
   }
   control.emulated = 1;
+  control.seed = schedule_seed();
   control.arena_bytes = std::min(shadowed * kShadowPerByte + most + (64 << 20), kMostArena);
 }
 
@@ -118,6 +127,7 @@ void describe_finding(const simt::Report& shared, const std::filesystem::path& a
   std::string place = place_of(report.pc, artifact);
   if (place.empty() && report.line > 0) place = fmt::format("line {}", report.line);
   if (const std::string other = place_of(report.other_pc, artifact); !other.empty()) text += fmt::format(" (there: {})", other);
+  if (const uint64_t seed = schedule_seed(); seed != 0) text += fmt::format(" (schedule seed {})", seed);
   outcome.finding = fmt::format("{}block ({}, {}, {}), thread ({}, {}, {}): {}", place.empty() ? "" : place + ", ", report.block[0],
                                 report.block[1], report.block[2], report.thread[0], report.thread[1], report.thread[2], text);
   outcome.why = outcome.finding;

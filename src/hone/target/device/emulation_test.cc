@@ -49,6 +49,10 @@ TEST(Emulation, AReportBecomesWords) {
   describe_finding(report, {}, {"x", "y"}, outcome);
   EXPECT_EQ(outcome.finding, "line 9, block (2, 0, 0), thread (0, 7, 0): writes an output (y)?");
   EXPECT_TRUE(outcome.outside);
+  ASSERT_EQ(setenv("HONE_SIMT_SEED", "17", 1), 0);
+  describe_finding(report, {}, {"x", "y"}, outcome);
+  unsetenv("HONE_SIMT_SEED");
+  EXPECT_EQ(outcome.finding, "line 9, block (2, 0, 0), thread (0, 7, 0): writes an output (y)? (schedule seed 17)");
   // Nothing found, or nonsense: what the process's end says stays.
   BatchOutcome other;
   other.why = "killed";

@@ -125,6 +125,42 @@ TEST_P(Cuda, AGoodKernelHasASymbolAndFacts) {
   EXPECT_EQ(again.toolchain, build.toolchain);
 }
 
+constexpr const char* kPrims = R"(#include "hone/gpu/prim.h"
+__global__ void __launch_bounds__(BLOCK) twist(const float* x, float* y, int64_t n) {
+  __shared__ __align__(16) float tile[BLOCK];
+  __shared__ hone::prim::PhaseBarrier full;
+  if (threadIdx.x == 0) full.init(1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    full.arrive_expecting(sizeof tile);
+    full.bulk_copy(tile, x + blockIdx.x * BLOCK, sizeof tile);
+  }
+  full.wait(0);
+  int sum[4] = {};
+  unsigned a[4], b[2];
+  for (int i = 0; i < 4; ++i) a[i] = __float_as_uint(tile[(threadIdx.x + 4 * i) % BLOCK]);
+  for (int i = 0; i < 2; ++i) b[i] = __float_as_uint(tile[(threadIdx.x + 8 * i) % BLOCK]);
+  hone::prim::mma_i8(sum, a, b[0], b[1]);
+  y[blockIdx.x * BLOCK + threadIdx.x] = static_cast<float>(sum[0] + sum[1] + sum[2] + sum[3]);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    full.invalidate();
+    full.init(BLOCK);
+  }
+  __syncthreads();
+  full.arrive();
+  while (!full.try_wait(0)) {}
+}
+)";
+
+TEST_P(Cuda, BarriersWithPhasesAndProductsOfBytesAreInstructions) {
+  const Build build = built(kPrims);
+  EXPECT_EQ(build.symbols.count("twist"), 1u);
+  if (build.facts.contains("mix/twist/all")) {
+    EXPECT_GE(build.facts.at("mix/twist/all"), 40);
+  }
+}
+
 TEST_P(Cuda, ASpillingKernelSaysSo) {
   const Build build = built(R"(
 extern "C" __global__ void __launch_bounds__(1024) twist(const float* x, float* y, long long n) {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kArchs[] = {"gfx942", "gfx950"};
+constexpr std::string_view kArchs[] = {"gfx90a", "gfx942", "gfx950"};
 /// Older ones lack gfx950 or builtins that the headers use.
 constexpr int kClang = 22;
 
@@ -145,7 +145,7 @@ Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch) {
 Result<std::unique_ptr<Toolchain>> gpu_toolchain(std::string_view target) {
   if (target.starts_with("cuda:")) return cuda_toolchain(std::string(target.substr(5)));
   if (target.starts_with("hip:")) return hip_toolchain(std::string(target.substr(4)));
-  return fail(ErrorCode::kUsage, fmt::format("\"{}\" names no card to build for", target), "cuda:sm_90a, cuda:sm_80, …, hip:gfx942, hip:gfx950");
+  return fail(ErrorCode::kUsage, fmt::format("\"{}\" names no card to build for", target), "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942, hip:gfx950");
 }
 
 }  // namespace hone::target

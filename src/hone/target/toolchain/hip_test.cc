@@ -54,7 +54,7 @@ class Hip : public testing::TestWithParam<const char*> {
   std::unique_ptr<Toolchain> toolchain_;
   task::Task task_ = task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1024"}).value();
 };
-INSTANTIATE_TEST_SUITE_P(Archs, Hip, testing::Values("gfx942", "gfx950"));
+INSTANTIATE_TEST_SUITE_P(Archs, Hip, testing::Values("gfx90a", "gfx942", "gfx950"));
 
 constexpr const char* kTwist = R"(
 #include <hip/hip_runtime.h>
@@ -97,6 +97,39 @@ TEST_P(Hip, AGoodKernelHasASymbolAndFacts) {
   EXPECT_EQ(again.wall_ns, 0);
   EXPECT_EQ(again.symbols, build.symbols);
   EXPECT_EQ(again.facts, build.facts);
+}
+
+constexpr const char* kMatrices = R"(#include "hone/gpu/prim.h"
+__global__ void __launch_bounds__(64) twist(const float* x, float* y, int64_t n) {
+  const uint32_t one[1] = {__float_as_uint(x[threadIdx.x])}, two[2] = {one[0], __float_as_uint(x[threadIdx.x + 64])};
+  float small[4] = {}, large[16] = {};
+  int32_t few[4] = {}, many[16] = {};
+  hone::prim::mfma_f32_16x16x4(small, one, one);
+  hone::prim::mfma_f16_16x16x16(small, two, two);
+  hone::prim::mfma_bf16_16x16x16(small, two, two);
+  hone::prim::mfma_f32_32x32x2(large, one, one);
+  hone::prim::mfma_f16_32x32x8(large, two, two);
+  hone::prim::mfma_bf16_32x32x8(large, two, two);
+  hone::prim::mfma_i8_16x16x16(few, one, one);
+  hone::prim::mfma_i8_16x16x32(few, two, two);
+  hone::prim::mfma_i8_32x32x8(many, one, one);
+  hone::prim::mfma_i8_32x32x16(many, two, two);
+#if defined(__gfx942__)
+  hone::prim::mfma_tf32_16x16x8(small, two, two);
+  hone::prim::mfma_tf32_32x32x4(large, two, two);
+#endif
+  for (int i = 0; i < 4; ++i) y[hone::prim::mfma_row<16>(i) * 16 + hone::prim::mfma_line<16>()] = small[i] + static_cast<float>(few[i]);
+  for (int i = 0; i < 16; ++i) y[256 + hone::prim::mfma_row<32>(i) * 32 + hone::prim::mfma_line<32>()] = large[i] + static_cast<float>(many[i]);
+}
+)";
+
+TEST_P(Hip, MatrixCoresAreInstructions) {
+  const Build build = built(kMatrices);
+  EXPECT_EQ(build.facts.at("spilled_vgprs/twist"), 0);
+  if (build.facts.contains("mix/twist/all")) {
+    const std::string arch = GetParam();
+    EXPECT_EQ(build.facts.at("mix/twist/mfma"), arch == "gfx950" ? 10 : 12);
+  }
 }
 
 constexpr const char* kMany = R"(

@@ -82,7 +82,7 @@ class Toolchain {
 /// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
 
-/// HIP for an AMD card of architecture `arch` ("gfx942", "gfx950"), as a code object, by clang 22 without ROCm. Facts as
+/// HIP for an AMD card of architecture `arch` ("gfx90a", "gfx942", "gfx950"), as a code object, by clang 22 without ROCm. Facts as
 /// of CUDA where they mean the same; "registers/F" counts a lane's vector registers, accumulators ("agprs/F") included;
 /// also "sgprs/F", "spilled_vgprs/F", "spilled_sgprs/F" (registers, not bytes). The mix needs llvm-objdump.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch);

@@ -72,6 +72,7 @@ struct Control {
   uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail
   uint32_t emulated;  ///< not 0: a GPU kernel; entries get a simt::Context instead of scratch, on one thread
   int64_t arena_bytes;                          ///< emulated: address space for the emulator
+  uint64_t seed;                                ///< emulated: of the order of turns
   simt::Report report;                          ///< emulated: why the process ended itself
   int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner and the emulator
   RegionInfo region[kMaxRegions];

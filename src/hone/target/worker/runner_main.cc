@@ -290,6 +290,7 @@ class Runner {
     context_.launch = number;
     context_.shared_bytes = launch.shared_bytes;
     context_.resident = launch.resident;
+    context_.seed = control_.seed;
     context_.buffers = 0;
     for (uint32_t t = 0; t < control_.tensors; ++t) {
       const bool writable = control_.region[control_.placement[call_][t].region].writable != 0;

@@ -45,6 +45,9 @@ HONE_SIMT_CALL void hone_simt_pause();
 HONE_SIMT_CALL void hone_simt_trap(int line);
 HONE_SIMT_CALL void hone_simt_exit();
 HONE_SIMT_CALL int64_t hone_simt_dynamic_bytes();
+HONE_SIMT_CALL int hone_simt_phase(int op, void* barrier, int64_t value);
+HONE_SIMT_CALL void hone_simt_issue_copy(const void* to, int64_t bytes);
+HONE_SIMT_CALL void hone_simt_bulk_copy(void* to, const void* from, int64_t bytes, void* barrier);
 HONE_SIMT_CALL void hone_simt_launch(void* context, const uint64_t* args, int count, int extents, const int64_t* grid,
                                      void (*call)(const uint64_t*));
 HONE_SIMT_CALL char hone_simt_dynamic[];

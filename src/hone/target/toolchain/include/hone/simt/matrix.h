@@ -1,22 +1,49 @@
 // Matrix units on the emulator: each lane says what it holds, and when all are there, what they hold is put together.
 // Registers are no memory, so none of that is an access; nor does it order anything. How exact the products are:
-// runtime/matrix.h.
+// runtime/matrix.h for NVIDIA's, runtime/mfma.h for AMD's.
 #pragma once
 #include "hone/simt/matrix_call.h"
 
 namespace hone::simt {
 
-/// c += a * b on 16 x 8 with fragments as mma.sync has them: m16n8k8 of TF32, m16n8k16 of the others.
-inline void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, MatrixOp op, HONE_LINE) {
-  MatrixCall call = {op, {c[0], c[1], c[2], c[3]}, {a[0], a[1], a[2], a[3]}, {b0, b1}, {}};
-  hone_simt_collective(kMatrix, kAllLanes, reinterpret_cast<uint64_t>(&call), 0, 1, line);
-  for (int i = 0; i < 4; ++i) c[i] = call.c[i];
+template <int N>
+inline void copy_fragment(uint32_t* to, const void* from) {
+  static_assert(N > 0 && N <= 16);
+  __builtin_memcpy(to, from, N * sizeof(uint32_t));
+}
+inline void meet(MatrixCall& call) { hone_simt_collective(kMatrix, kAllLanes, reinterpret_cast<uint64_t>(&call), 0, 1, call.line); }
+
+/// c += a * b on 16 x 8 with fragments as mma.sync has them: m16n8k8 of TF32, m16n8k16 of 16-bit types, m16n8k32 of i8.
+/// C: float, or int32_t for i8.
+template <class C>
+inline void mma(C (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, MatrixOp op, int line) {
+  MatrixCall call;
+  call.op = op, call.line = line, call.size = 0, call.each = 0;
+  copy_fragment<4>(call.c, c);
+  copy_fragment<4>(call.a, a);
+  call.b[0] = b0, call.b[1] = b1;
+  meet(call);
+  __builtin_memcpy(c, call.c, sizeof c);
+}
+
+/// c += a * b on size x size with fragments as MFMA has them, `each` elements of a row of a (a column of b) a lane.
+template <int N, int Words, class C>
+inline void mfma(C (&c)[N], const uint32_t (&a)[Words], const uint32_t (&b)[Words], MatrixOp op, int size, int each, int line) {
+  MatrixCall call;
+  call.op = op, call.line = line, call.size = size, call.each = each;
+  copy_fragment<N>(call.c, c);
+  copy_fragment<Words>(call.a, a);
+  copy_fragment<Words>(call.b, b);
+  meet(call);
+  __builtin_memcpy(c, call.c, sizeof c);
 }
 
 /// What every lane gave as `mine`.
-inline void all_rows(const void* mine, const void* (&rows)[32], HONE_LINE) {
-  MatrixCall call = {MatrixOp::kRows, {}, {}, {}, {mine}};
-  hone_simt_collective(kMatrix, kAllLanes, reinterpret_cast<uint64_t>(&call), 0, 1, line);
+inline void all_rows(const void* mine, const void* (&rows)[32], int line) {
+  MatrixCall call;
+  call.op = MatrixOp::kRows, call.line = line, call.size = 0, call.each = 0;
+  call.rows[0] = mine;
+  meet(call);
   for (int i = 0; i < 32; ++i) rows[i] = call.rows[i];
 }
 

@@ -1,7 +1,7 @@
 // What warp collectives give: shuffles, votes, matches, reductions, once all lanes that take part are there.
 #pragma once
-#include "hone/simt/runtime/matrix.h"
 #include "hone/simt/runtime/memory.h"
+#include "hone/simt/runtime/mfma.h"
 
 namespace hone::simt {
 
@@ -49,6 +49,27 @@ inline int source_of(Kind kind, int lane, int param, int width) {
   }
 }
 
+/// A matrix operation, for which every lane of the wave must be there with the same. `given`: their calls, by address.
+inline void operate(Block& b, const Warp& w, const Slot& s, const uint64_t* given) {
+  constexpr uint64_t kAll = kWave == 64 ? ~uint64_t{0} : (uint64_t{1} << kWave % 64) - 1;
+  const Thread& first = lane_of(b, w, __builtin_ctzll(s.arrived));
+  Text text;
+  if (const uint64_t missing = ~s.arrived & kAll) {
+    text << "a matrix operation without lane " << __builtin_ctzll(missing);
+    found(Finding::kDivergent, text, &first, first.pc, s.line);
+    return;
+  }
+  const auto of = [&](int lane) -> const MatrixCall& { return *reinterpret_cast<const MatrixCall*>(given[lane]); };
+  for (int lane = 1; lane < kWave; ++lane)
+    if (of(lane).op != of(0).op || of(lane).size != of(0).size || of(lane).each != of(0).each || of(lane).line != of(0).line) {
+      text << "divergent matrix operations: lane " << lane << " comes to another one (line " << of(lane).line << ") than lane 0";
+      found(Finding::kDivergent, text, &first, 0, of(0).line);
+      return;
+    }
+  if constexpr (kWave == 32) operate_warp(given);
+  else operate_wave(given);
+}
+
 /// All who count are there: gives each its result and lets it go on.
 inline void complete(Block& b, Warp& w, int number) {
   const Slot s = w.slot[number];
@@ -69,19 +90,20 @@ inline void complete(Block& b, Warp& w, int number) {
     }
     any = true;
   }
-  if (s.kind == Kind::kMatrix) {
-    const uint64_t missing = ~s.arrived & (kWave == 64 ? ~uint64_t{0} : (uint64_t{1} << kWave % 64) - 1);
-    if (missing) {
-      Text text;
-      text << "a matrix operation without lane " << __builtin_ctzll(missing);
-      found(Finding::kDivergent, text, &lane_of(b, w, __builtin_ctzll(s.arrived)), 0, s.line);
-    } else {
-      operate(given);
-    }
-  }
+  if (s.kind == Kind::kMatrix) operate(b, w, s, given);
   const bool orders = s.kind == Kind::kSync || kWave == 64;
   const uint32_t stamp = m.clock;
-  if (orders) ++m.clock;
+  uint32_t acquired = 0, phase_time = 0, fence = 0;
+  if (orders) {
+    // What one of them has waited for, all have; what one of them has published, all may.
+    ++m.clock;
+    for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
+      const Thread& t = lane_of(b, w, __builtin_ctzll(rest));
+      if (t.acquired > acquired) acquired = t.acquired;
+      if (t.phase_time > phase_time) phase_time = t.phase_time;
+      if (t.fence > fence) fence = t.fence;
+    }
+  }
   for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
     const int lane = __builtin_ctzll(rest);
     Thread& t = lane_of(b, w, lane);
@@ -115,7 +137,7 @@ inline void complete(Block& b, Warp& w, int number) {
       case Kind::kActive: t.value = s.arrived; break;
       default: t.value = all; break;
     }
-    if (orders) t.warp_time = stamp;
+    if (orders) t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time, t.fence = fence;
     t.state = State::kReady;
   }
   w.ready |= s.arrived;

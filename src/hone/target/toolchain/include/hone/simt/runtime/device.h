@@ -54,7 +54,28 @@ HONE_SIMT_API int64_t hone_simt_dynamic_bytes() { return hone::simt::m.dynamic_b
 HONE_SIMT_API void hone_simt_exit() { hone::simt::end_thread(); }
 HONE_SIMT_API int hone_simt_barrier(int predicate, int line) { return hone::simt::come_to_barrier(predicate, line); }
 HONE_SIMT_API uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t value, int param, int width, int line) {
-  return hone::simt::come_to_collective(kind, mask, value, param, width, line);
+  return hone::simt::come_to_collective(kind, mask, value, param, width, line, __builtin_return_address(0));
+}
+/// One operation on a barrier with phases; kTest: whether the phase of parity `value` is complete.
+HONE_SIMT_API int hone_simt_phase(int op, void* barrier, int64_t value) {
+  const void* const where = __builtin_return_address(0);
+  switch (static_cast<hone::simt::PhaseOp>(op)) {
+    case hone::simt::PhaseOp::kInit: hone::simt::init_barrier(barrier, value, where); break;
+    case hone::simt::PhaseOp::kArrive: hone::simt::arrive(barrier, value, where); break;
+    case hone::simt::PhaseOp::kTest: return hone::simt::test_phase(barrier, value, where);
+    case hone::simt::PhaseOp::kInvalidate: hone::simt::invalidate_barrier(barrier, where); break;
+  }
+  return 0;
+}
+HONE_SIMT_API void hone_simt_issue_copy(const void* to, int64_t bytes) {
+#if defined(HONE_SIMT_ASAN)
+  static_cast<void>(to), static_cast<void>(bytes);
+#else
+  hone::simt::issue_copy(to, bytes, __builtin_return_address(0));
+#endif
+}
+HONE_SIMT_API void hone_simt_bulk_copy(void* to, const void* from, int64_t bytes, void* barrier) {
+  hone::simt::bulk_copy(to, from, bytes, barrier, __builtin_return_address(0));
 }
 /// Runs a launch. `args`: the plan's arguments, then the block's extents.
 HONE_SIMT_API void hone_simt_launch(void* context, const uint64_t* args, int count, int extents, const int64_t* grid,

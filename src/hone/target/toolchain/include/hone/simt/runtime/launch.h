@@ -1,6 +1,6 @@
 // A launch from start to finish: room for its blocks, shared memory, and which block has its turn.
 #pragma once
-#include "hone/simt/runtime/schedule.h"
+#include "hone/simt/runtime/phases.h"
 
 // The launch's dynamic shared memory: the linker puts it behind all other shared memory.
 extern "C" __attribute__((visibility("hidden"), section(".bss.hone_shared_dynamic"), aligned(1024))) char hone_simt_dynamic[];
@@ -41,7 +41,8 @@ inline bool begin_process(const Context& c) {
     if (c.buffer[i].kind != BufferKind::kInput && !take_shadow(arena, m.shadow[i], c.buffer[i].bytes)) return false;
 #endif
   kept_arena = arena;
-  m.random = 0x9e3779b97f4a7c15;
+  m.random = 0x9e3779b97f4a7c15 ^ c.seed * 0xd1342543de82ef95;
+  if (m.random == 0) m.random = 1;
   m.clock = 1;
   return true;
 }
@@ -78,14 +79,17 @@ inline void begin_block(Block& b, int64_t index) {
   b.time = m.clock++;
   b.acquired = b.pending_acquired = m.began;
   b.fence = 0;
+  b.phases_count = b.flights_count = 0;
   b.active = true;
   uint16_t x = 0, y = 0, z = 0;
   for (int i = 0; i < m.threads; ++i) {
     Thread& t = b.threads[i];
     t.state = State::kNew;
     t.spins = false;
-    t.acquired = t.fence = t.warp_time = 0;
+    t.acquired = t.fence = t.warp_time = t.phase_time = 0;
+    t.waits_pc = 0;
     t.line = 0;
+    t.pc = 0;
     t.stack = nullptr;
     t.x = x, t.y = y, t.z = z;
     if (++x == m.dims[0]) {
@@ -151,11 +155,7 @@ inline int64_t block_at(int64_t k, int64_t total, uint64_t twist) {
 }
 
 /// Blocks with a lower number than what was found, still to begin in this window, run on; no others.
-inline int64_t last_wanted(int64_t total) {
-  if (!m.found) return total;
-  const Report& r = *m.context->report;
-  return r.block[0] + m.grid[0] * (r.block[1] + m.grid[1] * r.block[2]);
-}
+inline int64_t last_wanted(int64_t total) { return m.found ? found_block() : total; }
 
 inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t total) {
   int64_t next = 0, at = 0, active = 0;
@@ -225,7 +225,8 @@ inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t 
             who = &b.threads[i];
             break;
           }
-        found(Finding::kDeadlock, text, who, 0, who->line);
+        if (who->waits_pc) describe(b.phases[who->waits_for], text);
+        found(Finding::kDeadlock, text, who, who->waits_pc, who->line);
         stop();
       }
       at = (at + 1) % resident;

@@ -1,30 +1,39 @@
 // NVIDIA's matrix units in numbers. What is known of them (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA
 // tensor cores", 2021): products are exact; they and the sum so far are aligned to the largest of them, cut (not
 // rounded) a bit or more behind its 24th, added, and the sum is cut to 24 bits. Here it is one bit, and four words of
-// the depth at a time as on Ampere: the least accurate of the devices meant.
+// the depth at a time as on Ampere: the least accurate of the devices meant. Sums of i8 are exact modulo 2^32.
 #pragma once
 #include "hone/simt/matrix_call.h"
-#include "hone/simt/runtime/report.h"
 
 namespace hone::simt {
 
-inline double factor_of(uint32_t bits, int half, MatrixOp op) {
+inline float float_of(uint32_t word) {
   float v;
-  if (op == MatrixOp::kTf32) {
-    bits &= 0xffffe000u;  // the units look no further
-    __builtin_memcpy(&v, &bits, 4);
-    return static_cast<double>(v);
-  }
-  const auto half_bits = static_cast<uint16_t>(bits >> (16 * half));
-  if (op == MatrixOp::kBf16) {
-    bits = static_cast<uint32_t>(half_bits) << 16;
-    __builtin_memcpy(&v, &bits, 4);
-    return static_cast<double>(v);
-  }
-  _Float16 h;
-  __builtin_memcpy(&h, &half_bits, 2);
-  return static_cast<double>(h);
+  __builtin_memcpy(&v, &word, 4);
+  return v;
 }
+inline uint32_t word_of(float v) {
+  uint32_t word;
+  __builtin_memcpy(&word, &v, 4);
+  return word;
+}
+
+/// Element `part` of packed words, as a double; kTf32: as far as the units look.
+inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
+  switch (op) {
+    case MatrixOp::kTf32: return static_cast<double>(float_of(words[part] & 0xffffe000u));
+    case MatrixOp::kF32: return static_cast<double>(float_of(words[part]));
+    case MatrixOp::kBf16: return static_cast<double>(float_of((words[part / 2] >> (16 * (part % 2))) << 16));
+    default: {
+      const auto bits = static_cast<uint16_t>(words[part / 2] >> (16 * (part % 2)));
+      _Float16 h;
+      __builtin_memcpy(&h, &bits, 2);
+      return static_cast<double>(h);
+    }
+  }
+}
+/// Byte `part` of packed words.
+inline int32_t byte_of(const uint32_t* words, int part) { return static_cast<int8_t>(words[part / 4] >> (8 * (part % 4))); }
 
 inline float cut_sum(float c, const double* products, int count) {
   double largest = __builtin_fabs(static_cast<double>(c)), plain = static_cast<double>(c);
@@ -45,34 +54,33 @@ inline float cut_sum(float c, const double* products, int count) {
   sum *= unit;
   const float nearest = static_cast<float>(sum);
   if (__builtin_fabs(static_cast<double>(nearest)) <= __builtin_fabs(sum)) return nearest;
-  uint32_t word;  // rounding went away from zero: one step back
-  __builtin_memcpy(&word, &nearest, 4);
-  --word;
-  float cut;
-  __builtin_memcpy(&cut, &word, 4);
-  return cut;
+  return float_of(word_of(nearest) - 1);  // rounding went away from zero: one step back
 }
 
-/// One lane's part of the product.
+/// One lane's part of the product. `calls`: all 32 lanes', by address.
 inline void multiply(MatrixCall& mine, int lane, const uint64_t* calls) {
   const auto of = [&](int other) -> const MatrixCall& { return *reinterpret_cast<const MatrixCall*>(calls[other]); };
-  const int halves = mine.op == MatrixOp::kTf32 ? 1 : 2;
+  const int in_word = mine.op == MatrixOp::kTf32 ? 1 : mine.op == MatrixOp::kI8 ? 4 : 2;
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4, column = lane % 4 * 2 + i % 2;
     for (int part = 0; part < 2; ++part) {
       double products[8];
       int count = 0;
-      for (int t = 0; t < 4; ++t)
-        for (int half = 0; half < halves; ++half)
-          products[count++] = factor_of(of(row * 4 + t).a[part * 2 + i / 2], half, mine.op) *
-                              factor_of(of(column * 4 + t).b[part], half, mine.op);
-      mine.c[i] = cut_sum(mine.c[i], products, count);
+      for (int t = 0; t < 4; ++t) {
+        const uint32_t* const a = &of(row * 4 + t).a[part * 2 + i / 2];
+        const uint32_t* const b = &of(column * 4 + t).b[part];
+        for (int k = 0; k < in_word; ++k) {
+          if (mine.op == MatrixOp::kI8) mine.c[i] += static_cast<uint32_t>(byte_of(a, k) * byte_of(b, k));
+          else products[count++] = factor_of(a, k, mine.op) * factor_of(b, k, mine.op);
+        }
+      }
+      if (count > 0) mine.c[i] = word_of(cut_sum(float_of(mine.c[i]), products, count));
     }
   }
 }
 
-/// All lanes' calls, by address.
-inline void operate(const uint64_t* calls) {
+/// All 32 lanes' calls, by address, which are of one operation.
+inline void operate_warp(const uint64_t* calls) {
   const auto of = [&](int lane) -> MatrixCall& { return *reinterpret_cast<MatrixCall*>(calls[lane]); };
   if (of(0).op != MatrixOp::kRows) {
     for (int lane = 0; lane < 32; ++lane) multiply(of(lane), lane, calls);

@@ -36,7 +36,7 @@ inline bool ordered(uint32_t who, uint32_t time, uint32_t level, bool shared) {
   if (apart == 3) return shared;
   if (level > apart) apart = level;
   if (apart == 0) return true;
-  if (time <= b.time && apart <= 2) return true;
+  if (apart <= 2 && (time <= b.time || time <= t.phase_time)) return true;
   return apart == 1 && time <= t.warp_time;
 }
 
@@ -51,18 +51,30 @@ __attribute__((noinline)) inline void race(uint32_t other, bool other_writes, bo
   found(Finding::kRace, text, m.thread, pc, 0, other_pc);
 }
 
+/// The copy on its way to a byte of shared memory; null: none.
+inline const Flight* flight_to(int64_t offset) {
+  const Block& b = *m.block;
+  for (int i = 0; i < b.flights_count; ++i)
+    if (offset >= b.flights[i].offset && offset < b.flights[i].offset + b.flights[i].bytes) return &b.flights[i];
+  return nullptr;
+}
+
 /// One word: `bytes` are those touched of its four.
 inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, bool read, Access how, uint64_t pc, bool shared) {
   Cell& c = s.cells[word];
   const bool soft = how != Access::kPlain;
   if (read && (s.valid[word] & bytes) != bytes) {
     Text text;
-    text << "reads " << (shared ? "shared memory" : "memory") << " that nothing has written";
-    found(Finding::kUninitialised, text, m.thread, pc, 0);
-    s.valid[word] |= static_cast<uint8_t>(bytes);
+    const Flight* const flight = shared ? flight_to(word * 4) : nullptr;
+    const bool awaited = (s.valid[word] & kAwaited) != 0;
+    if (flight) text << "reads shared memory before the asynchronous copy to it is there: a phase of its barrier has to be waited for";
+    else if (awaited) text << "reads shared memory before the asynchronous copy to it is there: its group has to be waited for";
+    else text << "reads " << (shared ? "shared memory" : "memory") << " that nothing has written";
+    found(flight || awaited ? Finding::kPhase : Finding::kUninitialised, text, m.thread, pc, 0, flight ? flight->pc : awaited ? c.w_pc : 0);
+    s.valid[word] = static_cast<uint8_t>((s.valid[word] | bytes) & 15);
   }
   const bool conflicts_w = c.w_time && (bytes_of(c.w_who) & bytes) && !(soft && (c.w_who & kAtomicBit));
-  if (conflicts_w && !ordered(c.w_who, c.w_time, 0, shared)) {
+  if (conflicts_w && !ordered(c.w_who, c.w_time, level_of(c.w_who), shared)) {
     race(c.w_who, true, write, pc, c.w_pc, shared ? "shared memory" : "memory");
   }
   if (write) {
@@ -74,7 +86,7 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     c.w_time = m.clock;
     c.w_who = (m.me & kThreadBits) | both << 24 | (soft ? kAtomicBit : 0);
     c.w_pc = static_cast<uint32_t>(pc);
-    s.valid[word] |= static_cast<uint8_t>(bytes);
+    s.valid[word] = static_cast<uint8_t>((s.valid[word] | bytes) & 15);
   }
   if (read) {
     uint32_t level = 0, both = bytes;
@@ -213,6 +225,15 @@ inline void access(const void* p, int64_t n, bool write, bool read, Access how, 
     outside(a, n, write, pc);
   }
   if (m.shadow[i].cells) touch_range(m.shadow[i], offset, n, write, read, how, pc, false);
+}
+
+/// An asynchronous copy to `to`, in words: it may write from now on, and nobody reads before its thread has waited and
+/// written what has come.
+inline void issue_copy(const void* to, int64_t bytes, const void* where) {
+  access(to, bytes, true, false, Access::kPlain, where);
+  const auto in_shared = static_cast<const char*>(to) - m.shared;
+  if (m.thread && in_shared >= 0 && in_shared + bytes <= m.static_bytes + m.dynamic_bytes)
+    for (int64_t word = in_shared / 4; word < (in_shared + bytes) / 4; ++word) m.shared_shadow.valid[word] = kAwaited;
 }
 
 inline void aligned(const void* p, int64_t n, const void* where) {

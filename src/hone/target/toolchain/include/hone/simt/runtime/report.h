@@ -39,17 +39,27 @@ inline uint32_t offset_of(const void* pc) {
   return pc ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pc) - reinterpret_cast<uintptr_t>(__ehdr_start)) : 0;
 }
 
+/// The block of the finding so far, by number.
+inline int64_t found_block() {
+  const Report& r = *m.context->report;
+  return r.block[0] + m.grid[0] * (r.block[1] + m.grid[1] * r.block[2]);
+}
+inline bool found_in(const Block& b) { return m.found && found_block() == b.index; }
+
 /// `thread`: whose doing it is; null: the block's.
 inline void found(Finding finding, const Text& text, const Thread* thread, uint64_t pc, int32_t line, uint64_t other_pc = 0) {
   Report& r = *m.context->report;
   const Block& b = *m.block;
   if (m.found) {
     // Only what lies before is news.
-    const int64_t before = r.block[0] + m.grid[0] * (r.block[1] + m.grid[1] * r.block[2]);
+    const int64_t before = found_block();
     const int64_t old = r.thread[0] + m.dims[0] * (r.thread[1] + m.dims[1] * r.thread[2]);
     const int64_t mine = thread ? thread_number(thread) : 0;
     if (b.index > before || (b.index == before && mine >= old)) return;
+    // What follows from it is none: a thread that was lost has not written, nor does it come to barriers.
+    if (b.index == before && (b.time != m.found_time || (finding == Finding::kUninitialised && r.finding != finding))) return;
   }
+  m.found_time = b.time;
   m.found = true;
   r.launch = m.context->launch;
   r.block[0] = b.x, r.block[1] = b.y, r.block[2] = b.z;

@@ -68,6 +68,12 @@ inline void complete_barrier(Block& b) {
   m.warp->gone |= uint64_t{1} << m.lane;
   --b.live;
   ++m.progress;
+  if (b.live == 0 && b.flights_count > 0 && !found_in(b)) {
+    const Flight& flight = b.flights[0];
+    Text text;
+    text << "the block ends before an asynchronous copy into its shared memory is there: nobody waits for it";
+    found(Finding::kPhase, text, &b.threads[flight.who & 1023], flight.pc, 0);
+  }
   complete_what_is_full(b, *m.warp);
   if (b.live > 0 && b.at_barrier == b.live) complete_barrier(b);
   to_scheduler(true);
@@ -109,6 +115,7 @@ inline void run_thread(Block& b, Warp& w, int lane) {
   m.me = static_cast<uint32_t>((b.index & 0x3FFF) << 10) | static_cast<uint32_t>(thread_number(&t));
   if (m.budget < 64) m.budget = kShare / 2 + static_cast<int64_t>(random64() % kShare);
   t.spins = false;
+  t.waits_pc = 0;
   switch_in(&m.scheduler, t.sp, t.stack, kStackBytes);
   m.thread = nullptr;
   if (*reinterpret_cast<uint64_t*>(t.stack) != kCanary) {
@@ -137,6 +144,12 @@ inline void stuck(Block& b) {
     const int lane = missing ? __builtin_ctzll(missing) : 0;
     const Thread& other = lane_of(b, w, lane);
     Text text;
+    if (s.kind == Kind::kMatrix) {
+      const Thread& who = lane_of(b, w, __builtin_ctzll(s.arrived));
+      text << "a matrix operation to which lane " << lane << " does not come";
+      found(Finding::kDivergent, text, &who, who.pc, s.line);
+      return;
+    }
     text << "divergent " << name_of(s.kind) << ": lane " << lane << " is named in the mask of line " << static_cast<int64_t>(s.line) << " but ";
     if (other.state == State::kAtBarrier) text << "waits at the barrier of line " << static_cast<int64_t>(other.line);
     else if (other.state == State::kAtCollective) text << "waits at line " << static_cast<int64_t>(other.line);
@@ -205,13 +218,14 @@ inline int come_to_barrier(int predicate, int line) {
 }
 
 /// A lane comes to a collective of its warp. Mask 0: whoever is there.
-inline uint64_t come_to_collective(int kind_number, uint64_t mask, uint64_t value, int param, int width, int line) {
+inline uint64_t come_to_collective(int kind_number, uint64_t mask, uint64_t value, int param, int width, int line, const void* where) {
   Block& b = *m.block;
   Warp& w = *m.warp;
   Thread& t = *m.thread;
   const Kind kind = static_cast<Kind>(kind_number);
   ++m.count;
   t.line = line;
+  t.pc = offset_of(where);
   if (mask && !(mask >> m.lane & 1)) {
     Text text;
     text << name_of(kind) << " is called by lane " << m.lane << ", which its mask does not name";

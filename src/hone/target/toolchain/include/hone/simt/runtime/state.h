@@ -43,9 +43,13 @@ struct Thread {
   uint64_t value;        ///< of a collective: what it brings, then what it gets
   int32_t param, width;
   int32_t line;          ///< where it waits
+  uint32_t pc;           ///< of the collective that it came to last
   uint32_t acquired;     ///< everything up to this time happened before what it does now
   uint32_t fence;        ///< time of its last fence
   uint32_t warp_time;    ///< of the last synchronisation of its warp that it took part in
+  uint32_t phase_time;   ///< of the last phase that it waited for, or a lane that it met in a synchronisation of the warp
+  uint32_t waits_pc;     ///< where it last asked for a phase that is not complete; 0: nowhere
+  uint16_t waits_for;    ///< which of its block's barriers with phases that is
   uint16_t x, y, z;
   State state;
   bool spins;            ///< gave way while it waited for memory to change
@@ -64,6 +68,25 @@ struct Warp {
   Slot slot[kWave];
 };
 
+/// A barrier with phases (mbarrier) in shared memory.
+struct Phases {
+  int64_t offset;          ///< in shared memory
+  int64_t bytes;           ///< expected and not there yet in this phase
+  uint32_t count, pending; ///< arrivals of a phase; of them still missing
+  uint32_t phase;          ///< counts the complete ones
+  uint32_t time, acquired; ///< when the last one was complete; what those who came had acquired
+  uint32_t pc;             ///< where it was initialised
+};
+
+/// A bulk copy into shared memory that has not arrived.
+struct Flight {
+  const char* from;
+  int64_t offset, bytes;   ///< in shared memory
+  int64_t barrier;         ///< its offset in shared memory
+  uint32_t who, pc;        ///< thread and place of the copy
+};
+constexpr int kMostPhases = 128, kMostFlights = 512;
+
 struct Block {
   int64_t index;
   uint32_t x, y, z;
@@ -76,6 +99,9 @@ struct Block {
   int count, result;       ///< threads whose predicate holds: so far, of the last barrier
   uint32_t time, acquired, pending_acquired, fence;
   bool active;
+  int phases_count, flights_count;
+  Phases phases[kMostPhases];
+  Flight flights[kMostFlights];
 };
 
 /// One for each four bytes that several threads may touch: the last write and the last reads.
@@ -85,9 +111,12 @@ struct Cell {
   uint32_t w_time, w_who, r_time, r_who, w_pc, r_pc;
 };
 
+/// A word that an asynchronous copy was issued to, whose thread has not waited for it.
+constexpr uint8_t kAwaited = 16;
+
 struct Shadow {
   Cell* cells;
-  uint8_t* valid;          ///< four bits: bytes that were written
+  uint8_t* valid;          ///< four bits: bytes that were written; or kAwaited
   uint32_t* released;      ///< up to which time an acquiring read of it orders
   int64_t words;
 };
@@ -117,6 +146,7 @@ struct Machine {
   int free_count;
   int last_buffer;
   bool found;
+  uint32_t found_time;     ///< of the block's barrier before it
   bool held;               ///< in the middle of an atomic access
   uint32_t began;          ///< time
 };

@@ -1,0 +1,25 @@
+/* hone
+language = "hip"
+note     = "the first of a pair in the high bits of one factor"
+[[launch]]
+kernel = "k"
+grid   = ["B"]
+block  = ["64"]
+args   = ["a", "b", "c"]
+*/
+// task: c = a @ b | a=bf16[B,32,64] b=bf16[B,64,32] | B=3
+// expect: wrong
+#include "hone/gpu/prim.h"
+
+__global__ void k(const __hip_bfloat16* a, const __hip_bfloat16* b, __hip_bfloat16* c) {
+  const int lane = threadIdx.x, line = lane % 32, group = lane / 32;
+  const long long block = blockIdx.x, at = block * 1024;
+  float sum[16] = {};
+  for (int depth = 0; depth < 64; depth += 8) {
+    uint32_t p[2] = {}, q[2] = {};
+    for (int i = 0; i < 4; ++i) p[i / 2] |= static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(a)[(block * 32 + line) * 64 + depth + group * 4 + i]) << 16 * (1 - i % 2);
+    for (int i = 0; i < 4; ++i) q[i / 2] |= static_cast<uint32_t>(reinterpret_cast<const uint16_t*>(b)[(block * 64 + depth + group * 4 + i) * 32 + line]) << 16 * (i % 2);
+    hone::prim::mfma_bf16_32x32x8(sum, p, q);
+  }
+  for (int i = 0; i < 16; ++i) c[at + hone::prim::mfma_row<32>(i) * 32 + hone::prim::mfma_line<32>()] = sum[i];
+}

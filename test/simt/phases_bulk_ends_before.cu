@@ -1,0 +1,24 @@
+/* hone
+language = "cuda"
+note     = "the block ends before its copy is there"
+[[launch]]
+kernel = "k"
+grid   = ["B"]
+block  = ["128"]
+args   = ["x", "y"]
+*/
+// task: y = 2 * x | x=f32[B,128] | B=5
+// expect: launch fails: the block ends before
+#include "hone/gpu/prim.h"
+
+__global__ void k(const float* x, float* y) {
+  __shared__ __align__(16) float tile[128];
+  __shared__ hone::prim::PhaseBarrier full;
+  if (threadIdx.x == 0) full.init(1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    full.arrive_expecting(512);
+    full.bulk_copy(tile, x + blockIdx.x * 128, 512);
+  }
+  y[blockIdx.x * 128 + threadIdx.x] = 2 * x[blockIdx.x * 128 + threadIdx.x];
+}

@@ -1,0 +1,25 @@
+/* hone
+language = "cuda"
+note     = "more bytes expected than copied"
+[[launch]]
+kernel = "k"
+grid   = ["B"]
+block  = ["128"]
+args   = ["x", "y"]
+*/
+// task: y = 2 * x | x=f32[B,128] | B=5
+// expect: launch fails: waits for something that never happens
+#include "hone/gpu/prim.h"
+
+__global__ void k(const float* x, float* y) {
+  __shared__ __align__(16) float tile[128];
+  __shared__ hone::prim::PhaseBarrier full;
+  if (threadIdx.x == 0) full.init(1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    full.arrive_expecting(528);
+    full.bulk_copy(tile, x + blockIdx.x * 128, 512);
+  }
+  full.wait(0);
+  y[blockIdx.x * 128 + threadIdx.x] = 2 * tile[threadIdx.x];
+}
