@@ -21,37 +21,51 @@
 namespace hone::engine {
 namespace {
 
-evaluate::Opponent naive_opponent(const task::Task& task) {
+evaluate::Opponent opponent_of(const std::string& name, kernel::Kernel kernel) {
   evaluate::Opponent opponent;
-  opponent.name = "naive";
-  opponent.kernel = pattern::naive_cpp(task);
+  opponent.name = name;
+  opponent.kernel = std::move(kernel);
   return opponent;
+}
+
+/// What a list may name, in the order of "all".
+using Known = std::vector<std::pair<std::string, std::function<evaluate::Opponent()>>>;
+
+/// "all", "none" or a list; each once, as it is first named.
+Result<std::vector<evaluate::Opponent>> opponents_named(const std::string& names, const Known& known) {
+  std::vector<std::string> all;
+  for (const auto& [name, make] : known) all.push_back(name);
+  if (names == "none") return std::vector<evaluate::Opponent>{};
+  std::stringstream list(names == "all" ? fmt::format("{}", fmt::join(all, ",")) : names.empty() ? "," : names);
+  std::vector<evaluate::Opponent> found;
+  std::set<std::string> seen;
+  for (std::string name; std::getline(list, name, ',');) {
+    if (!seen.insert(name).second) continue;
+    const auto it = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == name; });
+    if (it == known.end())
+      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name), fmt::format("a list of {}; or all, or none", fmt::join(all, ", ")));
+    found.push_back(it->second());
+  }
+  return found;
 }
 
 }  // namespace
 
 Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names, int threads) {
-  std::vector<evaluate::Opponent> all;
-  std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, threads);
-  std::vector<evaluate::Opponent> libraries = evaluate::library_opponents(task, threads);
-  std::stringstream list(names == "all" ? "naive,pytorch,compile,openblas,onednn" : names == "none" ? "" : names.empty() ? "," : names);
-  std::set<std::string> seen;
-  for (std::string name; std::getline(list, name, ',');) {
-    if (!seen.insert(name).second) continue;
-    if (name == "naive") {
-      all.push_back(naive_opponent(task));
-    } else if (name == "pytorch") {
-      all.push_back(pytorch.at(0));
-    } else if (name == "compile") {
-      all.push_back(pytorch.at(1));
-    } else if (name == "openblas" || name == "onednn") {
-      all.push_back(libraries.at(name == "openblas" ? 0 : 1));
-    } else {
-      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name),
-                  "a list of naive, pytorch, compile, openblas, onednn; or all, or none");
-    }
-  }
-  return all;
+  const auto pytorch = evaluate::pytorch_opponents(task, threads);
+  const auto libraries = evaluate::library_opponents(task, threads);
+  return opponents_named(names, {{"naive", [&] { return opponent_of("naive", pattern::naive_cpp(task)); }},
+                                 {"pytorch", [&] { return pytorch.at(0); }},
+                                 {"compile", [&] { return pytorch.at(1); }},
+                                 {"openblas", [&] { return libraries.at(0); }},
+                                 {"onednn", [&] { return libraries.at(1); }}});
+}
+
+Result<std::vector<evaluate::Opponent>> card_opponents(const task::Task& task, const std::string& names, const target::CardInfo& card) {
+  const auto pytorch = evaluate::pytorch_opponents(task, card);
+  return opponents_named(names, {{"naive", [&] { return opponent_of("naive", pattern::plain_gpu(task, kernel::Language::kCuda)); }},
+                                 {"pytorch", [&] { return pytorch.at(0); }},
+                                 {"compile", [&] { return pytorch.at(1); }}});
 }
 
 std::string machine_json() {
@@ -73,32 +87,56 @@ void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& 
   if (services.seeds.empty()) services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
 }
 
+/// What a run on any target has: clock, archive, the place it is on, the folder for champions.
+Services services_on(const Place& place, archive::Store& store, const std::filesystem::path& home) {
+  Services services;
+  services.clock = &base::system_clock();
+  services.store = &store;
+  services.target = place.target;
+  services.toolchain = place.toolchain;
+  services.device = place.device;
+  services.machine_json = machine_json();
+  services.champions = home / "champions";
+  return services;
+}
+
+evaluate::EvaluatorOptions evaluator_options(const RunOptions& options, const std::function<bool()>& hurried) {
+  evaluate::EvaluatorOptions evaluator;
+  evaluator.threads = options.threads;
+  evaluator.interrupted = hurried;
+  if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
+  return evaluator;
+}
+
+/// The kernel given, where there is one, as the first seed. kInput where its language is not the target's.
+Status add_start(const RunOptions& options, kernel::Language language, const char* hint, Services& services) {
+  if (options.start_source.empty()) return {};
+  HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
+  if (start.header.language != language)
+    return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
+                                               kernel::name_of(start.header.language), options.target), hint);
+  start.author = "user";
+  services.seeds.push_back({std::move(start), "start", "the kernel given"});
+  return {};
+}
+
+/// It is an opponent too, where there is a clock.
+void add_start_opponent(Services& services) {
+  if (!services.seeds.empty()) services.opponents.push_back(opponent_of("start", services.seeds.front().kernel));
+}
+
 /// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
 Result<Services> emulator_services(const task::Task& task, archive::Store& store, const target::SimtDevice& device,
                                    const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::simt_toolchain());
-  Services services;
-  services.clock = &base::system_clock();
-  services.store = &store;
+  Services services = services_on(emulator_place(device, toolchain->name()), store, home);
   services.limits = target::simt_limits(device);
-  services.target = options.target;
-  services.toolchain = toolchain->name();
-  services.device = emulator_place(device, toolchain->name()).device;
-  services.machine_json = machine_json();
-  services.champions = home / "champions";
   services.evaluator = [&task, toolchain, hurried = std::move(hurried)]() {
     evaluate::EvaluatorOptions evaluator;
     evaluator.interrupted = hurried;
     return evaluate::emulated_evaluator(task, toolchain, evaluator);
   };
-  if (!options.start_source.empty()) {
-    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
-    if (start.header.language != device.language)
-      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
-                                                 kernel::name_of(start.header.language), options.target));
-    start.author = "user";
-    services.seeds.push_back({std::move(start), "start", "the kernel given"});
-  }
+  HONE_TRY_VOID(add_start(options, device.language, "", services));
   add_gpu_seeds(task, device.language, services);
   return services;
 }
@@ -108,133 +146,31 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
                                const std::filesystem::path& home, std::function<bool()> hurried) {
   HONE_TRY(const std::shared_ptr<target::Card> card, target::Card::open(ordinal));
   HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cuda_toolchain(card->info().arch));
-  Services services;
-  services.clock = &base::system_clock();
-  services.store = &store;
-  services.limits = target::card_limits(card->info());
+  Services services = services_on(card_place(card->info(), toolchain->name()), store, home);
   services.target = options.target;
-  services.toolchain = toolchain->name();
-  services.device = card_place(card->info(), toolchain->name()).device;
-  services.machine_json = machine_json();
-  services.champions = home / "champions";
+  services.limits = target::card_limits(card->info());
   // Builds need cores, not the card: as many at a time as leave one for us.
   services.batch = std::clamp(target::cpu_info().threads - 1, 2, 16);
   services.evaluator = [&task, toolchain, card, options, hurried = std::move(hurried)]() {
-    evaluate::EvaluatorOptions evaluator;
-    evaluator.interrupted = hurried;
-    if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
-    return evaluate::card_evaluator(task, toolchain, card, evaluator);
+    return evaluate::card_evaluator(task, toolchain, card, evaluator_options(options, hurried));
   };
   HONE_TRY(services.opponents, card_opponents(task, options.opponents, card->info()));
-  if (!options.start_source.empty()) {
-    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
-    if (start.header.language != kernel::Language::kCuda)
-      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
-                                                 kernel::name_of(start.header.language), options.target));
-    start.author = "user";
-    evaluate::Opponent opponent;
-    opponent.name = "start";
-    opponent.kernel = start;
-    services.opponents.push_back(std::move(opponent));
-    services.seeds.push_back({std::move(start), "start", "the kernel given"});
-    if (options.strategy == search::StrategyKind::kTune) return services;
-  }
+  HONE_TRY_VOID(add_start(options, kernel::Language::kCuda, "", services));
+  add_start_opponent(services);
+  if (!services.seeds.empty() && options.strategy == search::StrategyKind::kTune) return services;
   add_gpu_seeds(task, kernel::Language::kCuda, services);
   return services;
 }
 
-}  // namespace
-
-Result<std::vector<evaluate::Opponent>> card_opponents(const task::Task& task, const std::string& names, const target::CardInfo& card) {
-  std::vector<evaluate::Opponent> all;
-  std::vector<evaluate::Opponent> pytorch = evaluate::pytorch_opponents(task, card);
-  std::stringstream list(names == "all" ? "naive,pytorch,compile" : names == "none" ? "" : names.empty() ? "," : names);
-  std::set<std::string> seen;
-  for (std::string name; std::getline(list, name, ',');) {
-    if (!seen.insert(name).second) continue;
-    if (name == "naive") {
-      evaluate::Opponent opponent;
-      opponent.name = "naive";
-      opponent.kernel = pattern::plain_gpu(task, kernel::Language::kCuda);
-      all.push_back(std::move(opponent));
-    } else if (name == "pytorch") {
-      all.push_back(pytorch.at(0));
-    } else if (name == "compile") {
-      all.push_back(pytorch.at(1));
-    } else {
-      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name), "a list of naive, pytorch, compile; or all, or none");
-    }
-  }
-  return all;
-}
-
-Result<Services> local_services(const task::Task& task, archive::Store& store,
-                              std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
-                              const std::filesystem::path& home,
-                              std::function<bool()> hurried) {
-  if (const target::SimtDevice* const device = target::simt_device_of(options.target))
-    return emulator_services(task, store, *device, options, home, std::move(hurried));
-  if (const auto ordinal = target::card_ordinal(options.target))
-    return card_services(task, store, *ordinal, options, home, std::move(hurried));
-  Services services;
-  services.clock = &base::system_clock();
-  services.store = &store;
-  services.limits = target::cpu_limits(target::cpu_info());
-  const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
-  services.limits["THREADS"] = threads;
-  services.target = options.target;
-  services.toolchain = toolchain->name();
-  const bool opencl = options.target == "opencl";
-  if (opencl) {
-    HONE_TRY(const auto pocl, target::opencl_toolchain());
-    services.toolchain = pocl->name();
-  }
-  services.device = cpu_place(services.toolchain, threads).device;
-  services.machine_json = machine_json();
-  services.champions = home / "champions";
-  services.evaluator = [&task, toolchain, options, hurried = std::move(hurried)]() {
-    evaluate::EvaluatorOptions evaluator;
-    evaluator.threads = options.threads;
-    evaluator.interrupted = hurried;
-    if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
-    return evaluate::cpu_evaluator(task, toolchain, evaluator);
-  };
-  HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
-  if (!options.recall.empty()) {
-    HONE_TRY(const archive::KernelRow row, store.kernel(options.recall));
-    HONE_TRY(kernel::Kernel known, kernel_from(row));
-    const std::string pattern = known.header.pattern;
-    services.seeds.push_back({std::move(known), pattern, "recalled from the archive"});
-    return services;
-  }
-  const bool tune = options.strategy == search::StrategyKind::kTune;
-  if (!options.start_source.empty()) {
-    HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
-    start.author = "user";
-    evaluate::Opponent opponent;
-    opponent.name = "start";
-    opponent.kernel = start;
-    services.opponents.push_back(std::move(opponent));
-    const bool fits = (start.header.language == kernel::Language::kOpenCl) == opencl;
-    if (!fits)
-      return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
-                                                 kernel::name_of(start.header.language), options.target),
-                  opencl ? "--target cpu takes C++" : "--target opencl takes OpenCL C");
-    services.seeds.push_back({std::move(start), "start", "the kernel given"});
-    if (tune || opencl) return services;
-  }
-  if (opencl)
-    return fail(ErrorCode::kUnavailable, "there are no built-in patterns in OpenCL C yet",
-                "give a kernel to begin from with --start KERNEL.cl; hone tunes its tunables");
+/// What a run in C++ begins with. Plain loops are where its gain is counted from; tuning alone refines the most
+/// promising offer at once. Empty seeds are kUnavailable.
+Status add_cpp_seeds(const task::Task& task, const target::Toolchain& toolchain, bool tune, Services& services) {
   std::vector<std::string> why_not;
   auto offers = pattern::offers_cpp(task, why_not);
-  // Plain loops are where a run begins, and what its gain is counted from; tuning alone refines the
-  // most promising offer at once.
-  if (options.start_source.empty() && (!tune || offers.empty()))
-    services.seeds.push_back({pattern::naive_cpp(task), "naive", "plain loops"});
+  if (services.seeds.empty() && (!tune || offers.empty())) services.seeds.push_back({pattern::naive_cpp(task), "naive", "plain loops"});
   for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action});
   // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
-  for (const std::string& compiler : toolchain->other_compilers()) {
+  for (const std::string& compiler : toolchain.other_compilers()) {
     std::set<std::string> twins;
     for (const pattern::Offer& offer : offers)
       if (twins.insert(offer.pattern).second)
@@ -244,7 +180,55 @@ Result<Services> local_services(const task::Task& task, archive::Store& store,
   if (services.seeds.empty())
     return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
                 "give a kernel to begin from with --start KERNEL.cc; hone tunes its tunables");
+  return {};
+}
+
+/// The CPU, in C++ or OpenCL C.
+Result<Services> cpu_services(const task::Task& task, archive::Store& store, std::shared_ptr<target::Toolchain> toolchain,
+                              const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
+  const bool opencl = options.target == "opencl";
+  const int threads = options.threads > 0 ? options.threads : target::cpu_info().threads;
+  std::string compilers = toolchain->name();
+  if (opencl) {
+    HONE_TRY(const auto pocl, target::opencl_toolchain());
+    compilers = pocl->name();
+  }
+  Services services = services_on(cpu_place(compilers, threads), store, home);
+  services.target = options.target;
+  services.limits = target::cpu_limits(target::cpu_info());
+  services.limits["THREADS"] = threads;
+  services.evaluator = [&task, toolchain, options, hurried = std::move(hurried)]() {
+    return evaluate::cpu_evaluator(task, toolchain, evaluator_options(options, hurried));
+  };
+  HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
+  if (!options.recall.empty()) {
+    HONE_TRY(const archive::KernelRow row, store.kernel(options.recall));
+    HONE_TRY(kernel::Kernel known, kernel_from(row));
+    const std::string pattern = known.header.pattern;
+    services.seeds.push_back({std::move(known), pattern, "recalled from the archive"});
+    return services;
+  }
+  HONE_TRY_VOID(add_start(options, opencl ? kernel::Language::kOpenCl : kernel::Language::kCpp,
+                          opencl ? "--target cpu takes C++" : "--target opencl takes OpenCL C", services));
+  add_start_opponent(services);
+  const bool tune = options.strategy == search::StrategyKind::kTune;
+  if (!services.seeds.empty() && (tune || opencl)) return services;
+  if (opencl)
+    return fail(ErrorCode::kUnavailable, "there are no built-in patterns in OpenCL C yet",
+                "give a kernel to begin from with --start KERNEL.cl; hone tunes its tunables");
+  HONE_TRY_VOID(add_cpp_seeds(task, *toolchain, tune, services));
   return services;
+}
+
+}  // namespace
+
+Result<Services> local_services(const task::Task& task, archive::Store& store, std::shared_ptr<target::Toolchain> toolchain,
+                                const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
+  if (const target::SimtDevice* const device = target::simt_device_of(options.target))
+    return emulator_services(task, store, *device, options, home, std::move(hurried));
+  if (const auto ordinal = target::card_ordinal(options.target))
+    return card_services(task, store, *ordinal, options, home, std::move(hurried));
+  return cpu_services(task, store, std::move(toolchain), options, home, std::move(hurried));
 }
 
 Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) {

@@ -12,6 +12,8 @@ namespace hone::engine {
 struct Headline {
   std::string opponent;              ///< empty: none took part
   evaluate::Ratio speedup;           ///< weighted geometric mean over workloads, of medians and interval ends
+  evaluate::Ratio without_dispatch;  ///< likewise, with what an empty call takes off the opponent's time
+  double dispatch_ns = 0;            ///< of such a call, weighted geometric mean; 0: not measured on every workload
   evaluate::Comparison comparison = evaluate::Comparison::kInconclusive;  ///< called on every workload alike, else inconclusive
   double sol_fraction = 0;           ///< weighted geometric mean
 };

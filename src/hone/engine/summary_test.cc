@@ -66,5 +66,26 @@ TEST(SummaryTest, without_opponents_there_is_the_speed_of_light) {
   EXPECT_EQ(headline_of({}, task_with_weights({1})).sol_fraction, 0);
 }
 
+TEST(SummaryTest, dispatch_is_taken_off_workload_by_workload) {
+  evaluate::Promotion promotion;
+  promotion.workloads.resize(2);
+  evaluate::OpponentResult small = result("library", 4, Comparison::kFaster), large = result("library", 2, Comparison::kFaster);
+  small.opponent_ns = 4000, small.dispatch_ns = 3000;
+  large.opponent_ns = 400'000, large.dispatch_ns = 12'000;
+  promotion.workloads[0].opponents = {small};
+  promotion.workloads[1].opponents = {large};
+  const auto line = against(promotion, task_with_weights({1, 1}), "library");
+  ASSERT_TRUE(line);
+  EXPECT_NEAR(line->speedup.median, std::sqrt(8), 1e-12);
+  EXPECT_NEAR(line->without_dispatch.median, std::sqrt(4 * 0.25 * 2 * 0.97), 1e-12);
+  EXPECT_NEAR(line->dispatch_ns, 6000, 1e-9);
+  // A library without dispatch has the same ratio twice; one whose call is all dispatch keeps a twentieth of its time.
+  EXPECT_DOUBLE_EQ(result("naive", 3, Comparison::kFaster).without_dispatch().median, 3);
+  small.dispatch_ns = 5000;
+  EXPECT_NEAR(small.without_dispatch().median, 4 * evaluate::kLeastWork, 1e-12);
+  promotion.workloads[1].opponents[0].dispatch_ns = 0;
+  EXPECT_EQ(against(promotion, task_with_weights({1, 1}), "library")->dispatch_ns, 0) << "not measured everywhere";
+}
+
 }  // namespace
 }  // namespace hone::engine

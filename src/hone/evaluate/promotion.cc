@@ -81,6 +81,7 @@ class StageArena final : public Arena {
   }
 
   [[nodiscard]] Player& candidate() { return sides_[kCandidate].player; }
+  [[nodiscard]] double dispatch_ns(size_t opponent) const { return static_cast<double>(sides_[kFirstOpponent + opponent].dispatch_ns); }
 
  private:
   struct Side {
@@ -88,6 +89,7 @@ class StageArena final : public Arena {
     const Kernel* kernel = nullptr;
     Opponent::Starter starter;
     Player player;
+    int64_t dispatch_ns = 0;  ///< measured in its first session
   };
   Side& at(int who) { return sides_[static_cast<size_t>(who)]; }
 
@@ -123,6 +125,7 @@ class StageArena final : public Arena {
       auto started = side.starter();
       if (!started) return out(side, started.error().message);
       side.player.session = std::move(*started);
+      if (side.dispatch_ns == 0) side.dispatch_ns = side.player.session->dispatch_ns();
     }
     side.player.empty_ns = side.player.session->empty_batch_ns();
     return true;
@@ -161,13 +164,14 @@ class StageArena final : public Arena {
 
 double median_or_zero(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
 
-OpponentResult result_of(const std::string& name, const Standing& standing, double candidate_ns) {
+OpponentResult result_of(const std::string& name, const Standing& standing, double candidate_ns, double dispatch_ns) {
   OpponentResult out;
   out.opponent = name;
   out.comparison = standing.comparer->decision();
   out.ratio = standing.comparer->ratio();
   out.opponent_ns = median_or_zero(standing.times_ns);
   out.candidate_ns = candidate_ns;
+  out.dispatch_ns = dispatch_ns;
   out.pairs = standing.comparer->pairs();
   out.processes = standing.comparer->processes();
   out.stopped = standing.time_was_up ? "time" : std::string(name_of(standing.comparer->stop_reason()));
@@ -256,7 +260,7 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   HONE_TRY_VOID(check_bound(play, arena.candidate(), loader, options, rng, result));
   for (size_t i = 0; i < opponents.size(); ++i)
     if (const Standing& standing = contested.opponents[i]; standing.comparer && !standing.out)
-      result.opponents.push_back(result_of(opponents[i].name, standing, result.candidate_ns));
+      result.opponents.push_back(result_of(opponents[i].name, standing, result.candidate_ns, arena.dispatch_ns(i)));
   promotion.bitwise_deterministic &= same_twice(play, arena.candidate(), rng);
   result.hot_ns = hot_ns(play, arena.candidate(), rng, promotion.spent);
   return result;

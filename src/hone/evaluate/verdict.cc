@@ -1,5 +1,6 @@
 #include "hone/evaluate/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -46,7 +47,7 @@ Spent spent_from(const json& value) {
 
 json to_json(const OpponentResult& o) {
   return {{"opponent", o.opponent}, {"comparison", name_of(o.comparison)}, {"ratio", to_json(o.ratio)},
-          {"opponent_ns", o.opponent_ns}, {"candidate_ns", o.candidate_ns}, {"pairs", o.pairs},
+          {"opponent_ns", o.opponent_ns}, {"candidate_ns", o.candidate_ns}, {"dispatch_ns", o.dispatch_ns}, {"pairs", o.pairs},
           {"processes", o.processes}, {"stopped", o.stopped}};
 }
 
@@ -83,6 +84,7 @@ WorkloadResult workload_from(const json& value) {
     o.ratio = ratio_from(item.at("ratio"));
     o.opponent_ns = item.at("opponent_ns");
     o.candidate_ns = item.at("candidate_ns");
+    o.dispatch_ns = item.value("dispatch_ns", 0.0);
     o.pairs = item.at("pairs");
     o.processes = item.at("processes");
     o.stopped = item.value("stopped", "");
@@ -165,6 +167,12 @@ Promotion promotion_from(const json& value) {
   p.seeds = value.at("seeds").get<std::vector<uint64_t>>();
   p.spent = spent_from(value.at("spent"));
   return p;
+}
+
+Ratio OpponentResult::without_dispatch() const {
+  if (dispatch_ns <= 0 || opponent_ns <= 0) return ratio;
+  const double work = std::max(kLeastWork, 1 - dispatch_ns / opponent_ns);
+  return {ratio.median * work, ratio.low * work, ratio.high * work};
 }
 
 double weighted_geometric_mean(const std::vector<double>& values, const std::vector<double>& weights) {

@@ -73,10 +73,17 @@ struct OpponentResult {
   Comparison comparison = Comparison::kInconclusive;
   Ratio ratio;                        ///< time(opponent) / time(candidate)
   double opponent_ns = 0, candidate_ns = 0;  ///< medians
+  double dispatch_ns = 0;             ///< of opponent_ns, what an empty call takes; 0: nothing of the kind, or an old record
   int pairs = 0, processes = 0;
   /// Why sampling ended: "decided", "equivalent", "precise", "cap" or "time"; empty in old records.
   std::string stopped;
+
+  /// `ratio` with dispatch_ns taken off the opponent's time, of which kLeastWork are left at least.
+  [[nodiscard]] Ratio without_dispatch() const;
 };
+
+/// Less of an opponent's time than this is not told apart from the noise of the two measurements.
+inline constexpr double kLeastWork = 0.05;
 
 struct WorkloadResult {
   std::string workload;

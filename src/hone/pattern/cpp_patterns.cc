@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "hone/pattern/compose.h"
 #include "hone/pattern/contraction.h"
+#include "hone/pattern/cpp_concat.h"
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
@@ -16,15 +18,6 @@ namespace {
 
 using task::IntExpr;
 using task::Node;
-
-/// Vectors of 32-bit lanes where every value fits them, else of 64-bit lanes.
-Result<Way> way_for(const Program& program) {
-  for (const Way way : {Way::kVector32, Way::kVector64}) {
-    const CppWriter writer(program, way, {});
-    if (writer.vectorisable()) return way;
-  }
-  return fail(ErrorCode::kUnavailable, "the innermost axis is not contiguous in every tensor");
-}
 
 std::string fence(const CppWriter& writer) {
   return writer.stores_elements() ? "  if constexpr (STREAM) hone::stream_fence();\n" : "";
@@ -205,6 +198,8 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
   const auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);
+    if (const auto source = concat_cpp(task)) offers.push_back({finished(*source, "concat"), "concat", "each piece in its place"});
+    else why_not.push_back("concat: " + source.error().message);
     return offers;
   }
   const auto way = way_for(*program);
@@ -240,14 +235,34 @@ std::vector<Offer> direct_offers_of(const task::Task& task) {
 
 bool has_direct_offer(const task::Task& task) { return !direct_offers_of(task).empty(); }
 
+/// Whether all of its work comes from one operation of the computation as it was written: one place in the text.
+bool is_one_operation(const task::Task& task) {
+  std::set<std::pair<int, int>> places;
+  for (const Node& node : task.primitive.nodes)
+    if (task::is_elementwise(node.prim) ? node.prim != task::Prim::kCast : !node.operands.empty() && node.prim != task::Prim::kBroadcast &&
+        node.prim != task::Prim::kReshape && node.prim != task::Prim::kTranspose)
+      places.insert({node.where.line, node.where.column});
+  return places.size() < 2 && has_direct_offer(task);
+}
+
+PartWriter part_writer(Covered covered) {
+  return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_cpp(part), "naive", "plain loops"}; }, compose_cpp};
+}
+
 }  // namespace
 
 std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
   std::vector<Offer> offers = direct_offers(task, why_not);
   if (!offers.empty()) return offers;
-  return offers_in_parts(task, {has_direct_offer, direct_offers_of, [](const task::Task& part) { return Offer{naive_cpp(part), "naive", "plain loops"}; },
-                               compose_cpp});
+  return offers_in_parts(task, part_writer(has_direct_offer));
+}
+
+Result<Offer> unfused_cpp(const task::Task& given) {
+  const task::Task task = normal_form(given);
+  std::vector<Offer> offers = offers_of_parts(partition(task, is_one_operation, true), part_writer(is_one_operation));
+  if (offers.empty()) return fail(ErrorCode::kUnavailable, "the task is one operation, or no pattern covers any of them");
+  return std::move(offers.front());
 }
 
 }  // namespace hone::pattern

@@ -62,6 +62,13 @@ std::string CppWriter::output_name(int id) const {
   return {};
 }
 
+std::string CppWriter::output_tensor(int id) const {
+  const auto placed = program_.nest.placed.find(id);
+  if (placed == program_.nest.placed.end()) return output_name(id);
+  const IntExpr& base = placed->second.base;
+  return base.is_constant() && base.constant() == 0 ? output_name(id) : output_name(id) + " + " + parenthesised(base);
+}
+
 std::string CppWriter::tensor_type(int id) const { return storage_type(program_.node(id).type.dtype); }
 
 std::set<std::string> symbols_of(const task::Task& task) {
@@ -227,8 +234,8 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
   for (const int input : element_inputs_)
     if (std::find(local_.begin(), local_.end(), input) == local_.end()) pointer(input, leaf_name(input), leaf_tensor(input), "const ");
   for (const Pass& pass : program_.passes)
-    for (const int output : pass.stores) pointer(output, output_name(output), output_name(output), "");
-  for (const int output : program_.column_outputs) pointer(output, output_name(output), output_name(output), "");
+    for (const int output : pass.stores) pointer(output, output_name(output), output_tensor(output), "");
+  for (const int output : program_.column_outputs) pointer(output, output_name(output), output_tensor(output), "");
   return text;
 }
 
@@ -566,7 +573,7 @@ std::string CppWriter::row_stores(const std::string& indent) {
   for (const int id : program_.row_outputs) {
     const std::string value = row(id);
     const std::string at = offset(id, program_.row_axes);
-    stores.push_back(fmt::format("hone::store({}{}, {});", output_name(id), at.empty() ? "" : " + " + at, value));
+    stores.push_back(fmt::format("hone::store({}{}, {});", output_tensor(id), at.empty() ? "" : " + " + at, value));
   }
   std::string text;
   for (const std::string& line : row_lines_) text += indent + line + "\n";
@@ -584,6 +591,14 @@ std::string CppWriter::outline() const {
     passes.push_back(fmt::format("{}", fmt::join(parts, ", ")));
   }
   return fmt::format("{}", fmt::join(passes, "; "));
+}
+
+Result<Way> way_for(const Program& program) {
+  for (const Way way : {Way::kVector32, Way::kVector64}) {
+    const CppWriter writer(program, way, {});
+    if (writer.vectorisable()) return way;
+  }
+  return fail(ErrorCode::kUnavailable, "the innermost axis is not contiguous in every tensor");
 }
 
 }  // namespace hone::pattern

@@ -21,6 +21,9 @@ enum class Span : uint8_t { kWhole, kSlice };
 [[nodiscard]] std::string parameters_of(const task::Task& task);
 [[nodiscard]] std::string arguments_of(const task::Task& task);
 
+/// Vectors of 32-bit lanes where every value fits them, else of 64-bit lanes. kUnavailable: neither will do.
+[[nodiscard]] Result<Way> way_for(const Program& program);
+
 class CppWriter {
  public:
   /// `kept`: element values to store in scratch when first computed and to load afterwards. `local`: inputs
@@ -75,6 +78,7 @@ class CppWriter {
   [[nodiscard]] bool goes_back() const;
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
   [[nodiscard]] std::string output_name(int id) const;
+  [[nodiscard]] std::string output_tensor(int id) const;  ///< where it begins: "y", "y + D"
   [[nodiscard]] std::string prefetches(size_t pass) const;
   std::string take_row_lines(const std::string& indent);
 

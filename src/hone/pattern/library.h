@@ -20,6 +20,11 @@ struct Offer {
 /// each pattern.
 [[nodiscard]] std::vector<Offer> offers_cpp(const task::Task& task, std::vector<std::string>& why_not);
 
+/// The task without fusion: the same patterns, a part for each operation of the computation as it is written (softmax
+/// is one, x * y another), in between through memory. What fusion is measured against. kUnavailable for a task of
+/// one operation.
+[[nodiscard]] Result<Offer> unfused_cpp(const task::Task& task);
+
 /// The same for a GPU: `language` is kCuda or kHip, one text for both but for its header. plain_gpu (plain_gpu.h) is
 /// not among them: it is what is left where there are none.
 [[nodiscard]] std::vector<Offer> offers_gpu(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);

@@ -243,7 +243,7 @@ void merge_axes(Nest& nest) {
         // An index along one axis cannot be told from the merged one.
         const Prim op = graph.nodes[id].prim;
         // Dimensions of a slice do not lie one behind the other.
-        if (nest.access.contains(static_cast<int>(id))) together = false;
+        if (nest.access.contains(static_cast<int>(id)) || nest.placed.contains(static_cast<int>(id))) together = false;
         if (op == Prim::kIota || op == Prim::kArgMax || op == Prim::kArgMin) together = false;
         // A scan starts anew on every other axis.
         if (task::is_scan(op)) {
@@ -300,7 +300,9 @@ std::vector<int> Nest::removed_by(int node) const {
 }
 
 IntExpr Nest::stride(int node, int axis) const {
-  if (const auto own = access.find(node); own != access.end()) {
+  const auto read = access.find(node), written = placed.find(node);
+  if (read != access.end() || written != placed.end()) {
+    const auto& own = read != access.end() ? read : written;
     for (size_t d = 0; d < own->second.axes.size(); ++d) {
       const auto& of_dim = own->second.axes[d];
       const auto at = std::find(of_dim.begin(), of_dim.end(), axis);
@@ -382,6 +384,16 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
       for (const int axis : table.resolve(of_dim)) slice.axes.back().push_back(nest_axis(axis));
     }
     nest.access.emplace(id, std::move(slice));
+  }
+  for (size_t k = 0; k < options.placed.size(); ++k) {
+    const int output = graph.outputs[k];
+    Access& own = nest.placed[output];
+    own.base = options.placed[k].base;
+    own.strides = options.placed[k].strides;
+    for (const auto& of_dim : dims[static_cast<size_t>(output)]) {
+      own.axes.emplace_back();
+      for (const int axis : table.resolve(of_dim)) own.axes.back().push_back(nest_axis(axis));
+    }
   }
 
   // Loop order: that of the tensors in memory, the ones with most axes first; axes that only smaller

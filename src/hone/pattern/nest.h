@@ -35,6 +35,12 @@ struct Access {
   task::IntExpr index_stride = 0;
 };
 
+/// Where an output lies in a larger tensor: element (i0, i1, …) at base + i0 * strides[0] + i1 * strides[1] + …
+struct Placement {
+  task::IntExpr base = 0;
+  std::vector<task::IntExpr> strides;
+};
+
 struct Nest {
   const task::Graph* graph = nullptr;   ///< primitive
   std::vector<Axis> axes;
@@ -42,6 +48,8 @@ struct Nest {
   std::vector<std::vector<int>> of_node;
   /// Nodes that are read from an input in their own way.
   std::map<int, Access> access;
+  /// Outputs that are written in a way of their own; `input` says nothing.
+  std::map<int, Access> placed;
   /// Axes of the loops, outermost first: the order of the largest tensors in memory.
   std::vector<int> order;
   /// Axes that are not merged with the axis before them.
@@ -54,7 +62,8 @@ struct Nest {
   [[nodiscard]] std::optional<int> axis_of_dim(int node, int64_t dim) const;
   /// Axes that reduction node `node` removes.
   [[nodiscard]] std::vector<int> removed_by(int node) const;
-  /// Elements between neighbours along `axis` in that node's memory: dense, or as `access` says; 0 without the axis.
+  /// Elements between neighbours along `axis` in that node's memory: dense, or as `access` or `placed` says; 0 without
+  /// the axis.
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
@@ -62,6 +71,7 @@ struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
   bool slices = false;           ///< slices of inputs, and elements picked from them, are taken, as Nest::access
+  std::vector<Placement> placed; ///< of each output; empty: they are dense
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
 };
 

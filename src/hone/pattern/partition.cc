@@ -20,7 +20,7 @@ std::string between_name(int id) { return fmt::format("between{}", id); }
 /// What a partition is made from.
 class Pieces {
  public:
-  explicit Pieces(const task::Task& task) : task_(task), graph_(task.primitive) {
+  Pieces(const task::Task& task, bool reread) : task_(task), graph_(task.primitive) {
     const size_t n = graph_.nodes.size();
     free_.resize(n);
     work_.resize(n);
@@ -29,7 +29,9 @@ class Pieces {
       const bool leaf = node.prim == Prim::kConstant || node.prim == Prim::kSymbol || node.prim == Prim::kIota;
       free_[id] = leaf || (node.prim != Prim::kInput && !node.operands.empty() &&
                            std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return free_[static_cast<size_t>(o)]; }));
-      const bool view = node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose;
+      const bool widens = node.prim == Prim::kCast && task::is_float(node.type.dtype) &&
+                          task::size_of(graph_.node(node.operands[0]).type.dtype) < task::size_of(node.type.dtype);
+      const bool view = node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose || (reread && widens);
       const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), static_cast<int>(id)) != graph_.outputs.end();
       // A view belongs to whoever looks through it; what needs no tensor is computed wherever it is needed.
       work_[id] = output || (node.prim != Prim::kInput && !view && !free_[id]);
@@ -180,8 +182,8 @@ std::vector<std::set<size_t>> edges(const Pieces& pieces, const std::vector<Node
 
 }  // namespace
 
-Partition partition(const task::Task& task, Covered covered) {
-  const Pieces pieces(task);
+Partition partition(const task::Task& task, Covered covered, bool reread) {
+  const Pieces pieces(task, reread);
   std::vector<Nodes> groups = pieces.singles();
   std::set<std::pair<Nodes, Nodes>> refused;
   for (bool again = true; again;) {

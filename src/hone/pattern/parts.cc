@@ -7,7 +7,10 @@
 namespace hone::pattern {
 
 std::vector<Offer> offers_in_parts(const task::Task& task, const PartWriter& writer) {
-  const Partition parts = partition(task, writer.covered);
+  return offers_of_parts(partition(task, writer.covered), writer);
+}
+
+std::vector<Offer> offers_of_parts(const Partition& parts, const PartWriter& writer) {
   if (parts.parts.size() < 2) return {};
   std::vector<std::vector<Offer>> choices;
   size_t covered = 0;

@@ -22,5 +22,7 @@ struct PartWriter {
 /// with its next pattern. Empty for a graph of one part, and where no pattern covers any: plain loops throughout are
 /// offered as such.
 [[nodiscard]] std::vector<Offer> offers_in_parts(const task::Task& task, const PartWriter& writer);
+/// Likewise of a partition that is made; empty for one part.
+[[nodiscard]] std::vector<Offer> offers_of_parts(const Partition& parts, const PartWriter& writer);
 
 }  // namespace hone::pattern

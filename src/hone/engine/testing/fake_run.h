@@ -73,6 +73,7 @@ struct Truth {
 /// What steps cost (nanoseconds); odd numbers, so that times are not round by luck.
 struct Costs {
   int64_t build = 1'234'567'891, screen = 345'678'917, yardstick = 56'789'123, promote = 3'456'789'013;
+  double dispatch = 0;  ///< of every opponent, nanoseconds
 };
 
 class FakeEvaluator final : public evaluate::Evaluator {
@@ -141,6 +142,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
       result.opponent = opponent.name;
       result.opponent_ns = 2e6;
       result.candidate_ns = workload.candidate_ns;
+      result.dispatch_ns = costs_.dispatch;
       const double ratio = result.opponent_ns / result.candidate_ns;
       result.ratio = {ratio, 0.99 * ratio, 1.01 * ratio};
       result.comparison = ratio > 1 ? evaluate::Comparison::kFaster : evaluate::Comparison::kSlower;

@@ -95,9 +95,9 @@ class PytorchSession final : public target::Session {
                                          std::chrono::nanoseconds deadline) override;
   [[nodiscard]] int64_t empty_batch_ns() override;
 
-  /// A call on one element in the same mode: what PyTorch spends before any work. For reports; it
-  /// is part of the opponent's time. 0 when the session is over.
-  [[nodiscard]] int64_t per_call_overhead_ns();
+  /// -x on one element, in the same mode and by the same loop and clock as forward(): the least that PyTorch spends on
+  /// a call of one operation. Measured once; 0 when the session is over.
+  [[nodiscard]] int64_t dispatch_ns() override;
   /// "PyTorch 2.13.0+cpu eager, 2 threads"
   [[nodiscard]] const std::string& description() const;
 

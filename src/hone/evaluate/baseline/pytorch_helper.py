@@ -21,7 +21,7 @@ byte, each answered by b"K" (done) or b"E", a length (u32) and a message. All sa
     W  run the batch and drop its results: the memory that they took is there for the next run
     R  run the batch and keep its results
     D  deliver: copy the kept results to where the caller wants them
-    O  nanoseconds (i64, after b"K") of a call that does almost nothing: what dispatch costs
+    O  nanoseconds (i64, after b"K") of a call that does next to nothing: what dispatch costs. The batch is forgotten
 
 The caller holds the clock and times R alone. On a card R's answer goes on with nanoseconds (i64): the calls'
 own time by events on the stream, which the caller compares with its clock.
@@ -42,7 +42,8 @@ import warnings
 CONTROL = 3
 PR_SET_PDEATHSIG = 1
 MOST_DESCRIPTORS = 128
-OVERHEAD_CALLS = 1000
+EMPTY_CALLS = 200  # of a round that shows what dispatch costs
+EMPTY_ROUNDS = 9
 WARM_ROUNDS = 2  # the heap settles in the second
 
 
@@ -81,7 +82,8 @@ class Opponent:
         self.source, scope = job["source"], {}
         exec(compile(self.source, "forward.py", "exec"), scope)
         self.forward = self.finish(scope["forward"])
-        self.work, self.kept, self.targets = [], [], []
+        self.empty, self.hold = self.least(), 0
+        self.work, self.kept, self.targets, self.cold = [], [], [], False
         self.prove()
 
     def prove(self):
@@ -89,6 +91,9 @@ class Opponent:
 
     def zeros(self, shape, dtype):
         return self.torch.zeros(shape, dtype=dtype)
+
+    def ones(self, count):
+        return self.torch.ones(count)
 
     def on_a_thread(self, function):
         """OpenMP's threads belong to the thread that started them and end with it. A process that has
@@ -139,6 +144,7 @@ class Opponent:
         found = [(r.dtype, list(r.shape)) for r in results]
         if found != wanted:
             raise TypeError(f"forward() gives {found} where the task says {wanted}")
+        self.empty(self.ones(1))
         memory = {z.untyped_storage().data_ptr() for z in zeros}
         for r in results:
             if not r.is_contiguous() or r.untyped_storage().data_ptr() in memory:
@@ -183,14 +189,26 @@ class Opponent:
                 target.copy_(result)
         self.drop()
 
-    def overhead(self):
-        function = self.finish(lambda x: -x)
-        x = self.torch.ones(1)
-        function(x)
+    def least(self):
+        """One operation on one element, in our mode."""
+        def negated(x):
+            return -x
+        return self.torch.compile(negated, dynamic=False) if self.compiled else negated
+
+    def timed_run(self):
         start = time.perf_counter_ns()
-        for _ in range(OVERHEAD_CALLS):
-            function(x)
-        return (time.perf_counter_ns() - start) // OVERHEAD_CALLS
+        self.run()
+        return time.perf_counter_ns() - start
+
+    def dispatch(self):
+        """Nanoseconds of a call that does next to nothing, by the loop and the clock of all calls; the median of
+        rounds, after one that is not counted."""
+        forward, hold = self.forward, self.hold
+        one = self.ones(1)
+        self.forward, self.work, self.kept = self.empty, [(0, [one])] * EMPTY_CALLS, [None]
+        times = sorted([self.timed_run() for _ in range(EMPTY_ROUNDS + 1)][1:])
+        self.forward, self.work, self.kept, self.targets, self.hold = forward, [], [], [], hold
+        return times[len(times) // 2] // EMPTY_CALLS
 
 
 class CardMapping:
@@ -236,8 +254,8 @@ class CardOpponent(Opponent):
         torch.cuda.set_device(self.device)
         torch.backends.cudnn.allow_tf32 = job["cudnn_tf32"]
         self.flush_bytes = job["flush_bytes"]
-        self.hold = 0.001
         super().__init__(torch, job, regions)
+        self.hold = 0.001
 
     def finish(self, function):
         device = self.device
@@ -256,6 +274,9 @@ class CardOpponent(Opponent):
 
     def zeros(self, shape, dtype):
         return self.torch.zeros(shape, dtype=dtype, device=self.device)
+
+    def ones(self, count):
+        return self.torch.ones(count, device=self.device)
 
     def open(self):
         mapping = CardMapping(self.device.index)
@@ -296,16 +317,9 @@ class CardOpponent(Opponent):
         super().deliver()
         self.torch.cuda.synchronize()
 
-    def overhead(self):
-        x = self.torch.ones(1, device=self.device)
-        function = self.torch.compile(lambda x: -x, dynamic=False) if self.compiled else lambda x: -x
-        function(x)
-        self.torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(OVERHEAD_CALLS):
-            function(x)
-        self.torch.cuda.synchronize()
-        return (time.perf_counter_ns() - start) // OVERHEAD_CALLS
+    def timed_run(self):
+        self.run()
+        return self.ns
 
 
 def serve(opponent):
@@ -324,7 +338,7 @@ def serve(opponent):
         elif command == b"D":
             opponent.deliver()
         elif command == b"O":
-            answer += struct.pack("<q", opponent.overhead())
+            answer += struct.pack("<q", opponent.dispatch())
         else:
             return  # the caller has gone
         send(answer)

@@ -139,9 +139,9 @@ int64_t PytorchSession::empty_batch_ns() {
   return times[kRounds / 2];
 }
 
-int64_t PytorchSession::per_call_overhead_ns() {
+int64_t PytorchSession::dispatch_ns() {
   State& s = *state_;
-  if (s.overhead >= 0) return s.overhead;
+  if (s.dispatch >= 0) return s.dispatch;
   if (!s.over.empty()) return 0;
   const Awake awake(s.process);
   BatchOutcome outcome;
@@ -149,7 +149,7 @@ int64_t PytorchSession::per_call_overhead_ns() {
   int64_t time = 0;
   if (!s.ask("O", sizeof time, SteadyClock::now() + kHousekeeping, text, outcome)) return 0;
   std::memcpy(&time, text.data(), sizeof time);
-  return s.overhead = time;
+  return s.dispatch = time;
 }
 
 }  // namespace hone::evaluate

@@ -40,7 +40,7 @@ struct PytorchSession::State {
   bool on_card = false;
   size_t warmed = 0;  ///< calls in the largest batch so far
   std::string over;   ///< why the session is over; empty while it is not
-  int64_t overhead = -1;
+  int64_t dispatch = -1;  ///< nanoseconds; -1: not measured yet
 
   /// One command and its reply. False when the session is over; `outcome` then says how.
   bool ask(std::string_view command, size_t payload, Channel::Deadline deadline, std::string& text,

@@ -21,7 +21,9 @@ std::string cell(const std::string& text) {
 std::string ratio_cell(const Speedup* speedup) {
   if (!speedup) return report::kNone;
   const report::RatioText text = report::ratio_text(speedup->ratio);
-  return fmt::format("{} {}", text.median, cell(text.interval));
+  std::string out = fmt::format("{} {}", text.median, cell(text.interval));
+  if (speedup->dispatch_ns > 0) out += fmt::format("; {} without dispatch", report::times(speedup->without_dispatch().median));
+  return out;
 }
 
 std::string call_of(const Row& row) {
@@ -31,10 +33,13 @@ std::string call_of(const Row& row) {
 
 std::string means(const Summary& summary) {
   if (summary.ratios.empty()) return "No opponent took part.\n";
-  std::string text = "| against | geometric mean | median | tasks |\n| --- | --- | --- | --- |\n";
-  for (const auto& [name, r] : summary.ratios)
-    text += fmt::format("| {} | {} | {} | {} |\n", name == kBest ? "the strongest of each row" : cell(name), report::times(r.geomean),
-                        report::times(r.median), r.rows);
+  std::string text = "| against | geometric mean | median | without dispatch: mean | median | tasks |\n| --- | --- | --- | --- | --- | --- |\n";
+  for (const auto& [name, r] : summary.ratios) {
+    const Ratios& less = summary.ratios_without_dispatch.at(name);
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name == kBest ? "the strongest of each row" : cell(name), report::times(r.geomean),
+                        report::times(r.median), report::times(less.geomean), report::times(less.median), r.rows);
+  }
+  if (const std::string line = dispatch_line(summary); !line.empty()) text += "\n" + line + "\n";
   return text;
 }
 
@@ -60,7 +65,7 @@ std::string markdown_page(const State& state) {
   std::string text = fmt::format("# Bench {}: {}\n\n", state.id, cell(suite_name(state.asked)));
   if (!state.finished()) text += fmt::format("Not finished: {} of {} tasks are done.\n\n", rows.size(), state.entries.size());
   text += fmt::format("{} of {} accepted ({} compiled). Against the strongest opponent of each: {} faster, {} slower, {} inconclusive. {} of work.\n\n",
-                      s.accepted, s.total, report::percent(s.compiled_fraction), s.faster, s.slower, s.inconclusive, report::time_s(s.seconds));
+                      s.accepted, s.total, report::percent(s.compiled_fraction), s.calls.faster, s.calls.slower, s.calls.inconclusive, report::time_s(s.seconds));
   text += means(s) + "\n" + kHowToRead + "\n\n## Conditions\n\n";
   for (const auto& [name, value] : conditions_table(state)) text += fmt::format("- {}: {}\n", name, cell(value));
   text += "\n## Rows\n\n" + rows_table(rows);

@@ -37,10 +37,13 @@ void write_figures(Html& out, const Summary& s) {
     out.raw("\n");
   };
   figure("accepted", fmt::format("{} of {}", s.accepted, s.total), fmt::format("some kernel compiled in {}", report::percent(s.compiled_fraction)));
-  for (const auto& [name, r] : s.ratios)
-    figure(name == kBest ? "against the strongest of each row" : "against " + name, report::times(r.geomean),
-           fmt::format("geometric mean of {}; median {}", r.rows, report::times(r.median)));
+  for (const auto& [name, r] : s.ratios) {
+    std::string note = fmt::format("geometric mean of {}; median {}", r.rows, report::times(r.median));
+    if (tells_dispatch(s, name)) note += fmt::format("; {} without dispatch", report::times(s.ratios_without_dispatch.at(name).geomean));
+    figure(name == kBest ? "against the strongest of each row" : "against " + name, report::times(r.geomean), note);
+  }
   out.raw("</div>\n");
+  if (const std::string line = dispatch_line(s); !line.empty()) out.add("<p>{}</p>\n", line);
 }
 
 void write_head(Html& out, const State& state, const Summary& s) {
@@ -49,8 +52,8 @@ void write_head(Html& out, const State& state, const Summary& s) {
     out.add(R"(<p class="notice">Not finished: {} of {} tasks are done. <code>hone bench --resume {}</code> goes on.</p>)", s.total,
             state.entries.size(), state.id);
   out.add(R"(<p class="statement">On {}: {} of {} tasks have an accepted kernel. Against the strongest opponent of each, <b>{} are faster</b>, )",
-          state.conditions.place.device, s.accepted, s.total, s.faster);
-  out.add("{} slower, {} inconclusive.</p>\n", s.slower, s.inconclusive);
+          state.conditions.place.device, s.accepted, s.total, s.calls.faster);
+  out.add("{} slower, {} inconclusive.</p>\n", s.calls.slower, s.calls.inconclusive);
   write_figures(out, s);
 }
 
@@ -92,7 +95,9 @@ void write_row(Html& out, const Row& row, const std::vector<std::string>& oppone
   for (const std::string& name : opponents) {
     if (const Speedup* s = row.against(name)) {
       const report::RatioText text = report::ratio_text(s->ratio);
-      out.add(R"(<td class="ratio"><b>{}×</b><span class="interval">{}</span></td>)", text.median, text.interval);
+      out.add(R"(<td class="ratio"><b>{}×</b><span class="interval">{}</span>)", text.median, text.interval);
+      if (s->dispatch_ns > 0) out.add(R"( <span class="dim">{} without dispatch</span>)", report::times(s->without_dispatch().median));
+      out.raw("</td>");
     } else {
       out.add(R"(<td class="ratio">{}</td>)", report::kNone);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hone/face/bench/state.h"
+#include "hone/face/bench/summary.h"
 
 namespace hone::face::bench {
 
@@ -25,12 +26,18 @@ namespace hone::face::bench {
 /// Opponents that were absent from accepted rows: reason and tasks, the most frequent first.
 [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> absences(const std::vector<Row>& rows);
 
+/// Whether the means against an opponent (or kBest) with dispatch taken off say anything of their own.
+[[nodiscard]] bool tells_dispatch(const Summary& summary, const std::string& opponent);
+/// "An empty call takes 1.20 µs (pytorch eager), … With that taken off, …: 3 faster, …"; empty where nobody has one.
+[[nodiscard]] std::string dispatch_line(const Summary& summary);
+
 /// What ratios are, and what they are not; plain text.
 inline constexpr const char* kHowToRead =
     "A ratio is time(opponent) / time(kernel): above 1 the kernel is faster. It is the median of pairs timed in turn, caches "
     "cold, in one session, with its 95 % interval; over several workloads their weighted geometric mean. FASTER and SLOWER "
     "are said only where the interval and the evidence behind it exclude 1; the call is against the strongest opponent of the "
-    "row. Light is the time at the speed of light over the kernel\u2019s. A failure counts as 1 in every mean. Times of "
+    "row. Light is the time at the speed of light over the kernel\u2019s. A failure counts as 1 in every mean. Without dispatch means "
+    "that what PyTorch takes for one empty call was taken off its time. Times of "
     "different rows come from different sessions.";
 
 }  // namespace hone::face::bench

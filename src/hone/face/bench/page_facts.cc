@@ -52,6 +52,21 @@ std::vector<std::string> opponents_of(const std::vector<Row>& rows) {
   return {names.begin(), names.end()};
 }
 
+bool tells_dispatch(const Summary& summary, const std::string& opponent) {
+  return opponent == kBest ? !summary.dispatch_ns.empty() : summary.dispatch_ns.contains(opponent);
+}
+
+std::string dispatch_line(const Summary& summary) {
+  if (summary.dispatch_ns.empty()) return {};
+  std::vector<std::string> costs;
+  for (const auto& [name, ns] : summary.dispatch_ns) costs.push_back(fmt::format("{} ({})", report::time_ns(ns), name));
+  const Calls& calls = summary.calls_without_dispatch;
+  return fmt::format("Dispatch, an empty call, takes {}. With that taken off each opponent\u2019s time: {} faster, {} slower, {} inconclusive; "
+                     "geometric mean {} against the strongest of each row.",
+                     fmt::join(costs, ", "), calls.faster, calls.slower, calls.inconclusive,
+                     report::times(summary.ratios_without_dispatch.at(kBest).geomean));
+}
+
 std::vector<Row> losses(const std::vector<Row>& rows) {
   std::vector<Row> all;
   for (const Row& row : rows)

@@ -37,6 +37,9 @@ State mixed() {
   add(accepted_row("behind", {{"pytorch eager", 0.5}}, Comparison::kSlower));
   add(accepted_row("level", {{"pytorch eager", 1.01}}, Comparison::kInconclusive));
   add(refused_row("odd<b>|_name_", "none", "no candidate was accepted; the first is refused: wrong: y[3] & more", true));
+  Speedup& eager = state.entries[0].row->speedups[0];
+  eager.dispatch_ns = 2500;
+  eager.less_dispatch = {3, 2.7, 3.3};
   state.entries[1].row->absent = {"pytorch compiled: no torch.compile here"};
   state.entries.emplace_back().name = "not_yet";
   return state;
@@ -56,7 +59,8 @@ TEST(BenchPageTest, html_is_sound_and_shows_every_row) {
   ASSERT_EQ(check.problem(), "");
   for (const char* id : {"ratios", "rows", "losses", "failures", "absent", "conditions"}) EXPECT_TRUE(check.has_id(id)) << id;
   for (const char* text : {"level1", "3 of 4", "1 are faster", "quick", "behind", "level", "odd<b>|_name_", "y[3] & more", "g++ 12",
-                           "a fake machine, 2 threads", "hone bench tasks/level1", "2025-11-22", "no torch.compile here", "4 of 5 tasks are done"})
+                           "a fake machine, 2 threads", "hone bench tasks/level1", "2025-11-22", "no torch.compile here", "4 of 5 tasks are done", "takes 2.50\u00A0\u00B5s (pytorch eager)",
+                           "3.00\u00D7 without dispatch"})
     EXPECT_THAT(check.text(), HasSubstr(text));
   EXPECT_THAT(page, Not(HasSubstr("odd<b>")));
   EXPECT_EQ(check.count("circle"), 6) << "three in the chart, three in the table";
@@ -83,7 +87,7 @@ TEST(BenchPageTest, html_of_a_hundred_rows_without_opponents_is_sound) {
 TEST(BenchPageTest, markdown_says_the_same) {
   const std::string page = markdown_page(mixed());
   for (const char* text :
-       {"# Bench b00000000001: level1", "3 of 4 accepted", "1 faster, 1 slower, 1 inconclusive", "| quick | FASTER | 2.00 \\[1.80, 2.20] | 4.00 \\[3.60, 4.40] | 0.50 |",
+       {"# Bench b00000000001: level1", "3 of 4 accepted", "1 faster, 1 slower, 1 inconclusive", "| quick | FASTER | 2.00 \\[1.80, 2.20] | 4.00 \\[3.60, 4.40]; 3.00\u00D7 without dispatch | 0.50 |",
         "| odd\\<b>\\|\\_name\\_ | none | \u2013 | \u2013 |", "- behind: 0.50\u00D7", "(SLOWER)", "- command: hone bench tasks/level1",
         "- odd\\<b>\\|\\_name\\_: none: no candidate", "Not finished: 4 of 5"})
     EXPECT_THAT(page, HasSubstr(text));

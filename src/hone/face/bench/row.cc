@@ -37,7 +37,7 @@ void put_results(Row& row, const evaluate::Promotion& promotion, const task::Tas
   row.sol_fraction = head.sol_fraction;
   if (promotion.workloads.empty()) return;
   for (const evaluate::OpponentResult& o : promotion.workloads.front().opponents)
-    if (const auto line = engine::against(promotion, task, o.opponent)) row.speedups.push_back({o.opponent, line->speedup, line->comparison});
+    if (const auto line = engine::against(promotion, task, o.opponent)) row.speedups.push_back({o.opponent, line->speedup, line->comparison, line->dispatch_ns, line->without_dispatch});
 }
 
 /// Which pattern a kernel of the archive came from.
@@ -76,6 +76,16 @@ Told told_by(const std::vector<archive::Event>& events) {
   return told;
 }
 
+evaluate::Ratio ratio_from(const json& value) {
+  evaluate::Ratio ratio{value.at("median"), value.at("low")};
+  if (!value.at("high").is_null()) ratio.high = value.at("high");
+  return ratio;
+}
+
+json to_json(const evaluate::Ratio& ratio) {
+  return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
+}
+
 Row row_from_json(const json& value) {
   Row row;
   row.task = value.at("task");
@@ -87,9 +97,11 @@ Row row_from_json(const json& value) {
   for (const auto& [name, ratio] : value.at("speedups").items()) {
     Speedup& speedup = row.speedups.emplace_back();
     speedup.opponent = name;
-    speedup.ratio.median = ratio.at("median");
-    speedup.ratio.low = ratio.at("low");
-    if (!ratio.at("high").is_null()) speedup.ratio.high = ratio.at("high");
+    speedup.ratio = ratio_from(ratio);
+    if (const auto less = ratio.find("without_dispatch"); less != ratio.end()) {  // not in rows from before it was measured
+      speedup.dispatch_ns = ratio.at("dispatch_ns");
+      speedup.less_dispatch = ratio_from(*less);
+    }
     speedup.comparison = comparison_from(ratio.at("comparison"));
   }
   if (!value.at("sol_fraction").is_null()) row.sol_fraction = value.at("sol_fraction");
@@ -104,6 +116,14 @@ Row row_from_json(const json& value) {
 
 }  // namespace
 
+evaluate::Comparison Speedup::comparison_without_dispatch() const {
+  const evaluate::Ratio& less = without_dispatch();
+  if (comparison == evaluate::Comparison::kFaster && less.low <= 1)
+    return less.high < 1 ? evaluate::Comparison::kSlower : evaluate::Comparison::kInconclusive;
+  if (comparison == evaluate::Comparison::kInconclusive && dispatch_ns > 0 && less.high < 1) return evaluate::Comparison::kSlower;
+  return comparison;
+}
+
 const Speedup* Row::against(const std::string& name) const {
   const auto it = std::find_if(speedups.begin(), speedups.end(), [&](const Speedup& s) { return s.opponent == name; });
   return it == speedups.end() ? nullptr : &*it;
@@ -111,9 +131,12 @@ const Speedup* Row::against(const std::string& name) const {
 
 json to_json(const Row& row) {
   json speedups = json::object();
-  for (const Speedup& s : row.speedups)
-    speedups[s.opponent] = {{"median", s.ratio.median}, {"low", s.ratio.low}, {"comparison", evaluate::name_of(s.comparison)},
-                            {"high", std::isfinite(s.ratio.high) ? json(s.ratio.high) : json()}};
+  for (const Speedup& s : row.speedups) {
+    json& line = speedups[s.opponent] = to_json(s.ratio);
+    line["comparison"] = evaluate::name_of(s.comparison);
+    line["dispatch_ns"] = s.dispatch_ns;
+    line["without_dispatch"] = to_json(s.without_dispatch());
+  }
   return {{"task", row.task}, {"verdict", row.verdict}, {"reason", row.reason}, {"compiled", row.compiled},
           {"comparison", evaluate::name_of(row.comparison)}, {"opponent", or_null(row.opponent)}, {"speedups", speedups},
           {"sol_fraction", row.sol_fraction > 0 ? json(row.sol_fraction) : json()}, {"seconds", row.seconds},

@@ -15,6 +15,12 @@ struct Speedup {
   std::string opponent;
   evaluate::Ratio ratio;        ///< time(opponent) / time(champion)
   evaluate::Comparison comparison = evaluate::Comparison::kInconclusive;
+  double dispatch_ns = 0;       ///< of the opponent's time, what an empty call takes; 0: nothing of the kind, or not known
+  evaluate::Ratio less_dispatch{};  ///< `ratio` with that taken off; means nothing where it is 0
+
+  [[nodiscard]] const evaluate::Ratio& without_dispatch() const { return dispatch_ns > 0 ? less_dispatch : ratio; }
+  /// `comparison`, where the interval without dispatch bears it out.
+  [[nodiscard]] evaluate::Comparison comparison_without_dispatch() const;
 };
 
 struct Row {

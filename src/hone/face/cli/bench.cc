@@ -53,31 +53,26 @@ bool wants_pytorch(const std::string& opponents) {
   return opponents == "all" || opponents.find("pytorch") != std::string::npos || opponents.find("compile") != std::string::npos;
 }
 
-Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
-  bench::Conditions conditions;
-  if (const target::SimtDevice* const device = target::simt_device_of(asked.options.target)) {
+Result<engine::Place> place_of(const engine::RunOptions& options) {
+  if (const target::SimtDevice* const device = target::simt_device_of(options.target)) {
     HONE_TRY(const auto toolchain, target::simt_toolchain());
-    conditions.place = engine::emulator_place(*device, toolchain->name());
-    conditions.machine_json = engine::machine_json();
-    conditions.hone = base::kVersion;
-    return conditions;
+    return engine::emulator_place(*device, toolchain->name());
   }
-  if (const auto ordinal = target::card_ordinal(asked.options.target)) {
+  if (const auto ordinal = target::card_ordinal(options.target)) {
     HONE_TRY(const std::shared_ptr<target::Card> card, target::Card::open(*ordinal));
     HONE_TRY(const auto toolchain, target::cuda_toolchain(card->info().arch));
-    conditions.place = engine::card_place(card->info(), toolchain->name());
-    conditions.machine_json = engine::machine_json();
-    conditions.hone = base::kVersion;
-    if (wants_pytorch(asked.options.opponents))
-      if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
-    return conditions;
+    return engine::card_place(card->info(), toolchain->name());
   }
   HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  const int threads = asked.options.threads > 0 ? asked.options.threads : target::cpu_info().threads;
-  conditions.place = engine::cpu_place(toolchain->name(), threads);
+  return engine::cpu_place(toolchain->name(), options.threads > 0 ? options.threads : target::cpu_info().threads);
+}
+
+Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
+  bench::Conditions conditions;
+  HONE_TRY(conditions.place, place_of(asked.options));
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
-  if (wants_pytorch(asked.options.opponents))
+  if (wants_pytorch(asked.options.opponents) && !target::simt_device_of(asked.options.target))
     if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
   return conditions;
 }
@@ -177,14 +172,18 @@ bench::Work work_of(BenchDisplay& display) {
 std::string summary_text(const bench::State& state, const bench::Summary& summary) {
   std::string text = fmt::format("{} of {} tasks accepted", summary.accepted, state.entries.size());
   if (const size_t left = state.left(); left > 0) text += fmt::format(", {} not done", left);
-  text += fmt::format("; against the strongest opponent of each: {} faster, {} slower, {} inconclusive; {} of work\n", summary.faster,
-                      summary.slower, summary.inconclusive, duration_text(summary.seconds));
+  text += fmt::format("; against the strongest opponent of each: {} faster, {} slower, {} inconclusive; {} of work\n", summary.calls.faster,
+                      summary.calls.slower, summary.calls.inconclusive, duration_text(summary.seconds));
   if (summary.ratios.empty()) return text;
-  Table table({"against", "geometric mean", "median", "tasks"});
-  for (const auto& [name, ratios] : summary.ratios)
+  Table table({"against", "geometric mean", "median", "without dispatch", "median", "tasks"});
+  for (const auto& [name, ratios] : summary.ratios) {
+    const bench::Ratios& less = summary.ratios_without_dispatch.at(name);
     table.add({name == bench::kBest ? "the strongest" : name, fmt::format("{:.2f}x", ratios.geomean), fmt::format("{:.2f}x", ratios.median),
-               fmt::format("{}", ratios.rows)});
-  return text + "\n" + table.to_string() + "\n  a failure counts as 1x\n";
+               fmt::format("{:.2f}x", less.geomean), fmt::format("{:.2f}x", less.median), fmt::format("{}", ratios.rows)});
+  }
+  text += "\n" + table.to_string() + "\n  a failure counts as 1x\n";
+  if (const std::string line = bench::dispatch_line(summary); !line.empty()) text += "  " + line + "\n";
+  return text;
 }
 
 /// Both pages; where they are, or why not, for people.

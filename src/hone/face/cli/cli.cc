@@ -273,11 +273,12 @@ int run_cli(int argc, char** argv) {
   add_json(command, json);
   command->callback([&] { action = [&] { return test_models(testing, json); }; });
 
-  TaskArguments explaining;
+  ExplainArguments explaining;
   command = add("explain", "show a task's graph, its least cost and the patterns that cover it");
-  add_task(command, explaining);
-  add_json(command, json);
-  command->callback([&] { action = [&] { return explain(explaining, json); }; });
+  add_task(command, explaining.task);
+  command->add_option("--save", explaining.save, "folder to write the built-in kernels to: fused.cc, the most promising, and unfused.cc");
+  add_json(command, explaining.json);
+  command->callback([&] { action = [&] { return explain(explaining); }; });
 
   bool markdown = false;
   command = add("ops", "list the operations of the task language");

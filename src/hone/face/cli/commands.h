@@ -59,6 +59,12 @@ struct TuneArguments {
   std::string html, save_cache, save_t4;
 };
 
+struct ExplainArguments {
+  TaskArguments task;
+  std::string save;                      ///< folder for the built-in kernels; empty: none
+  bool json = false;
+};
+
 struct McpArguments {
   bool http = false;
   int port = 0;
@@ -88,7 +94,7 @@ struct DraftArguments {
 [[nodiscard]] Result<int> list_targets(bool json);
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> report(const std::string& run, const std::string& output);
-[[nodiscard]] Result<int> explain(const TaskArguments& task, bool json);
+[[nodiscard]] Result<int> explain(const ExplainArguments& arguments);
 /// All operations, or one by its name or alias; as docs/language.md with `markdown`.
 [[nodiscard]] Result<int> list_ops(const std::string& name, bool markdown);
 [[nodiscard]] Result<int> check_archive();

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/evaluate/oracle/number.h"
@@ -13,7 +14,9 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/traffic.h"
 #include "hone/target/calibrate/speed_of_light.h"
+#include "hone/target/cpu.h"
 #include "hone/task/graph/cost.h"
 #include "hone/task/reference/language_page.h"
 #include "hone/task/reference/op_facts.h"
@@ -132,27 +135,61 @@ Result<std::string> describe_work(const task::Task& task, const target::CpuPeaks
   return "\nthe least work, and the least time by this machine's peaks\n" + table.to_string() + "\noperations by kind\n" + kinds;
 }
 
+/// What an offer's plan moves through memory at the first workload, by the model of pattern/traffic.h.
+json plan_of(const pattern::Offer& offer, const task::Task& task, std::string& text) {
+  const auto traffic = pattern::traffic_of(offer.kernel, task, task.workloads.front().bindings, target::cpu_limits(target::cpu_info()));
+  if (traffic) text += fmt::format("; {} launches, {}", traffic->launches.size(), bytes_text(traffic->all()));
+  text += "\n";
+  return {{"action", offer.action}, {"launches", traffic ? json(traffic->launches.size()) : json()},
+          {"bytes_moved", traffic ? json(traffic->all()) : json()}};
+}
+
+/// The built-in kernels, and the task without fusion (null where it is one operation), as text and as JSON.
+std::string describe_patterns(const task::Task& task, json& patterns, json& unfused) {
+  const auto graph = task::instantiate(task.primitive, task.workloads.front().bindings);
+  const task::Cost least = graph ? task::minimal_cost(*graph) : task::Cost{};
+  std::string text = fmt::format("\npatterns, and what their plans move at the first workload (modelled; the least is {})\n",
+                                 bytes_text(least.bytes_read + least.bytes_written));
+  std::vector<std::string> why_not;
+  for (const auto& offer : pattern::offers_cpp(task, why_not)) {
+    text += fmt::format("  {}: {} ({})", offer.pattern, offer.action, offer.kernel.header.note);
+    patterns.push_back(plan_of(offer, task, text));
+    patterns.back()["pattern"] = offer.pattern;
+  }
+  for (const std::string& why : why_not) text += "  not " + why + "\n";
+  if (const auto apart = pattern::unfused_cpp(task)) {
+    text += "  without fusion it would be " + apart->action;
+    unfused = plan_of(*apart, task, text);
+  }
+  return text;
+}
+
+Status save_kernels(const task::Task& task, const std::filesystem::path& folder) {
+  std::vector<std::string> why_not;
+  const auto offers = pattern::offers_cpp(task, why_not);
+  if (offers.empty()) return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")));
+  HONE_TRY_VOID(base::make_directories(folder));
+  HONE_TRY_VOID(base::write_file_atomic(folder / "fused.cc", offers.front().kernel.source));
+  HONE_TRY(const pattern::Offer unfused, pattern::unfused_cpp(task));
+  return base::write_file_atomic(folder / "unfused.cc", unfused.kernel.source);
+}
+
 }  // namespace
 
-Result<int> explain(const TaskArguments& arguments, bool as_json) {
-  HONE_TRY(const task::Task task, task_of(arguments));
-  json inputs = json::array(), workloads = json::array(), patterns = json::array();
+Result<int> explain(const ExplainArguments& arguments) {
+  HONE_TRY(const task::Task task, task_of(arguments.task));
+  json inputs = json::array(), workloads = json::array(), patterns = json::array(), unfused;
   const std::string surface = task.surface.to_string(), primitive = task.primitive.to_string();
   std::string text = fmt::format("task {} ({}), track {}\n\n{}\ngraph\n{}\nprimitives\n{}", task.name, base::short_hash(task.hash()),
                                  task::name_of(task.track), indented(task.compute), indented(surface), indented(primitive));
   text += describe_inputs(task, inputs);
   HONE_TRY(const std::string work, describe_work(task, target::cpu_peaks(), workloads));
-  text += work + "\npatterns\n";
-  std::vector<std::string> why_not;
-  for (const auto& offer : pattern::offers_cpp(task, why_not)) {
-    text += fmt::format("  {}: {} ({})\n", offer.pattern, offer.action, offer.kernel.header.note);
-    patterns.push_back({{"pattern", offer.pattern}, {"action", offer.action}});
-  }
-  for (const std::string& why : why_not) text += "  not " + why + "\n";
-  if (as_json) {
+  text += work + describe_patterns(task, patterns, unfused);
+  if (!arguments.save.empty()) HONE_TRY_VOID(save_kernels(task, arguments.save));
+  if (arguments.json) {
     fmt::print("{}\n", base::canonical_json(json{{"task", task.name}, {"hash", task.hash()}, {"track", task::name_of(task.track)},
                                                  {"graph", lines_of(surface)}, {"primitives", lines_of(primitive)}, {"inputs", inputs},
-                                                 {"workloads", workloads}, {"patterns", patterns}}));
+                                                 {"workloads", workloads}, {"patterns", patterns}, {"unfused", unfused}}));
   } else {
     fmt::print("{}", text);
   }

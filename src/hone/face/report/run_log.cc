@@ -82,6 +82,7 @@ evaluate::OpponentResult opponent_of(const Json& value) {
              number(ratio, "high", std::numeric_limits<double>::infinity())};
   o.opponent_ns = number(value, "opponent_ns");
   o.candidate_ns = number(value, "candidate_ns");
+  o.dispatch_ns = number(value, "dispatch_ns");
   o.pairs = small(value, "pairs");
   o.processes = small(value, "processes");
   return o;

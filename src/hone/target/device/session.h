@@ -94,6 +94,9 @@ class Session {
                                          std::chrono::nanoseconds deadline) = 0;
   /// Wall time of a batch with no calls, median of several: what hand-off costs (nanoseconds).
   [[nodiscard]] virtual int64_t empty_batch_ns() = 0;
+  /// What the session's library spends on a call before any work (nanoseconds), found by calls that do next to
+  /// nothing, timed as calls are. Part of its calls' time; 0: it has nothing of the kind, as a kernel has not.
+  [[nodiscard]] virtual int64_t dispatch_ns() { return 0; }
 };
 
 }  // namespace hone::target

@@ -1,0 +1,191 @@
+#include "hone/pattern/pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace hone::pattern {
+namespace {
+
+using task::Dims;
+using task::Graph;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+Node node_of(Prim prim, std::vector<int> operands, task::TensorType type) {
+  Node node;
+  node.op = task::name_of(prim);
+  node.prim = prim;
+  node.operands = std::move(operands);
+  node.type = std::move(type);
+  return node;
+}
+
+/// The dimension of `from` that dimension `axis` of `to` is, where a reshape between them moves extents of 1 only.
+std::optional<size_t> same_dim(const Dims& from, const Dims& to, size_t axis) {
+  std::vector<size_t> mine, theirs;
+  for (size_t d = 0; d < to.size(); ++d)
+    if (!is_one(to[d])) mine.push_back(d);
+  for (size_t d = 0; d < from.size(); ++d)
+    if (!is_one(from[d])) theirs.push_back(d);
+  if (mine.size() != theirs.size()) return std::nullopt;
+  std::optional<size_t> found;
+  for (size_t k = 0; k < mine.size(); ++k) {
+    if (!(from[theirs[k]] == to[mine[k]])) return std::nullopt;
+    if (mine[k] == axis) found = theirs[k];
+  }
+  return found;
+}
+
+/// The operand's dimension that dimension `axis` of a view of it is; nothing where there is none.
+std::optional<size_t> axis_below(const Graph& graph, const Node& view, size_t axis) {
+  const Dims& below = graph.node(view.operands[0]).type.dims;
+  if (view.prim == Prim::kReshape) return same_dim(below, view.type.dims, axis);
+  if (view.prim == Prim::kTranspose) return static_cast<size_t>(view.attr<std::vector<int64_t>>("perm")[axis]);
+  return is_one(below[axis]) ? std::nullopt : std::optional(axis);
+}
+
+bool is_view(const Node& node) { return node.prim == Prim::kReshape || node.prim == Prim::kTranspose || node.prim == Prim::kBroadcast; }
+
+bool joins(const Node& node, size_t axis) { return node.prim == Prim::kConcat && node.attr<int64_t>("axis") == static_cast<int64_t>(axis); }
+
+/// The first concatenation that lies along dimension `axis` of node `id`, through element-wise operations and views; -1.
+int find_join(const Graph& graph, int id, size_t axis) {
+  const Node& node = graph.node(id);
+  if (joins(node, axis)) return id;
+  if (is_view(node)) {
+    const auto below = axis_below(graph, node, axis);
+    return below ? find_join(graph, node.operands[0], *below) : -1;
+  }
+  if (!task::is_elementwise(node.prim)) return -1;
+  for (const int operand : node.operands) {
+    const Dims& dims = graph.node(operand).type.dims;
+    if (dims.empty() || is_one(dims[axis])) continue;
+    if (const int found = find_join(graph, operand, axis); found >= 0) return found;
+  }
+  return -1;
+}
+
+/// Builds one piece's graph: nodes from `start` on, `extent` long, along an axis that changes on the way down.
+class Narrower {
+ public:
+  Narrower(const Graph& from, IntExpr start, IntExpr extent) : from_(from), start_(std::move(start)), extent_(std::move(extent)) {}
+
+  int part(int id, size_t axis) {
+    const auto [it, fresh] = parts_.try_emplace({id, axis}, -1);
+    if (!fresh) return it->second;
+    const int made = make(id, axis);
+    return parts_[{id, axis}] = made;
+  }
+
+  int add(Node node) {
+    graph.nodes.push_back(std::move(node));
+    return static_cast<int>(graph.nodes.size()) - 1;
+  }
+
+  Graph graph;
+  std::vector<int> inputs;  ///< of the whole graph, by their numbers there, in the order of graph.inputs
+
+ private:
+  int whole(int id) {
+    if (const auto it = wholes_.find(id); it != wholes_.end()) return it->second;
+    Node node = from_.node(id);
+    for (int& operand : node.operands) operand = whole(operand);
+    const bool input = node.prim == Prim::kInput;
+    const int made = add(std::move(node));
+    if (input) {
+      graph.inputs.push_back(made);
+      inputs.push_back(id);
+    }
+    return wholes_[id] = made;
+  }
+
+  task::TensorType narrowed(const Node& node, size_t axis) const {
+    task::TensorType type = node.type;
+    type.dims[axis] = extent_;
+    return type;
+  }
+
+  int make(int id, size_t axis) {
+    const Node& node = from_.node(id);
+    const Dims& dims = node.type.dims;
+    if (dims.empty() || is_one(dims[axis])) return whole(id);
+    if (joins(node, axis)) {
+      IntExpr start = 0;
+      for (const int operand : node.operands) {
+        const IntExpr& extent = from_.node(operand).type.dims[axis];
+        if (start == start_ && extent == extent_) return whole(operand);
+        start = start + extent;
+      }
+    }
+    const bool elementwise = task::is_elementwise(node.prim);
+    const auto below = is_view(node) ? axis_below(from_, node, axis) : std::nullopt;
+    if (elementwise || below || node.prim == Prim::kBroadcast) {
+      Node copy = node;
+      for (int& operand : copy.operands) operand = elementwise ? part(operand, axis) : below ? part(operand, *below) : whole(operand);
+      copy.type = narrowed(node, axis);
+      return add(std::move(copy));
+    }
+    // Anything else is cut out as it is: in place from an input, and not at all from what is computed.
+    Node slice = node_of(Prim::kSlice, {whole(id)}, narrowed(node, axis));
+    Dims start(dims.size(), 0);
+    start[axis] = start_;
+    slice.attrs["start"] = std::move(start);
+    slice.attrs["step"] = std::vector<int64_t>(dims.size(), 1);
+    return add(std::move(slice));
+  }
+
+  const Graph& from_;
+  IntExpr start_, extent_;
+  std::map<int, int> wholes_;
+  std::map<std::pair<int, size_t>, int> parts_;
+};
+
+Piece piece_of(const task::Task& task, size_t axis, const IntExpr& start, const IntExpr& extent) {
+  const Graph& graph = task.primitive;
+  const Node& output = graph.node(graph.outputs.front());
+  Narrower narrower(graph, start, extent);
+  const int root = narrower.part(graph.outputs.front(), axis);
+  // A node of its own, as what is stored may also be what is read.
+  const int stored = narrower.add(node_of(Prim::kReshape, {root}, narrower.graph.node(root).type));
+  Piece piece;
+  piece.task = task;
+  piece.task.inputs.clear();
+  for (const int input : narrower.inputs) {
+    const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), input) - graph.inputs.begin();
+    piece.task.inputs.push_back(task.inputs[static_cast<size_t>(at)]);
+  }
+  piece.task.primitive = std::move(narrower.graph);
+  piece.task.primitive.outputs = {stored};
+  piece.task.primitive.output_names = graph.output_names;
+  piece.task.outputs.front().second = piece.task.primitive.node(stored).type;
+  piece.placed.strides = dense(output.type.dims);
+  piece.placed.base = start * piece.placed.strides[axis];
+  return piece;
+}
+
+}  // namespace
+
+Result<std::vector<Piece>> pieces_of(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  if (graph.outputs.size() != 1) return fail(ErrorCode::kUnavailable, "more than one output");
+  const int output = graph.outputs.front();
+  for (size_t axis = 0; axis < graph.node(output).type.dims.size(); ++axis) {
+    const int join = find_join(graph, output, axis);
+    if (join < 0) continue;
+    std::vector<Piece> pieces;
+    IntExpr start = 0;
+    const auto along = static_cast<size_t>(graph.node(join).attr<int64_t>("axis"));
+    for (const int operand : graph.node(join).operands) {
+      const IntExpr& extent = graph.node(operand).type.dims[along];
+      pieces.push_back(piece_of(task, axis, start, extent));
+      start = start + extent;
+    }
+    return pieces;
+  }
+  return fail(ErrorCode::kUnavailable, "no concatenation along an axis of the output");
+}
+
+}  // namespace hone::pattern
