@@ -143,7 +143,7 @@ TEST(Roles, ByNameAndPattern) {
 }
 
 TEST(Roles, AStepKeepsToTheConstraints) {
-  const auto constraint = task::parse_int_expr("UNROLL * ROWS <= 16");
+  const auto constraint = task::IntExpr::parse("UNROLL * ROWS <= 16");
   ASSERT_TRUE(constraint);
   kernel::Header header = header_with({{"ROWS", {4, 1, 16, 64}}, {"UNROLL", {4, 2, 1, 8}}});
   header.constraints.push_back(*constraint);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/engine/champion.h"
+#include "hone/engine/examine.h"
 #include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
@@ -198,6 +199,9 @@ Result<Services> local_services(const task::Task& task, archive::Store& store,
     evaluator.interrupted = hurried;
     if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
     return evaluate::cpu_evaluator(task, toolchain, evaluator);
+  };
+  services.examine = [&task, limits = services.limits](evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, bool thorough) {
+    return examine(evaluator, kernel, task, limits, {}, thorough);
   };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
   if (!options.recall.empty()) {

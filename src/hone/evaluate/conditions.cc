@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/target/device/counters.h"
 
 namespace hone::evaluate {
 namespace {
 
-constexpr int kRounds = 5;
+/// Rounds after the first, which may be no more than a probe.
+constexpr int kRounds = 5, kRoundsQuick = 2;
 /// On one thread a kernel may take as many times longer as there are threads.
 constexpr int kRoundsSingle = 3;
 
@@ -32,6 +34,18 @@ double hot_sample(Playing& play, Player& player, Spent& spent) {
   return done(outcome) ? net_ns(outcome.wall_ns, player.empty_ns) / static_cast<double>(calls.size()) : 0;
 }
 
+/// Whatever the counters saw of one more batch with cold caches.
+void count_events(Playing& play, Player& player, base::Rng& rng, Spent& spent, Conditions& all) {
+  target::Counters counters(player.session->pid(), target::hardware_events());
+  all.counters_absent = counters.absent();
+  if (!all.counters_absent.empty()) return;
+  counters.start();
+  (void)cold_sample(play, player, rng, spent, all.verdict);
+  counters.stop();
+  for (const target::CounterEvent& event : target::hardware_events())
+    if (const auto count = counters.count(event.name)) all.counters[event.name] = *count;
+}
+
 Result<Player> player_of(Playing& play, const kernel::Kernel& kernel, Loader& loader, Verdict& verdict) {
   Player player;
   player.pace = Pace(play.batch);
@@ -47,7 +61,8 @@ Result<Player> player_of(Playing& play, const kernel::Kernel& kernel, Loader& lo
 
 }  // namespace
 
-Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, Loader& loader, Loader* single, base::Rng& rng, Spent& spent) {
+Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, Loader& loader, Loader* single, bool thorough, base::Rng& rng,
+                                   Spent& spent) {
   Conditions all;
   all.workload = play.workload->name;
   all.bindings = play.workload->bindings;
@@ -58,15 +73,19 @@ Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, 
   HONE_TRY(Player candidate, player_of(play, kernel, loader, all.verdict));
   if (!candidate.session) return all;
   Verdict twin_verdict;
-  HONE_TRY(Player twin, player_of(play, play.twin, loader, twin_verdict));
-  if (!twin.session) return fail(ErrorCode::kInternal, "the stream kernel does not run: " + twin_verdict.reason);
+  Player twin;
+  if (thorough) {
+    HONE_TRY(twin, player_of(play, play.twin, loader, twin_verdict));
+  }
+  if (thorough && !twin.session) return fail(ErrorCode::kInternal, "the stream kernel does not run: " + twin_verdict.reason);
   std::vector<double> cold, hot, memory, alone;
-  for (int round = 0; round <= kRounds && all.verdict.accepted(); ++round) {
+  for (int round = 0; round <= (thorough ? kRounds : kRoundsQuick) && all.verdict.accepted(); ++round) {
     if (const double ns = cold_sample(play, candidate, rng, spent, all.verdict); ns > 0) cold.push_back(ns);
     // The twin writes something else than the answer: what is said of that is of no interest.
-    if (const double ns = cold_sample(play, twin, rng, spent, twin_verdict); ns > 0) memory.push_back(ns);
+    if (const double ns = thorough ? cold_sample(play, twin, rng, spent, twin_verdict) : 0; ns > 0) memory.push_back(ns);
     if (const double ns = all.verdict.accepted() ? hot_sample(play, candidate, spent) : 0; ns > 0 && round > 0) hot.push_back(ns);
   }
+  if (all.verdict.accepted()) count_events(play, candidate, rng, spent, all);
   if (single && all.verdict.accepted()) {
     HONE_TRY(Player lone, player_of(play, kernel, *single, all.verdict));
     for (int round = 0; lone.session && round <= kRoundsSingle && all.verdict.accepted(); ++round)
@@ -74,7 +93,7 @@ Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, 
   }
   all.cold_ns = median_or_none(cold);
   all.hot_ns = median_or_none(hot);
-  all.memory_ns = median_or_none(memory);
+  all.memory_ns = thorough ? median_or_none(memory) : play.memory_ns;
   all.one_thread_ns = median_or_none(alone);
   return all;
 }

@@ -301,7 +301,7 @@ Result<std::vector<Conditions>> TimedEvaluator::conditions(const Kernel& kernel,
   for (Course& course : courses_) {
     if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
     Spent spent;
-    HONE_TRY(all.emplace_back(), time_conditions(course.play, kernel, loader_, single ? &*single : nullptr, rng_, spent));
+    HONE_TRY(all.emplace_back(), time_conditions(course.play, kernel, loader_, single ? &*single : nullptr, thorough, rng_, spent));
     all.back().threads = loader_.card() ? 1 : threads_of(options_);
     if (!all.back().verdict.accepted()) break;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hone/base/result.h"
+#include "hone/diagnose/rules.h"
 #include "hone/kernel/kernel.h"
 
 namespace hone::search {
@@ -24,6 +25,8 @@ struct Proposal {
   kernel::Kernel kernel;
   std::string action;         ///< "start", "pattern rows: keep in scratch", "ROWS 4 -> 16"
   std::string reason;
+  double predicted = 0;       ///< by the diagnosis of its parent: time of the parent / time; 0: nobody predicted anything
+  std::string cause;          ///< that the diagnosis would repair by it
 };
 
 /// What became of a proposal.
@@ -53,6 +56,11 @@ class Strategy {
   /// A source that came up while the search was on: looked at next, its tunables searched like any other's.
   /// False for a text that is there already.
   [[nodiscard]] virtual bool add(Seed seed) = 0;
+  /// A kernel whose diagnosis would help to choose what comes next, by its hash; empty: none, or it was given already.
+  [[nodiscard]] virtual std::string wants_diagnosis() const { return {}; }
+  /// The actions worth trying on a kernel that was observed, best first; those that set a tunable come before what the
+  /// tuner suggests. None: there is no diagnosis.
+  virtual void advise([[maybe_unused]] const std::string& kernel, [[maybe_unused]] std::vector<diagnose::Action> actions) {}
   /// Left aside since the last call.
   [[nodiscard]] virtual Skipped take_skipped() = 0;
 };

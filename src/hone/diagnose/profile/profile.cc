@@ -35,6 +35,17 @@ void add_times(const evaluate::Conditions& times, const target::CpuPeaks* peaks,
   else metrics.measured("thread_efficiency", times.one_thread_ns / cold / times.threads, fmt::format("speedup of {} threads over one, a thread", times.threads));
 }
 
+void add_counters(const evaluate::Conditions& times, Metrics& metrics) {
+  const auto ratio = [&](const char* name, const char* part, const char* whole, const char* about) {
+    const auto p = times.counters.find(part), w = times.counters.find(whole);
+    if (p != times.counters.end() && w != times.counters.end() && w->second > 0) metrics.measured(name, p->second / w->second, about);
+    else metrics.absent(name, times.counters_absent.empty() ? "this processor does not count it" : times.counters_absent);
+  };
+  ratio("instructions_per_cycle", "instructions", "cycles", "all threads, waiting for each other included");
+  ratio("cache_miss_share", "cache_misses", "cache_references", "of what reaches the last-level cache");
+  ratio("branch_miss_share", "branch_misses", "branches", "branches foreseen wrongly");
+}
+
 Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task, const std::vector<evaluate::Conditions>& times,
                                          const target::Build& build, const kernel::Limits& limits) {
   Metrics code;
@@ -48,6 +59,7 @@ Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const tas
     for (const task::Workload& w : task.workloads)
       if (w.name == profile.workload) profile.weight = w.weight;
     add_times(times[i], &peaks, profile.metrics);
+    add_counters(times[i], profile.metrics);
     HONE_TRY(const kernel::BoundPlan plan, kernel::bind(kernel, task, times[i].bindings, limits));
     add_plan(plan, times[i].cost.bytes_read + times[i].cost.bytes_written, times[i].threads, profile.metrics);
     for (const Metric& metric : code.all()) profile.metrics.add(metric);

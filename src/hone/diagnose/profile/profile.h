@@ -23,6 +23,9 @@ struct Profile {
 /// write_share; the times themselves in nanoseconds. `peaks`: null leaves bandwidth_share out. Pure.
 void add_times(const evaluate::Conditions& times, const target::CpuPeaks* peaks, Metrics& metrics);
 
+/// instructions_per_cycle, cache_miss_share, branch_miss_share; absent, with the reason, where nothing was counted. Pure.
+void add_counters(const evaluate::Conditions& times, Metrics& metrics);
+
 /// Everything there is of an accepted kernel on a CPU. `limits` as its plan was bound with.
 [[nodiscard]] Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task, const std::vector<evaluate::Conditions>& times,
                                                        const target::Build& build, const kernel::Limits& limits);

@@ -94,6 +94,8 @@ class Session {
                                          std::chrono::nanoseconds deadline) = 0;
   /// Wall time of a batch with no calls, median of several: what hand-off costs (nanoseconds).
   [[nodiscard]] virtual int64_t empty_batch_ns() = 0;
+  /// Of the process on this machine's CPU that does the work; 0: there is none.
+  [[nodiscard]] virtual int pid() const { return 0; }
 };
 
 }  // namespace hone::target
