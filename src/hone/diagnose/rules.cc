@@ -231,10 +231,14 @@ class Reckoning {
   }
 
   void instructions() {
-    const double room = core_room();
+    // What the causes above do not explain.
+    double explained = 0;
+    for (const Cause& cause : causes_)
+      if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar) explained = std::max(explained, cause.saved);
+    const double room = std::max(0.0, core_room() - explained);
     const double saved = cause(kInstructions, 0.9 * room, fmt::format("with its data in the caches it still takes {:.2f} of its time; the machine needs {:.2f}", parts_.core, parts_.least()),
                                {"hot_share", "memory_light", "compute_light", "division_share", "gather_share", "call_share", "instructions_per_cycle", "branch_miss_share"});
-    const std::string why = fmt::format("{:.2f} of the time is the core's beyond the least", room);
+    const std::string why = fmt::format("{:.2f} of the time is the core's beyond the least, and not explained otherwise", room);
     for (const int direction : {-1, +1}) {
       tune(Role::kTile, direction, kInstructions, saved, kReachTile, why);
       tune(Role::kDepth, direction, kInstructions, saved, 0.5 * kReachTile, why);

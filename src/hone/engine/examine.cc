@@ -33,7 +33,7 @@ Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, c
   HONE_TRY(const target::BuildOutcome built, evaluator.build(kernel));
   const auto* const build = std::get_if<target::Build>(&built);
   if (!build) return fail(ErrorCode::kInternal, "a kernel that was timed does not build");
-  HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits));
+  HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits, thorough));
   const diagnose::Profile* const chosen = diagnose::most_to_win(out.profiles);
   if (!chosen) return fail(ErrorCode::kInternal, "a task without workloads");
   out.workload = chosen->workload;

@@ -87,6 +87,7 @@ class Run {
         log_(*services.store, id_, std::move(recorded), *services.clock),
         strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
         advisor_([this](const Kernel& kernel, bool thorough) -> Result<Examined> {
+          if (!services_.examine) return fail(ErrorCode::kUnavailable, "nobody here can make a diagnosis");
           HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
           return services_.examine(*evaluator, kernel, thorough);
         }) {}

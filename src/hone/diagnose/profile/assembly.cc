@@ -125,9 +125,15 @@ std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
   for (const Function& function : functions) {
     struct Span { size_t first, last; };
     std::vector<Span> spans;
+    std::vector<std::pair<uint64_t, uint64_t>> jumps;   // from, to
+    for (const Instruction& i : function.code)
+      if (const auto target = target_of(i)) jumps.emplace_back(i.address, *target);
     for (size_t last = 0; last < function.code.size(); ++last) {
       const auto target = target_of(function.code[last]);
       if (!target || *target > function.code[last].address) continue;
+      // A block that was moved out of line jumps back too; but it is jumped to itself. A loop is entered at its head only.
+      const uint64_t end = function.code[last].address;
+      if (std::any_of(jumps.begin(), jumps.end(), [&](const auto& j) { return (j.first < *target || j.first > end) && j.second > *target && j.second <= end; })) continue;
       const auto at = std::lower_bound(function.code.begin(), function.code.end(), *target, [](const Instruction& i, uint64_t a) { return i.address < a; });
       if (at != function.code.end() && at->address == *target) spans.push_back({static_cast<size_t>(at - function.code.begin()), last});
     }

@@ -44,7 +44,7 @@ struct Loop {
   Mix mix;
 };
 
-/// Innermost loops of entry functions and what they call: backward branches that hold no other. Heaviest first.
+/// Innermost loops: from a backward branch's target to it, entered there only, and holding no other. Heaviest first.
 [[nodiscard]] std::vector<Loop> innermost_loops(const std::vector<Function>& functions);
 
 /// A loop's body as an assembler takes it: no branches, no calls, no addresses of code. Empty when nothing is left.

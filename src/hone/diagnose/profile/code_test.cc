@@ -6,6 +6,7 @@
 #include "hone/diagnose/profile/assembly.h"
 #include "hone/diagnose/profile/port_model.h"
 #include "hone/diagnose/profile/profile.h"
+#include "hone/diagnose/profile/remarks.h"
 
 namespace hone::diagnose {
 namespace {
@@ -69,6 +70,19 @@ TEST(Assembly, ABodyIsForAnAssembler) {
   EXPECT_THAT(body, testing::Not(testing::HasSubstr("<")));
 }
 
+TEST(Assembly, ABlockOutOfLineIsNoLoop) {
+  const auto loops = innermost_loops(read_assembly("0000000000000000 <f>:\n"
+                                                   "   0:\tjbe    20 <f+0x20>\n"
+                                                   "   4:\tvaddps %ymm0,%ymm1,%ymm1\n"
+                                                   "   8:\tjne    4 <f+0x4>\n"
+                                                   "   c:\tvaddps %zmm0,%zmm1,%zmm1\n"
+                                                   "  10:\tret\n"
+                                                   "  20:\txor    %eax,%eax\n"
+                                                   "  24:\tjmp    c <f+0xc>\n"));
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0].mix.vector_bytes, 32);
+}
+
 TEST(Assembly, NonsenseIsNoCode) {
   EXPECT_TRUE(read_assembly("").empty());
   EXPECT_TRUE(read_assembly("zzzz <x>:\n 12: add\nno: colon").empty());
@@ -110,6 +124,29 @@ TEST(PortModel, ReadsWhatLlvmMcaPrints) {
   EXPECT_DOUBLE_EQ(model->dependency_share, 0.618);
   EXPECT_FALSE(read_port_model("error: found 1 unsupported instruction"));
   EXPECT_FALSE(read_port_model("Iterations: 0\nTotal Cycles: 3\nBlock RThroughput: 1"));
+}
+
+TEST(Remarks, EachLineOfTheKernelCountsOnce) {
+  EXPECT_EQ(count_missed_loops("kernel.cc:12:30: missed: couldn't vectorize loop\nkernel.cc:12:30: missed: couldn't vectorize loop\n"
+                               "kernel.cc:14:3: missed: couldn't vectorize loop\n/x/hone/cpu/loops.h:3:1: missed: couldn't vectorize loop\n"
+                               "kernel.cc:15:3: missed: not vectorized: control flow in loop.\n"), 2);
+  EXPECT_EQ(count_missed_loops("kernel.cc:7:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"), 1);
+  EXPECT_EQ(count_missed_loops(""), 0);
+}
+
+TEST(Remarks, ALoopThatCarriesItsResultIsMissed) {
+  const auto toolchain = target::cpp_toolchain();
+  if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+  const auto task = task::parse_task("name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = cumsum(x, axis=0)\"\nworkloads = [ { N = 64 } ]\n", "t");
+  ASSERT_TRUE(task) << task.error().to_string();
+  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
+                                           "void f(const float* x, float* y, int64_t n, int64_t) { float s = 0; for (int64_t i = 0; i < n; ++i) y[i] = s = s * 0.5f + x[i]; }\n", "k.cc");
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  const auto built = (*toolchain)->build(*kernel, *task, {{"N", 64}}, {});
+  ASSERT_TRUE(built);
+  const auto missed = missed_loops(*kernel, {{"N", 64}}, std::get<target::Build>(*built));
+  ASSERT_TRUE(missed) << missed.error().to_string();
+  EXPECT_EQ(*missed, 1);
 }
 
 TEST(Plan, BalanceIsThatOfTheWorstLaunch) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/diagnose/profile/code.h"
+#include "hone/diagnose/profile/remarks.h"
 #include "hone/target/cpu.h"
 
 namespace hone::diagnose {
@@ -47,9 +48,14 @@ void add_counters(const evaluate::Conditions& times, Metrics& metrics) {
 }
 
 Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task, const std::vector<evaluate::Conditions>& times,
-                                         const target::Build& build, const kernel::Limits& limits) {
+                                         const target::Build& build, const kernel::Limits& limits, bool remarks) {
   Metrics code;
   add_code(build, target::cpu_info().vector_bytes, code);
+  if (remarks && !times.empty()) {
+    const auto missed = missed_loops(kernel, times.front().bindings, build);
+    if (missed) code.modelled("missed_loops", *missed, "loops of the kernel's own source that the compiler did not vectorise, by its remarks");
+    else code.absent("missed_loops", missed.error().message);
+  }
   const target::CpuPeaks peaks = target::cpu_peaks(times.empty() ? 0 : times.front().threads);
   std::vector<Profile> all;
   for (size_t i = 0; i < times.size(); ++i) {
