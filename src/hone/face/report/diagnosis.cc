@@ -13,6 +13,7 @@ namespace hone::face::report {
 namespace {
 
 constexpr size_t kMostActions = 6;
+constexpr double kMost = 1e4;   ///< of a gain, in the chart
 
 struct Prediction {
   const Evaluation* evaluation;
@@ -24,7 +25,8 @@ std::vector<Prediction> predictions_of(const RunLog& log) {
   for (const Evaluation& e : log.evaluations) {
     if (e.predicted <= 0) continue;
     const Evaluation* const parent = log.find(e.parent);
-    if (parent && parent->score > 0) all.push_back({&e, e.predicted, e.score / parent->score});
+    // A log may hold anything; a chart cannot.
+    if (parent && parent->score > 0) all.push_back({&e, std::clamp(e.predicted, 1.0, kMost), std::min(e.score / parent->score, kMost)});
   }
   return all;
 }
