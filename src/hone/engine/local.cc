@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/engine/champion.h"
+#include "hone/engine/examine.h"
 #include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
@@ -199,6 +200,9 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
   services.limits["THREADS"] = threads;
   services.evaluator = [&task, toolchain, options, hurried = std::move(hurried)]() {
     return evaluate::cpu_evaluator(task, toolchain, evaluator_options(options, hurried));
+  };
+  services.examine = [&task, limits = services.limits](evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, bool thorough) {
+    return examine(evaluator, kernel, task, limits, {}, thorough);
   };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
   if (!options.recall.empty()) {

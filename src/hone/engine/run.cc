@@ -14,6 +14,7 @@
 #include "hone/base/random.h"
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
+#include "hone/engine/advisor.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
@@ -76,6 +77,7 @@ struct Candidate {
   std::string action;
   double score = 0;
   double sol = 0;            ///< estimated fraction of the speed of light
+  std::string hash;
 };
 
 class Run {
@@ -85,7 +87,12 @@ class Run {
       : id_(std::move(id)), task_(task), options_(std::move(options)), services_(services),
         log_(*services.store, id_, std::move(recorded), *services.clock),
         strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
-        memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits) {}
+        memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits),
+        advisor_([this](const Kernel& kernel, bool thorough) -> Result<Examined> {
+          if (!services_.examine) return fail(ErrorCode::kUnavailable, "nobody here can make a diagnosis");
+          HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+          return services_.examine(*evaluator, kernel, thorough);
+        }) {}
 
   Result<RunResult> drive() {
     try {
@@ -137,6 +144,15 @@ class Run {
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
   [[nodiscard]] json summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
                              const std::string& path) const;
+  /// Null for one that was not accepted.
+  [[nodiscard]] const Candidate* accepted_candidate(const std::string& hash) const {
+    const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.hash == hash; });
+    return at == accepted_.end() ? nullptr : &*at;
+  }
+  [[nodiscard]] const Kernel* accepted_kernel(const std::string& hash) const {
+    const Candidate* const candidate = accepted_candidate(hash);
+    return candidate ? &candidate->kernel : nullptr;
+  }
   [[nodiscard]] const Candidate* leader() const { return accepted_.empty() ? nullptr : &accepted_.front(); }
 
   std::string id_;
@@ -148,6 +164,7 @@ class Run {
   RunMemory memory_;
   std::string reference_;                ///< the first accepted kernel, which scores are over
   std::unique_ptr<evaluate::Evaluator> evaluator_;
+  Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::vector<double> bounds_ns_;
   std::vector<Candidate> accepted_;      ///< best first
@@ -343,10 +360,12 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
     if (options_.memory)
       HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, score, reference_.empty() && accepted ? hash : reference_,
                                  services_.clock->unix_ms()));
-    return json{{"n", evaluated_ + 1}, {"kernel", hash}, {"parent", proposal.kernel.parent},
+    json body = {{"n", evaluated_ + 1}, {"kernel", hash}, {"parent", proposal.kernel.parent},
                 {"author", proposal.kernel.author}, {"pattern", proposal.kernel.header.pattern},
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
+    if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
+    return body;
   }));
   HONE_TRY_VOID(about(event, hash));
   Screening screening = evaluate::screening_from(event.at("screening"));
@@ -360,10 +379,11 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   if (accepted && reference_.empty()) reference_ = hash;
   memory_.observe(proposal.kernel, accepted, score);
   strategy_->observe(proposal, {accepted, score});
+  if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) advisor_.outcome(proposal, score, parent->score);
   const double best_before = leader() ? leader()->score : 0;
   double sol = 0;
   if (accepted) {
-    Candidate candidate{proposal.kernel, proposal.action, score, 0};
+    Candidate candidate{proposal.kernel, proposal.action, score, 0, hash};
     std::vector<double> fractions, weights;
     for (size_t w = 0; w < screening.median_ns.size() && w < bounds_ns_.size(); ++w) {
       fractions.push_back(bounds_ns_[w] / screening.median_ns[w]);
@@ -414,6 +434,7 @@ Result<std::string> Run::search() {
         continue;
       }
       if (reason.empty()) {
+        if (options_.diagnose) HONE_TRY_VOID(advisor_.advise(log_, *strategy_, [this](const std::string& hash) { return accepted_kernel(hash); }));
         const int left = options_.budget_evaluations - evaluated_;
         batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(options_.batch, left) : options_.batch);
         waiting = batch.empty() && consult_ &&
@@ -521,6 +542,7 @@ Result<RunResult> Run::conclude(const std::string& reason) {
       HONE_TRY_VOID(base::write_file_atomic(path, champion_text(champion->kernel, task_, place, event.value("day", ""))));
     }
   }
+  if (champion && options_.diagnose) HONE_TRY_VOID(advisor_.conclude(log_, champion->kernel));
   HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
     if (consult_) HONE_TRY_VOID(keep_lessons());
     if (options_.memory && champion) {
@@ -558,6 +580,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
                            {"run", static_cast<double>(spent_.run) * 1e-9}}}};
   if (consult_) out["models"] = consult_->ledger();
+  if (json predictions = advisor_.calibration(); !predictions.is_null()) out["predictions"] = std::move(predictions);
   if (!champion || !promotion) return out;
   const Headline line = headline_of(*promotion, task_);
   out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
@@ -579,7 +602,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
 std::string RunOptions::to_json() const {
   json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
-                    {"recall", recall}, {"batch", batch}};
+                    {"recall", recall}, {"batch", batch}, {"diagnose", diagnose}};
   if (!models_json.empty()) out["models"] = models_json;
   out["memory"] = memory;
   if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
@@ -605,6 +628,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.models_json = in.value("models", "");
   options.memory = in.value("memory", false);
   options.shuffle_memory = in.value("shuffle_memory", uint64_t{0});
+  options.diagnose = in.value("diagnose", false);
   return options;
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the run's options cannot be read: {}", e.what()), "start a new run");
@@ -630,6 +654,7 @@ Result<RunResult> drive_held(const archive::RunInfo& info, const task::Task& tas
 Result<RunResult> start_run(const task::Task& task, const RunOptions& asked, const Services& services) {
   RunOptions options = asked;
   if (options.batch <= 0) options.batch = services.batch;
+  options.diagnose = options.diagnose && services.examine != nullptr;
   archive::RunInfo info;
   info.id = services.run_id.empty() ? fmt::format("{:012x}", base::secret_seed() >> 16) : services.run_id;
   info.task_name = task.name;

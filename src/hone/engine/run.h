@@ -16,6 +16,7 @@
 #include "hone/base/clock.h"
 #include "hone/base/result.h"
 #include "hone/engine/desk.h"
+#include "hone/engine/examine.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/search/strategy.h"
 #include "hone/task/task.h"
@@ -35,6 +36,7 @@ struct RunOptions {
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
   bool memory = true;               ///< use what earlier runs learnt, and leave lessons behind
   uint64_t shuffle_memory = 0;      ///< not 0: seeds a permutation that makes the lessons worthless (ablations)
+  bool diagnose = true;             ///< kernels are diagnosed before they are extended, where the services can
   std::string models_json;          ///< agent::ModelsConfig: who proposes beside the built-in search; empty: nobody
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<RunOptions> from_json(std::string_view json);
@@ -58,6 +60,8 @@ struct Services {
   archive::Store* store = nullptr;
   /// Made when first needed; expensive.
   std::function<Result<std::unique_ptr<evaluate::Evaluator>>()> evaluator;
+  /// How a diagnosis is made of an accepted kernel; null: not at all.
+  std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)> examine;
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "hone/evaluate/conditions.h"
 #include "hone/evaluate/stage.h"
 #include "hone/evaluate/verdict.h"
 #include "hone/kernel/kernel.h"
@@ -44,6 +45,12 @@ class Evaluator {
   /// Fresh secret inputs, fresh processes, every opponent interleaved.
   [[nodiscard]] virtual Result<Promotion> promote(const kernel::Kernel& kernel,
                                                   const std::vector<Opponent>& opponents) = 0;
+
+  /// Times of an accepted kernel under several conditions, a workload each. `thorough`: on one thread too, which takes as
+  /// many times longer as there are threads. kUnavailable where there is no clock to believe.
+  [[nodiscard]] virtual Result<std::vector<Conditions>> conditions([[maybe_unused]] const kernel::Kernel& kernel, [[maybe_unused]] bool thorough) {
+    return fail(ErrorCode::kUnavailable, "times under several conditions are not measured here");
+  }
 
   /// Speed of light of each workload (nanoseconds), from peaks as known before the run: a prior.
   [[nodiscard]] virtual std::vector<double> bounds_ns() const = 0;

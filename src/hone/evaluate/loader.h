@@ -39,6 +39,7 @@ class Loader {
   /// Of the device that runs the kernel.
   [[nodiscard]] kernel::Limits limits_for(const kernel::Kernel& kernel) const;
   [[nodiscard]] target::Toolchain& toolchain() const { return *toolchain_; }
+  [[nodiscard]] const std::shared_ptr<target::Toolchain>& shared_toolchain() const { return toolchain_; }
   /// Null: the CPU under us.
   [[nodiscard]] const std::shared_ptr<target::Card>& card() const { return card_; }
   /// The emulator of the GPU that the kernel is for runs it.

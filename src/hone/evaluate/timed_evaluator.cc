@@ -57,6 +57,7 @@ class TimedEvaluator final : public Evaluator {
   Result<Screening> screen(const Kernel& kernel) override;
   Status set_yardstick(const Kernel& kernel) override;
   Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents) override;
+  Result<std::vector<Conditions>> conditions(const Kernel& kernel, bool thorough) override;
   std::vector<double> bounds_ns() const override {
     std::vector<double> all;
     for (const Course& course : courses_) all.push_back(course.play.bound_ns());
@@ -290,6 +291,21 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   std::sort(promotion.absent.begin(), promotion.absent.end());
   promotion.absent.erase(std::unique(promotion.absent.begin(), promotion.absent.end()), promotion.absent.end());
   return promotion;
+}
+
+Result<std::vector<Conditions>> TimedEvaluator::conditions(const Kernel& kernel, bool thorough) {
+  std::optional<Loader> single;
+  const bool several = !loader_.card() && threads_of(options_) > 1;
+  if (thorough && several) single.emplace(task_, loader_.shared_toolchain(), 1);
+  std::vector<Conditions> all;
+  for (Course& course : courses_) {
+    if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
+    Spent spent;
+    HONE_TRY(all.emplace_back(), time_conditions(course.play, kernel, loader_, single ? &*single : nullptr, thorough, rng_, spent));
+    all.back().threads = loader_.card() ? 1 : threads_of(options_);
+    if (!all.back().verdict.accepted()) break;
+  }
+  return all;
 }
 
 Status check_task(const task::Task& task) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/search/advice.h"
 #include "hone/search/tune/tunables.h"
 
 namespace hone::search {
@@ -100,6 +101,7 @@ class PoolSearch final : public Strategy {
     const auto known = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first == proposal.kernel.hash(); });
     HONE_CHECK(known != given_.end(), "an answer to what was never proposed");
     tried_.push_back({known->second, proposal.kernel.config, outcome});
+    advice_.observe(proposal, outcome);
     if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost_of(outcome));
   }
 
@@ -111,6 +113,16 @@ class PoolSearch final : public Strategy {
     refining_.emplace_back();
     return true;
   }
+
+  std::string wants_diagnosis() const override {
+    if (!unopened_.empty() || !recalled_.empty()) return {};
+    const auto from = parents();
+    if (from.empty()) return {};
+    std::string hash = kernel_of(*from.front()).hash();
+    return advice_.has(hash) ? std::string() : hash;
+  }
+
+  void advise(const std::string& kernel, std::vector<diagnose::Action> actions) override { advice_.put(kernel, std::move(actions)); }
 
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
 
@@ -165,6 +177,12 @@ class PoolSearch final : public Strategy {
     batch.push_back(std::move(proposal));
   }
 
+  Kernel kernel_of(const Tried& tried) const {
+    Kernel kernel = seeds_[static_cast<size_t>(tried.source)].kernel;
+    kernel.config = tried.config;
+    return kernel;
+  }
+
   /// The best accepted kernel of each source, best first.
   std::vector<const Tried*> parents() const {
     std::vector<const Tried*> best(seeds_.size(), nullptr);
@@ -187,7 +205,13 @@ class PoolSearch final : public Strategy {
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, cost_of(t.outcome));
     }
-    if (!refining.next) refining.next = refining.tuner->ask();
+    // What a diagnosis asked for meanwhile needs no second look.
+    if (refining.next && seen_.contains({source, refining.next->config})) refining.next.reset();
+    while (!refining.next) {
+      refining.next = refining.tuner->ask();
+      if (!refining.next || !seen_.contains({source, refining.next->config})) break;
+      refining.next.reset();
+    }
     return refining.next ? &*refining.next : nullptr;
   }
 
@@ -204,6 +228,23 @@ class PoolSearch final : public Strategy {
     for (Config& other : refining_[static_cast<size_t>(source)].tuner->looked_at())
       if (other != config && !seen_.contains({source, other}) && set_aside_.insert({source, std::move(other)}).second)
         ++skipped_.predicted_slower;
+  }
+
+  /// What the parent's diagnosis asks for, if it has one that was not tried yet.
+  bool advised(std::vector<Proposal>& batch, const Tried& parent) {
+    const Kernel kernel = kernel_of(parent);
+    for (const diagnose::Action& action : advice_.of(kernel.hash())) {
+      Config config = parent.config;
+      const auto value = config.find(action.name);
+      if (value == config.end() || seen_.contains({parent.source, [&] { value->second = action.to; return config; }()})) continue;
+      const auto fine = kernel::allowed(kernel.header, config, limits_);
+      if (!fine || !*fine) continue;
+      add(batch, parent.source, config, action.to_string(), fmt::format("{}: predicted {:.2f}x", action.cause, action.gain), kernel.hash());
+      batch.back().predicted = action.gain;
+      batch.back().cause = action.cause;
+      return true;
+    }
+    return false;
   }
 
   /// One more proposal; false when there is nothing left.
@@ -223,14 +264,14 @@ class PoolSearch final : public Strategy {
       if (++width == kBeamWidth) break;
     }
     if (chosen == nullptr) return false;
+    if (advised(batch, *chosen)) return true;
     auto& refining = refining_[static_cast<size_t>(chosen->source)];
     const auto next = *std::exchange(refining.next, std::nullopt);
     std::string action;
     for (const auto& [name, value] : next.config)
       if (const int64_t before = chosen->config.at(name); before != value)
         action += fmt::format("{}{} {} -> {}", action.empty() ? "" : ", ", name, before, value);
-    Kernel parent = seeds_[static_cast<size_t>(chosen->source)].kernel;
-    parent.config = chosen->config;
+    const Kernel parent = kernel_of(*chosen);
     add(batch, chosen->source, next.config, std::move(action),
         next.belief ? fmt::format("predicted {:.2f} of the best", std::exp(-next.belief->mean - top)) : "to learn about the tunables",
         parent.hash());
@@ -250,6 +291,7 @@ class PoolSearch final : public Strategy {
   std::vector<std::pair<std::string, int>> given_;
   std::set<std::pair<int, Config>> seen_, excluded_, set_aside_;
   std::vector<Refining> refining_;
+  Advice advice_;
   Skipped skipped_;
 };
 

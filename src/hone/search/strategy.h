@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hone/base/result.h"
+#include "hone/diagnose/rules.h"
 #include "hone/kernel/kernel.h"
 #include "hone/search/recollection.h"
 
@@ -26,6 +27,8 @@ struct Proposal {
   std::string action;         ///< "start", "pattern rows: keep in scratch", "ROWS 4 -> 16"
   std::string reason;
   std::optional<double> expected;  ///< score that is believed to come of it, where somebody has a belief
+  double predicted = 0;       ///< by the diagnosis of its parent: time of the parent / time; 0: nobody predicted anything
+  std::string cause;          ///< that the diagnosis would repair by it
 };
 
 /// What earlier runs have to offer. A hint where to begin: all of it is evaluated like anything else.
@@ -73,6 +76,11 @@ class Strategy {
   [[nodiscard]] virtual bool add(Seed seed) = 0;
   /// Before the first next(): what to begin with, and what the tuners start from.
   virtual void remember(const Memory& memory) = 0;
+  /// A kernel whose diagnosis would help to choose what comes next, by its hash; empty: none, or it was given already.
+  [[nodiscard]] virtual std::string wants_diagnosis() const { return {}; }
+  /// The actions worth trying on a kernel that was observed, best first; those that set a tunable come before what the
+  /// tuner suggests. None: there is no diagnosis.
+  virtual void advise([[maybe_unused]] const std::string& kernel, [[maybe_unused]] std::vector<diagnose::Action> actions) {}
   /// Left aside since the last call.
   [[nodiscard]] virtual Skipped take_skipped() = 0;
 };

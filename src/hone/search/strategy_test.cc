@@ -217,6 +217,61 @@ TEST(StrategyTest, takes_a_source_given_twice_for_one) {
   EXPECT_EQ(strategy->take_skipped().duplicate, 1);
 }
 
+diagnose::Action set(const char* tunable, int64_t to, double gain, const char* cause = "balance") {
+  diagnose::Action action;
+  action.kind = diagnose::Action::Kind::kTunable;
+  action.name = tunable;
+  action.to = to;
+  action.gain = gain;
+  action.cause = cause;
+  return action;
+}
+
+TEST(StrategyTest, what_a_diagnosis_asks_for_goes_before_the_tuner) {
+  auto strategy = make(StrategyKind::kGreedy, 2);
+  EXPECT_EQ(strategy->wants_diagnosis(), "") << "before every source was looked at";
+  const auto first = strategy->next(2);
+  ASSERT_EQ(first.size(), 2u);
+  strategy->observe(first[0], {true, 1});
+  strategy->observe(first[1], {true, 2});
+  const std::string parent = first[1].kernel.hash();
+  EXPECT_EQ(strategy->wants_diagnosis(), parent);
+  diagnose::Action rewrite = set("", 0, 9);
+  rewrite.kind = diagnose::Action::Kind::kRewrite;
+  // What nobody can do, what is nothing new, what hardly promises anything, what constraints exclude.
+  strategy->advise(parent, {rewrite, set("A", 8, 1.4), set("B", 1, 1.3), set("B", 3, 1.001)});
+  EXPECT_EQ(strategy->wants_diagnosis(), "");
+  const auto next = strategy->next(1);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].kernel.config.at("A"), 8);
+  EXPECT_EQ(next[0].kernel.parent, parent);
+  EXPECT_DOUBLE_EQ(next[0].predicted, 1.4);
+  EXPECT_EQ(next[0].cause, "balance");
+  strategy->observe(next[0], {true, 1.5});
+  std::set<std::string> seen = {first[0].kernel.hash(), parent, next[0].kernel.hash()};
+  for (const Proposal& p : play(*strategy, [](const Proposal&) { return Outcome{true, 1}; })) {
+    EXPECT_EQ(p.predicted, 0) << p.action;
+    EXPECT_TRUE(seen.insert(p.kernel.hash()).second) << "proposed twice";
+  }
+  EXPECT_EQ(seen.size(), 2u + 11);   // greed stays with the better source
+}
+
+TEST(StrategyTest, a_cause_that_keeps_promising_too_much_is_no_longer_listened_to) {
+  auto strategy = make(StrategyKind::kTune, 1);
+  int asked = 0;
+  double score = 1;
+  // Each try is a little better, so that it is diagnosed next, and far from what was promised.
+  for (int i = 0; i < 11; ++i) {
+    if (const std::string hash = strategy->wants_diagnosis(); !hash.empty())
+      strategy->advise(hash, {set("A", 8, 3), set("A", 4, 3), set("B", 3, 3), set("B", 2, 3)});
+    const auto next = strategy->next(1);
+    ASSERT_EQ(next.size(), 1u);
+    asked += next[0].predicted > 0;
+    strategy->observe(next[0], {true, score += 0.001});
+  }
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(StrategyTest, names_go_both_ways) {
   for (const StrategyKind kind : kAll) EXPECT_EQ(strategy_from(name_of(kind)), kind);
   EXPECT_FALSE(strategy_from("luck"));

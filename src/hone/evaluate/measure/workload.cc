@@ -162,11 +162,17 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
   HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
-  for (size_t v = 0; v < times.variants.size(); ++v)
+  for (size_t v = 0; v < times.variants.size(); ++v) {
+    const auto streams = times.variants[v].config.find("NON_TEMPORAL");
+    if (times.ns[v] > 0 && streams != times.variants[v].config.end()) {
+      double& kept = streams->second ? play.memory_stream_ns : play.memory_plain_ns;
+      kept = kept == 0 ? times.ns[v] : std::min(kept, times.ns[v]);
+    }
     if (times.ns[v] > 0 && (play.memory_ns == 0 || times.ns[v] < play.memory_ns)) {
       play.memory_ns = times.ns[v];
       play.twin = times.variants[v];
     }
+  }
   return {};
 }
 

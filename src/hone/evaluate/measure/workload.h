@@ -25,6 +25,8 @@ struct Playing {
   task::Cost cost;
   kernel::Kernel twin;       ///< the fastest configuration here
   double memory_ns = 0;      ///< its time; 0 until prepared
+  /// The fastest twin that stores past the caches, and through them; 0: there is none (on a card).
+  double memory_stream_ns = 0, memory_plain_ns = 0;
   double compute_ns = 0;     ///< least multiply-adds at the CPU's peaks; 0 without any
   [[nodiscard]] double bound_ns() const { return std::max(memory_ns, compute_ns); }
 };

@@ -34,6 +34,8 @@ struct KernelArguments {
   TaskArguments task;
   std::string opponents = "all", as, output, save;
   std::string target;                    ///< empty: by the kernel's language
+  std::string config;                    ///< profile, diagnose: tunables to set, "A=1,B=2"
+  bool try_first = false;                ///< diagnose: take the best action and measure it
   int threads = 0;
   bool json = false;
 };
@@ -88,6 +90,8 @@ struct DraftArguments {
 [[nodiscard]] Result<int> list_runs(bool json);
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
+/// Metrics of a kernel; with `diagnosing` its bottleneck and what to do about it instead.
+[[nodiscard]] Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing);
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
 /// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);

@@ -43,6 +43,13 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   if (!written.empty()) fmt::print(out, "  report: {}\n", written);
   if (result.reason == "interrupted") fmt::print(out, "  hone resume {} goes on with the search\n", result.run);
   const auto summary = nlohmann::json::parse(result.summary_json, nullptr, false);
+  if (summary.is_object() && summary.contains("predictions")) {
+    const auto& predictions = summary["predictions"];
+    fmt::print(out, "  predictions of diagnoses: {} of {} gained at least a third of what was predicted\n", predictions.value("held", 0), predictions.value("tried", 0));
+    for (const auto& row : predictions["rows"])
+      fmt::print(out, "    {} ({}): predicted {:.2f}x, {}\n", row.value("action", ""), row.value("cause", ""), row.value("predicted", 0.0),
+                 row["gained"].is_number() ? fmt::format("gained {:.2f}x", row["gained"].get<double>()) : "refused");
+  }
   if (summary.is_object() && summary.contains("models")) {
     const auto& ledger = summary["models"];
     fmt::print(out, "  models: {} calls, {} tokens, ${:.4f}\n", ledger.value("calls", 0), ledger.value("tokens", int64_t{0}), ledger.value("dollars", 0.0));

@@ -10,6 +10,7 @@
 #include "hone/base/json.h"
 #include "hone/base/random.h"
 #include "hone/engine/consult.h"
+#include "hone/engine/examine.h"
 #include "hone/engine/local.h"
 #include "hone/engine/recall.h"
 #include "hone/face/cli/budget.h"
@@ -72,15 +73,6 @@ json progress_of(const std::vector<archive::Event>& events) {
                     {"verdict", body.value("screening", json::object()).value("verdict", json::object()).value("verdict", "")}});
   }
   for (size_t i = last.size() > 5 ? last.size() - 5 : 0; i < last.size(); ++i) out["last"].push_back(last[i]);
-  return out;
-}
-
-/// What a bottleneck can be said to be, where times and the bound are all that is known.
-json diagnosis_of(double fraction) {
-  json out = {{"bottleneck", "unknown"}, {"evidence", json::array({{{"metric", "fraction_of_speed_of_light"}, {"value", fraction}}})},
-              {"absent", {"hardware counters", "instruction mix"}}};
-  if (fraction >= 0.9) out["says"] = "near the least time this machine could take: little is left to win";
-  else out["says"] = fmt::format("the bound is {:.1f} times away; what holds it back takes counters that are not measured here", 1 / std::max(fraction, 1e-9));
   return out;
 }
 
@@ -192,10 +184,19 @@ ToolResult Workshop::look_at(const json& arguments, const std::string& what) {
       workloads.push_back({{"name", task->workloads[w].name}, {"median_ns", screening.median_ns[w]}, {"bound_ns", bounds[w]},
                            {"fraction_of_speed_of_light", fractions.back()}, {"speedup_over_plain_loops", screening.ratio.at(w)}});
     }
-    const double fraction = evaluate::weighted_geometric_mean(fractions, weights);
+    out["fraction_of_speed_of_light"] = evaluate::weighted_geometric_mean(fractions, weights);
     if (what != "evaluate") out["workloads"] = workloads;
-    if (what == "profile") out["absent"] = {"hardware counters", "instruction mix"};
-    if (what == "diagnose") out["diagnosis"] = diagnosis_of(fraction);
+    if (what == "evaluate") return out;
+    HONE_TRY(const engine::Examined examined, engine::examine(*evaluator, *kernel, *task, target::cpu_limits(target::cpu_info()),
+                                                              engine::cpu_alternatives(*task, *toolchain), true));
+    if (!examined.verdict.accepted()) return fail(ErrorCode::kInternal, "the kernel was accepted, then refused: " + examined.verdict.reason);
+    if (what == "diagnose") {
+      out["diagnosis"] = diagnose::to_json(examined.diagnosis);
+      out["diagnosed_workload"] = examined.workload;
+      return out;
+    }
+    out["metrics"] = json::array();
+    for (const diagnose::Profile& profile : examined.profiles) out["metrics"].push_back({{"workload", profile.workload}, {"metrics", diagnose::to_json(profile.metrics)}});
     return out;
   };
   auto out = work();
@@ -295,8 +296,8 @@ agent::ToolTable Workshop::tools() {
       [this](const json& a) { return get_run(a); });
   for (const auto& [name, what, title, description] :
        {std::array<const char*, 4>{"evaluate_kernel", "evaluate", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops."},
-        {"profile_kernel", "profile", "Profile a kernel", "As evaluate_kernel, with times and the speed of light of each workload; says which metrics are absent."},
-        {"diagnose", "diagnose", "Diagnose a kernel", "As profile_kernel, with the bottleneck and its evidence, as far as they are known."}})
+        {"profile_kernel", "profile", "Profile a kernel", "As evaluate_kernel, with times, the speed of light and metrics of each workload, each measured, modelled or absent."},
+        {"diagnose", "diagnose", "Diagnose a kernel", "As evaluate_kernel, with the bottleneck, its evidence in metrics, and actions worth trying with the gain each is predicted."}})
     add(name, title, description, tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"}), true,
         [this, what = std::string(what)](const json& a) { return look_at(a, what); });
   add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query; ten at most.",

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::pair<std::string_view, std::string_view> kLinks[] = {
     {"results", "Results"},       {"progress", "Progress"}, {"roofline", "Roofline"},
-    {"candidates", "Candidates"}, {"source", "Source"},     {"refused", "Refused"},
+    {"candidates", "Candidates"}, {"source", "Source"},     {"diagnosis", "Diagnosis"},   {"refused", "Refused"},
     {"models", "Models"},
     {"conditions", "Conditions"}};
 
@@ -34,6 +34,7 @@ Result<std::string> run_report(archive::Store& store, const archive::RunInfo& ru
   report::write_roofline(sections, from);
   report::write_tree(sections, from);
   report::write_source(sections, from);
+  report::write_diagnosis(sections, from);
   report::write_refused(sections, from);
   report::write_models(sections, from);
   report::write_conditions(sections, from);

@@ -160,6 +160,26 @@ TEST_F(ReportTest, EventsOfAnotherShapeDoNotStopIt) {
   EXPECT_THAT(check.text(), HasSubstr("too clever"));
 }
 
+TEST_F(ReportTest, TheChampionsDiagnosisAndEveryPredictionAreShown) {
+  const std::string page = page_of(run_of({
+      {"screened", R"({"n":1,"kernel":"a","score":1,"screening":{"verdict":{"verdict":"accepted"}}})"},
+      {"diagnosed", R"({"kernel":"a","workload":"w0","diagnosis":{"bottleneck":"balance","says":"of the parent","evidence":[],"actions":[]}})"},
+      {"screened", R"({"n":2,"kernel":"b","parent":"a","score":1.3,"action":"STREAM 0 -> 1","predicted":1.2,"cause":"write traffic","screening":{"verdict":{"verdict":"accepted"}}})"},
+      {"screened", R"({"n":3,"kernel":"c","parent":"a","score":0,"action":"ROWS 4 -> 1","predicted":1e300,"cause":"<b>","screening":{"verdict":{"verdict":"wrong"}}})"},
+      {"screened", R"({"n":4,"kernel":"d","parent":"unheard of","score":1,"predicted":1.1,"cause":"x","screening":{"verdict":{"verdict":"accepted"}}})"},
+      {"champion", R"({"kernel":"b","score":1.3})"},
+      {"diagnosed", R"({"kernel":"b","workload":"large","diagnosis":{"bottleneck":"memory latency","says":"it <waits>","verdict":"retune","light":0.5,
+        "evidence":[{"metric":"hot_share","value":0.4,"origin":"measured","about":"hot / cold"}],
+        "actions":[{"action":"AHEAD 0 -> 2","kind":"tunable","name":"AHEAD","from":0,"to":2,"gain":1.17,"cause":"memory latency","why":"reckoned"}]}})"},
+  }));
+  const HtmlCheck check(page);
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_TRUE(check.has_id("diagnosis"));
+  for (const char* text : {"how the 2 predictions of the search came out: 1 gained", "memory latency on large", "it <waits>", "hot_share", "AHEAD 0 -> 2", "1.17x", "write traffic"})
+    EXPECT_THAT(check.text(), HasSubstr(text));
+  EXPECT_THAT(check.text(), Not(HasSubstr("of the parent")));
+}
+
 TEST_F(ReportTest, LongRunStaysSmallAndQuick) {
   const archive::RunInfo run = SyntheticRun(store_, Synthetic{.evaluations = 2000}).write();
   const auto start = std::chrono::steady_clock::now();

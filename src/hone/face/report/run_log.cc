@@ -176,6 +176,8 @@ void read_screened(const Json& event, RunLog& log) {
   e.verdict = verdict_of(member(screening, "verdict"));
   e.median_ns = numbers(screening, "median_ns");
   e.spent = spent_of(member(screening, "spent"));
+  e.predicted = number(event, "predicted");
+  e.cause = text(event, "cause");
   e.score = e.accepted() ? std::max(0.0, number(event, "score")) : 0;
   log.evaluations.push_back(std::move(e));
 }
@@ -204,6 +206,8 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
     read_considered(event, log);
   } else if (kind == "screened") {
     read_screened(event, log);
+  } else if (kind == "diagnosed") {
+    log.diagnoses.push_back({text(event, "kernel"), text(event, "workload"), diagnose::diagnosis_from(member(event, "diagnosis"))});
   } else if (kind == "yardstick") {
     log.yardsticks.push_back(mark());
   } else if (kind == "champion") {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hone/archive/store.h"
+#include "hone/diagnose/rules.h"
 #include "hone/evaluate/verdict.h"
 
 namespace hone::face::report {
@@ -37,6 +38,8 @@ struct Evaluation {
   LoggedVerdict verdict;
   std::vector<double> median_ns;  ///< per workload, raw
   double score = 0;               ///< speedup over the run's first accepted kernel; 0 when refused
+  double predicted = 0;           ///< over its parent, by that one's diagnosis; 0: nobody predicted anything
+  std::string cause;              ///< that was to be repaired
   evaluate::Spent spent;
   [[nodiscard]] bool accepted() const { return verdict.accepted(); }
 };
@@ -55,6 +58,12 @@ struct PromotionEvent {
 struct Mark {
   std::string kernel;
   double score = 0, at = 0;
+};
+
+/// A `diagnosed` event; no bottleneck: there was no diagnosis.
+struct DiagnosisEvent {
+  std::string kernel, workload;
+  diagnose::Diagnosis diagnosis;
 };
 
 struct LoggedWorkload {
@@ -82,6 +91,7 @@ struct RunLog {
   std::vector<Mark> races;  ///< finalists, each against the yardstick of the moment
   evaluate::Spent raced;
   std::vector<PromotionEvent> promotions;
+  std::vector<DiagnosisEvent> diagnoses;
   std::map<std::string, int> considered;  ///< why a proposal was not worth a build -> how many
   std::string stopped;                    ///< why the search ended; empty: it has not
   std::string finished;                   ///< why the run ended; empty: it has not

@@ -24,6 +24,7 @@ void write_progress(Html& out, const Material& from);  ///< score over time, by 
 void write_roofline(Html& out, const Material& from);
 void write_tree(Html& out, const Material& from);        ///< path to the champion, all candidates
 void write_source(Html& out, const Material& from);      ///< the champion's file, how to use it
+void write_diagnosis(Html& out, const Material& from);   ///< the champion's bottleneck, predictions against gains
 void write_refused(Html& out, const Material& from);     ///< refused, and considered but not built
 void write_models(Html& out, const Material& from);      ///< what language models did and cost
 void write_conditions(Html& out, const Material& from);  ///< where the time went, conditions, replay

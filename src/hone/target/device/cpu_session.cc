@@ -96,6 +96,8 @@ class CpuSession final : public Session {
     return outcome;
   }
 
+  int pid() const override { return child_.pid(); }
+
   int64_t empty_batch_ns() override {
     std::vector<int64_t> times;
     for (int i = 0; i < 15; ++i) {

@@ -97,6 +97,8 @@ class Session {
   /// What the session's library spends on a call before any work (nanoseconds), found by calls that do next to
   /// nothing, timed as calls are. Part of its calls' time; 0: it has nothing of the kind, as a kernel has not.
   [[nodiscard]] virtual int64_t dispatch_ns() { return 0; }
+  /// Of the process on this machine's CPU that does the work; 0: there is none.
+  [[nodiscard]] virtual int pid() const { return 0; }
 };
 
 }  // namespace hone::target

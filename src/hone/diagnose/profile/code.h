@@ -1,0 +1,23 @@
+// Metrics of a kernel's machine code and of its plan: nothing is run.
+#pragma once
+#include "hone/diagnose/metrics.h"
+#include "hone/kernel/kernel.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::diagnose {
+
+/// The instruction mix of the heaviest loops of `build` and llvm-mca's view of the heaviest; all of it modelled, as nobody
+/// saw where the time goes. A vector of this machine has `vector_bytes`. What cannot be told is absent, with the reason:
+/// vector_share, vector_width, scalar_float_share, gather_share, division_share, call_share, spill_share,
+/// stream_store_share, fma_share; loop_cycles, port_cycles, dependency_share, instructions_per_cycle_modelled.
+void add_code(const target::Build& build, int vector_bytes, Metrics& metrics);
+
+/// The same from a disassembler's listing; without llvm-mca. Pure.
+void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::string& heaviest_body);
+
+/// From the plan bound to a workload: launches, blocks, balance (work of all threads over the time of the busiest, for
+/// equal blocks), blocks_per_thread (of the launch with the fewest), workspace_ratio (bytes of workspaces written and read
+/// once each over the task's least bytes). Pure.
+void add_plan(const kernel::BoundPlan& plan, double least_bytes, int threads, Metrics& metrics);
+
+}  // namespace hone::diagnose

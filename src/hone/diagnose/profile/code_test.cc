@@ -1,0 +1,215 @@
+// Machine code, plans and times read into metrics.
+#include "hone/diagnose/profile/code.h"
+
+#include <gmock/gmock.h>
+
+#include "hone/diagnose/profile/assembly.h"
+#include "hone/diagnose/profile/port_model.h"
+#include "hone/diagnose/profile/profile.h"
+#include "hone/diagnose/profile/remarks.h"
+
+namespace hone::diagnose {
+namespace {
+
+// A sum over 64 floats a round, as g++ writes it, with an outer loop and a scalar remainder.
+constexpr std::string_view kListing = R"(
+k.so:     file format elf64-x86-64
+
+Disassembly of section .plt:
+
+0000000000001020 <expf@plt>:
+    1020:	jmp    *0x2fe2(%rip)        # 4008 <expf>
+
+Disassembly of section .text:
+
+0000000000001100 <hone_entry_0>:
+    1100:	vxorps %xmm0,%xmm0,%xmm0
+    1104:	lea    (%rdi,%rsi,4),%rcx
+    1108:	nopw   0x0(%rax,%rax,1)
+    1110:	vaddps (%rdi),%zmm0,%zmm0
+    1118:	vfmadd231ps 0x40(%rdi),%zmm1,%zmm2
+    1120:	vmovntps %zmm2,(%rdx){%k1}
+    1128:	vmovups %zmm3,0x40(%rsp)
+    1130:	add    $0x80,%rdi
+    1134:	cmp    %rcx,%rdi
+    1138:	jne    1110 <hone_entry_0+0x10>
+    1140:	vaddss (%rdi),%xmm0,%xmm0
+    1144:	add    $0x4,%rdi
+    1148:	cmp    %r8,%rdi
+    114c:	jne    1140 <hone_entry_0+0x40>
+    1150:	dec    %r9
+    1154:	jne    1100 <hone_entry_0>
+    1158:	ret
+)";
+
+TEST(Assembly, FindsInnermostLoopsAndTheirMix) {
+  const auto functions = read_assembly(kListing);
+  ASSERT_EQ(functions.size(), 1U);
+  EXPECT_EQ(functions[0].name, "hone_entry_0");
+  EXPECT_EQ(functions[0].code.size(), 17U);
+  const auto loops = innermost_loops(functions);
+  ASSERT_EQ(loops.size(), 2U);   // the outer one holds both
+  const Mix& mix = loops[0].mix;
+  EXPECT_EQ(mix.all, 7);
+  EXPECT_EQ(mix.vector, 4);
+  EXPECT_EQ(mix.vector_bytes, 4 * 64);
+  EXPECT_EQ(mix.fma, 1);
+  EXPECT_EQ(mix.load, 2);
+  EXPECT_EQ(mix.store, 2);
+  EXPECT_EQ(mix.stream_store, 1);
+  EXPECT_EQ(mix.spill, 1);
+  EXPECT_EQ(mix.scalar_float, 0);
+  EXPECT_EQ(loops[1].mix.scalar_float, 1);
+  EXPECT_EQ(loops[1].mix.vector, 0);
+}
+
+TEST(Assembly, ABodyIsForAnAssembler) {
+  const std::string body = body_text(innermost_loops(read_assembly(kListing))[0]);
+  EXPECT_THAT(body, testing::HasSubstr("vaddps (%rdi),%zmm0,%zmm0\n"));
+  EXPECT_THAT(body, testing::Not(testing::HasSubstr("jne")));
+  EXPECT_THAT(body, testing::Not(testing::HasSubstr("<")));
+}
+
+TEST(Assembly, ABlockOutOfLineIsNoLoop) {
+  const auto loops = innermost_loops(read_assembly("0000000000000000 <f>:\n"
+                                                   "   0:\tjbe    20 <f+0x20>\n"
+                                                   "   4:\tvaddps %ymm0,%ymm1,%ymm1\n"
+                                                   "   8:\tjne    4 <f+0x4>\n"
+                                                   "   c:\tvaddps %zmm0,%zmm1,%zmm1\n"
+                                                   "  10:\tret\n"
+                                                   "  20:\txor    %eax,%eax\n"
+                                                   "  24:\tjmp    c <f+0xc>\n"));
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0].mix.vector_bytes, 32);
+}
+
+TEST(Assembly, NonsenseIsNoCode) {
+  EXPECT_TRUE(read_assembly("").empty());
+  EXPECT_TRUE(read_assembly("zzzz <x>:\n 12: add\nno: colon").empty());
+  EXPECT_TRUE(innermost_loops(read_assembly("0000 <f>:\n  0: jmp 99999 <g>\n  2: jmp *%rax\n")).empty());
+}
+
+TEST(Mix, SharesAreOfTheHeaviestLoop) {
+  Metrics metrics;
+  std::string body;
+  add_mix(kListing, 64, metrics, body);
+  EXPECT_FALSE(body.empty());
+  EXPECT_DOUBLE_EQ(*metrics.get("vector_share"), 1);
+  EXPECT_DOUBLE_EQ(*metrics.get("vector_width"), 1);
+  EXPECT_DOUBLE_EQ(*metrics.get("spill_share"), 1.0 / 7);
+  EXPECT_DOUBLE_EQ(*metrics.get("stream_store_share"), 0.5);
+  for (const Metric& m : metrics.all()) EXPECT_EQ(m.origin, Origin::kModelled) << m.name;
+}
+
+TEST(Mix, CodeWithoutLoopsIsSaidToHaveNone) {
+  Metrics metrics;
+  std::string body;
+  add_mix("0000000000001100 <f>:\n    1100:\tret\n", 64, metrics, body);
+  EXPECT_TRUE(body.empty());
+  ASSERT_NE(metrics.find("vector_share"), nullptr);
+  EXPECT_EQ(metrics.find("vector_share")->origin, Origin::kAbsent);
+  EXPECT_FALSE(metrics.get("vector_share"));
+  EXPECT_THAT(metrics.find("vector_share")->about, testing::HasSubstr("no loop"));
+}
+
+TEST(PortModel, ReadsWhatLlvmMcaPrints) {
+  const auto model = read_port_model("Iterations:        100\nInstructions:      400\nTotal Cycles:      521\nTotal uOps:        500\n\nDispatch Width:    6\n"
+                                     "uOps Per Cycle:    0.96\nIPC:               0.77\nBlock RThroughput: 0.8\n\n\nCycles with backend pressure increase [ 61.80% ]\n"
+                                     "Throughput Bottlenecks: \n  Resource Pressure       [ 10.00% ]\n  Data Dependencies:      [ 61.80% ]\n");
+  ASSERT_TRUE(model);
+  EXPECT_DOUBLE_EQ(model->cycles, 5.21);
+  EXPECT_DOUBLE_EQ(model->throughput, 0.8);
+  EXPECT_DOUBLE_EQ(model->instructions, 0.77);
+  EXPECT_DOUBLE_EQ(model->pressure_share, 0.1);
+  EXPECT_DOUBLE_EQ(model->dependency_share, 0.618);
+  EXPECT_FALSE(read_port_model("error: found 1 unsupported instruction"));
+  EXPECT_FALSE(read_port_model("Iterations: 0\nTotal Cycles: 3\nBlock RThroughput: 1"));
+}
+
+TEST(Remarks, EachLineOfTheKernelCountsOnce) {
+  EXPECT_EQ(count_missed_loops("kernel.cc:12:30: missed: couldn't vectorize loop\nkernel.cc:12:30: missed: couldn't vectorize loop\n"
+                               "kernel.cc:14:3: missed: couldn't vectorize loop\n/x/hone/cpu/loops.h:3:1: missed: couldn't vectorize loop\n"
+                               "kernel.cc:15:3: missed: not vectorized: control flow in loop.\n"), 2);
+  EXPECT_EQ(count_missed_loops("kernel.cc:7:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"), 1);
+  EXPECT_EQ(count_missed_loops(""), 0);
+}
+
+TEST(Remarks, ALoopThatCarriesItsResultIsMissed) {
+  const auto toolchain = target::cpp_toolchain();
+  if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+  const auto task = task::parse_task("name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = cumsum(x, axis=0)\"\nworkloads = [ { N = 64 } ]\n", "t");
+  ASSERT_TRUE(task) << task.error().to_string();
+  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
+                                           "void f(const float* x, float* y, int64_t n, int64_t) { float s = 0; for (int64_t i = 0; i < n; ++i) y[i] = s = s * 0.5f + x[i]; }\n", "k.cc");
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  const auto built = (*toolchain)->build(*kernel, *task, {{"N", 64}}, {});
+  ASSERT_TRUE(built);
+  const auto missed = missed_loops(*kernel, {{"N", 64}}, std::get<target::Build>(*built));
+  ASSERT_TRUE(missed) << missed.error().to_string();
+  EXPECT_EQ(*missed, 1);
+}
+
+TEST(Plan, BalanceIsThatOfTheWorstLaunch) {
+  kernel::BoundPlan plan;
+  plan.launches.push_back({0, "a", {8}, {}, 0, {}});
+  plan.launches.push_back({1, "b", {3, 3}, {}, 0, {}});
+  plan.workspaces.push_back({task::DType::kF32, {25}, false});
+  Metrics metrics;
+  add_plan(plan, 100, 4, metrics);
+  EXPECT_DOUBLE_EQ(*metrics.get("launches"), 2);
+  EXPECT_DOUBLE_EQ(*metrics.get("blocks"), 17);
+  EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 2);
+  EXPECT_DOUBLE_EQ(*metrics.get("balance"), 0.75);          // nine blocks on four threads take three rounds
+  EXPECT_DOUBLE_EQ(*metrics.get("workspace_ratio"), 2);     // a hundred bytes, written and read
+}
+
+TEST(Times, SharesOfTheTimeAndWhatIsAbsent) {
+  evaluate::Conditions times;
+  times.threads = 2;
+  times.cold_ns = 200, times.hot_ns = 100, times.memory_ns = 50, times.one_thread_ns = 300;
+  times.memory_plain_ns = 75, times.memory_stream_ns = 50;
+  times.cost.bytes_read = 300, times.cost.bytes_written = 100;
+  target::CpuPeaks peaks;
+  peaks.copy = 4;
+  Metrics metrics;
+  add_times(times, &peaks, metrics);
+  EXPECT_DOUBLE_EQ(*metrics.get("light"), 0.25);
+  EXPECT_DOUBLE_EQ(*metrics.get("hot_share"), 0.5);
+  EXPECT_DOUBLE_EQ(*metrics.get("thread_efficiency"), 0.75);
+  EXPECT_DOUBLE_EQ(*metrics.get("bandwidth_share"), 0.5);
+  EXPECT_DOUBLE_EQ(*metrics.get("write_share"), 0.25);
+  EXPECT_DOUBLE_EQ(*metrics.get("stream_store_gain"), 1.5);
+  EXPECT_EQ(metrics.find("light")->origin, Origin::kMeasured);
+  EXPECT_EQ(metrics.find("compute_light")->origin, Origin::kAbsent);
+  times.one_thread_ns = 0;
+  Metrics quick;
+  add_times(times, nullptr, quick);
+  EXPECT_FALSE(quick.get("thread_efficiency"));
+  EXPECT_FALSE(quick.get("bandwidth_share"));
+}
+
+TEST(Code, TheMachinesOwnToolsReadABuild) {
+  const auto toolchain = target::cpp_toolchain();
+  if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+  const auto task = task::parse_task("name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = x + x\"\nworkloads = [ { N = 64 } ]\n", "t");
+  ASSERT_TRUE(task);
+  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
+                                           "void f(const float* __restrict x, float* __restrict y, int64_t n, int64_t) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] + x[i]; }\n", "k.cc");
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  const auto built = (*toolchain)->build(*kernel, *task, {{"N", 64}}, {});
+  ASSERT_TRUE(built);
+  const auto* const build = std::get_if<target::Build>(&*built);
+  ASSERT_NE(build, nullptr);
+  Metrics metrics;
+  add_code(*build, 16, metrics);
+  ASSERT_TRUE(metrics.get("vector_share")) << metrics.find("vector_share")->about;
+  EXPECT_GT(*metrics.get("vector_share"), 0.9);
+  // Where there is no llvm-mca, that is said.
+  const Metric* const cycles = metrics.find("loop_cycles");
+  ASSERT_NE(cycles, nullptr);
+  if (cycles->origin == Origin::kAbsent) EXPECT_THAT(cycles->about, testing::HasSubstr("llvm-mca"));
+  else EXPECT_GE(*metrics.get("loop_cycles"), *metrics.get("port_cycles") * 0.99);
+}
+
+}  // namespace
+}  // namespace hone::diagnose

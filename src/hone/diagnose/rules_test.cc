@@ -1,0 +1,157 @@
+// Metrics in, a diagnosis out: each cause found where it was put, predictions within what is possible.
+#include "hone/diagnose/rules.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/random.h"
+#include "hone/diagnose/tunable_role.h"
+
+namespace hone::diagnose {
+namespace {
+
+kernel::Header header_with(const std::vector<kernel::Tunable>& tunables, const std::string& pattern = "rows") {
+  kernel::Header header;
+  header.tunables = tunables;
+  header.pattern = pattern;
+  return header;
+}
+
+const kernel::Header kRows = header_with({{"ROWS", {4, 1, 16, 64}}, {"UNROLL", {4, 2, 1, 8}}, {"AHEAD", {1, 0, 2}}, {"STREAM", {1, 0}}});
+const kernel::Config kConfig = {{"ROWS", 4}, {"UNROLL", 4}, {"AHEAD", 1}, {"STREAM", 0}};
+
+Metrics timed(double memory, double hot) {
+  Metrics m;
+  m.measured("time_ns", 1e6, "");
+  m.measured("memory_light", memory, "");
+  m.measured("light", memory, "");
+  m.measured("hot_share", hot, "");
+  m.modelled("balance", 1, "");
+  m.modelled("blocks_per_thread", 8, "");
+  m.modelled("blocks", 16, "");
+  m.modelled("write_share", 0.5, "");
+  return m;
+}
+
+TEST(Rules, StoresThroughTheCachesWhereACopyIsFasterPastThem) {
+  Metrics m = timed(0.6, 0.6);
+  m.measured("stream_store_gain", 1.5, "");
+  m.modelled("stream_store_share", 0, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].to_string(), "STREAM 0 -> 1");
+  EXPECT_EQ(d.actions[0].cause, kStores);
+  EXPECT_FALSE(d.redesign);
+  // The other way round where it stores past them already and that is dearer.
+  kernel::Config streams = kConfig;
+  streams["STREAM"] = 1;
+  Metrics other = timed(0.6, 0.6);
+  other.measured("stream_store_gain", 1 / 1.5, "");
+  const Diagnosis back = diagnose(other, {kRows, streams, {}});
+  ASSERT_FALSE(back.actions.empty());
+  EXPECT_EQ(back.actions[0].to_string(), "STREAM 1 -> 0");
+}
+
+TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
+  Metrics m = timed(0.2, 0.98);
+  m.modelled("dependency_share", 0.7, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
+  EXPECT_EQ(d.bottleneck, kDependencies);
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].to_string(), "UNROLL 4 -> 8");
+  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "dependency_share")));
+}
+
+TEST(Rules, FewBlocksAreABalanceProblem) {
+  Metrics m = timed(0.3, 0.9);
+  m.modelled("dependency_share", 0, "");
+  m.modelled("balance", 0.5, "");
+  m.modelled("blocks_per_thread", 0.5, "");
+  m.absent("hot_share", "");
+  Metrics without_hot;
+  for (const Metric& metric : m.all())
+    if (metric.name != "hot_share") without_hot.add(metric);
+  const Diagnosis d = diagnose(without_hot, {kRows, kConfig, {}, {"split: partial results"}});
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_THAT(d.actions, testing::Contains(testing::AllOf(testing::Field(&Action::cause, kBalance), testing::Field(&Action::name, "ROWS"), testing::Field(&Action::to, 1))));
+}
+
+TEST(Rules, TheOtherKernelsOfTheLibraryForPlainLoops) {
+  Metrics m = timed(0.1, 1);
+  m.modelled("vector_share", 0, "");
+  m.modelled("vector_width", 0, "");
+  const kernel::Header plain = header_with({}, "plain");
+  const Diagnosis d = diagnose(m, {plain, {}, {}, {"rows: one pass"}});
+  EXPECT_EQ(d.bottleneck, kScalar);
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].kind, Action::Kind::kPattern);
+  EXPECT_TRUE(d.redesign);
+}
+
+TEST(Rules, AtTheSpeedOfLightNothingIsProposed) {
+  const Diagnosis d = diagnose(timed(0.97, 0.9), {kRows, kConfig, {}});
+  EXPECT_EQ(d.bottleneck, kLight);
+  EXPECT_TRUE(d.actions.empty());
+  EXPECT_EQ(to_json(d)["verdict"], "leave");
+}
+
+TEST(Rules, WithoutTimesNothingIsKnown) {
+  const Diagnosis d = diagnose({}, {kRows, kConfig, {}, {"rows"}});
+  EXPECT_EQ(d.bottleneck, kUnknown);
+  EXPECT_TRUE(d.actions.empty());
+}
+
+TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
+  base::Rng rng(7);
+  const auto any = [&] { return static_cast<double>(rng.below(1001)) / 1000; };
+  for (int i = 0; i < 2000; ++i) {
+    Metrics m = timed(any(), any());
+    for (const char* name : {"dependency_share", "spill_share", "vector_share", "vector_width", "balance", "division_share", "gather_share", "call_share"}) m.modelled(name, any(), "");
+    m.measured("stream_store_gain", 0.5 + 1.5 * any(), "");
+    m.modelled("workspace_ratio", 3 * any(), "");
+    const double share = any();
+    const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"split", "columns"}, {"clang"}, share});
+    double last = 1e300;
+    for (const Action& action : d.actions) {
+      EXPECT_GE(action.gain, 1);
+      EXPECT_LE(action.gain, 1.0001 / std::max(*m.get("light"), 0.05));
+      EXPECT_LE(action.gain, last);
+      last = action.gain;
+      if (action.kind == Action::Kind::kTunable) EXPECT_NE(action.from, action.to);
+    }
+    EXPECT_FALSE(d.bottleneck.empty());
+  }
+}
+
+TEST(Rules, ADiagnosisSurvivesItsJson) {
+  Metrics m = timed(0.2, 0.98);
+  m.modelled("dependency_share", 0.7, "waits");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"split"}, {"clang"}});
+  const nlohmann::json value = to_json(d);
+  EXPECT_EQ(to_json(diagnosis_from(value)), value);
+  EXPECT_EQ(to_json(metrics_from(to_json(m))), to_json(m));
+  EXPECT_TRUE(diagnosis_from(nlohmann::json::array()).actions.empty());
+  EXPECT_TRUE(metrics_from(nlohmann::json::parse(R"({"a": 1, "b": {"origin": "guessed", "value": 2}})")).all().empty());
+}
+
+TEST(Roles, ByNameAndPattern) {
+  EXPECT_EQ(role_of("ROWS", "rows"), Role::kGrain);
+  EXPECT_EQ(role_of("ROWS", "matmul"), Role::kTile);
+  EXPECT_EQ(role_of("UNROLL_2", "composed"), Role::kUnroll);
+  EXPECT_EQ(role_of("STREAM1", "composed"), Role::kStream);
+  EXPECT_EQ(role_of("MYSTERY", ""), Role::kOther);
+}
+
+TEST(Roles, AStepKeepsToTheConstraints) {
+  const auto constraint = task::IntExpr::parse("UNROLL * ROWS <= 16");
+  ASSERT_TRUE(constraint);
+  kernel::Header header = header_with({{"ROWS", {4, 1, 16, 64}}, {"UNROLL", {4, 2, 1, 8}}});
+  header.constraints.push_back(*constraint);
+  const kernel::Config config = {{"ROWS", 4}, {"UNROLL", 4}};
+  EXPECT_EQ(step(header.tunables[0], header, config, {}, -1), 1);
+  EXPECT_EQ(step(header.tunables[0], header, config, {}, +1), std::nullopt);
+  EXPECT_EQ(step(header.tunables[1], header, config, {}, -1), 2);
+}
+
+}  // namespace
+}  // namespace hone::diagnose

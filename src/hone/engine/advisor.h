@@ -1,0 +1,45 @@
+// A run's diagnoses: of the kernel that is extended next, told to the strategy, and of the champion; and how predictions
+// came out, which is kept. Each diagnosis is an event, so that a replay decides alike. One thread.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "hone/engine/event_log.h"
+#include "hone/engine/examine.h"
+#include "hone/search/strategy.h"
+
+namespace hone::engine {
+
+/// Looks at an accepted kernel; `thorough` for the one that is to be shown.
+using Examiner = std::function<Result<Examined>(const kernel::Kernel& kernel, bool thorough)>;
+
+class Advisor {
+ public:
+  explicit Advisor(Examiner examine) : examine_(std::move(examine)) {}
+
+  /// Diagnoses what the strategy would extend next, if it has no diagnosis yet. `kernels`: by hash, those that were
+  /// accepted.
+  Status advise(EventLog& log, search::Strategy& strategy, const std::function<const kernel::Kernel*(const std::string&)>& kernel_of);
+  /// Diagnoses the champion for the report.
+  Status conclude(EventLog& log, const kernel::Kernel& champion);
+
+  /// A proposal was evaluated: `score` of it, 0 when refused, and of its parent.
+  void outcome(const search::Proposal& proposal, double score, double parent_score);
+  /// {"tried", "held", "rows": [{action, cause, predicted, gained (null: refused)}]}; null where nothing was predicted.
+  [[nodiscard]] nlohmann::json calibration() const;
+
+ private:
+  Result<nlohmann::json> look(EventLog& log, const kernel::Kernel& kernel, bool thorough);
+
+  struct Row {
+    std::string action, cause;
+    double predicted, gained;   ///< gained: 0 when refused
+  };
+  Examiner examine_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace hone::engine

@@ -1,0 +1,75 @@
+#include "hone/engine/examine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/library.h"
+
+namespace hone::engine {
+
+using diagnose::Action;
+using kernel::Kernel;
+
+std::string name_of(const search::Seed& seed) { return seed.action.empty() ? seed.pattern : fmt::format("{}: {}", seed.pattern, seed.action); }
+
+Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain) {
+  Alternatives all;
+  std::vector<std::string> why_not;
+  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not)) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  all.compilers = toolchain.other_compilers();
+  return all;
+}
+
+Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
+                         const Alternatives& alternatives, bool thorough) {
+  Examined out;
+  HONE_TRY(const auto times, evaluator.conditions(kernel, thorough));
+  for (const evaluate::Conditions& on : times)
+    if (!on.verdict.accepted()) {
+      out.verdict = on.verdict;
+      return out;
+    }
+  HONE_TRY(const target::BuildOutcome built, evaluator.build(kernel));
+  const auto* const build = std::get_if<target::Build>(&built);
+  if (!build) return fail(ErrorCode::kInternal, "a kernel that was timed does not build");
+  HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits, thorough));
+  const diagnose::Profile* const chosen = diagnose::most_to_win(out.profiles);
+  if (!chosen) return fail(ErrorCode::kInternal, "a task without workloads");
+  out.workload = chosen->workload;
+  diagnose::Subject subject{kernel.header, kernel.config, limits};
+  for (const search::Seed& seed : alternatives.seeds)
+    if (seed.kernel.source != kernel.source) subject.patterns.push_back(name_of(seed));
+  // The default compiler serves a kernel that asks for none.
+  if (kernel.header.language == kernel::Language::kCpp && kernel.header.compiler.empty()) subject.compilers = alternatives.compilers;
+  double weights = 0;
+  for (const diagnose::Profile& profile : out.profiles) weights += profile.weight;
+  subject.share = weights > 0 ? chosen->weight / weights : 1;
+  out.diagnosis = diagnose::diagnose(chosen->metrics, subject);
+  return out;
+}
+
+std::optional<Kernel> take(const Action& action, const Kernel& kernel, const Alternatives& alternatives) {
+  Kernel next = kernel;
+  switch (action.kind) {
+    case Action::Kind::kTunable:
+      if (!next.config.contains(action.name)) return std::nullopt;
+      next.config[action.name] = action.to;
+      break;
+    case Action::Kind::kCompiler:
+      next = kernel::with_compiler(kernel, action.name);
+      next.config = kernel.config;
+      break;
+    case Action::Kind::kPattern: {
+      const auto seed = std::find_if(alternatives.seeds.begin(), alternatives.seeds.end(), [&](const search::Seed& s) { return name_of(s) == action.name; });
+      if (seed == alternatives.seeds.end()) return std::nullopt;
+      next = seed->kernel;
+      break;
+    }
+    case Action::Kind::kRewrite: return std::nullopt;
+  }
+  next.parent = kernel.hash();
+  return next.hash() == kernel.hash() ? std::nullopt : std::optional(std::move(next));
+}
+
+}  // namespace hone::engine

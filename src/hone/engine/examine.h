@@ -1,0 +1,41 @@
+// One kernel profiled and diagnosed: what the command line, hone mcp and runs do alike. The evaluator times it, its code
+// and its plan are read, the rules conclude.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/diagnose/profile/profile.h"
+#include "hone/diagnose/rules.h"
+#include "hone/evaluate/evaluator.h"
+#include "hone/search/strategy.h"
+
+namespace hone::engine {
+
+/// What a diagnosis may propose besides tunables.
+struct Alternatives {
+  std::vector<search::Seed> seeds;       ///< the library's kernels for the task; the kernel's own is passed over
+  std::vector<std::string> compilers;    ///< others than the default
+};
+
+struct Examined {
+  evaluate::Verdict verdict;                   ///< not accepted: nothing else is set
+  std::vector<diagnose::Profile> profiles;     ///< a workload each
+  std::string workload;                        ///< the one with most to win, which the diagnosis is of
+  diagnose::Diagnosis diagnosis;
+};
+
+/// The library's C++ kernels for `task` and the compilers of `toolchain`.
+[[nodiscard]] Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain);
+
+/// For a kernel that was accepted. `thorough`: on one thread too, and the compiler is asked what it could not vectorise.
+/// kUnavailable where the evaluator has no clock.
+[[nodiscard]] Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
+                                       const Alternatives& alternatives, bool thorough);
+
+/// "rows: one pass over memory": how actions name a kernel of the library.
+[[nodiscard]] std::string name_of(const search::Seed& seed);
+
+/// The kernel that an action makes of this one; nothing for a rewrite, or where it would be the same.
+[[nodiscard]] std::optional<kernel::Kernel> take(const diagnose::Action& action, const kernel::Kernel& kernel, const Alternatives& alternatives);
+
+}  // namespace hone::engine
