@@ -16,9 +16,11 @@ namespace {
 constexpr double kAtLight = 0.93;
 /// A retuning that promises less than this is no reason not to redesign.
 constexpr double kWorthRetuning = 1.03;
+/// A redesign is preferred where it promises so many times as much.
+constexpr double kFarBetter = 3;
 /// How much of what arithmetic allows an action usually gets, by the CPU suite (docs/diagnosis.md).
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
-                 kReachPattern = 0.5, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
+                 kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.
 constexpr double kBlockNs = 60;
 
@@ -76,9 +78,12 @@ class Reckoning {
       out.evidence = evidence({"light", "memory_light", "hot_share"});
     }
     out.actions = std::move(actions_);
-    const bool retune = std::any_of(out.actions.begin(), out.actions.end(), [](const Action& a) {
-      return (a.kind == Action::Kind::kTunable || a.kind == Action::Kind::kCompiler) && a.gain >= kWorthRetuning; });
-    out.redesign = !retune;
+    double retuned = 1, redesigned = 1;
+    for (const Action& a : out.actions) {
+      const bool retuning = a.kind == Action::Kind::kTunable || a.kind == Action::Kind::kCompiler;
+      (retuning ? retuned : redesigned) = std::max(retuning ? retuned : redesigned, a.gain);
+    }
+    out.redesign = retuned < kWorthRetuning || redesigned - 1 > kFarBetter * (retuned - 1);
     return out;
   }
 
@@ -107,7 +112,9 @@ class Reckoning {
   void act(Action::Kind kind, std::string name, int64_t from, int64_t to, std::string_view cause, double saved, double reach, std::string why) {
     saved = std::clamp(saved * reach, 0.0, std::min(parts_.room(), 0.95));
     if (saved <= 0) return;
-    const double gain = std::pow(1 / (1 - saved), std::clamp(subject_.share, 0.0, 1.0));
+    // A tunable may help one workload and hurt another; other kernels and compilers are taken to change all alike.
+    const double share = kind == Action::Kind::kTunable ? std::clamp(subject_.share, 0.0, 1.0) : 1;
+    const double gain = std::pow(1 / (1 - saved), share);
     const auto same = std::find_if(actions_.begin(), actions_.end(), [&](const Action& a) { return a.kind == kind && a.name == name && a.to == to; });
     if (same != actions_.end() && same->gain >= gain) return;
     if (same != actions_.end()) actions_.erase(same);
@@ -190,7 +197,7 @@ class Reckoning {
                                fmt::format("{:.0f} % of its work on values is packed, at {:.0f} % of the vectors' width", 100 * *packed, 100 * width),
                                {"vector_share", "vector_width", "scalar_float_share", "missed_loops"});
     const std::string why = fmt::format("core's part {:.2f}, of which full vectors would leave {:.2f}", parts_.core, useful);
-    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kScalar, saved, kReachPattern + 0.1, why);
+    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kScalar, saved, kReachScalar, why);
     for (const std::string& compiler : subject_.compilers) act(Action::Kind::kCompiler, compiler, 0, 0, kScalar, saved, kReachCompiler, why);
     act(Action::Kind::kRewrite, "vectorise", 0, 0, kScalar, saved, kReachRewrite, why);
   }
