@@ -21,12 +21,18 @@ void Metrics::add(Metric metric) {
   // A value that is no number says nothing.
   if (metric.origin != Origin::kAbsent && !std::isfinite(metric.value)) metric = {metric.name, 0, Origin::kAbsent, "not a finite number"};
   const auto at = std::find_if(all_.begin(), all_.end(), [&](const Metric& m) { return m.name == metric.name; });
-  if (at == all_.end()) all_.push_back(std::move(metric));
-  else if (metric.origin != Origin::kAbsent) *at = std::move(metric);
+  if (at == all_.end())
+    all_.push_back(std::move(metric));
+  else if (metric.origin != Origin::kAbsent)
+    *at = std::move(metric);
 }
 
-void Metrics::measured(std::string_view name, double value, std::string_view about) { add({std::string(name), value, Origin::kMeasured, std::string(about)}); }
-void Metrics::modelled(std::string_view name, double value, std::string_view about) { add({std::string(name), value, Origin::kModelled, std::string(about)}); }
+void Metrics::measured(std::string_view name, double value, std::string_view about) {
+  add({std::string(name), value, Origin::kMeasured, std::string(about)});
+}
+void Metrics::modelled(std::string_view name, double value, std::string_view about) {
+  add({std::string(name), value, Origin::kModelled, std::string(about)});
+}
 void Metrics::absent(std::string_view name, std::string_view why) { add({std::string(name), 0, Origin::kAbsent, std::string(why)}); }
 
 const Metric* Metrics::find(std::string_view name) const {
@@ -55,7 +61,8 @@ Metrics metrics_from(const json& value) {
     if (origin == std::end(kOrigins)) continue;
     const std::string about = m.contains("about") && m["about"].is_string() ? m["about"].get<std::string>() : std::string();
     const bool known = m.contains("value") && m["value"].is_number();
-    metrics.add({name, known ? m["value"].get<double>() : 0, known ? static_cast<Origin>(origin - std::begin(kOrigins)) : Origin::kAbsent, about});
+    metrics.add(
+        {name, known ? m["value"].get<double>() : 0, known ? static_cast<Origin>(origin - std::begin(kOrigins)) : Origin::kAbsent, about});
   }
   return metrics;
 }

@@ -14,9 +14,9 @@ enum class Origin : uint8_t { kMeasured, kModelled, kAbsent };
 
 struct Metric {
   std::string name;
-  double value = 0;        ///< 0 where absent
+  double value = 0;  ///< 0 where absent
   Origin origin = Origin::kAbsent;
-  std::string about;       ///< what it is; absent: why nobody knows
+  std::string about;  ///< what it is; absent: why nobody knows
 };
 
 /// Metrics in the order they were added; a name stands once, and what is known replaces what was absent.

@@ -16,16 +16,18 @@ namespace {
 constexpr double kAtLight = 0.93;
 /// A retuning that promises less than this is no reason not to redesign.
 constexpr double kWorthRetuning = 1.03;
+/// A redesign is preferred where it promises so many times as much.
+constexpr double kFarBetter = 3;
 /// How much of what arithmetic allows an action usually gets, by the CPU suite (docs/diagnosis.md).
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
-                 kReachPattern = 0.5, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
+                 kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.
 constexpr double kBlockNs = 60;
 
 /// The share of a kernel's time each part takes: 1 is all of it.
 struct Parts {
-  double light, memory, compute;   ///< what the machine could not do faster
-  double core;                     ///< with the data in the caches; 1 where that is not known
+  double light, memory, compute;  ///< what the machine could not do faster
+  double core;                    ///< with the data in the caches; 1 where that is not known
   bool core_known;
   [[nodiscard]] double least() const { return std::max(memory, compute); }
   /// What any repair may save at most.
@@ -76,9 +78,12 @@ class Reckoning {
       out.evidence = evidence({"light", "memory_light", "hot_share"});
     }
     out.actions = std::move(actions_);
-    const bool retune = std::any_of(out.actions.begin(), out.actions.end(), [](const Action& a) {
-      return (a.kind == Action::Kind::kTunable || a.kind == Action::Kind::kCompiler) && a.gain >= kWorthRetuning; });
-    out.redesign = !retune;
+    double retuned = 1, redesigned = 1;
+    for (const Action& a : out.actions) {
+      const bool retuning = a.kind == Action::Kind::kTunable || a.kind == Action::Kind::kCompiler;
+      (retuning ? retuned : redesigned) = std::max(retuning ? retuned : redesigned, a.gain);
+    }
+    out.redesign = retuned < kWorthRetuning || redesigned - 1 > kFarBetter * (retuned - 1);
     return out;
   }
 
@@ -104,11 +109,15 @@ class Reckoning {
     return saved;
   }
 
-  void act(Action::Kind kind, std::string name, int64_t from, int64_t to, std::string_view cause, double saved, double reach, std::string why) {
+  void act(Action::Kind kind, std::string name, int64_t from, int64_t to, std::string_view cause, double saved, double reach,
+           std::string why) {
     saved = std::clamp(saved * reach, 0.0, std::min(parts_.room(), 0.95));
     if (saved <= 0) return;
-    const double gain = std::pow(1 / (1 - saved), std::clamp(subject_.share, 0.0, 1.0));
-    const auto same = std::find_if(actions_.begin(), actions_.end(), [&](const Action& a) { return a.kind == kind && a.name == name && a.to == to; });
+    // A tunable may help one workload and hurt another; other kernels and compilers are taken to change all alike.
+    const double share = kind == Action::Kind::kTunable ? std::clamp(subject_.share, 0.0, 1.0) : 1;
+    const double gain = std::pow(1 / (1 - saved), share);
+    const auto same = std::find_if(actions_.begin(), actions_.end(),
+                                   [&](const Action& a) { return a.kind == kind && a.name == name && a.to == to; });
     if (same != actions_.end() && same->gain >= gain) return;
     if (same != actions_.end()) actions_.erase(same);
     actions_.push_back({kind, std::move(name), from, to, saved, gain, std::string(cause), std::move(why)});
@@ -132,23 +141,29 @@ class Reckoning {
     const double written = metrics_.get_or("write_share", 0);
     if (!ratio || written <= 0 || *ratio <= 0) return;
     const bool streams = metrics_.get_or("stream_store_share", 0) > 0 || current(Role::kStream).value_or(0) > 0;
-    const double dearer = streams ? 1 / *ratio : *ratio;   // time with the stores as they are over time with the others
+    const double dearer = streams ? 1 / *ratio : *ratio;  // time with the stores as they are over time with the others
     if (dearer <= 1.01) return;
     const double saved = cause(kStores, parts_.memory * (dearer - 1),
-                               fmt::format("its stores {}: on this shape that costs a plain copy {:.2f} times as much", streams ? "bypass the caches" : "go through the caches", dearer),
+                               fmt::format("its stores {}: on this shape that costs a plain copy {:.2f} times as much",
+                                           streams ? "bypass the caches" : "go through the caches", dearer),
                                {"stream_store_gain", "write_share", "memory_light", "stream_store_share"});
     const std::string why = fmt::format("memory's part {:.2f} of the time, times {:.2f} - 1", parts_.memory, dearer);
-    if (current(Role::kStream)) tune(Role::kStream, streams ? -1 : +1, kStores, saved, kReachStores, why);
-    else act(Action::Kind::kRewrite, streams ? "store through the caches" : "store past the caches", 0, 0, kStores, saved, kReachStores, why);
+    if (current(Role::kStream))
+      tune(Role::kStream, streams ? -1 : +1, kStores, saved, kReachStores, why);
+    else
+      act(Action::Kind::kRewrite, streams ? "store through the caches" : "store past the caches", 0, 0, kStores, saved, kReachStores, why);
   }
 
   /// Memory that waits while the core computes, or the other way round.
   void latency() {
     if (!parts_.core_known) return;
-    const double saved = cause(kLatency, 1 - std::max({parts_.core, parts_.memory, parts_.compute}),
-                               fmt::format("with its data in the caches it takes {:.2f} of its time, moving the data alone {:.2f}: the two do not overlap", parts_.core, parts_.memory),
-                               {"hot_share", "memory_light", "light"});
-    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, parts_.memory, parts_.compute);
+    const double saved = cause(
+        kLatency, 1 - std::max({parts_.core, parts_.memory, parts_.compute}),
+        fmt::format("with its data in the caches it takes {:.2f} of its time, moving the data alone {:.2f}: the two do not overlap",
+                    parts_.core, parts_.memory),
+        {"hot_share", "memory_light", "light"});
+    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, parts_.memory,
+                                        parts_.compute);
     tune(Role::kAhead, +1, kLatency, saved, kReachAhead, why);
     tune(Role::kAhead, -1, kLatency, saved, 0.5 * kReachAhead, why);
     tune(Role::kUnroll, +1, kLatency, saved, 0.5 * kReachAhead, why + "; more loads in flight");
@@ -164,16 +179,21 @@ class Reckoning {
     const double saved = cause(kDependencies, std::min(parts_.core * *share, core_room()),
                                fmt::format("its heaviest loop waits for its own results in {:.0f} % of the cycles", 100 * *share),
                                {"dependency_share", "loop_cycles", "port_cycles", "hot_share"});
-    const std::string why = fmt::format("core's part {:.2f} times {:.2f}, at most what is above {:.2f}", parts_.core, *share, parts_.least());
-    if (now) tune(Role::kUnroll, +1, kDependencies, saved, kReachUnroll, why);
-    else act(Action::Kind::kRewrite, "more independent accumulators", 0, 0, kDependencies, saved, kReachRewrite, why);
+    const std::string why = fmt::format("core's part {:.2f} times {:.2f}, at most what is above {:.2f}", parts_.core, *share,
+                                        parts_.least());
+    if (now)
+      tune(Role::kUnroll, +1, kDependencies, saved, kReachUnroll, why);
+    else
+      act(Action::Kind::kRewrite, "more independent accumulators", 0, 0, kDependencies, saved, kReachRewrite, why);
   }
 
   void spills() {
     const double share = metrics_.get_or("spill_share", 0);
     if (share < 0.04) return;
-    const double saved = cause(kSpills, std::min(parts_.core * share, core_room()), fmt::format("{:.0f} % of its heaviest loops' instructions move registers to and from the stack", 100 * share),
-                               {"spill_share", "hot_share"});
+    const double saved = cause(
+        kSpills, std::min(parts_.core * share, core_room()),
+        fmt::format("{:.0f} % of its heaviest loops' instructions move registers to and from the stack", 100 * share),
+        {"spill_share", "hot_share"});
     const std::string why = fmt::format("core's part {:.2f} times {:.2f}", parts_.core, share);
     tune(Role::kUnroll, -1, kSpills, saved, kReachSpills, why);
     tune(Role::kTile, -1, kSpills, saved, kReachSpills, why);
@@ -186,12 +206,14 @@ class Reckoning {
     // One element at a time where a vector would hold eight or so; narrow vectors where wide ones would do.
     const double useful = *packed * std::max(width, 0.125) + (1 - *packed) * 0.125;
     if (useful > 0.7) return;
-    const double saved = cause(kScalar, std::min(parts_.core * (1 - useful), core_room()),
-                               fmt::format("{:.0f} % of its work on values is packed, at {:.0f} % of the vectors' width", 100 * *packed, 100 * width),
-                               {"vector_share", "vector_width", "scalar_float_share", "missed_loops"});
+    const double saved = cause(
+        kScalar, std::min(parts_.core * (1 - useful), core_room()),
+        fmt::format("{:.0f} % of its work on values is packed, at {:.0f} % of the vectors' width", 100 * *packed, 100 * width),
+        {"vector_share", "vector_width", "scalar_float_share", "missed_loops"});
     const std::string why = fmt::format("core's part {:.2f}, of which full vectors would leave {:.2f}", parts_.core, useful);
-    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kScalar, saved, kReachPattern + 0.1, why);
-    for (const std::string& compiler : subject_.compilers) act(Action::Kind::kCompiler, compiler, 0, 0, kScalar, saved, kReachCompiler, why);
+    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kScalar, saved, kReachScalar, why);
+    for (const std::string& compiler : subject_.compilers)
+      act(Action::Kind::kCompiler, compiler, 0, 0, kScalar, saved, kReachCompiler, why);
     act(Action::Kind::kRewrite, "vectorise", 0, 0, kScalar, saved, kReachRewrite, why);
   }
 
@@ -199,8 +221,10 @@ class Reckoning {
     const double share = metrics_.get_or("balance", 1), each = metrics_.get_or("blocks_per_thread", 1e9);
     if (share >= 0.95) return;
     // Threads that wait leave their part of the bandwidth to the others.
-    const double saved = cause(kBalance, (1 - share) * (1 - 0.5 * parts_.memory), fmt::format("threads get {:.1f} blocks each: {:.0f} % of their time is waiting for the last", each, 100 * (1 - share)),
-                               {"balance", "blocks_per_thread", "thread_efficiency"});
+    const double saved = cause(
+        kBalance, (1 - share) * (1 - 0.5 * parts_.memory),
+        fmt::format("threads get {:.1f} blocks each: {:.0f} % of their time is waiting for the last", each, 100 * (1 - share)),
+        {"balance", "blocks_per_thread", "thread_efficiency"});
     const std::string why = fmt::format("1 - balance {:.2f}", share);
     tune(Role::kGrain, -1, kBalance, saved, kReachBalance, why);
     tune(Role::kParts, +1, kBalance, saved, kReachBalance, why);
@@ -215,7 +239,8 @@ class Reckoning {
     const double threads = std::max(1.0, subject_.limits.contains("THREADS") ? static_cast<double>(subject_.limits.at("THREADS")) : 1);
     const double share = *blocks / threads * kBlockNs / *time;
     if (share < 0.03) return;
-    const double saved = cause(kBlocks, share, fmt::format("{:.0f} blocks of {:.0f} ns each", *blocks, *time * threads / *blocks), {"blocks", "time_ns", "blocks_per_thread"});
+    const double saved = cause(kBlocks, share, fmt::format("{:.0f} blocks of {:.0f} ns each", *blocks, *time * threads / *blocks),
+                               {"blocks", "time_ns", "blocks_per_thread"});
     const std::string why = fmt::format("{:.0f} blocks a thread at {:.0f} ns to hand out", *blocks / threads, kBlockNs);
     tune(Role::kGrain, +1, kBlocks, saved, kReachBlocks, why);
     tune(Role::kParts, -1, kBlocks, saved, kReachBlocks, why);
@@ -224,7 +249,9 @@ class Reckoning {
   void passes() {
     const double extra = metrics_.get_or("workspace_ratio", 0);
     if (extra < 0.1 || parts_.compute > parts_.memory) return;
-    const double saved = cause(kPasses, extra / (1 + extra) * (1 - 0.5 * parts_.light), fmt::format("its workspaces move {:.2f} times the least bytes again", extra), {"workspace_ratio", "launches"});
+    const double saved = cause(kPasses, extra / (1 + extra) * (1 - 0.5 * parts_.light),
+                               fmt::format("its workspaces move {:.2f} times the least bytes again", extra),
+                               {"workspace_ratio", "launches"});
     const std::string why = fmt::format("{:.2f} of all bytes are workspaces'", extra / (1 + extra));
     for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kPasses, saved, kReachPattern, why);
     act(Action::Kind::kRewrite, "fuse passes", 0, 0, kPasses, saved, kReachRewrite, why);
@@ -236,18 +263,25 @@ class Reckoning {
     for (const Cause& cause : causes_)
       if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar) explained = std::max(explained, cause.saved);
     const double room = std::max(0.0, core_room() - explained);
-    const double saved = cause(kInstructions, 0.9 * room, fmt::format("with its data in the caches it still takes {:.2f} of its time; the machine needs {:.2f}", parts_.core, parts_.least()),
-                               {"hot_share", "memory_light", "compute_light", "division_share", "gather_share", "call_share", "instructions_per_cycle", "branch_miss_share"});
+    const double saved = cause(
+        kInstructions, 0.9 * room,
+        fmt::format("with its data in the caches it still takes {:.2f} of its time; the machine needs {:.2f}", parts_.core, parts_.least()),
+        {"hot_share", "memory_light", "compute_light", "division_share", "gather_share", "call_share", "instructions_per_cycle",
+         "branch_miss_share"});
     const std::string why = fmt::format("{:.2f} of the time is the core's beyond the least, and not explained otherwise", room);
     for (const int direction : {-1, +1}) {
       tune(Role::kTile, direction, kInstructions, saved, kReachTile, why);
       tune(Role::kDepth, direction, kInstructions, saved, 0.5 * kReachTile, why);
       tune(Role::kUnroll, direction, kInstructions, saved, 0.4 * kReachTile, why);
     }
-    for (const std::string& compiler : subject_.compilers) act(Action::Kind::kCompiler, compiler, 0, 0, kInstructions, saved, kReachCompiler, why);
-    if (metrics_.get_or("division_share", 0) > 0.03) act(Action::Kind::kRewrite, "fewer divisions and square roots", 0, 0, kInstructions, saved, kReachRewrite, why);
-    if (metrics_.get_or("gather_share", 0) > 0.02) act(Action::Kind::kRewrite, "contiguous loads instead of gathers", 0, 0, kInstructions, saved, kReachRewrite, why);
-    if (metrics_.get_or("call_share", 0) > 0.01) act(Action::Kind::kRewrite, "inline what its loops call", 0, 0, kInstructions, saved, kReachRewrite, why);
+    for (const std::string& compiler : subject_.compilers)
+      act(Action::Kind::kCompiler, compiler, 0, 0, kInstructions, saved, kReachCompiler, why);
+    if (metrics_.get_or("division_share", 0) > 0.03)
+      act(Action::Kind::kRewrite, "fewer divisions and square roots", 0, 0, kInstructions, saved, kReachRewrite, why);
+    if (metrics_.get_or("gather_share", 0) > 0.02)
+      act(Action::Kind::kRewrite, "contiguous loads instead of gathers", 0, 0, kInstructions, saved, kReachRewrite, why);
+    if (metrics_.get_or("call_share", 0) > 0.01)
+      act(Action::Kind::kRewrite, "inline what its loops call", 0, 0, kInstructions, saved, kReachRewrite, why);
   }
 
   /// What needs no evidence but distance: every other kernel of the library, and what is left of tunables.

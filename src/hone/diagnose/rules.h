@@ -13,17 +13,17 @@ namespace hone::diagnose {
 
 struct Action {
   enum class Kind : uint8_t {
-    kTunable,    ///< set `name` to `to`
-    kPattern,    ///< the library's kernel `name`
-    kCompiler,   ///< build with `name`
-    kRewrite,    ///< a proposer's work, `name` says which: "vectorise", "fuse passes", …
+    kTunable,   ///< set `name` to `to`
+    kPattern,   ///< the library's kernel `name`
+    kCompiler,  ///< build with `name`
+    kRewrite,   ///< a proposer's work, `name` says which: "vectorise", "fuse passes", …
   };
   Kind kind = Kind::kRewrite;
   std::string name;
-  int64_t from = 0, to = 0;    ///< of a tunable
-  double saved = 0;            ///< share of the time that goes if the cause is repaired as far as this action does
-  double gain = 1;             ///< predicted: time before / time after
-  std::string cause, why;      ///< which cause it repairs; the reckoning in words and numbers
+  int64_t from = 0, to = 0;  ///< of a tunable
+  double saved = 0;          ///< share of the time that goes if the cause is repaired as far as this action does
+  double gain = 1;           ///< predicted: time before / time after
+  std::string cause, why;    ///< which cause it repairs; the reckoning in words and numbers
   /// "STREAM 0 -> 1", "pattern split", "compiler clang", "vectorise"
   [[nodiscard]] std::string to_string() const;
 };
@@ -31,27 +31,27 @@ struct Action {
 
 /// What holds a kernel back: the cause whose repair would save most.
 struct Diagnosis {
-  std::string bottleneck;          ///< one of kCauses below
-  std::string says;                ///< a sentence
+  std::string bottleneck;  ///< one of kCauses below
+  std::string says;        ///< a sentence
   std::vector<Metric> evidence;
-  std::vector<Action> actions;     ///< best first
-  bool redesign = false;           ///< no retuning promises much, and light is far
-  double light = 0;                ///< fraction of the speed of light; 0: not known
+  std::vector<Action> actions;  ///< best first
+  bool redesign = false;        ///< no retuning promises much, and light is far
+  double light = 0;             ///< fraction of the speed of light; 0: not known
 };
 
 /// Causes, as `bottleneck` and Action::cause name them.
-inline constexpr std::string_view kLight = "speed of light", kMemory = "memory bandwidth", kLatency = "memory latency", kStores = "write traffic",
-                                  kDependencies = "dependent instructions", kInstructions = "instructions", kScalar = "scalar code",
-                                  kSpills = "register spills", kBalance = "balance", kPasses = "passes over memory", kBlocks = "small blocks",
-                                  kUnknown = "unknown";
+inline constexpr std::string_view kLight = "speed of light", kMemory = "memory bandwidth", kLatency = "memory latency",
+                                  kStores = "write traffic", kDependencies = "dependent instructions", kInstructions = "instructions",
+                                  kScalar = "scalar code", kSpills = "register spills", kBalance = "balance",
+                                  kPasses = "passes over memory", kBlocks = "small blocks", kUnknown = "unknown";
 
 /// What a diagnosis may propose for a kernel.
 struct Subject {
   const kernel::Header& header;
   const kernel::Config& config;
   kernel::Limits limits;
-  std::vector<std::string> patterns = {};    ///< other kernels of the library for the task
-  std::vector<std::string> compilers = {};   ///< others than the one it was built with
+  std::vector<std::string> patterns = {};   ///< other kernels of the library for the task
+  std::vector<std::string> compilers = {};  ///< others than the one it was built with
   /// The workload's part in the score: a gain there counts to this power.
   double share = 1;
 };

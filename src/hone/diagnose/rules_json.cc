@@ -34,8 +34,8 @@ std::string Action::to_string() const {
 }
 
 json to_json(const Action& action) {
-  json out = {{"action", action.to_string()}, {"kind", name_of(action.kind)}, {"name", action.name}, {"gain", action.gain}, {"saved", action.saved},
-              {"cause", action.cause}, {"why", action.why}};
+  json out = {{"action", action.to_string()}, {"kind", name_of(action.kind)}, {"name", action.name}, {"gain", action.gain},
+              {"saved", action.saved},        {"cause", action.cause},        {"why", action.why}};
   const bool tunable = action.kind == Action::Kind::kTunable;
   out["from"] = tunable ? json(action.from) : json();
   out["to"] = tunable ? json(action.to) : json();
@@ -43,9 +43,16 @@ json to_json(const Action& action) {
 }
 
 json to_json(const Diagnosis& diagnosis) {
-  json out = {{"bottleneck", diagnosis.bottleneck}, {"says", diagnosis.says}, {"verdict", diagnosis.bottleneck == kLight ? "leave" : diagnosis.redesign ? "redesign" : "retune"},
-              {"light", diagnosis.light}, {"evidence", json::array()}, {"actions", json::array()}};
-  for (const Metric& m : diagnosis.evidence) out["evidence"].push_back({{"metric", m.name}, {"value", m.value}, {"origin", name_of(m.origin)}, {"about", m.about}});
+  json out = {{"bottleneck", diagnosis.bottleneck},
+              {"says", diagnosis.says},
+              {"verdict", diagnosis.bottleneck == kLight ? "leave"
+                          : diagnosis.redesign           ? "redesign"
+                                                         : "retune"},
+              {"light", diagnosis.light},
+              {"evidence", json::array()},
+              {"actions", json::array()}};
+  for (const Metric& m : diagnosis.evidence)
+    out["evidence"].push_back({{"metric", m.name}, {"value", m.value}, {"origin", name_of(m.origin)}, {"about", m.about}});
   for (const Action& action : diagnosis.actions) out["actions"].push_back(to_json(action));
   return out;
 }
@@ -60,7 +67,8 @@ Diagnosis diagnosis_from(const json& value) {
   if (const auto evidence = value.find("evidence"); evidence != value.end() && evidence->is_array())
     for (const json& m : *evidence)
       if (m.is_object())
-        out.evidence.push_back({text_of(m, "metric"), number_of(m, "value", 0), text_of(m, "origin") == "modelled" ? Origin::kModelled : Origin::kMeasured, text_of(m, "about")});
+        out.evidence.push_back({text_of(m, "metric"), number_of(m, "value", 0),
+                                text_of(m, "origin") == "modelled" ? Origin::kModelled : Origin::kMeasured, text_of(m, "about")});
   if (const auto actions = value.find("actions"); actions != value.end() && actions->is_array())
     for (const json& a : *actions) {
       if (!a.is_object()) continue;

@@ -73,7 +73,8 @@ TEST(Rules, FewBlocksAreABalanceProblem) {
     if (metric.name != "hot_share") without_hot.add(metric);
   const Diagnosis d = diagnose(without_hot, {kRows, kConfig, {}, {"split: partial results"}});
   ASSERT_FALSE(d.actions.empty());
-  EXPECT_THAT(d.actions, testing::Contains(testing::AllOf(testing::Field(&Action::cause, kBalance), testing::Field(&Action::name, "ROWS"), testing::Field(&Action::to, 1))));
+  EXPECT_THAT(d.actions, testing::Contains(testing::AllOf(testing::Field(&Action::cause, kBalance), testing::Field(&Action::name, "ROWS"),
+                                                          testing::Field(&Action::to, 1))));
 }
 
 TEST(Rules, TheOtherKernelsOfTheLibraryForPlainLoops) {
@@ -106,7 +107,9 @@ TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
   const auto any = [&] { return static_cast<double>(rng.below(1001)) / 1000; };
   for (int i = 0; i < 2000; ++i) {
     Metrics m = timed(any(), any());
-    for (const char* name : {"dependency_share", "spill_share", "vector_share", "vector_width", "balance", "division_share", "gather_share", "call_share"}) m.modelled(name, any(), "");
+    for (const char* name :
+         {"dependency_share", "spill_share", "vector_share", "vector_width", "balance", "division_share", "gather_share", "call_share"})
+      m.modelled(name, any(), "");
     m.measured("stream_store_gain", 0.5 + 1.5 * any(), "");
     m.modelled("workspace_ratio", 3 * any(), "");
     const double share = any();

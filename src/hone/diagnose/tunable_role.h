@@ -8,13 +8,13 @@
 namespace hone::diagnose {
 
 enum class Role : uint8_t {
-  kStream,   ///< STREAM, NON_TEMPORAL: store past the caches
-  kAhead,    ///< AHEAD, PREFETCH: ask for data early
-  kUnroll,   ///< UNROLL: independent accumulators and loads in flight
-  kTile,     ///< a product's ROWS and COLUMNS: the tile in registers
-  kDepth,    ///< DEPTH: how much of a sum is taken at a time
-  kGrain,    ///< ROWS, CHUNK, WIDTH, TALL, WIDE, BLOCK: work of one block
-  kParts,    ///< CHUNKS, SPLIT, PARTS: blocks that share a row
+  kStream,  ///< STREAM, NON_TEMPORAL: store past the caches
+  kAhead,   ///< AHEAD, PREFETCH: ask for data early
+  kUnroll,  ///< UNROLL: independent accumulators and loads in flight
+  kTile,    ///< a product's ROWS and COLUMNS: the tile in registers
+  kDepth,   ///< DEPTH: how much of a sum is taken at a time
+  kGrain,   ///< ROWS, CHUNK, WIDTH, TALL, WIDE, BLOCK: work of one block
+  kParts,   ///< CHUNKS, SPLIT, PARTS: blocks that share a row
   kOther,
 };
 

@@ -18,9 +18,12 @@ Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough) {
     json out = {{"kernel", hash}, {"workload", ""}, {"metrics", json::object()}, {"diagnosis", nullptr}, {"problem", ""}};
     const auto found = examine_(kernel, thorough);
     // What stops a run is no problem of the diagnosis; everything else leaves the kernel without one.
-    if (!found && (found.error().code == ErrorCode::kInterrupted || found.error().code == ErrorCode::kExhausted)) return tl::unexpected(found.error());
-    if (!found) out["problem"] = found.error().message;
-    else if (!found->verdict.accepted()) out["problem"] = found->verdict.reason;
+    if (!found && (found.error().code == ErrorCode::kInterrupted || found.error().code == ErrorCode::kExhausted))
+      return tl::unexpected(found.error());
+    if (!found)
+      out["problem"] = found.error().message;
+    else if (!found->verdict.accepted())
+      out["problem"] = found->verdict.reason;
     else {
       out["workload"] = found->workload;
       out["diagnosis"] = diagnose::to_json(found->diagnosis);
@@ -29,7 +32,8 @@ Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough) {
     }
     return out;
   }));
-  if (event.at("kernel") != hash) return log.contradiction("about kernel " + base::short_hash(event.at("kernel").get<std::string>()), base::short_hash(hash));
+  if (event.at("kernel") != hash)
+    return log.contradiction("about kernel " + base::short_hash(event.at("kernel").get<std::string>()), base::short_hash(hash));
   return event;
 }
 
@@ -48,7 +52,8 @@ Status Advisor::conclude(EventLog& log, const Kernel& champion) {
 }
 
 void Advisor::outcome(const search::Proposal& proposal, double score, double parent_score) {
-  if (proposal.predicted > 0 && parent_score > 0) rows_.push_back({proposal.action, proposal.cause, proposal.predicted, score / parent_score});
+  if (proposal.predicted > 0 && parent_score > 0)
+    rows_.push_back({proposal.action, proposal.cause, proposal.predicted, score / parent_score});
 }
 
 json Advisor::calibration() const {
@@ -57,7 +62,10 @@ json Advisor::calibration() const {
   int held = 0;
   for (const Row& row : rows_) {
     if (search::held(row.predicted, row.gained)) ++held;
-    out["rows"].push_back({{"action", row.action}, {"cause", row.cause}, {"predicted", row.predicted}, {"gained", row.gained > 0 ? json(row.gained) : json()}});
+    out["rows"].push_back({{"action", row.action},
+                           {"cause", row.cause},
+                           {"predicted", row.predicted},
+                           {"gained", row.gained > 0 ? json(row.gained) : json()}});
   }
   out["held"] = held;
   return out;

@@ -36,7 +36,7 @@ class Advisor {
 
   struct Row {
     std::string action, cause;
-    double predicted, gained;   ///< gained: 0 when refused
+    double predicted, gained;  ///< gained: 0 when refused
   };
   Examiner examine_;
   std::vector<Row> rows_;

@@ -59,7 +59,9 @@ TEST(AdvisorTest, PredictionsAreLoggedAndHeldAgainstWhatCame) {
     if (!event.contains("predicted")) continue;
     EXPECT_EQ(event.at("cause"), "balance");
     EXPECT_DOUBLE_EQ(event.at("predicted"), 1.2);
-    rows.push_back({{"action", event.at("action")}, {"cause", "balance"}, {"predicted", 1.2},
+    rows.push_back({{"action", event.at("action")},
+                    {"cause", "balance"},
+                    {"predicted", 1.2},
                     {"gained", event.at("score").get<double>() / scores.at(event.at("parent"))}});
   }
   ASSERT_FALSE(rows.empty());
@@ -99,7 +101,8 @@ TEST(AdvisorTest, WhereverALogEndsTheRunGoesOnAsItWould) {
 
 TEST(AdvisorTest, ADiagnosisThatFailsStopsNothing) {
   Bench bench;
-  const RunResult result = must(start(bench, evaluations(8), [](auto&, const auto&, bool) -> Result<Examined> { return fail(ErrorCode::kInternal, "no luck"); }));
+  const RunResult result = must(
+      start(bench, evaluations(8), [](auto&, const auto&, bool) -> Result<Examined> { return fail(ErrorCode::kInternal, "no luck"); }));
   EXPECT_EQ(bench.events("screened").size(), 8U);
   ASSERT_FALSE(bench.events("diagnosed").empty());
   EXPECT_EQ(bench.events("diagnosed")[0].at("problem"), "no luck");

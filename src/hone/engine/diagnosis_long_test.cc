@@ -36,7 +36,8 @@ constexpr Case kCases[] = {
     {"add", "x = \"f32[N]\", z = \"f32[N]\"", "y = \"f32[N]\"", "y = x + z", "N = 4194304"},
     {"column mean", "x = \"f32[B, D]\"", "y = \"f32[D]\"", "y = mean(x, axis=0)", "B = 2048, D = 2048"},
     {"total", "x = \"f32[N]\"", "y = \"f32[]\"", "y = sum(x)", "N = 8388608"},
-    {"rms norm", "x = \"bf16[B, D]\", w = \"bf16[D]\"", "y = \"bf16[B, D]\"", "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5) * w", "B = 2048, D = 2048"},
+    {"rms norm", "x = \"bf16[B, D]\", w = \"bf16[D]\"", "y = \"bf16[B, D]\"",
+     "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5) * w", "B = 2048, D = 2048"},
     {"layer norm", "x = \"f32[B, D]\"", "y = \"f32[B, D]\"",
      "y = (x - mean(x, axis=-1, keepdims=true)) * rsqrt(var(x, axis=-1, keepdims=true) + 1e-5)", "B = 2048, D = 1024"},
 };
@@ -78,13 +79,18 @@ T must(Result<T> result) {
 }
 
 task::Task task_of(const Case& c) {
-  return must(task::parse_task(fmt::format("name = \"{}\"\ninputs = {{ {} }}\noutputs = {{ {} }}\ncompute = \"{}\"\nworkloads = [ {{ {} }} ]\n", c.name, c.inputs, c.outputs,
-                                           c.compute, c.workload), c.name));
+  return must(
+      task::parse_task(fmt::format("name = \"{}\"\ninputs = {{ {} }}\noutputs = {{ {} }}\ncompute = \"{}\"\nworkloads = [ {{ {} }} ]\n",
+                                   c.name, c.inputs, c.outputs, c.compute, c.workload),
+                       c.name));
 }
 
 /// At most three values of each tunable, then two, until the space is small enough.
 void thin_out(kernel::Header& header, size_t most) {
-  const auto size = [&] { return std::accumulate(header.tunables.begin(), header.tunables.end(), size_t{1}, [](size_t n, const auto& t) { return n * t.values.size(); }); };
+  const auto size = [&] {
+    return std::accumulate(header.tunables.begin(), header.tunables.end(), size_t{1},
+                           [](size_t n, const auto& t) { return n * t.values.size(); });
+  };
   for (size_t values = 3; values >= 2 && size() > most; --values)
     for (auto tunable = header.tunables.rbegin(); tunable != header.tunables.rend() && size() > most; ++tunable)
       if (tunable->values.size() > values) tunable->values.resize(values);
@@ -102,7 +108,8 @@ void configurations(const kernel::Header& header, const kernel::Limits& limits, 
 }
 
 /// Plain loops and the library's kernels with their defaults: the first action that hone can take, taken and measured.
-void try_library(evaluate::Evaluator& evaluator, const task::Task& task, const Alternatives& alternatives, const kernel::Limits& limits, std::vector<Trial>& trials) {
+void try_library(evaluate::Evaluator& evaluator, const task::Task& task, const Alternatives& alternatives, const kernel::Limits& limits,
+                 std::vector<Trial>& trials) {
   std::vector<std::pair<std::string, Kernel>> kernels = {{"naive", pattern::naive_cpp(task)}};
   for (const search::Seed& seed : alternatives.seeds) kernels.emplace_back(name_of(seed), seed.kernel);
   for (const auto& [name, kernel] : kernels) {
@@ -113,7 +120,8 @@ void try_library(evaluate::Evaluator& evaluator, const task::Task& task, const A
       if (!next) continue;
       must(evaluator.set_yardstick(kernel));
       const auto after = must(evaluator.screen(*next));
-      trials.push_back({task.name + ", " + name, action.to_string(), action.cause, action.gain, after.verdict.accepted() ? after.score : 0});
+      trials.push_back(
+          {task.name + ", " + name, action.to_string(), action.cause, action.gain, after.verdict.accepted() ? after.score : 0});
       break;
     }
   }
@@ -150,7 +158,8 @@ void try_tunables(const Space& space, std::vector<Trial>& trials) {
       other[action.name] = action.to;
       const auto found = space.entries.find(other);
       if (found == space.entries.end()) continue;
-      trials.push_back({space.name + ", tunables", action.to_string(), action.cause, action.gain, found->second.accepted ? found->second.score / entry.score : 0});
+      trials.push_back({space.name + ", tunables", action.to_string(), action.cause, action.gain,
+                        found->second.accepted ? found->second.score / entry.score : 0});
       break;
     }
   }
@@ -172,8 +181,10 @@ int evaluations(const Space& space, const std::vector<const diagnose::Metrics*>&
   for (int n = 1; n <= static_cast<int>(space.entries.size()); ++n) {
     if (const std::string hash = strategy->wants_diagnosis(); !hash.empty()) {
       const Config& config = by_hash.at(hash);
-      const diagnose::Metrics& metrics = mode == Mode::kShuffled ? *everybody[rng.below(everybody.size())] : space.entries.at(config).metrics;
-      strategy->advise(hash, mode == Mode::kNone ? std::vector<Action>() : diagnose::diagnose(metrics, {space.kernel.header, config, space.limits}).actions);
+      const diagnose::Metrics& metrics = mode == Mode::kShuffled ? *everybody[rng.below(everybody.size())]
+                                                                 : space.entries.at(config).metrics;
+      strategy->advise(hash, mode == Mode::kNone ? std::vector<Action>()
+                                                 : diagnose::diagnose(metrics, {space.kernel.header, config, space.limits}).actions);
     }
     const auto batch = strategy->next(1);
     if (batch.empty()) break;
@@ -195,7 +206,8 @@ double print_held(const std::vector<Trial>& trials, const char* title) {
     ++tried, kept += good, all += good;
   }
   const double share = trials.empty() ? 0 : static_cast<double>(all) / static_cast<double>(trials.size());
-  fmt::print("\n{}: {} of {} first actions gained at least a third of what was predicted ({:.0f} %)\n", title, all, trials.size(), 100 * share);
+  fmt::print("\n{}: {} of {} first actions gained at least a third of what was predicted ({:.0f} %)\n", title, all, trials.size(),
+             100 * share);
   for (const auto& [cause, counts] : by_cause) fmt::print("  {:24} {:3} of {:3}\n", cause, counts.second, counts.first);
   return share;
 }
@@ -207,7 +219,8 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
   const kernel::Limits limits = target::cpu_limits(target::cpu_info());
   std::vector<Trial> library, tunables;
   std::vector<Space> spaces;
-  const size_t count = std::min<size_t>(std::size(kCases), static_cast<size_t>(std::max(1, setting("HONE_DIAGNOSIS_TASKS", static_cast<int>(std::size(kCases))))));
+  const size_t count = std::min<size_t>(
+      std::size(kCases), static_cast<size_t>(std::max(1, setting("HONE_DIAGNOSIS_TASKS", static_cast<int>(std::size(kCases))))));
   for (size_t i = 0; i < count; ++i) {
     const task::Task task = task_of(kCases[i]);
     evaluate::EvaluatorOptions options;
@@ -222,7 +235,8 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
     std::fflush(stdout);
   }
   for (const auto* trials : {&library, &tunables})
-    for (const Trial& t : *trials) fmt::print("  {:40} {:28} {:24} predicted {:.2f}x  gained {:.2f}x\n", t.kernel, t.action, t.cause, t.predicted, t.gained);
+    for (const Trial& t : *trials)
+      fmt::print("  {:40} {:28} {:24} predicted {:.2f}x  gained {:.2f}x\n", t.kernel, t.action, t.cause, t.predicted, t.gained);
   const double kernels_share = print_held(library, "kernels of the library"), tunables_share = print_held(tunables, "configurations");
 
   std::vector<const diagnose::Metrics*> everybody;
@@ -247,7 +261,8 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
     fmt::print("  {:16} {:6.1f} {:6.1f} {:6.1f}\n", space.name, mean[0], mean[1], mean[2]);
   }
   const double mean = difference / pairs, error = std::sqrt((squares / pairs - mean * mean) / pairs);
-  fmt::print("  {:16} {:6.1f} {:6.1f} {:6.1f}; shuffled - true {:.2f} +- {:.2f}\n", "all", total[0], total[1], total[2], mean, 1.96 * error);
+  fmt::print("  {:16} {:6.1f} {:6.1f} {:6.1f}; shuffled - true {:.2f} +- {:.2f}\n", "all", total[0], total[1], total[2], mean,
+             1.96 * error);
   RecordProperty("held_library", fmt::format("{:.3f}", kernels_share));
   RecordProperty("held_tunables", fmt::format("{:.3f}", tunables_share));
   RecordProperty("evaluations", fmt::format("{:.2f} {:.2f} {:.2f}", total[0], total[1], total[2]));

@@ -11,12 +11,15 @@ namespace hone::engine {
 using diagnose::Action;
 using kernel::Kernel;
 
-std::string name_of(const search::Seed& seed) { return seed.action.empty() ? seed.pattern : fmt::format("{}: {}", seed.pattern, seed.action); }
+std::string name_of(const search::Seed& seed) {
+  return seed.action.empty() ? seed.pattern : fmt::format("{}: {}", seed.pattern, seed.action);
+}
 
 Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain) {
   Alternatives all;
   std::vector<std::string> why_not;
-  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not)) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not))
+    all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
   all.compilers = toolchain.other_compilers();
   return all;
 }
@@ -61,12 +64,14 @@ std::optional<Kernel> take(const Action& action, const Kernel& kernel, const Alt
       next.config = kernel.config;
       break;
     case Action::Kind::kPattern: {
-      const auto seed = std::find_if(alternatives.seeds.begin(), alternatives.seeds.end(), [&](const search::Seed& s) { return name_of(s) == action.name; });
+      const auto seed = std::find_if(alternatives.seeds.begin(), alternatives.seeds.end(),
+                                     [&](const search::Seed& s) { return name_of(s) == action.name; });
       if (seed == alternatives.seeds.end()) return std::nullopt;
       next = seed->kernel;
       break;
     }
-    case Action::Kind::kRewrite: return std::nullopt;
+    case Action::Kind::kRewrite:
+      return std::nullopt;
   }
   next.parent = kernel.hash();
   return next.hash() == kernel.hash() ? std::nullopt : std::optional(std::move(next));

@@ -13,14 +13,14 @@ namespace hone::engine {
 
 /// What a diagnosis may propose besides tunables.
 struct Alternatives {
-  std::vector<search::Seed> seeds;       ///< the library's kernels for the task; the kernel's own is passed over
-  std::vector<std::string> compilers;    ///< others than the default
+  std::vector<search::Seed> seeds;     ///< the library's kernels for the task; the kernel's own is passed over
+  std::vector<std::string> compilers;  ///< others than the default
 };
 
 struct Examined {
-  evaluate::Verdict verdict;                   ///< not accepted: nothing else is set
-  std::vector<diagnose::Profile> profiles;     ///< a workload each
-  std::string workload;                        ///< the one with most to win, which the diagnosis is of
+  evaluate::Verdict verdict;                ///< not accepted: nothing else is set
+  std::vector<diagnose::Profile> profiles;  ///< a workload each
+  std::string workload;                     ///< the one with most to win, which the diagnosis is of
   diagnose::Diagnosis diagnosis;
 };
 
@@ -29,13 +29,14 @@ struct Examined {
 
 /// For a kernel that was accepted. `thorough`: on one thread too, and the compiler is asked what it could not vectorise.
 /// kUnavailable where the evaluator has no clock.
-[[nodiscard]] Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
-                                       const Alternatives& alternatives, bool thorough);
+[[nodiscard]] Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task,
+                                       const kernel::Limits& limits, const Alternatives& alternatives, bool thorough);
 
 /// "rows: one pass over memory": how actions name a kernel of the library.
 [[nodiscard]] std::string name_of(const search::Seed& seed);
 
 /// The kernel that an action makes of this one; nothing for a rewrite, or where it would be the same.
-[[nodiscard]] std::optional<kernel::Kernel> take(const diagnose::Action& action, const kernel::Kernel& kernel, const Alternatives& alternatives);
+[[nodiscard]] std::optional<kernel::Kernel> take(const diagnose::Action& action, const kernel::Kernel& kernel,
+                                                 const Alternatives& alternatives);
 
 }  // namespace hone::engine

@@ -61,8 +61,8 @@ Result<Player> player_of(Playing& play, const kernel::Kernel& kernel, Loader& lo
 
 }  // namespace
 
-Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, Loader& loader, Loader* single, bool thorough, base::Rng& rng,
-                                   Spent& spent) {
+Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, Loader& loader, Loader* single, bool thorough,
+                                   base::Rng& rng, Spent& spent) {
   Conditions all;
   all.workload = play.workload->name;
   all.bindings = play.workload->bindings;

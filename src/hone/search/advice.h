@@ -28,7 +28,7 @@ class Advice {
   };
   std::map<std::string, std::vector<diagnose::Action>> actions_;
   std::map<std::string, Record> causes_;
-  std::map<std::string, double> scores_;   ///< of accepted kernels
+  std::map<std::string, double> scores_;  ///< of accepted kernels
 };
 
 /// A prediction holds where at least a third of the gain came about.

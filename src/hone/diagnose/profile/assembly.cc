@@ -32,7 +32,8 @@ int width_of(std::string_view operands) {
 
 /// One element in a vector register: …ss and …sd, but not conversions that only end like it.
 bool is_scalar_float(std::string_view name) {
-  if (name.ends_with("ss") || name.ends_with("sd") || name.ends_with("sh")) return !name.starts_with("vbroadcast") && !name.starts_with("vpbroadcast");
+  if (name.ends_with("ss") || name.ends_with("sd") || name.ends_with("sh"))
+    return !name.starts_with("vbroadcast") && !name.starts_with("vpbroadcast");
   return has(name, "cvtss2") || has(name, "cvtsd2") || has(name, "cvtsi2") || name == "vmovd" || name == "vmovq";
 }
 
@@ -40,11 +41,13 @@ bool is_scalar_float(std::string_view name) {
 enum class Memory : uint8_t { kNone, kLoad, kStore };
 Memory memory_of(const Instruction& i) {
   const size_t open = i.operands.find('(');
-  if (open == std::string::npos || i.mnemonic.starts_with("lea") || i.mnemonic.starts_with("nop") || i.mnemonic.starts_with("prefetch")) return Memory::kNone;
+  if (open == std::string::npos || i.mnemonic.starts_with("lea") || i.mnemonic.starts_with("nop") || i.mnemonic.starts_with("prefetch"))
+    return Memory::kNone;
   // AT&T: the destination comes last, so a store ends with the memory operand (and its mask).
   const size_t close = i.operands.find(')', open);
   const bool last = close != std::string::npos && !has(std::string_view(i.operands).substr(close), ",");
-  const bool compares = i.mnemonic.starts_with("cmp") || i.mnemonic.starts_with("test") || i.mnemonic.starts_with("vucomis") || i.mnemonic.starts_with("vcomis");
+  const bool compares = i.mnemonic.starts_with("cmp") || i.mnemonic.starts_with("test") || i.mnemonic.starts_with("vucomis") ||
+                        i.mnemonic.starts_with("vcomis");
   const std::string_view before = std::string_view(i.operands).substr(0, open);
   return last && !compares && (has(before, "%") || has(before, "$")) ? Memory::kStore : Memory::kLoad;
 }
@@ -61,7 +64,8 @@ std::optional<uint64_t> target_of(const Instruction& i) {
 
 /// What a shared object has besides the kernel.
 bool is_start_up(std::string_view name) {
-  static constexpr std::array kNames = {"_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy", ".plt"};
+  static constexpr std::array kNames = {"_init",       "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux",
+                                        "frame_dummy", ".plt"};
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view n) { return name == n; }) || name.ends_with("@plt");
 }
 
@@ -104,8 +108,10 @@ Mix mix_of(const std::vector<Instruction>& code) {
     ++mix.all;
     const int width = width_of(i.operands);
     const bool single = width > 0 && is_scalar_float(name);
-    if (single) ++mix.scalar_float;
-    else if (width > 0) ++mix.vector, mix.vector_bytes += width;
+    if (single)
+      ++mix.scalar_float;
+    else if (width > 0)
+      ++mix.vector, mix.vector_bytes += width;
     if (has(name, "fma") || has(name, "fnma") || has(name, "fms") || has(name, "dpbf16") || has(name, "dpbusd")) ++mix.fma;
     if (width > 0 && (has(name, "div") || has(name, "sqrt"))) ++mix.divide;
     if (width == 0 && (name.starts_with("div") || name.starts_with("idiv"))) ++mix.divide;
@@ -123,9 +129,11 @@ Mix mix_of(const std::vector<Instruction>& code) {
 std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
   std::vector<Loop> all;
   for (const Function& function : functions) {
-    struct Span { size_t first, last; };
+    struct Span {
+      size_t first, last;
+    };
     std::vector<Span> spans;
-    std::vector<std::pair<uint64_t, uint64_t>> jumps;   // from, to
+    std::vector<std::pair<uint64_t, uint64_t>> jumps;  // from, to
     for (const Instruction& i : function.code)
       if (const auto target = target_of(i)) jumps.emplace_back(i.address, *target);
     for (size_t last = 0; last < function.code.size(); ++last) {
@@ -133,8 +141,11 @@ std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
       if (!target || *target > function.code[last].address) continue;
       // A block that was moved out of line jumps back too; but it is jumped to itself. A loop is entered at its head only.
       const uint64_t end = function.code[last].address;
-      if (std::any_of(jumps.begin(), jumps.end(), [&](const auto& j) { return (j.first < *target || j.first > end) && j.second > *target && j.second <= end; })) continue;
-      const auto at = std::lower_bound(function.code.begin(), function.code.end(), *target, [](const Instruction& i, uint64_t a) { return i.address < a; });
+      if (std::any_of(jumps.begin(), jumps.end(),
+                      [&](const auto& j) { return (j.first < *target || j.first > end) && j.second > *target && j.second <= end; }))
+        continue;
+      const auto at = std::lower_bound(function.code.begin(), function.code.end(), *target,
+                                       [](const Instruction& i, uint64_t a) { return i.address < a; });
       if (at != function.code.end() && at->address == *target) spans.push_back({static_cast<size_t>(at - function.code.begin()), last});
     }
     for (const Span& span : spans) {
@@ -142,7 +153,10 @@ std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
         return (other.first != span.first || other.last != span.last) && other.first >= span.first && other.last <= span.last;
       });
       if (holds_another) continue;
-      Loop loop{function.name, {function.code.begin() + static_cast<std::ptrdiff_t>(span.first), function.code.begin() + static_cast<std::ptrdiff_t>(span.last) + 1}, {}};
+      Loop loop{function.name,
+                {function.code.begin() + static_cast<std::ptrdiff_t>(span.first),
+                 function.code.begin() + static_cast<std::ptrdiff_t>(span.last) + 1},
+                {}};
       loop.mix = mix_of(loop.code);
       all.push_back(std::move(loop));
     }

@@ -11,7 +11,7 @@ namespace hone::diagnose {
 
 struct Instruction {
   uint64_t address = 0;
-  std::string mnemonic, operands;   ///< "vfmadd231ps", "%zmm0,%zmm1,%zmm2"
+  std::string mnemonic, operands;  ///< "vfmadd231ps", "%zmm0,%zmm1,%zmm2"
 };
 
 struct Function {
@@ -25,12 +25,12 @@ struct Function {
 /// Counts of a stretch of code.
 struct Mix {
   int all = 0;
-  int vector = 0;          ///< packed, on vector registers
-  int scalar_float = 0;    ///< floating-point work on one element: arithmetic, moves, conversions
-  int vector_bytes = 0;    ///< sum of the widths of the packed ones, bytes
+  int vector = 0;        ///< packed, on vector registers
+  int scalar_float = 0;  ///< floating-point work on one element: arithmetic, moves, conversions
+  int vector_bytes = 0;  ///< sum of the widths of the packed ones, bytes
   int fma = 0, divide = 0, gather = 0, call = 0;
   int load = 0, store = 0, stream_store = 0;
-  int spill = 0;           ///< vector or floating-point registers stored to or loaded from the stack
+  int spill = 0;  ///< vector or floating-point registers stored to or loaded from the stack
   /// Bytes of data its arithmetic and moves handle: what the hottest loop is told by.
   [[nodiscard]] int weight() const { return vector_bytes + 4 * scalar_float; }
   /// Mean width of a packed instruction, bytes; 0 without any.
@@ -40,7 +40,7 @@ struct Mix {
 
 struct Loop {
   std::string function;
-  std::vector<Instruction> code;   ///< from the branch's target to the branch
+  std::vector<Instruction> code;  ///< from the branch's target to the branch
   Mix mix;
 };
 

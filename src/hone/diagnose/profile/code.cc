@@ -16,7 +16,7 @@ namespace hone::diagnose {
 namespace {
 
 constexpr const char* kMixNames[] = {"vector_share", "vector_width", "scalar_float_share", "gather_share", "division_share",
-                                     "call_share", "spill_share", "stream_store_share", "fma_share"};
+                                     "call_share",   "spill_share",  "stream_store_share", "fma_share"};
 constexpr const char* kPortNames[] = {"loop_cycles", "port_cycles", "dependency_share", "instructions_per_cycle_modelled"};
 /// Loops at least this heavy, against the heaviest, count as hot.
 constexpr double kHot = 0.5;
@@ -60,16 +60,21 @@ void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::
   heaviest_body = body_text(loops.front());
   const double all = mix.all, moved = std::max(mix.vector + mix.scalar_float, 1);
   const std::string of = fmt::format("of the instructions of the {} heaviest innermost loops ({} in all)", hot, mix.all);
-  metrics.modelled("vector_share", mix.vector / moved, "packed instructions among those on vectors and floating-point values, heaviest loops");
-  metrics.modelled("vector_width", mix.mean_width() / std::max(vector_bytes, 1), "mean width of packed instructions against the machine's vectors");
+  metrics.modelled("vector_share", mix.vector / moved,
+                   "packed instructions among those on vectors and floating-point values, heaviest loops");
+  metrics.modelled("vector_width", mix.mean_width() / std::max(vector_bytes, 1),
+                   "mean width of packed instructions against the machine's vectors");
   metrics.modelled("scalar_float_share", mix.scalar_float / all, "one element at a time, " + of);
   metrics.modelled("gather_share", mix.gather / all, "gathers and scatters, " + of);
   metrics.modelled("division_share", mix.divide / all, "divisions and square roots, " + of);
   metrics.modelled("call_share", mix.call / all, "calls, " + of);
   metrics.modelled("spill_share", mix.spill / all, "vector registers kept on the stack, " + of);
   metrics.modelled("fma_share", mix.fma / all, "multiply-adds, " + of);
-  if (mix.store > 0) metrics.modelled("stream_store_share", static_cast<double>(mix.stream_store) / mix.store, "stores past the caches, of the stores of the heaviest loops");
-  else metrics.absent("stream_store_share", "the heaviest loops store nothing");
+  if (mix.store > 0)
+    metrics.modelled("stream_store_share", static_cast<double>(mix.stream_store) / mix.store,
+                     "stores past the caches, of the stores of the heaviest loops");
+  else
+    metrics.absent("stream_store_share", "the heaviest loops store nothing");
 }
 
 void add_code(const target::Build& build, int vector_bytes, Metrics& metrics) {
@@ -107,12 +112,15 @@ void add_plan(const kernel::BoundPlan& plan, double least_bytes, int threads, Me
     worst = std::min(worst, each / std::ceil(each));
   }
   double workspace = 0;
-  for (const auto& w : plan.workspaces) workspace += static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)) * (w.zero ? 3 : 2);
+  for (const auto& w : plan.workspaces)
+    workspace += static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)) * (w.zero ? 3 : 2);
   metrics.modelled("launches", static_cast<double>(plan.launches.size()), "of the plan, a call");
   metrics.modelled("blocks", blocks_all, "of all launches");
   metrics.modelled("blocks_per_thread", fewest, "of the launch with the fewest");
   metrics.modelled("balance", worst, "of the worst launch: blocks / (threads * blocks of the busiest thread), blocks taken as equal");
-  if (least_bytes > 0) metrics.modelled("workspace_ratio", workspace / least_bytes, "bytes of workspaces, written and read once each, against the task's least bytes");
+  if (least_bytes > 0)
+    metrics.modelled("workspace_ratio", workspace / least_bytes,
+                     "bytes of workspaces, written and read once each, against the task's least bytes");
 }
 
 }  // namespace hone::diagnose

@@ -48,7 +48,7 @@ TEST(Assembly, FindsInnermostLoopsAndTheirMix) {
   EXPECT_EQ(functions[0].name, "hone_entry_0");
   EXPECT_EQ(functions[0].code.size(), 17U);
   const auto loops = innermost_loops(functions);
-  ASSERT_EQ(loops.size(), 2U);   // the outer one holds both
+  ASSERT_EQ(loops.size(), 2U);  // the outer one holds both
   const Mix& mix = loops[0].mix;
   EXPECT_EQ(mix.all, 7);
   EXPECT_EQ(mix.vector, 4);
@@ -71,14 +71,15 @@ TEST(Assembly, ABodyIsForAnAssembler) {
 }
 
 TEST(Assembly, ABlockOutOfLineIsNoLoop) {
-  const auto loops = innermost_loops(read_assembly("0000000000000000 <f>:\n"
-                                                   "   0:\tjbe    20 <f+0x20>\n"
-                                                   "   4:\tvaddps %ymm0,%ymm1,%ymm1\n"
-                                                   "   8:\tjne    4 <f+0x4>\n"
-                                                   "   c:\tvaddps %zmm0,%zmm1,%zmm1\n"
-                                                   "  10:\tret\n"
-                                                   "  20:\txor    %eax,%eax\n"
-                                                   "  24:\tjmp    c <f+0xc>\n"));
+  const auto loops = innermost_loops(
+      read_assembly("0000000000000000 <f>:\n"
+                    "   0:\tjbe    20 <f+0x20>\n"
+                    "   4:\tvaddps %ymm0,%ymm1,%ymm1\n"
+                    "   8:\tjne    4 <f+0x4>\n"
+                    "   c:\tvaddps %zmm0,%zmm1,%zmm1\n"
+                    "  10:\tret\n"
+                    "  20:\txor    %eax,%eax\n"
+                    "  24:\tjmp    c <f+0xc>\n"));
   ASSERT_EQ(loops.size(), 1U);
   EXPECT_EQ(loops[0].mix.vector_bytes, 32);
 }
@@ -113,9 +114,10 @@ TEST(Mix, CodeWithoutLoopsIsSaidToHaveNone) {
 }
 
 TEST(PortModel, ReadsWhatLlvmMcaPrints) {
-  const auto model = read_port_model("Iterations:        100\nInstructions:      400\nTotal Cycles:      521\nTotal uOps:        500\n\nDispatch Width:    6\n"
-                                     "uOps Per Cycle:    0.96\nIPC:               0.77\nBlock RThroughput: 0.8\n\n\nCycles with backend pressure increase [ 61.80% ]\n"
-                                     "Throughput Bottlenecks: \n  Resource Pressure       [ 10.00% ]\n  Data Dependencies:      [ 61.80% ]\n");
+  const auto model = read_port_model(
+      "Iterations:        100\nInstructions:      400\nTotal Cycles:      521\nTotal uOps:        500\n\nDispatch Width:    6\n"
+      "uOps Per Cycle:    0.96\nIPC:               0.77\nBlock RThroughput: 0.8\n\n\nCycles with backend pressure increase [ 61.80% ]\n"
+      "Throughput Bottlenecks: \n  Resource Pressure       [ 10.00% ]\n  Data Dependencies:      [ 61.80% ]\n");
   ASSERT_TRUE(model);
   EXPECT_DOUBLE_EQ(model->cycles, 5.21);
   EXPECT_DOUBLE_EQ(model->throughput, 0.8);
@@ -129,7 +131,8 @@ TEST(PortModel, ReadsWhatLlvmMcaPrints) {
 TEST(Remarks, EachLineOfTheKernelCountsOnce) {
   EXPECT_EQ(count_missed_loops("kernel.cc:12:30: missed: couldn't vectorize loop\nkernel.cc:12:30: missed: couldn't vectorize loop\n"
                                "kernel.cc:14:3: missed: couldn't vectorize loop\n/x/hone/cpu/loops.h:3:1: missed: couldn't vectorize loop\n"
-                               "kernel.cc:15:3: missed: not vectorized: control flow in loop.\n"), 2);
+                               "kernel.cc:15:3: missed: not vectorized: control flow in loop.\n"),
+            2);
   EXPECT_EQ(count_missed_loops("kernel.cc:7:3: remark: loop not vectorized [-Rpass-missed=loop-vectorize]\n"), 1);
   EXPECT_EQ(count_missed_loops(""), 0);
 }
@@ -137,10 +140,15 @@ TEST(Remarks, EachLineOfTheKernelCountsOnce) {
 TEST(Remarks, ALoopThatCarriesItsResultIsMissed) {
   const auto toolchain = target::cpp_toolchain();
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
-  const auto task = task::parse_task("name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = cumsum(x, axis=0)\"\nworkloads = [ { N = 64 } ]\n", "t");
+  const auto task = task::parse_task(
+      "name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = cumsum(x, axis=0)\"\nworkloads = [ { N = "
+      "64 } ]\n",
+      "t");
   ASSERT_TRUE(task) << task.error().to_string();
-  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
-                                           "void f(const float* x, float* y, int64_t n, int64_t) { float s = 0; for (int64_t i = 0; i < n; ++i) y[i] = s = s * 0.5f + x[i]; }\n", "k.cc");
+  const auto kernel = kernel::parse_kernel(
+      "/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
+      "void f(const float* x, float* y, int64_t n, int64_t) { float s = 0; for (int64_t i = 0; i < n; ++i) y[i] = s = s * 0.5f + x[i]; }\n",
+      "k.cc");
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   const auto built = (*toolchain)->build(*kernel, *task, {{"N", 64}}, {});
   ASSERT_TRUE(built);
@@ -159,8 +167,8 @@ TEST(Plan, BalanceIsThatOfTheWorstLaunch) {
   EXPECT_DOUBLE_EQ(*metrics.get("launches"), 2);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks"), 17);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 2);
-  EXPECT_DOUBLE_EQ(*metrics.get("balance"), 0.75);          // nine blocks on four threads take three rounds
-  EXPECT_DOUBLE_EQ(*metrics.get("workspace_ratio"), 2);     // a hundred bytes, written and read
+  EXPECT_DOUBLE_EQ(*metrics.get("balance"), 0.75);       // nine blocks on four threads take three rounds
+  EXPECT_DOUBLE_EQ(*metrics.get("workspace_ratio"), 2);  // a hundred bytes, written and read
 }
 
 TEST(Times, SharesOfTheTimeAndWhatIsAbsent) {
@@ -191,10 +199,15 @@ TEST(Times, SharesOfTheTimeAndWhatIsAbsent) {
 TEST(Code, TheMachinesOwnToolsReadABuild) {
   const auto toolchain = target::cpp_toolchain();
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
-  const auto task = task::parse_task("name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = x + x\"\nworkloads = [ { N = 64 } ]\n", "t");
+  const auto task = task::parse_task(
+      "name = \"t\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = x + x\"\nworkloads = [ { N = 64 } ]\n",
+      "t");
   ASSERT_TRUE(task);
-  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
-                                           "void f(const float* __restrict x, float* __restrict y, int64_t n, int64_t) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] + x[i]; }\n", "k.cc");
+  const auto kernel = kernel::parse_kernel(
+      "/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\", \"i64:N\"]\n*/\n"
+      "void f(const float* __restrict x, float* __restrict y, int64_t n, int64_t) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] + x[i]; "
+      "}\n",
+      "k.cc");
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   const auto built = (*toolchain)->build(*kernel, *task, {{"N", 64}}, {});
   ASSERT_TRUE(built);
@@ -207,8 +220,10 @@ TEST(Code, TheMachinesOwnToolsReadABuild) {
   // Where there is no llvm-mca, that is said.
   const Metric* const cycles = metrics.find("loop_cycles");
   ASSERT_NE(cycles, nullptr);
-  if (cycles->origin == Origin::kAbsent) EXPECT_THAT(cycles->about, testing::HasSubstr("llvm-mca"));
-  else EXPECT_GE(*metrics.get("loop_cycles"), *metrics.get("port_cycles") * 0.99);
+  if (cycles->origin == Origin::kAbsent)
+    EXPECT_THAT(cycles->about, testing::HasSubstr("llvm-mca"));
+  else
+    EXPECT_GE(*metrics.get("loop_cycles"), *metrics.get("port_cycles") * 0.99);
 }
 
 }  // namespace

@@ -47,8 +47,9 @@ Result<PortModel> model_ports(const std::string& body) {
   HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "loop.s", body));
   target::ToolNeeds needs;
   needs.output_limit = size_t{4} << 20;
-  HONE_TRY(const auto run, target::run_compiler({tool, "-iterations=100", "-bottleneck-analysis", "-instruction-info=0", "-resource-pressure=0", "loop.s"},
-                                                scratch.path(), scratch.path(), std::chrono::seconds(20), needs));
+  HONE_TRY(const auto run,
+           target::run_compiler({tool, "-iterations=100", "-bottleneck-analysis", "-instruction-info=0", "-resource-pressure=0", "loop.s"},
+                                scratch.path(), scratch.path(), std::chrono::seconds(20), needs));
   const auto model = run.ok ? read_port_model(run.out) : std::nullopt;
   if (!model) return fail(ErrorCode::kInput, tool + " cannot read the loop");
   return *model;

@@ -19,42 +19,58 @@ void add_times(const evaluate::Conditions& times, const target::CpuPeaks* peaks,
   }
   metrics.measured("time_ns", cold, "a call, caches cold, median");
   metrics.measured("memory_light", times.memory_ns / cold, "time of a kernel that only moves the least bytes / time");
-  if (times.compute_ns > 0) metrics.modelled("compute_light", times.compute_ns / cold, "least multiply-adds at the measured peak / time");
-  else metrics.absent("compute_light", "the task has no products to reckon with");
-  metrics.measured("light", std::max(times.memory_ns, times.compute_ns) / cold, "least time this machine could take / time: the speed of light is 1");
+  if (times.compute_ns > 0)
+    metrics.modelled("compute_light", times.compute_ns / cold, "least multiply-adds at the measured peak / time");
+  else
+    metrics.absent("compute_light", "the task has no products to reckon with");
+  metrics.measured("light", std::max(times.memory_ns, times.compute_ns) / cold,
+                   "least time this machine could take / time: the speed of light is 1");
   const double bytes = times.cost.bytes_read + times.cost.bytes_written;
   metrics.measured("achieved_bytes_per_ns", bytes / cold, "least bytes of the task / time");
   if (peaks && peaks->copy > 0) metrics.measured("bandwidth_share", bytes / cold / peaks->copy, "of the measured copy peak");
   if (bytes > 0) metrics.modelled("write_share", times.cost.bytes_written / bytes, "of the least bytes");
   if (times.memory_stream_ns > 0 && times.memory_plain_ns > 0)
-    metrics.measured("stream_store_gain", times.memory_plain_ns / times.memory_stream_ns, "time of a plain copy of the task's bytes that stores through the caches / past them");
-  else metrics.absent("stream_store_gain", "there is no copy of the task's bytes to time both ways");
-  if (times.hot_ns > 0) metrics.measured("hot_share", times.hot_ns / cold, "time with the data in the caches as far as they hold it / time");
-  else metrics.absent("hot_share", "it could not be timed");
-  if (times.threads <= 1) metrics.absent("thread_efficiency", "one thread");
-  else if (times.one_thread_ns <= 0) metrics.absent("thread_efficiency", "not timed on one thread");
-  else metrics.measured("thread_efficiency", times.one_thread_ns / cold / times.threads, fmt::format("speedup of {} threads over one, a thread", times.threads));
+    metrics.measured("stream_store_gain", times.memory_plain_ns / times.memory_stream_ns,
+                     "time of a plain copy of the task's bytes that stores through the caches / past them");
+  else
+    metrics.absent("stream_store_gain", "there is no copy of the task's bytes to time both ways");
+  if (times.hot_ns > 0)
+    metrics.measured("hot_share", times.hot_ns / cold, "time with the data in the caches as far as they hold it / time");
+  else
+    metrics.absent("hot_share", "it could not be timed");
+  if (times.threads <= 1)
+    metrics.absent("thread_efficiency", "one thread");
+  else if (times.one_thread_ns <= 0)
+    metrics.absent("thread_efficiency", "not timed on one thread");
+  else
+    metrics.measured("thread_efficiency", times.one_thread_ns / cold / times.threads,
+                     fmt::format("speedup of {} threads over one, a thread", times.threads));
 }
 
 void add_counters(const evaluate::Conditions& times, Metrics& metrics) {
   const auto ratio = [&](const char* name, const char* part, const char* whole, const char* about) {
     const auto p = times.counters.find(part), w = times.counters.find(whole);
-    if (p != times.counters.end() && w != times.counters.end() && w->second > 0) metrics.measured(name, p->second / w->second, about);
-    else metrics.absent(name, times.counters_absent.empty() ? "this processor does not count it" : times.counters_absent);
+    if (p != times.counters.end() && w != times.counters.end() && w->second > 0)
+      metrics.measured(name, p->second / w->second, about);
+    else
+      metrics.absent(name, times.counters_absent.empty() ? "this processor does not count it" : times.counters_absent);
   };
   ratio("instructions_per_cycle", "instructions", "cycles", "all threads, waiting for each other included");
   ratio("cache_miss_share", "cache_misses", "cache_references", "of what reaches the last-level cache");
   ratio("branch_miss_share", "branch_misses", "branches", "branches foreseen wrongly");
 }
 
-Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task, const std::vector<evaluate::Conditions>& times,
-                                         const target::Build& build, const kernel::Limits& limits, bool remarks) {
+Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task,
+                                         const std::vector<evaluate::Conditions>& times, const target::Build& build,
+                                         const kernel::Limits& limits, bool remarks) {
   Metrics code;
   add_code(build, target::cpu_info().vector_bytes, code);
   if (remarks && !times.empty()) {
     const auto missed = missed_loops(kernel, times.front().bindings, build);
-    if (missed) code.modelled("missed_loops", *missed, "loops of the kernel's own source that the compiler did not vectorise, by its remarks");
-    else code.absent("missed_loops", missed.error().message);
+    if (missed)
+      code.modelled("missed_loops", *missed, "loops of the kernel's own source that the compiler did not vectorise, by its remarks");
+    else
+      code.absent("missed_loops", missed.error().message);
   }
   const target::CpuPeaks peaks = target::cpu_peaks(times.empty() ? 0 : times.front().threads);
   std::vector<Profile> all;

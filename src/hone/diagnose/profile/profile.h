@@ -28,8 +28,9 @@ void add_counters(const evaluate::Conditions& times, Metrics& metrics);
 
 /// Everything there is of an accepted kernel on a CPU. `limits` as its plan was bound with. With `remarks` the compiler is
 /// asked which loops it did not vectorise (missed_loops, modelled), which takes as long as a build.
-[[nodiscard]] Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task, const std::vector<evaluate::Conditions>& times,
-                                                       const target::Build& build, const kernel::Limits& limits, bool remarks);
+[[nodiscard]] Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const task::Task& task,
+                                                       const std::vector<evaluate::Conditions>& times, const target::Build& build,
+                                                       const kernel::Limits& limits, bool remarks);
 
 /// The profile with most to win: weight times the logarithm of the distance from the speed of light. Null when empty.
 [[nodiscard]] const Profile* most_to_win(const std::vector<Profile>& profiles);

@@ -18,7 +18,8 @@ int count_missed_loops(std::string_view remarks) {
     const size_t end = std::min(remarks.find('\n'), remarks.size());
     const std::string_view line = remarks.substr(0, end);
     remarks.remove_prefix(std::min(end + 1, remarks.size()));
-    const bool missed = line.find("missed: couldn't vectorize loop") != std::string_view::npos || line.find("remark: loop not vectorized") != std::string_view::npos;
+    const bool missed = line.find("missed: couldn't vectorize loop") != std::string_view::npos ||
+                        line.find("remark: loop not vectorized") != std::string_view::npos;
     if (!missed || !line.starts_with("kernel.cc:")) continue;
     lines.insert(line.substr(0, line.find(':', std::string_view("kernel.cc:").size())));
   }
@@ -26,7 +27,8 @@ int count_missed_loops(std::string_view remarks) {
 }
 
 Result<int> missed_loops(const kernel::Kernel& kernel, const task::Bindings& bindings, const target::Build& build) {
-  if (kernel.header.language != kernel::Language::kCpp) return fail(ErrorCode::kUnavailable, "the compiler of this language makes no remarks");
+  if (kernel.header.language != kernel::Language::kCpp)
+    return fail(ErrorCode::kUnavailable, "the compiler of this language makes no remarks");
   HONE_TRY(const auto headers, target::device_headers());
   std::string unit = "#include \"hone/cpu.h\"\n";
   for (const auto& [name, value] : kernel.config) unit += fmt::format("#define {} {}\n", name, value);

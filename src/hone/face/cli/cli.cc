@@ -236,8 +236,10 @@ int run_cli(int argc, char** argv) {
   add_threads(command, judging.threads);
   add_json(command, judging.json);
   for (const bool diagnosing : {false, true}) {
-    command = diagnosing ? judge("diagnose", "say what holds a kernel back, and what to do about it", 1, [](const KernelArguments& a) { return profile_kernel(a, true); })
-                         : judge("profile", "show what is known of a kernel's speed: measured, modelled or absent", 1, [](const KernelArguments& a) { return profile_kernel(a, false); });
+    command = diagnosing ? judge("diagnose", "say what holds a kernel back, and what to do about it", 1,
+                                 [](const KernelArguments& a) { return profile_kernel(a, true); })
+                         : judge("profile", "show what is known of a kernel's speed: measured, modelled or absent", 1,
+                                 [](const KernelArguments& a) { return profile_kernel(a, false); });
     command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).");
     command->add_option("--config", judging.config, "set tunables of the kernel: A=1,B=2")->type_name("LIST");
     if (diagnosing) command->add_flag("--try", judging.try_first, "take the best action that hone can take by itself, and measure what it gains");

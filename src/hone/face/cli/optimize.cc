@@ -45,7 +45,8 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   const auto summary = nlohmann::json::parse(result.summary_json, nullptr, false);
   if (summary.is_object() && summary.contains("predictions")) {
     const auto& predictions = summary["predictions"];
-    fmt::print(out, "  predictions of diagnoses: {} of {} gained at least a third of what was predicted\n", predictions.value("held", 0), predictions.value("tried", 0));
+    fmt::print(out, "  predictions of diagnoses: {} of {} gained at least a third of what was predicted\n",
+               predictions.value("held", 0), predictions.value("tried", 0));
     for (const auto& row : predictions["rows"])
       fmt::print(out, "    {} ({}): predicted {:.2f}x, {}\n", row.value("action", ""), row.value("cause", ""), row.value("predicted", 0.0),
                  row["gained"].is_number() ? fmt::format("gained {:.2f}x", row["gained"].get<double>()) : "refused");

@@ -39,19 +39,23 @@ Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& t
       size_t number = 0;
       const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
       if (error != std::errc() || end != name.data() + name.size() || number >= alternatives.seeds.size())
-        return fail(ErrorCode::kUsage, fmt::format("\"{}\": the library has {} kernels for this task, counted from 0", name, alternatives.seeds.size()));
+        return fail(ErrorCode::kUsage,
+                    fmt::format("\"{}\": the library has {} kernels for this task, counted from 0", name, alternatives.seeds.size()));
       return alternatives.seeds[number].kernel;
     }
   }
   std::optional<archive::Store> store;
   if (!std::filesystem::exists(name, ignored)) {
     auto found = read_archive();
-    if (found) store = std::move(*found);
-    else if (found.error().code != ErrorCode::kNotFound) return tl::unexpected(found.error());
+    if (found)
+      store = std::move(*found);
+    else if (found.error().code != ErrorCode::kNotFound)
+      return tl::unexpected(found.error());
   }
   HONE_TRY(kernel::Kernel kernel, kernel_of(name, store ? &*store : nullptr));
   if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
-    return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time", "hone build says what their binaries need");
+    return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time",
+                "hone build says what their binaries need");
   return kernel;
 }
 
@@ -61,12 +65,15 @@ Status set_config(kernel::Kernel& kernel, const std::string& text, const kernel:
   for (std::string part; std::getline(list, part, ',');) {
     const size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
-    const auto tunable = std::find_if(kernel.header.tunables.begin(), kernel.header.tunables.end(), [&](const kernel::Tunable& t) { return t.name == name; });
+    const auto tunable = std::find_if(kernel.header.tunables.begin(), kernel.header.tunables.end(),
+                                      [&](const kernel::Tunable& t) { return t.name == name; });
     int64_t value = 0;
     const char* const end = part.data() + part.size();
-    if (tunable == kernel.header.tunables.end() || equals == std::string::npos || std::from_chars(part.data() + equals + 1, end, value).ptr != end ||
+    if (tunable == kernel.header.tunables.end() || equals == std::string::npos ||
+        std::from_chars(part.data() + equals + 1, end, value).ptr != end ||
         std::find(tunable->values.begin(), tunable->values.end(), value) == tunable->values.end())
-      return fail(ErrorCode::kUsage, fmt::format("--config {}: the kernel has no such tunable or value", part), "A=1,B=2, of those its header lists");
+      return fail(ErrorCode::kUsage, fmt::format("--config {}: the kernel has no such tunable or value", part),
+                  "A=1,B=2, of those its header lists");
     kernel.config[name] = value;
   }
   HONE_TRY(const bool fine, kernel::allowed(kernel.header, kernel.config, limits));
@@ -77,14 +84,16 @@ Status set_config(kernel::Kernel& kernel, const std::string& text, const kernel:
 std::string value_text(const diagnose::Metric& metric) {
   if (metric.origin == diagnose::Origin::kAbsent) return "-";
   if (metric.name.ends_with("_ns") && !metric.name.ends_with("per_ns")) return time_text(metric.value);
-  return metric.value == std::floor(metric.value) && std::abs(metric.value) < 1e9 ? fmt::format("{:.0f}", metric.value) : fmt::format("{:.3g}", metric.value);
+  return metric.value == std::floor(metric.value) && std::abs(metric.value) < 1e9 ? fmt::format("{:.0f}", metric.value)
+                                                                                  : fmt::format("{:.3g}", metric.value);
 }
 
 void print_profiles(std::FILE* out, const std::vector<diagnose::Profile>& profiles) {
   for (const diagnose::Profile& profile : profiles) {
     fmt::print(out, "{} ({})\n\n", profile.workload, task::bindings_text(profile.bindings));
     Table table({"metric", "value", "", "what it is"});
-    for (const diagnose::Metric& m : profile.metrics.all()) table.add({m.name, value_text(m), std::string(diagnose::name_of(m.origin)), m.about});
+    for (const diagnose::Metric& m : profile.metrics.all())
+      table.add({m.name, value_text(m), std::string(diagnose::name_of(m.origin)), m.about});
     fmt::print(out, "{}\n", table.to_string());
   }
 }
@@ -108,7 +117,10 @@ void print_diagnosis(std::FILE* out, const engine::Examined& examined) {
 }
 
 json json_of(const diagnose::Profile& profile) {
-  return {{"workload", profile.workload}, {"bindings", profile.bindings}, {"weight", profile.weight}, {"metrics", diagnose::to_json(profile.metrics)}};
+  return {{"workload", profile.workload},
+          {"bindings", profile.bindings},
+          {"weight", profile.weight},
+          {"metrics", diagnose::to_json(profile.metrics)}};
 }
 
 /// Takes the best action that hone can take by itself and measures it beside the kernel.
@@ -118,8 +130,12 @@ Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnos
     if (!next) continue;
     HONE_TRY_VOID(bench.evaluator->set_yardstick(kernel));
     HONE_TRY(const evaluate::Screening after, bench.evaluator->screen(*next));
-    json tried = {{"action", action.to_string()}, {"kind", diagnose::name_of(action.kind)}, {"cause", action.cause}, {"predicted", action.gain},
-                  {"gained", after.verdict.accepted() ? json(after.score) : json()}, {"verdict", evaluate::name_of(after.verdict.kind)}};
+    json tried = {{"action", action.to_string()},
+                  {"kind", diagnose::name_of(action.kind)},
+                  {"cause", action.cause},
+                  {"predicted", action.gain},
+                  {"gained", after.verdict.accepted() ? json(after.score) : json()},
+                  {"verdict", evaluate::name_of(after.verdict.kind)}};
     tried["held"] = after.verdict.accepted() && after.score - 1 >= (action.gain - 1) / 3;
     fmt::print(out, "\n  tried {}: predicted {:.2f}x, {}\n", action.to_string(), action.gain,
                after.verdict.accepted() ? fmt::format("gained {:.2f}x", after.score) : "refused: " + after.verdict.reason);
@@ -155,8 +171,10 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   }
   std::FILE* const out = arguments.json ? stderr : stdout;
   const evaluate::Verdict& verdict = examined.verdict;
-  json line = {{"kernel", kernel.hash()}, {"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"workloads", json::array()}};
-  if (!verdict.accepted()) fmt::print(out, "{}: {}\n{}", evaluate::name_of(verdict.kind), verdict.reason, verdict.detail.empty() ? "" : verdict.detail + "\n");
+  json line = {
+      {"kernel", kernel.hash()}, {"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"workloads", json::array()}};
+  if (!verdict.accepted())
+    fmt::print(out, "{}: {}\n{}", evaluate::name_of(verdict.kind), verdict.reason, verdict.detail.empty() ? "" : verdict.detail + "\n");
   for (const diagnose::Profile& profile : examined.profiles) line["workloads"].push_back(json_of(profile));
   if (verdict.accepted() && !diagnosing) print_profiles(out, examined.profiles);
   if (diagnosing) {

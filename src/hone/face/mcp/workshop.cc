@@ -196,7 +196,8 @@ ToolResult Workshop::look_at(const json& arguments, const std::string& what) {
       return out;
     }
     out["metrics"] = json::array();
-    for (const diagnose::Profile& profile : examined.profiles) out["metrics"].push_back({{"workload", profile.workload}, {"metrics", diagnose::to_json(profile.metrics)}});
+    for (const diagnose::Profile& profile : examined.profiles)
+      out["metrics"].push_back({{"workload", profile.workload}, {"metrics", diagnose::to_json(profile.metrics)}});
     return out;
   };
   auto out = work();
@@ -296,8 +297,10 @@ agent::ToolTable Workshop::tools() {
       [this](const json& a) { return get_run(a); });
   for (const auto& [name, what, title, description] :
        {std::array<const char*, 4>{"evaluate_kernel", "evaluate", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops."},
-        {"profile_kernel", "profile", "Profile a kernel", "As evaluate_kernel, with times, the speed of light and metrics of each workload, each measured, modelled or absent."},
-        {"diagnose", "diagnose", "Diagnose a kernel", "As evaluate_kernel, with the bottleneck, its evidence in metrics, and actions worth trying with the gain each is predicted."}})
+        {"profile_kernel", "profile", "Profile a kernel",
+         "As evaluate_kernel, with times, the speed of light and metrics of each workload, each measured, modelled or absent."},
+        {"diagnose", "diagnose", "Diagnose a kernel",
+         "As evaluate_kernel, with the bottleneck, its evidence in metrics, and actions worth trying with the gain each is predicted."}})
     add(name, title, description, tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"}), true,
         [this, what = std::string(what)](const json& a) { return look_at(a, what); });
   add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query; ten at most.",

@@ -43,23 +43,29 @@ int open_event(const CounterEvent& event, int thread) {
 
 std::string reason(int number) {
   switch (number) {
-    case ENOENT: case ENODEV: case EOPNOTSUPP: return "the processor, or the virtual machine, gives no hardware counters";
-    case EACCES: case EPERM: return "counting needs a permission (kernel.perf_event_paranoid) that there is not";
-    case ENOSYS: return "the kernel has no performance events";
-    default: return fmt::format("counters cannot be opened: {}", std::strerror(number));
+    case ENOENT:
+    case ENODEV:
+    case EOPNOTSUPP:
+      return "the processor, or the virtual machine, gives no hardware counters";
+    case EACCES:
+    case EPERM:
+      return "counting needs a permission (kernel.perf_event_paranoid) that there is not";
+    case ENOSYS:
+      return "the kernel has no performance events";
+    default:
+      return fmt::format("counters cannot be opened: {}", std::strerror(number));
   }
 }
 
 }  // namespace
 
 const std::vector<CounterEvent>& hardware_events() {
-  static const std::vector<CounterEvent> kEvents = {
-      {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-      {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-      {"cache_references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-      {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-      {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-      {"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES}};
+  static const std::vector<CounterEvent> kEvents = {{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+                                                    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+                                                    {"cache_references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+                                                    {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+                                                    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+                                                    {"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES}};
   return kEvents;
 }
 
@@ -70,8 +76,10 @@ Counters::Counters(int pid, const std::vector<CounterEvent>& events) {
   for (const CounterEvent& event : events) {
     Opened opened{event.name, {}};
     for (const int thread : threads)
-      if (base::Fd fd(open_event(event, thread)); fd) opened.threads.push_back(std::move(fd));
-      else last_error = errno;
+      if (base::Fd fd(open_event(event, thread)); fd)
+        opened.threads.push_back(std::move(fd));
+      else
+        last_error = errno;
     if (!threads.empty() && opened.threads.size() == threads.size()) events_.push_back(std::move(opened));
   }
   if (events_.empty() && absent_.empty()) absent_ = reason(last_error);
@@ -92,9 +100,12 @@ std::optional<double> Counters::count(const std::string& name) const {
   if (event == events_.end()) return std::nullopt;
   double total = 0;
   for (const base::Fd& fd : event->threads) {
-    struct { uint64_t value, enabled, running; } found{};
+    struct {
+      uint64_t value, enabled, running;
+    } found{};
     if (read(fd.get(), &found, sizeof found) != sizeof found) return std::nullopt;
-    if (found.running > 0) total += static_cast<double>(found.value) * static_cast<double>(found.enabled) / static_cast<double>(found.running);
+    if (found.running > 0)
+      total += static_cast<double>(found.value) * static_cast<double>(found.enabled) / static_cast<double>(found.running);
   }
   return total;
 }

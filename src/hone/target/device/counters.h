@@ -12,7 +12,7 @@ namespace hone::target {
 
 /// What is counted, as the kernel's perf_event_open names it.
 struct CounterEvent {
-  std::string name;              ///< "cycles"
+  std::string name;  ///< "cycles"
   uint32_t type = 0;
   uint64_t config = 0;
 };

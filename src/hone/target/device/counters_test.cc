@@ -17,7 +17,7 @@ TEST(CountersTest, CountsOnlyBetweenStartAndStop) {
   for (int i = 0; i < 2'000'000; ++i) sum = sum + i;
   counters.stop();
   const double counted = *counters.count("clock");
-  EXPECT_GT(counted, 1e5);   // nanoseconds
+  EXPECT_GT(counted, 1e5);  // nanoseconds
   for (int i = 0; i < 2'000'000; ++i) sum = sum + i;
   EXPECT_EQ(*counters.count("clock"), counted);
   EXPECT_FALSE(counters.count("cycles"));
