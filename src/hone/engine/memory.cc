@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -60,14 +61,23 @@ double best_of(const std::vector<Held>& held) {
 
 double share_of(const Held& held, const Near& near) { return near.best > 0 ? std::min(1.0, held.belief.speedup / near.best) : 0; }
 
-Result<Near> look_into(archive::Store& store, Context context, double distance, int64_t now, uint64_t shuffle) {
+/// What the archive holds of a context, but for what `run` itself put there (before it was killed).
+Result<Near> look_into(archive::Store& store, Context context, double distance, const std::string& run, int64_t now, uint64_t shuffle) {
   Near near;
   near.id = context.id();
   near.distance = distance;
   near.context = std::move(context);
   HONE_TRY(std::vector<Lesson> lessons, store.lessons(near.id));
+  // Speedups over different references do not compare: those over the one that most trials have are used.
+  std::map<std::string, int> references;
+  for (Lesson& lesson : lessons) {
+    std::erase_if(lesson.evidence, [&](const archive::Evidence& e) { return e.run == run; });
+    for (const archive::Evidence& e : lesson.evidence) references[e.reference] += e.accepted && !e.carried ? 1 : 0;
+  }
+  if (references.empty()) return near;
+  const std::string reference = std::max_element(references.begin(), references.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
   for (Lesson& lesson : lessons)
-    if (const auto belief = archive::belief_of(lesson, now); belief && !belief->retracted) near.held.push_back({std::move(lesson), *belief});
+    if (const auto belief = archive::belief_of(lesson, now, reference); belief && !belief->retracted) near.held.push_back({std::move(lesson), *belief});
   if (shuffle != 0) {
     base::Rng rng(shuffle, 0x73687566);
     for (size_t i = near.held.size(); i > 1; --i) {
@@ -77,11 +87,6 @@ Result<Near> look_into(archive::Store& store, Context context, double distance, 
       std::swap(one.lesson.evidence, other.lesson.evidence);
     }
   }
-  // Speedups over different references do not compare: those over the one that most lessons have are used.
-  std::map<std::string, int> references;
-  for (const Held& held : near.held) references[held.belief.reference] += held.belief.accepted ? 1 : 0;
-  const auto most = std::max_element(references.begin(), references.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::erase_if(near.held, [&](const Held& held) { return held.belief.accepted && held.belief.reference != most->first; });
   std::stable_sort(near.held.begin(), near.held.end(), [](const Held& a, const Held& b) { return a.belief.speedup > b.belief.speedup; });
   near.best = best_of(near.held);
   return near;
@@ -146,7 +151,7 @@ Result<Context> RunMemory::context() const {
   return context;
 }
 
-Result<json> RunMemory::recall(archive::Store& store, int64_t now, uint64_t shuffle) const {
+Result<json> RunMemory::recall(archive::Store& store, const std::string& run, int64_t now, uint64_t shuffle) const {
   HONE_TRY(const Context here, context());
   HONE_TRY(std::vector<Context> contexts, store.contexts(place_.target));
   std::vector<std::pair<double, Context>> order;
@@ -164,7 +169,7 @@ Result<json> RunMemory::recall(archive::Store& store, int64_t now, uint64_t shuf
   std::vector<Near> nearest;
   for (auto& [distance, there] : order) {
     if (nearest.size() == kContexts) break;
-    HONE_TRY(Near near, look_into(store, std::move(there), distance, now, shuffle));
+    HONE_TRY(Near near, look_into(store, std::move(there), distance, run, now, shuffle));
     if (near.best > 0) nearest.push_back(std::move(near));
   }
 

@@ -190,7 +190,7 @@ Status Run::remember() {
   if (!options_.memory || !options_.recall.empty()) return {};
   json recalled;
   if (!log_.replaying()) {
-    HONE_TRY(recalled, memory_.recall(*services_.store, services_.clock->unix_ms(), options_.shuffle_memory));
+    HONE_TRY(recalled, memory_.recall(*services_.store, id_, services_.clock->unix_ms(), options_.shuffle_memory));
     if (recalled.is_null()) return {};
   } else if (log_.next_kind() != "recalled") {
     return {};
