@@ -39,15 +39,9 @@ def run(arguments, home, task, seed, extra=()):
     with sqlite3.connect(home / "archive.db") as archive:
         number = archive.execute("SELECT max(number) FROM runs").fetchone()[0]
         events = [(kind, json.loads(text)) for kind, text in archive.execute("SELECT kind, json FROM events WHERE run = ? ORDER BY seq", (number,))]
-    scores, order = {}, []
-    for kind, event in events:
-        if kind == "screened":
-            order.append(event["kernel"])
-            scores[event["kernel"]] = event["score"]
-        elif kind == "confirmed":
-            scores[event["kernel"]] = event["score"]
+    scores = [event["score"] for kind, event in events if kind == "screened"]
     champion = next((event["score"] for kind, event in events if kind == "champion"), 0)
-    return [scores[kernel] for kernel in order], champion
+    return scores, champion
 
 
 def until(scores, best):
