@@ -220,22 +220,21 @@ Result<json> RunMemory::recall(archive::Store& store, const std::string& run, in
   for (const Near& near : nearest)
     event["contexts"].push_back({{"task", near.context.task}, {"task_hash", near.context.task_hash}, {"distance", near.distance},
                                  {"lessons", near.held.size()}});
-  std::set<std::string> told;
-  for (const auto& [text, name] : names_) {
-    json recollections = json::array(), share;
+  for (const search::Seed& seed : seeds_) {
+    const std::string name = source_of(seed.kernel);
+    json recollections = json::array(), share, best;
     for (const Near& near : nearest) {
       json recollection = recollection_of(near, name);
       if (recollection["configs"].empty()) continue;
       // The nearest context that knows the source says how far it got.
       if (share.is_null()) {
-        double most = 0;
-        for (const Held& held : near.held)
-          if (held.lesson.source == name) most = std::max(most, share_of(held, near));
-        share = most;
+        const auto top = std::find_if(near.held.begin(), near.held.end(), [&](const Held& held) { return held.lesson.source == name; });
+        share = share_of(*top, near);
+        if (const auto config = top->belief.accepted ? transferred(top->lesson.config, seed.kernel.header, limits_) : std::nullopt) best = *config;
       }
       recollections.push_back(std::move(recollection));
     }
-    if (!recollections.empty()) event["known"].push_back({{"source", name}, {"share", share}, {"recollections", recollections}});
+    if (!recollections.empty()) event["known"].push_back({{"source", name}, {"share", share}, {"best", best}, {"recollections", recollections}});
   }
   return event["first"].empty() && event["known"].empty() ? json() : event;
 }
@@ -269,6 +268,7 @@ search::Memory RunMemory::take(const json& event) {
     search::Memory::Known one;
     one.source = seed->second->kernel.source;
     if (known.at("share").is_number()) one.share = known.at("share").get<double>();
+    if (known.at("best").is_object()) one.best = known.at("best").get<kernel::Config>();
     for (const json& told : known.at("recollections")) {
       search::Recollection recollection;
       told.at("configs").get_to(recollection.configs);

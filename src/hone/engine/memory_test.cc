@@ -16,8 +16,8 @@ using nlohmann::json;
 using testing::Bench;
 using testing::must;
 
-constexpr int kBudget = 60;
-constexpr uint64_t kSeeds = 12;
+constexpr int kBudget = 40;
+constexpr uint64_t kSeeds = 10;
 
 RunOptions asked(uint64_t seed, bool memory = true, uint64_t shuffle = 0) {
   RunOptions options;
