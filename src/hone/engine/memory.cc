@@ -78,6 +78,8 @@ Result<Near> look_into(archive::Store& store, Context context, double distance, 
   const std::string reference = std::max_element(references.begin(), references.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
   for (Lesson& lesson : lessons)
     if (const auto belief = archive::belief_of(lesson, now, reference); belief && !belief->retracted) near.held.push_back({std::move(lesson), *belief});
+  // What a second more of age makes of it is nobody's business.
+  for (Held& held : near.held) held.belief.confidence = std::round(held.belief.confidence * 1e3) / 1e3;
   if (shuffle != 0) {
     base::Rng rng(shuffle, 0x73687566);
     for (size_t i = near.held.size(); i > 1; --i) {
