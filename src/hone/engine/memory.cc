@@ -26,7 +26,7 @@ constexpr size_t kContexts = 3;
 /// Another device or compiler makes lessons this much less certain.
 constexpr double kOtherDevice = 0.15, kOtherToolchain = 0.05;
 /// Kernels looked at before the search begins, of one source at most kOfASource; each was within this share of its run's best.
-constexpr size_t kFirst = 3, kOfASource = 2;
+constexpr size_t kFirst = 5, kOfASource = 3;
 constexpr double kGood = 0.8;
 /// Measurements of one source that one context hands to a tuner.
 constexpr size_t kMeasurements = 100;
