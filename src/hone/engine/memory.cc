@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ constexpr size_t kContexts = 3;
 /// Another device or compiler makes lessons this much less certain.
 constexpr double kOtherDevice = 0.15, kOtherToolchain = 0.05;
 /// Kernels looked at before the search begins, of one source at most kOfASource; each was within this share of its run's best.
-constexpr size_t kFirst = 3, kOfASource = 2;
+constexpr size_t kFirst = 5, kOfASource = 3;
 constexpr double kGood = 0.8;
 /// Measurements of one source that one context hands to a tuner.
 constexpr size_t kMeasurements = 100;
@@ -60,14 +61,25 @@ double best_of(const std::vector<Held>& held) {
 
 double share_of(const Held& held, const Near& near) { return near.best > 0 ? std::min(1.0, held.belief.speedup / near.best) : 0; }
 
-Result<Near> look_into(archive::Store& store, Context context, double distance, int64_t now, uint64_t shuffle) {
+/// What the archive holds of a context, but for what `run` itself put there (before it was killed).
+Result<Near> look_into(archive::Store& store, Context context, double distance, const std::string& run, int64_t now, uint64_t shuffle) {
   Near near;
   near.id = context.id();
   near.distance = distance;
   near.context = std::move(context);
   HONE_TRY(std::vector<Lesson> lessons, store.lessons(near.id));
+  // Speedups over different references do not compare: those over the one that most trials have are used.
+  std::map<std::string, int> references;
+  for (Lesson& lesson : lessons) {
+    std::erase_if(lesson.evidence, [&](const archive::Evidence& e) { return e.run == run; });
+    for (const archive::Evidence& e : lesson.evidence) references[e.reference] += e.accepted && !e.carried ? 1 : 0;
+  }
+  if (references.empty()) return near;
+  const std::string reference = std::max_element(references.begin(), references.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
   for (Lesson& lesson : lessons)
-    if (const auto belief = archive::belief_of(lesson, now); belief && !belief->retracted) near.held.push_back({std::move(lesson), *belief});
+    if (const auto belief = archive::belief_of(lesson, now, reference); belief && !belief->retracted) near.held.push_back({std::move(lesson), *belief});
+  // What a second more of age makes of it is nobody's business.
+  for (Held& held : near.held) held.belief.confidence = std::round(held.belief.confidence * 1e3) / 1e3;
   if (shuffle != 0) {
     base::Rng rng(shuffle, 0x73687566);
     for (size_t i = near.held.size(); i > 1; --i) {
@@ -77,11 +89,6 @@ Result<Near> look_into(archive::Store& store, Context context, double distance, 
       std::swap(one.lesson.evidence, other.lesson.evidence);
     }
   }
-  // Speedups over different references do not compare: those over the one that most lessons have are used.
-  std::map<std::string, int> references;
-  for (const Held& held : near.held) references[held.belief.reference] += held.belief.accepted ? 1 : 0;
-  const auto most = std::max_element(references.begin(), references.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::erase_if(near.held, [&](const Held& held) { return held.belief.accepted && held.belief.reference != most->first; });
   std::stable_sort(near.held.begin(), near.held.end(), [](const Held& a, const Held& b) { return a.belief.speedup > b.belief.speedup; });
   near.best = best_of(near.held);
   return near;
@@ -146,7 +153,7 @@ Result<Context> RunMemory::context() const {
   return context;
 }
 
-Result<json> RunMemory::recall(archive::Store& store, int64_t now, uint64_t shuffle) const {
+Result<json> RunMemory::recall(archive::Store& store, const std::string& run, int64_t now, uint64_t shuffle) const {
   HONE_TRY(const Context here, context());
   HONE_TRY(std::vector<Context> contexts, store.contexts(place_.target));
   std::vector<std::pair<double, Context>> order;
@@ -164,7 +171,7 @@ Result<json> RunMemory::recall(archive::Store& store, int64_t now, uint64_t shuf
   std::vector<Near> nearest;
   for (auto& [distance, there] : order) {
     if (nearest.size() == kContexts) break;
-    HONE_TRY(Near near, look_into(store, std::move(there), distance, now, shuffle));
+    HONE_TRY(Near near, look_into(store, std::move(there), distance, run, now, shuffle));
     if (near.best > 0) nearest.push_back(std::move(near));
   }
 
@@ -215,22 +222,21 @@ Result<json> RunMemory::recall(archive::Store& store, int64_t now, uint64_t shuf
   for (const Near& near : nearest)
     event["contexts"].push_back({{"task", near.context.task}, {"task_hash", near.context.task_hash}, {"distance", near.distance},
                                  {"lessons", near.held.size()}});
-  std::set<std::string> told;
-  for (const auto& [text, name] : names_) {
-    json recollections = json::array(), share;
+  for (const search::Seed& seed : seeds_) {
+    const std::string name = source_of(seed.kernel);
+    json recollections = json::array(), share, best;
     for (const Near& near : nearest) {
       json recollection = recollection_of(near, name);
       if (recollection["configs"].empty()) continue;
       // The nearest context that knows the source says how far it got.
       if (share.is_null()) {
-        double most = 0;
-        for (const Held& held : near.held)
-          if (held.lesson.source == name) most = std::max(most, share_of(held, near));
-        share = most;
+        const auto top = std::find_if(near.held.begin(), near.held.end(), [&](const Held& held) { return held.lesson.source == name; });
+        share = share_of(*top, near);
+        if (const auto config = top->belief.accepted ? transferred(top->lesson.config, seed.kernel.header, limits_) : std::nullopt) best = *config;
       }
       recollections.push_back(std::move(recollection));
     }
-    if (!recollections.empty()) event["known"].push_back({{"source", name}, {"share", share}, {"recollections", recollections}});
+    if (!recollections.empty()) event["known"].push_back({{"source", name}, {"share", share}, {"best", best}, {"recollections", recollections}});
   }
   return event["first"].empty() && event["known"].empty() ? json() : event;
 }
@@ -264,6 +270,7 @@ search::Memory RunMemory::take(const json& event) {
     search::Memory::Known one;
     one.source = seed->second->kernel.source;
     if (known.at("share").is_number()) one.share = known.at("share").get<double>();
+    if (known.at("best").is_object()) one.best = known.at("best").get<kernel::Config>();
     for (const json& told : known.at("recollections")) {
       search::Recollection recollection;
       told.at("configs").get_to(recollection.configs);

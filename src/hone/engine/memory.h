@@ -22,9 +22,10 @@ class RunMemory {
   /// All of it is copied but `task`, which must outlive this.
   RunMemory(const task::Task& task, Place place, std::vector<search::Seed> seeds, kernel::Limits limits);
 
-  /// The event "recalled" (docs/events.md); null where nothing is known that this run could use. `shuffle`, where it is not 0,
+  /// The event "recalled" (docs/events.md) for `run`; null where nothing is known that it could use. `shuffle`, where it is not 0,
   /// seeds a permutation of what the lessons of each context say, which makes them worthless: for ablations.
-  [[nodiscard]] Result<nlohmann::json> recall(archive::Store& store, int64_t now_unix_ms, uint64_t shuffle) const;
+  [[nodiscard]] Result<nlohmann::json> recall(archive::Store& store, const std::string& run, int64_t now_unix_ms,
+                                              uint64_t shuffle) const;
   /// What the event means for the search.
   [[nodiscard]] search::Memory take(const nlohmann::json& event);
 

@@ -64,6 +64,7 @@ Result<std::optional<std::string>> known_champion(archive::Store& store, const s
 
 RunOptions recalling(RunOptions options, const std::string& champion) {
   options.recall = champion;
+  options.memory = false;  // its score would be over itself
   options.start_source.clear();
   options.strategy = search::StrategyKind::kTune;
   options.budget_evaluations = 1;

@@ -123,9 +123,6 @@ class Run {
   Status start_models();
   /// Takes what earlier runs offer; an event where that is anything.
   Status remember();
-  /// A screening that would make a new yardstick is taken once more: of many candidates the one that looks best is looked at
-  /// under its luckiest conditions, and scores are chained from yardstick to yardstick.
-  Status confirm(const search::Proposal& proposal, Screening& screening, double& score);
   [[nodiscard]] agent::ToolTable model_tools();
   [[nodiscard]] agent::Standing standing() const;
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
@@ -207,7 +204,7 @@ Status Run::remember() {
   if (!options_.memory || !options_.recall.empty()) return {};
   json recalled;
   if (!log_.replaying()) {
-    HONE_TRY(recalled, memory_.recall(*services_.store, services_.clock->unix_ms(), options_.shuffle_memory));
+    HONE_TRY(recalled, memory_.recall(*services_.store, id_, services_.clock->unix_ms(), options_.shuffle_memory));
     if (recalled.is_null()) return {};
   } else if (log_.next_kind() != "recalled") {
     return {};
@@ -328,26 +325,6 @@ Status Run::set_yardstick(const Candidate& candidate) {
   return {};
 }
 
-Status Run::confirm(const search::Proposal& proposal, Screening& screening, double& score) {
-  const std::string hash = proposal.kernel.hash();
-  HONE_TRY(const json event, log_.step("confirmed", [&]() -> Result<json> {
-    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    HONE_TRY(const Screening again, evaluator->screen(proposal.kernel));
-    const bool accepted = again.verdict.accepted();
-    const double confirmed = accepted ? std::min(score, again.score * yardstick_score_) : 0;
-    if (options_.memory)
-      HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, confirmed, reference_, services_.clock->unix_ms()));
-    return json{{"kernel", hash}, {"screening", evaluate::to_json(again)}, {"score", confirmed}};
-  }));
-  HONE_TRY_VOID(about(event, hash));
-  const evaluate::Spent before = screening.spent;
-  Screening again = evaluate::screening_from(event.at("screening"));
-  screening = std::move(again);
-  screening.spent += before;
-  score = event.at("score");
-  return {};
-}
-
 Status Run::screen_proposal(const search::Proposal& proposal) {
   const std::string hash = proposal.kernel.hash();
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
@@ -355,8 +332,19 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
     HONE_TRY(Screening screening, evaluator->screen(proposal.kernel));
     screening.spent.build += std::exchange(batch_build_ns_, 0);
-    const bool accepted = screening.verdict.accepted();
-    const double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
+    bool accepted = screening.verdict.accepted();
+    double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
+    std::optional<double> first_score;
+    if (yardstick_ && score > kYardstickGain * yardstick_score_) {
+      // What would become the yardstick is looked at twice: of many candidates the one that looks best is often the one that
+      // was lucky, and scores are chained from yardstick to yardstick.
+      first_score = score;
+      const evaluate::Spent before = screening.spent;
+      HONE_TRY(screening, evaluator->screen(proposal.kernel));
+      screening.spent += before;
+      accepted = screening.verdict.accepted();
+      score = accepted ? std::min(score, screening.score * yardstick_score_) : 0;
+    }
     if (options_.memory)
       HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, score, reference_.empty() && accepted ? hash : reference_,
                                  services_.clock->unix_ms()));
@@ -365,14 +353,12 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
     if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
+    if (first_score) body["first_score"] = *first_score;
     return body;
   }));
   HONE_TRY_VOID(about(event, hash));
-  Screening screening = evaluate::screening_from(event.at("screening"));
-  double score = event.at("score");
-  // A log without the confirmation is one of before there was any.
-  if (screening.verdict.accepted() && yardstick_ && score > kYardstickGain * yardstick_score_ && (!log_.replaying() || log_.next_kind() == "confirmed"))
-    HONE_TRY_VOID(confirm(proposal, screening, score));
+  const Screening screening = evaluate::screening_from(event.at("screening"));
+  const double score = event.at("score");
   ++evaluated_;
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();

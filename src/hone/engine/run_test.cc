@@ -136,7 +136,11 @@ TEST(RunTest, accounts_for_the_time_of_every_step) {
   Bench bench;
   const RunResult result = must(bench.start(evaluations(6)));
   const json seconds = json::parse(result.summary_json)["seconds"];
-  const auto screens = static_cast<double>(6 + bench.events("raced").size());
+  const auto screened = bench.events("screened");
+  // What would become the yardstick is screened twice.
+  const auto again = std::count_if(screened.begin(), screened.end(), [](const json& e) { return e.contains("first_score"); });
+  EXPECT_GT(again, 0);
+  const auto screens = static_cast<double>(6 + again) + static_cast<double>(bench.events("raced").size());
   EXPECT_NEAR(seconds["build"], 6e-9 * static_cast<double>(bench.costs.build), 1e-6);
   EXPECT_NEAR(seconds["verify"], screens * 1e-9 * static_cast<double>(bench.costs.screen), 1e-6);
   EXPECT_NEAR(seconds["run"], 1e-9 * static_cast<double>(bench.costs.promote), 1e-6);

@@ -86,16 +86,20 @@ TEST(RememberTest, proposes_nothing_twice) {
 TEST(RememberTest, opens_late_what_stayed_far_behind_but_opens_it) {
   const auto strategy = make_strategy(StrategyKind::kBeam, seeds(4), {}, 1);
   Memory memory;
-  for (const auto& [n, share] : {std::pair(1, 0.3), {2, 0.8}, {3, 0.95}}) memory.known.push_back({seed_number(n).kernel.source, {}, share});
+  for (const auto& [n, share] : {std::pair(1, 0.3), {2, 0.92}, {3, 0.95}})
+    memory.known.push_back({seed_number(n).kernel.source, {}, share, with(seed_number(n), 2, n).kernel.config});
   strategy->remember(memory);
-  const std::vector<int> order = sources(play(*strategy, 12), 4);
+  const std::vector<Proposal> all = play(*strategy, 12);
+  const std::vector<int> order = sources(all, 4);
   ASSERT_GE(order.size(), 12u);
   EXPECT_EQ(order[0], 0);
   EXPECT_EQ(order[1], 3);
   EXPECT_EQ(order[2], 2);
   const auto late = std::find(order.begin(), order.end(), 1) - order.begin();
-  EXPECT_GT(late, 5);
-  EXPECT_LT(late, 12);
+  EXPECT_GT(late, 4);
+  ASSERT_LT(late, 12);
+  for (const auto& [place, n] : {std::pair<ptrdiff_t, int>(1, 3), {2, 2}, {late, 1}})
+    EXPECT_EQ(all[static_cast<size_t>(place)].kernel.config, with(seed_number(n), 2, n).kernel.config) << "where it was best elsewhere";
 }
 
 TEST(RememberTest, tunes_from_what_was_measured_elsewhere) {
@@ -111,7 +115,7 @@ TEST(RememberTest, tunes_from_what_was_measured_elsewhere) {
   const auto evaluations = [&](bool warm, uint64_t seed) {
     const auto strategy = make_strategy(StrategyKind::kTune, seeds(1), {}, seed);
     Memory memory;
-    if (warm) memory.known.push_back({seed_number(0).kernel.source, {there}, 1});
+    if (warm) memory.known.push_back({seed_number(0).kernel.source, {there}, 1, {}});
     strategy->remember(memory);
     const std::vector<Proposal> all = play(*strategy, 20);
     size_t n = 0;

@@ -19,8 +19,8 @@ using kernel::Kernel;
 /// Sources extended side by side by the beam.
 constexpr size_t kBeamWidth = 3;
 /// A source that stayed below this share of the best elsewhere is opened late: one after so many proposals.
-constexpr double kFarBehind = 0.7;
-constexpr int kLate = 6;
+constexpr double kBehind = 0.9;
+constexpr int kLate = 4;
 /// What is believed of a source whose tuner has asked no model yet: as good as its best, give or take (log score).
 constexpr double kUnknown = 0.3;
 
@@ -65,6 +65,7 @@ class PoolSearch final : public Strategy {
       const int source = source_of(known.source);
       if (source < 0) continue;
       refining_[static_cast<size_t>(source)].recollections = known.recollections;
+      if (source > 0) refining_[static_cast<size_t>(source)].opening = known.best;
       for (auto& [share, of] : order)
         if (of == source) share = known.share.value_or(1);
     }
@@ -75,7 +76,7 @@ class PoolSearch final : public Strategy {
       const auto [share, source] = order[i];
       const bool recalled = std::any_of(recalled_.begin(), recalled_.end(), [&](const Recalled& r) { return r.source == source; });
       if (i > 0 && recalled) continue;
-      (i > 0 && share < kFarBehind ? late_ : unopened_).push_back(source);
+      (i > 0 && share < kBehind ? late_ : unopened_).push_back(source);
     }
   }
 
@@ -132,6 +133,7 @@ class PoolSearch final : public Strategy {
     std::optional<tune::TunablesTuner> tuner;
     std::optional<tune::TunablesTuner::Suggestion> next;  ///< asked for, not yet proposed
     std::vector<Recollection> recollections;
+    std::optional<Config> opening;                        ///< the first configuration to look at; the default where there is none
   };
   /// A configuration that did well elsewhere.
   struct Recalled {
@@ -144,8 +146,9 @@ class PoolSearch final : public Strategy {
     const int source = from.front();
     from.pop_front();
     const Seed& seed = seeds_[static_cast<size_t>(source)];
-    if (seen_.contains({source, seed.kernel.config})) return;
-    add(batch, source, seed.kernel.config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action),
+    const Config config = refining_[static_cast<size_t>(source)].opening.value_or(seed.kernel.config);
+    if (seen_.contains({source, config})) return;
+    add(batch, source, config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action),
         "first look at this source", seed.kernel.parent);
   }
 

@@ -41,8 +41,10 @@ struct Memory {
   struct Known {
     std::string source;       ///< text of the seed that it speaks of
     std::vector<Recollection> recollections;  ///< what its tuner starts from
-    /// Share of the best that this source reached elsewhere. Sources that stayed far behind are opened late.
+    /// Share of the best that this source reached elsewhere, and with which configuration: that is where it is opened. Sources
+    /// that stayed behind are opened late.
     std::optional<double> share;
+    std::optional<kernel::Config> best;
   };
   std::vector<Known> known;
 };

@@ -38,15 +38,16 @@ std::string Lesson::id() const {
   return base::Hasher().add("lesson").add(context).add(source).add(base::canonical_json(json(config))).finish();
 }
 
-std::optional<Belief> belief_of(const Lesson& lesson, int64_t now) {
+std::optional<Belief> belief_of(const Lesson& lesson, int64_t now, const std::string& over) {
   std::vector<const Evidence*> own;
   for (const Evidence& e : lesson.evidence)
     if (!e.carried && (!e.accepted || e.actual > 0)) own.push_back(&e);
   if (own.empty()) return std::nullopt;
   std::stable_sort(own.begin(), own.end(), [](const Evidence* a, const Evidence* b) { return a->unix_ms < b->unix_ms; });
-  // Speedups over another reference say nothing of this one: the newest trial decides which counts. A refusal has none.
-  const std::string reference = own.back()->reference;
+  // Speedups over another reference say nothing of this one. A refusal is one over any.
+  const std::string reference = over.empty() ? own.back()->reference : over;
   std::erase_if(own, [&](const Evidence* e) { return e->accepted && e->reference != reference; });
+  if (own.empty()) return std::nullopt;
   const Evidence* centre = nullptr;
   double most = -1, all = 0;
   for (const Evidence* one : own) {

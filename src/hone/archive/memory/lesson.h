@@ -56,12 +56,12 @@ struct Belief {
   bool retracted = false;                 ///< contradicted too often: not to be acted on
 };
 
-/// The rule. A trial counts 2^(-age / 180 days). Of the trials over one reference the one that most others agree with (within
+/// The rule. A trial counts 2^(-age / 180 days). Of the trials over `reference` (empty: the newest trial's) the one that most others agree with (within
 /// a factor of 1.25, or refused as it was) is the lesson's value, the newest of several; they are its agreeing weight A, all
 /// others its contradicting weight D. A carried trial agrees where it kept 0.8 of the share it promised. Confidence is
 /// (1 + A) / (2 + A + D): 0.67 after one fresh trial, growing with agreement, falling with contradiction, drifting to 1/2
 /// with age. Below 0.45 the lesson is retracted; later agreement brings it back. Nothing without a trial in its own context.
-[[nodiscard]] std::optional<Belief> belief_of(const Lesson& lesson, int64_t now_unix_ms);
+[[nodiscard]] std::optional<Belief> belief_of(const Lesson& lesson, int64_t now_unix_ms, const std::string& reference = "");
 
 [[nodiscard]] nlohmann::json to_json(const Context& context);
 [[nodiscard]] nlohmann::json to_json(const Lesson& lesson);     ///< without its evidence

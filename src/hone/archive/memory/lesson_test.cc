@@ -88,6 +88,10 @@ TEST(LessonTest, holds_refusals_and_speedups_against_each_other) {
   other.reference = "another kernel";
   EXPECT_NEAR(believed({other, trial(4)}).confidence, 2.0 / 3, 1e-12) << "speedups over another kernel neither agree nor contradict";
   EXPECT_FALSE(belief_of(Lesson{}, kNow));
+  Lesson both;
+  both.evidence = {other, trial(4)};
+  EXPECT_DOUBLE_EQ(belief_of(both, kNow, "another kernel").value_or(Belief{}).speedup, 40);
+  EXPECT_FALSE(belief_of(both, kNow, "a third"));
 }
 
 task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs) { return must(task::task_from_expressions(compute, inputs, {})); }
