@@ -23,7 +23,8 @@ TASKS = ("gemm_bias_gelu_bf16 gemm_bias_gelu_tanh_f16 gemm_bias_silu_f16 gemm_re
 def run(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode not in (0, 1, 10, 11):
-        raise RuntimeError(f"{' '.join(map(str, command))}: {" ".join(done.stderr.strip().splitlines()[-3:])}")
+        said = " ".join(done.stderr.strip().splitlines()[-3:])
+        raise RuntimeError(f"{' '.join(map(str, command))}: {said}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
