@@ -17,13 +17,14 @@ import tempfile
 
 TASKS = ("gemm_bias_gelu_bf16 gemm_bias_gelu_tanh_f16 gemm_bias_silu_f16 gemm_residual_bf16 swiglu_bf16 geglu_tanh_f16 "
          "rmsnorm_residual_bf16 layer_norm_modulate_bf16 group_norm_silu_f16 logsoftmax_nll_bf16 "
-         "softmax_additive_mask_bf16 quantise_rows_i8 sampling_probabilities_f32 sigmoid_gating_f32").split()
+         "softmax_additive_mask_bf16 quantise_rows_i8 sampling_probabilities_f32 softmax_bool_mask_f16 dequantise_groups_f16").split()
 
 
 def run(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode not in (0, 1, 10, 11):
-        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip().splitlines()[-1:]}")
+        said = " ".join(done.stderr.strip().splitlines()[-3:])
+        raise RuntimeError(f"{' '.join(map(str, command))}: {said}")
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -5,7 +5,7 @@ note     = "@note@"
 @requires@tunables = { @tunables@ }
 @launches@*/
 // Concat: every piece of the result is made in its place, all operations in one loop: what is joined is never stored
-// on its own. A launch a piece; a block takes ROWS rows of it, CHUNK elements wide.
+// on its own. Pieces of equal rows share a launch, and so what they read; a block takes ROWS rows, CHUNK elements wide.
 //
 // When it pays: always where a concatenation feeds element-wise work or the result: rotary embeddings, caches that grow.
 //   ROWS    rows a block: fewer spread better, more cost less hand-off

@@ -10,30 +10,43 @@
 
 namespace hone::pattern {
 
+namespace {
+
+/// Pieces over the same rows, equally long, are made by one launch: what they share of the inputs is in the cache then.
+struct Together {
+  task::IntExpr rows = 1, length = 1;
+  std::string body;
+};
+
+}  // namespace
+
 Result<std::string> concat_cpp(const task::Task& task) {
   HONE_TRY(const std::vector<Piece> pieces, pieces_of(task));
-  std::string functions, launches;
+  std::vector<Together> groups;
   std::set<std::string> requirements;
-  for (size_t k = 0; k < pieces.size(); ++k) {
-    const task::Task& piece = pieces[k].task;
-    HONE_TRY(const Program program, find_program(piece, {.slices = true, .placed = {pieces[k].placed}}));
+  for (const Piece& piece : pieces) {
+    HONE_TRY(const Program program, find_program(piece.task, {.slices = true, .placed = {piece.placed}}));
     if (program.has_reductions()) return fail(ErrorCode::kUnavailable, "a piece is reduced, not element-wise");
     HONE_TRY(const Way way, way_for(program));
     CppWriter writer(program, way, {});
     requirements.insert(writer.requirements());
-    const std::string rows = program.row_axes.empty() ? "1" : program.rows().to_string();
-    const std::string rows_cpp = program.row_axes.empty() ? "1" : program.rows().to_cpp();
-    const task::IntExpr length = program.row_length();
-    std::string body = writer.row_prologue("row", "    ");
-    body += writer.pass_text(0, "    ", Span::kSlice);
+    const task::IntExpr rows = program.row_axes.empty() ? task::IntExpr(1) : program.rows(), length = program.row_length();
+    if (groups.empty() || !(groups.back().rows == rows) || !(groups.back().length == length)) groups.push_back({rows, length, {}});
+    std::string& body = groups.back().body;
+    body += "    {\n" + writer.row_prologue("row", "      ");
+    body += writer.pass_text(0, "      ", Span::kSlice) + "    }\n";
+  }
+  std::string functions, launches;
+  for (size_t k = 0; k < groups.size(); ++k) {
+    const Together& group = groups[k];
     functions += fmt::format(
-        "\nvoid piece{0}({1}, int64_t chunk, int64_t block) {{\n  const int64_t start = chunk * CHUNK;\n"
+        "\nvoid pieces{0}({1}, int64_t chunk, int64_t block) {{\n  const int64_t start = chunk * CHUNK;\n"
         "  const int64_t count = hone::min<int64_t>(CHUNK, ({2}) - start);\n"
         "  const int64_t end = hone::min<int64_t>((block + 1) * ROWS, {3});\n"
         "  for (int64_t row = block * ROWS; row < end; ++row) {{\n{4}  }}\n  if constexpr (STREAM) hone::stream_fence();\n}}\n",
-        k, parameters_of(task), length.to_cpp(), rows_cpp, body);
-    launches += fmt::format("[[launch]]\nkernel = \"piece{}\"\ngrid   = [\"ceil_div({}, CHUNK)\", \"ceil_div({}, ROWS)\"]\nargs   = [{}]\n", k,
-                            length.to_string(), rows, arguments_of(task));
+        k, parameters_of(task), group.length.to_cpp(), group.rows.to_cpp(), group.body);
+    launches += fmt::format("[[launch]]\nkernel = \"pieces{}\"\ngrid   = [\"ceil_div({}, CHUNK)\", \"ceil_div({}, ROWS)\"]\nargs   = [{}]\n", k,
+                            group.length.to_string(), group.rows.to_string(), arguments_of(task));
   }
   requirements.erase("");
   if (requirements.size() > 1) return fail(ErrorCode::kUnavailable, "pieces that require different things of the shapes");

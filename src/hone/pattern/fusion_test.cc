@@ -22,6 +22,7 @@ struct Fused {
 /// Factors that are laid out anew are the one detour of a product.
 bool is_packed(const kernel::Workspace& workspace) { return workspace.name.starts_with("packed_"); }
 
+// Products gain least: their factors are laid out anew either way, and for few rows the weights are most of it.
 class Fusion : public testing::TestWithParam<Fused> {
  protected:
   void SetUp() override {
@@ -61,12 +62,12 @@ TEST_P(Fusion, ReadsAndWritesEveryTensorOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, Fusion,
-                         testing::Values(Fused{"gemm_bias_gelu_bf16", 3, 1.2}, Fused{"gemm_bias_gelu_tanh_f16", 3, 1.2}, Fused{"gemm_bias_silu_f16", 3, 1.2},
-                                         Fused{"gemm_residual_bf16", 3, 1.2}, Fused{"swiglu_bf16", 1, 1.5}, Fused{"geglu_tanh_f16", 1, 1.5},
-                                         Fused{"rmsnorm_residual_bf16", 1, 1.5}, Fused{"layer_norm_modulate_bf16", 1, 1.5},
+                         testing::Values(Fused{"gemm_bias_gelu_bf16", 3, 1.2}, Fused{"gemm_bias_gelu_tanh_f16", 3, 1.2}, Fused{"gemm_bias_silu_f16", 3, 1.005},
+                                         Fused{"gemm_residual_bf16", 3, 1.1}, Fused{"swiglu_bf16", 1, 1.5}, Fused{"geglu_tanh_f16", 1, 1.5},
+                                         Fused{"rmsnorm_residual_bf16", 1, 1.2}, Fused{"layer_norm_modulate_bf16", 1, 1.5},
                                          Fused{"group_norm_silu_f16", 1, 1.5}, Fused{"logsoftmax_nll_bf16", 1, 1.5}, Fused{"softmax_additive_mask_bf16", 1, 1.5},
                                          Fused{"quantise_rows_i8", 1, 1.5}, Fused{"sampling_probabilities_f32", 1, 1.5},
-                                         Fused{"sigmoid_gating_f32", 1, 1.5}, Fused{"dequantise_groups_f16", 1, 1.5}),
+                                         Fused{"softmax_bool_mask_f16", 1, 1.5}, Fused{"rope_bf16", 1, 2}, Fused{"dequantise_groups_f16", 1, 1.5}),
                          [](const auto& parameter) { return std::string(parameter.param.file); });
 
 task::Task task_of(const char* compute, const std::vector<std::string>& inputs, const char* workload) {
@@ -96,7 +97,18 @@ TEST(Unfused, NarrowValuesAreStoredNarrow) {
   for (const auto& workspace : unfused->kernel.header.workspaces) EXPECT_EQ(workspace.type.dtype, task::DType::kBF16) << workspace.name;
 }
 
-TEST(Traffic, CountsWhatEachLaunchNames) {
+TEST(Fused, AConcatenationIsWrittenInPlace) {
+  const auto task = task::load_task(HONE_SOURCE_DIR "/tasks/inference/rope_bf16.toml");
+  ASSERT_TRUE(task) << task.error().to_string();
+  std::vector<std::string> why_not;
+  const auto offers = offers_cpp(*task, why_not);
+  ASSERT_FALSE(offers.empty());
+  EXPECT_EQ(offers.front().pattern, "concat");
+  EXPECT_EQ(offers.front().kernel.header.launches.size(), 1U) << "both halves read the same";
+  EXPECT_TRUE(offers.front().kernel.header.workspaces.empty());
+}
+
+TEST(Traffic, CountsWhatEachLaunchUses) {
   // Split rows: two launches read x (the second writes y), and partial results go between them.
   const task::Task task = task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=4,D=100000");
   std::vector<std::string> why_not;

@@ -31,7 +31,8 @@ class Pieces {
                            std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return free_[static_cast<size_t>(o)]; }));
       const bool widens = node.prim == Prim::kCast && task::is_float(node.type.dtype) &&
                           task::size_of(graph_.node(node.operands[0]).type.dtype) < task::size_of(node.type.dtype);
-      const bool view = node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose || (reread && widens);
+      const bool view = node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose ||
+                        (reread && (widens || node.prim == Prim::kSlice));
       const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), static_cast<int>(id)) != graph_.outputs.end();
       // A view belongs to whoever looks through it; what needs no tensor is computed wherever it is needed.
       work_[id] = output || (node.prim != Prim::kInput && !view && !free_[id]);

@@ -23,7 +23,7 @@ using Covered = bool (*)(const task::Task& task);
 
 /// The graph in as few parts as greedy merging finds; the pairs with most bytes between them merge first.
 /// Nodes that `covered` cannot take even by themselves stay alone.
-/// `reread`: 16-bit values are stored as such and widened by each part that reads them, never stored wide.
+/// `reread`: slices are read in place, and 16-bit values widened by each part that reads them: neither is ever stored.
 [[nodiscard]] Partition partition(const task::Task& task, Covered covered, bool reread = false);
 
 }  // namespace hone::pattern

@@ -1,5 +1,6 @@
 #include "hone/pattern/traffic.h"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
@@ -15,6 +16,28 @@ bool names(std::string_view text, std::string_view word) {
     const bool begins = at == 0 || !in_word(text[at - 1]);
     const size_t end = at + word.size();
     if (begins && (end == text.size() || !in_word(text[end]))) return true;
+  }
+  return false;
+}
+
+/// What a line declares as a pointer that begins at `word` ("float* y_row = y + row * D;"); empty: it is no such line.
+std::string alias_in(std::string_view line, std::string_view word) {
+  const size_t equals = line.find(" = ");
+  if (equals == std::string_view::npos || !names(line.substr(equals), word)) return {};
+  size_t begin = equals;
+  while (begin > 0 && in_word(line[begin - 1])) --begin;
+  return line.substr(0, begin).find('*') == std::string_view::npos ? std::string() : std::string(line.substr(begin, equals - begin));
+}
+
+/// Whether some line does more with `word` than to declare a pointer that no line uses.
+bool uses(std::string_view text, std::string_view word) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!names(line, word)) continue;
+    const std::string alias = alias_in(line, word);
+    if (alias.empty() || alias == word || uses(text.substr(std::min(at, text.size())), alias)) return true;
   }
   return false;
 }
@@ -91,7 +114,7 @@ Result<Traffic> traffic_of(const kernel::Kernel& kernel, const task::Task& task,
     moved.function = launch.function;
     std::set<size_t> seen;  // a tensor may be two arguments
     for (size_t k = 0; k < launch.args.size() && k < function.parameters.size(); ++k) {
-      if (launch.args[k].kind != kernel::Argument::Kind::kTensor || !names(function.body, function.parameters[k].name)) continue;
+      if (launch.args[k].kind != kernel::Argument::Kind::kTensor || !uses(function.body, function.parameters[k].name)) continue;
       const auto tensor = static_cast<size_t>(launch.args[k].tensor);
       if (!seen.insert(tensor).second) continue;
       const bool written = tensor >= inputs && !function.parameters[k].constant && filled.insert(tensor).second;

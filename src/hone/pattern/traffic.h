@@ -9,9 +9,10 @@
 
 namespace hone::pattern {
 
-/// Bytes of the tensors that a launch's function names in its body, each counted once: what it goes over again
+/// Bytes of the tensors that a launch's function uses in its body, each counted once: what it goes over again
 /// is supposed to lie in a cache, as patterns for long rows see to (each of their passes is a launch). What is
-/// `const` to the function is read, an output is written, a workspace is written by whoever names it first.
+/// `const` to the function is read, an output is written, a workspace is written by whoever names it first. Of a tensor
+/// that a launch uses a part of, all counts.
 struct LaunchTraffic {
   std::string function;
   double read = 0, written = 0;
