@@ -8,7 +8,7 @@ block  = ["64"]
 args   = ["x", "y", "i64:D"]
 */
 // task: y = sum(x, axis=1) | x=f32[B,D,64] | B=3,D=9
-// expect: launch fails: a race on shared memory
+// expect: launch fails: kernel.cu
 #include "hone/gpu/prim.h"
 
 // Rows of 64 into three slots, two rows ahead; each thread adds up what another one brings.
