@@ -57,6 +57,8 @@ struct Services {
   /// Made when first needed; expensive.
   std::function<Result<std::unique_ptr<evaluate::Evaluator>>()> evaluator;
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
+  /// Who decides what is looked at, instead of the run's own strategy over `seeds`; for replays.
+  std::function<std::unique_ptr<search::Strategy>()> strategy;
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
   int batch = 2;                            ///< of a new run that asks for none
