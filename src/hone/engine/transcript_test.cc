@@ -105,7 +105,7 @@ TEST(Transcript, every_question_is_formed_from_the_documents_on_record) {
   add_models(bench);
   (void)bench.run();
   const std::string text = transcript(bench);
-  const auto result = replay_transcript(replaced(text, "You are the generator: write", "You are the generator, write"));
+  const auto result = replay_transcript(replaced(text, "The best kernel so far ({{", "The best kernel yet ({{"));
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().to_string(), HasSubstr("another question"));
   const auto guide = replay_transcript(replaced(text, "# Writing a kernel by hand", "# Writing a kernel by head"));
@@ -144,7 +144,7 @@ TEST(Consult, without_feedback_no_question_knows_of_another) {
   for (const Request& request : requests) {
     EXPECT_EQ(request.messages.size(), 1U);
     EXPECT_TRUE(request.tools.empty());
-    for (const char* told : {"my idea", "my lesson", "does not compile", "// time", "times the first", "best kernel so far"})
+    for (const char* told : {"my idea", "my lesson", "does not compile", "// time", "times the first", "The best kernel so far"})
       EXPECT_THAT(last_text(request), Not(HasSubstr(told)));
     EXPECT_THAT(last_text(request), HasSubstr("You are the generator"));
     texts.insert(last_text(request));
