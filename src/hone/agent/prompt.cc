@@ -1,6 +1,7 @@
 #include "hone/agent/prompt.h"
 
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,15 +12,17 @@
 namespace hone::agent {
 namespace {
 
-constexpr std::string_view kFolder = "prompts/", kEnding = ".md", kRule = "+++\n", kVersion = "version = ";
+constexpr std::string_view kFolder = "prompts/", kEnding = ".md", kRule = "+++\n", kVersion = "version = ", kGuide = "docs/kernels.md";
 
 struct PromptFile {
   int version = 0;
   std::string_view text;
 };
 
-Result<PromptFile> file_of(std::string_view name) {
-  const auto content = base::find_embedded(fmt::format("{}{}{}", kFolder, name, kEnding));
+std::string path_of(std::string_view name) { return fmt::format("{}{}{}", kFolder, name, kEnding); }
+
+/// The parts of a prompt's file; `content` must outlive them.
+Result<PromptFile> parts_of(std::string_view name, std::optional<std::string_view> content) {
   if (!content) return fail(ErrorCode::kInternal, fmt::format("there is no prompt \"{}\"", name));
   const size_t end = content->find(kRule, kRule.size());
   const size_t version = content->find(kVersion);
@@ -42,10 +45,9 @@ std::string clean(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
-Result<std::string> prompt(std::string_view name, const std::map<std::string, std::string, std::less<>>& values) {
-  HONE_TRY(const PromptFile file, file_of(name));
+Result<std::string> fill(std::string_view name, std::optional<std::string_view> content,
+                         const std::map<std::string, std::string, std::less<>>& values) {
+  HONE_TRY(const PromptFile file, parts_of(name, content));
   std::string out;
   std::string_view rest = file.text;
   for (;;) {
@@ -62,11 +64,29 @@ Result<std::string> prompt(std::string_view name, const std::map<std::string, st
   return out;
 }
 
+}  // namespace
+
+Documents own_documents() {
+  Documents all;
+  for (const std::string_view path : base::list_embedded(kFolder)) all.emplace(path, *base::find_embedded(path));
+  if (const auto guide = base::find_embedded(kGuide)) all.emplace(kGuide, *guide);
+  return all;
+}
+
+Result<std::string> prompt(std::string_view name, const std::map<std::string, std::string, std::less<>>& values) {
+  return fill(name, base::find_embedded(path_of(name)), values);
+}
+
+Result<std::string> prompt(const Documents& documents, std::string_view name, const std::map<std::string, std::string, std::less<>>& values) {
+  const auto found = documents.find(path_of(name));
+  return fill(name, found == documents.end() ? std::nullopt : std::optional<std::string_view>(found->second), values);
+}
+
 std::map<std::string, int> prompt_versions() {
   std::map<std::string, int> all;
   for (const std::string_view path : base::list_embedded(kFolder)) {
     const std::string name(path.substr(kFolder.size(), path.size() - kFolder.size() - kEnding.size()));
-    if (const auto file = file_of(name)) all[name] = file->version;
+    if (const auto file = parts_of(name, base::find_embedded(path))) all[name] = file->version;
   }
   return all;
 }

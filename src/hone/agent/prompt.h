@@ -9,9 +9,18 @@
 
 namespace hone::agent {
 
+/// What prompts are made of, by name: the files under prompts/ and docs/kernels.md. A run keeps those it began with,
+/// so that its record replays, and a resumed run goes on, in the same words after they have changed.
+using Documents = std::map<std::string, std::string, std::less<>>;
+/// Those of this program.
+[[nodiscard]] Documents own_documents();
+
 /// The prompt with its {{places}} filled, each of them, from `values`; kInternal where one is missing.
 /// What is filled in is not looked at again: braces in it stay braces.
 [[nodiscard]] Result<std::string> prompt(std::string_view name, const std::map<std::string, std::string, std::less<>>& values);
+/// The same from other documents.
+[[nodiscard]] Result<std::string> prompt(const Documents& documents, std::string_view name,
+                                         const std::map<std::string, std::string, std::less<>>& values);
 
 /// Versions of all prompts by name.
 [[nodiscard]] std::map<std::string, int> prompt_versions();

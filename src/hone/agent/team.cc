@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hone/agent/prompt.h"
-#include "hone/base/embedded.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 
@@ -68,8 +67,10 @@ Result<Request> diagnoser_request(const std::string& system, const Kernel& kerne
 Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options_.models.size()) {
   directions_.resize(static_cast<size_t>(std::max(1, options_.width)));
   for (size_t i = 0; i < directions_.size(); ++i) directions_[i].hint = static_cast<int>(i);
-  const auto guide = base::find_embedded("docs/kernels.md");
-  auto system = prompt("system", {{"guide", std::string(guide.value_or(""))}, {"machine", options_.machine},
+  if (options_.documents.empty()) options_.documents = own_documents();
+  // Tools would tell of what became of a draft.
+  if (!options_.feedback) options_.tools.clear();
+  auto system = prompt(options_.documents, "system", {{"guide", options_.documents["docs/kernels.md"]}, {"machine", options_.machine},
                                   {"task", material("TASK", options_.task_toml, kTaskShown)}});
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);
@@ -134,7 +135,15 @@ std::string Team::history(int direction) const {
 }
 
 Result<std::string> Team::question(const Direction& d, int index, const Standing& standing, std::string& agent, std::string& parent) const {
-  HONE_TRY(const std::string format, prompt("answer_format", {{"fence", fence_of(options_.language)}}));
+  HONE_TRY(const std::string format, prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}}));
+  if (!options_.feedback) {
+    // Attempts that know nothing of each other: only the idea to begin from changes.
+    int before = 0;
+    for (const Tally& tally : tallies_) before += tally.calls;
+    agent = "generator";
+    parent.clear();
+    return prompt(options_.documents, "attempt", {{"direction", kHints[static_cast<size_t>(before) % std::size(kHints)]}, {"answer_format", format}});
+  }
   std::string knowledge;
   for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
   if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
@@ -142,7 +151,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
   if (d.last && !d.last_judged.accepted && d.fixes < kFixes) {
     agent = "fixer";
     parent = d.last_hash;
-    return prompt("fixer", {{"kernel", source_of(*d.last)},
+    return prompt(options_.documents, "fixer", {{"kernel", source_of(*d.last)},
                             {"verdict", fmt::format("{}: {}", d.last_judged.verdict, one_line(d.last_judged.reason, 500))},
                             {"detail", material("OUTPUT", d.last_judged.detail.empty() ? d.last_judged.reason : d.last_judged.detail, kDetailShown)},
                             {"history", history(index)}, {"answer_format", format}});
@@ -151,12 +160,12 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     agent = "optimiser";
     parent = d.best->hash();
     std::vector<Metric> metrics = {{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}};
-    return prompt("optimiser", {{"direction", hint}, {"score", tenths(d.best_score)}, {"best_score", tenths(standing.score)}, {"kernel", source_of(*d.best)},
+    return prompt(options_.documents, "optimiser", {{"direction", hint}, {"score", tenths(d.best_score)}, {"best_score", tenths(standing.score)}, {"kernel", source_of(*d.best)},
                                 {"diagnosis", metrics_text(metrics)}, {"history", history(index)}, {"knowledge", knowledge}, {"answer_format", format}});
   }
   agent = "generator";
   parent = standing.kernel ? standing.kernel->hash() : "";
-  return prompt("generator", {{"direction", hint}, {"best_score", tenths(standing.score)}, {"light", light_text(standing.light)},
+  return prompt(options_.documents, "generator", {{"direction", hint}, {"best_score", tenths(standing.score)}, {"light", light_text(standing.light)},
                               {"best", standing.kernel ? source_of(*standing.kernel) : "there is none yet"}, {"history", history(index)},
                               {"knowledge", knowledge}, {"answer_format", format}});
 }
@@ -237,8 +246,8 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
   if (why.empty()) answer = kernel_answer(reply->text, options_.language);
   if (!answer) {
     const std::string unusable = answer.error().problem;
-    const auto again = prompt("answer_format", {{"fence", fence_of(options_.language)}});
-    const auto repair = again ? prompt("repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
+    const auto again = prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
+    const auto repair = again ? prompt(options_.documents, "repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
     if (d.repairs++ > 0 || !repair) return fail_with("unusable twice: " + unusable);
     d.conversation.push_back(reply->message());
     d.conversation.push_back({Message::Role::kUser, *repair, {}, {}, false, json::array()});

@@ -11,6 +11,7 @@
 #include "hone/agent/answer.h"
 #include "hone/agent/model/budget.h"
 #include "hone/agent/model/message.h"
+#include "hone/agent/prompt.h"
 #include "hone/search/strategy.h"
 
 namespace hone::agent {
@@ -29,6 +30,8 @@ struct TeamOptions {
   std::vector<ToolSpec> tools;
   int width = 4;                           ///< directions side by side
   int history_tokens = 1500;               ///< of what was tried, in a prompt
+  bool feedback = true;                    ///< false: every question is a generator's that knows of nothing before it
+  Documents documents;                     ///< what prompts are made of; empty: this program's own
   std::vector<std::string> lessons;        ///< of earlier runs, most useful first
 };
 

@@ -1,5 +1,7 @@
 #include "hone/engine/consult.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "hone/agent/prompt.h"
@@ -14,11 +16,11 @@ using nlohmann::json;
 
 namespace {
 
-agent::TeamOptions with_models(agent::TeamOptions team, const agent::ModelsConfig& models, const agent::ToolTable& tools) {
+agent::TeamOptions with_models(agent::TeamOptions team, const agent::ModelsConfig& models) {
   for (const agent::ModelConfig& model : models.models)
     team.models.push_back({model.name, model.share, model.max_output_tokens, model.tools && !model.command_model});
   team.width = models.calls_at_once;
-  team.tools = tools.specs();
+  team.feedback = models.feedback;
   return team;
 }
 
@@ -28,7 +30,7 @@ std::string lessons_key(const std::string& task_hash) { return "lessons " + task
 
 Consult::Consult(Options options, const ModelServices& services, archive::Store& store)
     : options_(std::move(options)), services_(services), store_(store), budget_(options_.models.limits),
-      team_(with_models(options_.team, options_.models, options_.tools)), desk_(std::make_unique<Desk>(options_.run, services_, budget_)) {}
+      team_(with_models(options_.team, options_.models)), desk_(std::make_unique<Desk>(options_.run, services_, budget_)) {}
 
 Status Consult::attend(EventLog& log, search::Strategy& strategy, const agent::Standing& standing) {
   for (;;) {
@@ -61,6 +63,13 @@ Status Consult::finish(EventLog& log, search::Strategy& strategy, const agent::S
   desk_->resume();
   ending_ = false;
   return {};
+}
+
+int Consult::kept_back(int budget) const {
+  const int calls = options_.models.limits.calls;
+  if (!options_.models.patient || calls <= 0 || open_.empty()) return 0;
+  const int to_come = open() + std::max(0, calls - asked_);
+  return std::min(2 * to_come, budget / 2);
 }
 
 void Consult::wait(std::chrono::milliseconds most) { desk_->wait(most); }

@@ -23,7 +23,7 @@ class Consult {
   struct Options {
     std::string run;
     agent::ModelsConfig models;
-    agent::TeamOptions team;      ///< its models are filled in here
+    agent::TeamOptions team;      ///< its models, width and feedback are filled in here
     agent::ToolTable tools;
   };
   /// `services` and `store` must outlive it.
@@ -34,6 +34,9 @@ class Consult {
   [[nodiscard]] Status attend(EventLog& log, search::Strategy& strategy, const agent::Standing& standing);
   /// The search is ending: calls under way are cancelled, and what came back is written down.
   [[nodiscard]] Status finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing);
+  /// Of a run's `budget` of evaluations, those that are kept for answers to come where the models' file says `patient`:
+  /// two a call, the kernel and one variant of it, and half of the budget at the most. 0 where nobody is being asked.
+  [[nodiscard]] int kept_back(int budget) const;
   /// Questions without an answer yet.
   [[nodiscard]] int open() const { return static_cast<int>(open_.size()); }
   /// Until an answer is there, or `most` passed. Returns at once where one is known to be.

@@ -86,7 +86,8 @@ class Run {
       std::vector<archive::Event> recorded)
       : id_(std::move(id)), task_(task), options_(std::move(options)), services_(services),
         log_(*services.store, id_, std::move(recorded), *services.clock),
-        strategy_(search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
+        strategy_(services.strategy ? services.strategy()
+                                    : search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
         memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits),
         advisor_([this](const Kernel& kernel, bool thorough) -> Result<Examined> {
           if (!services_.examine) return fail(ErrorCode::kUnavailable, "nobody here can make a diagnosis");
@@ -163,6 +164,7 @@ class Run {
   std::unique_ptr<evaluate::Evaluator> evaluator_;
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
+  std::string machine_;                  ///< as models are told
   std::vector<double> bounds_ns_;
   std::vector<Candidate> accepted_;      ///< best first
   std::optional<Candidate> yardstick_;
@@ -188,6 +190,7 @@ Status Run::start() {
   if (started.at("task_hash") != task_.hash())
     return log_.contradiction("of task " + base::short_hash(started.at("task_hash").get<std::string>()),
                               "task " + base::short_hash(task_.hash()));
+  machine_ = started.at("machine").dump() + "\ntoolchain: " + started.at("toolchain").get<std::string>();
   show(Progress::Step::kPreparing, "", "", "");
   HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
     const int64_t before = services_.clock->now_ns();
@@ -221,18 +224,25 @@ Status Run::start_models() {
   HONE_TRY(options.models, agent::ModelsConfig::from_json(options_.models_json));
   if (!log_.replaying() && services_.models.clients.size() != options.models.models.size())
     return fail(ErrorCode::kInternal, "the run's models were not made");
+  options.tools = model_tools();
   HONE_TRY(const json event, log_.step("agents", [&]() -> Result<json> {
     HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
     const json lessons = kept ? json::parse(*kept, nullptr, false) : json::array();
     json names = json::array();
     for (const auto& model : options.models.models) names.push_back(model.name);
-    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"lessons", lessons.is_array() ? lessons : json::array()}};
+    json tools = json::array();
+    for (const agent::ToolSpec& tool : options.tools.specs()) tools.push_back(agent::to_json(tool));
+    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools},
+                {"lessons", lessons.is_array() ? lessons : json::array()}};
   }));
+  // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
   options.team.lessons = event.at("lessons").get<std::vector<std::string>>();
+  options.team.documents = event.value("documents", agent::Documents());
+  if (const auto tools = event.find("tools"); tools == event.end()) options.team.tools = options.tools.specs();
+  else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
   options.team.task_toml = task_.to_toml();
-  options.team.machine = services_.machine_json + "\ntoolchain: " + services_.toolchain;
+  options.team.machine = machine_;
   options.team.language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
-  options.tools = model_tools();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
   return {};
 }
@@ -415,13 +425,15 @@ Result<std::string> Run::search() {
     if (log_.next_kind() != "stopped") {
       reason = log_.replaying() ? "" : stop_reason(false);
       if (consult_ && reason == "stagnation" && consult_->kernels_waiting()) reason.clear();
-      if (log_.replaying() ? log_.next_kind() == "stalled" : consult_ && reason == "stagnation" && consult_->open() > 0) {
+      int left = options_.budget_evaluations - evaluated_;
+      if (consult_ && left > 0 && !consult_->kernels_waiting()) left -= consult_->kept_back(options_.budget_evaluations);
+      const bool saving = options_.budget_evaluations > 0 && left <= 0 && reason.empty();
+      if (log_.replaying() ? log_.next_kind() == "stalled" : consult_ && (reason == "stagnation" || saving) && consult_->open() > 0) {
         HONE_TRY_VOID(await_models("stalled"));
         continue;
       }
       if (reason.empty()) {
         if (options_.diagnose) HONE_TRY_VOID(advisor_.advise(log_, *strategy_, [this](const std::string& hash) { return accepted_kernel(hash); }));
-        const int left = options_.budget_evaluations - evaluated_;
         batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(options_.batch, left) : options_.batch);
         waiting = batch.empty() && consult_ &&
                   (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);

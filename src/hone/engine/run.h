@@ -63,6 +63,8 @@ struct Services {
   /// How a diagnosis is made of an accepted kernel; null: not at all.
   std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)> examine;
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
+  /// Who decides what is looked at, instead of the run's own strategy over `seeds`; for replays.
+  std::function<std::unique_ptr<search::Strategy>()> strategy;
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
   int batch = 2;                            ///< of a new run that asks for none

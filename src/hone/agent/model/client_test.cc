@@ -376,6 +376,8 @@ TEST(Command, can_be_cancelled) {
 
 constexpr const char* kModels = R"(
 calls_at_once = 2
+feedback = false
+patient = true
 [budget]
 dollars = 1.5
 [[model]]
@@ -393,6 +395,8 @@ TEST(Models, are_read_and_kept) {
   auto config = parse_models(kModels, "models.toml");
   ASSERT_TRUE(config) << config.error().to_string();
   EXPECT_EQ(config->calls_at_once, 2);
+  EXPECT_FALSE(config->feedback);
+  EXPECT_TRUE(config->patient);
   EXPECT_EQ(config->limits.nanodollars, 1'500'000'000);
   ASSERT_EQ(config->models.size(), 2U);
   EXPECT_TRUE(config->models[1].command_model);

@@ -167,11 +167,13 @@ Result<ModelsConfig> parse_models(std::string_view text, const std::string& name
     return fail(ErrorCode::kInput, fmt::format("the models file does not parse: {}", document.error().description()), "it is TOML",
                 fmt::format("{}:{}", name, document.error().source().begin.line));
   const Table table(document.table(), name);
-  HONE_TRY_VOID(table.only({"model", "budget", "calls_at_once"}));
+  HONE_TRY_VOID(table.only({"model", "budget", "calls_at_once", "feedback", "patient"}));
   ModelsConfig config;
   int64_t at_once = config.calls_at_once;
   HONE_TRY_VOID(table.integer("calls_at_once", 1, kMostAtOnce, at_once));
   config.calls_at_once = static_cast<int>(at_once);
+  HONE_TRY_VOID(table.flag("feedback", config.feedback));
+  HONE_TRY_VOID(table.flag("patient", config.patient));
   if (const toml::node* node = document.table().get("budget")) {
     const toml::table* raw = node->as_table();
     if (!raw) return table.error(*node, "\"budget\" must be a table", "[budget]\ndollars = 2.0\ntokens = 2000000\ncalls = 60");
@@ -277,7 +279,7 @@ Result<int64_t> nanodollars_of(double dollars) {
 
 std::string ModelsConfig::to_json() const {
   json out = {{"calls_at_once", calls_at_once}, {"tokens", limits.tokens}, {"nanodollars", limits.nanodollars}, {"calls", limits.calls},
-              {"models", json::array()}};
+              {"feedback", feedback}, {"patient", patient}, {"models", json::array()}};
   for (const ModelConfig& m : models)
     out["models"].push_back({{"name", m.name}, {"command", m.command_model ? json(m.command) : json()}, {"protocol", name_of(m.endpoint.protocol)},
                              {"url", m.endpoint.url}, {"model", m.endpoint.model}, {"key_env", m.key_env}, {"key_file", m.key_file},
@@ -291,6 +293,8 @@ Result<ModelsConfig> ModelsConfig::from_json(std::string_view text) try {
   const json in = json::parse(text);
   ModelsConfig config;
   config.calls_at_once = in.at("calls_at_once");
+  config.feedback = in.value("feedback", true);
+  config.patient = in.value("patient", false);
   config.limits = {in.at("tokens"), in.at("nanodollars"), in.at("calls")};
   for (const json& m : in.at("models")) {
     ModelConfig model;

@@ -30,6 +30,8 @@ struct ModelsConfig {
   std::vector<ModelConfig> models;
   ModelLimits limits;
   int calls_at_once = 4;
+  bool feedback = true;               ///< false: each question is put as if it were the first
+  bool patient = false;               ///< evaluations are kept for answers to come (engine::Consult::kept_back)
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<ModelsConfig> from_json(std::string_view text);
 };

@@ -56,8 +56,7 @@ std::string_view name_of(Stop stop) { return kStops[static_cast<size_t>(stop)]; 
 std::string Request::to_json() const {
   json out = {{"system", system}, {"messages", json::array()}, {"tools", json::array()}, {"max_output_tokens", max_output_tokens}};
   for (const Message& message : messages) out["messages"].push_back(json_of(message));
-  for (const ToolSpec& tool : tools)
-    out["tools"].push_back({{"name", tool.name}, {"description", tool.description}, {"schema", tool.schema}});
+  for (const ToolSpec& tool : tools) out["tools"].push_back(agent::to_json(tool));
   return base::canonical_json(out);
 }
 
@@ -73,6 +72,10 @@ Usage& Usage::operator+=(const Usage& other) {
 }
 
 Message Reply::message() const { return {Message::Role::kAssistant, text, calls, {}, false, raw}; }
+
+json to_json(const ToolSpec& tool) { return {{"name", tool.name}, {"description", tool.description}, {"schema", tool.schema}}; }
+
+ToolSpec tool_spec_from(const json& value) { return {value.at("name"), value.at("description"), value.at("schema")}; }
 
 json to_json(const Usage& usage) {
   return {{"input", usage.input}, {"cache_read", usage.cache_read}, {"cache_write", usage.cache_write}, {"output", usage.output}};

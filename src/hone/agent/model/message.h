@@ -79,6 +79,8 @@ struct Reply {
   [[nodiscard]] Message message() const;
 };
 
+[[nodiscard]] nlohmann::json to_json(const ToolSpec& tool);
+[[nodiscard]] ToolSpec tool_spec_from(const nlohmann::json& value);
 [[nodiscard]] nlohmann::json to_json(const Usage& usage);
 [[nodiscard]] Usage usage_from(const nlohmann::json& value);
 [[nodiscard]] nlohmann::json to_json(const Reply& reply);

@@ -3,10 +3,13 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,7 +51,15 @@ class ScriptedClient final : public agent::ModelClient {
       const std::scoped_lock lock(mutex_);
       requests_.push_back(request);
       number = static_cast<int>(requests_.size()) - 1;
+      most_ = std::max(most_, ++under_way_);
     }
+    const auto until = std::chrono::steady_clock::now() + takes;
+    while (std::chrono::steady_clock::now() < until && !(call.cancelled && call.cancelled())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    {
+      const std::scoped_lock lock(mutex_);
+      --under_way_;
+    }
+    exchange.cancelled = takes.count() > 0 && call.cancelled && call.cancelled();
     agent::Reply reply = say_(request, number);
     if (!reply.usage) reply.usage = agent::Usage{1000, 0, 0, 100};
     attempt.status = 200;
@@ -57,8 +68,16 @@ class ScriptedClient final : public agent::ModelClient {
     attempt.latency_ns = 1'000'000'000;
     if (call.gate) call.gate->settle(attempt);
     exchange.attempts.push_back(attempt);
-    exchange.reply = std::move(reply);
+    if (exchange.cancelled) exchange.problem = "cancelled";
+    else exchange.reply = std::move(reply);
     return exchange;
+  }
+  /// Of an answer; one that is cancelled ends at once, as real ones do.
+  std::chrono::milliseconds takes{0};
+  /// At a time.
+  [[nodiscard]] int most_at_once() const {
+    const std::scoped_lock lock(mutex_);
+    return most_;
   }
   [[nodiscard]] std::vector<Request> requests() const {
     const std::scoped_lock lock(mutex_);
@@ -69,6 +88,7 @@ class ScriptedClient final : public agent::ModelClient {
   Say say_;
   mutable std::mutex mutex_;
   std::vector<Request> requests_;
+  int under_way_ = 0, most_ = 0;
 };
 
 /// Fates: "compile", "wrong", "cheat", "time 5e5"; all other kernels take their fake time.

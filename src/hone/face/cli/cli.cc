@@ -145,7 +145,8 @@ int run_cli(int argc, char** argv) {
   command->add_option("--shuffle-memory", optimizing.shuffle_memory)->group("");
   add_models(command, optimizing.models);
   command->add_option("--model-budget", optimizing.models.budget, "what models may cost: 2usd,500000tokens,40calls")->type_name("BUDGET");
-  command->add_option("--replay", optimizing.replay, "go through a finished run's record once more, decision by decision")->type_name("RUN");
+  command->add_option("--replay", optimizing.replay, "go through a finished run's record, or a transcript, once more, decision by decision")
+      ->type_name("RUN|FILE.jsonl");
   add_opponents(command, optimizing.opponents);
   add_threads(command, optimizing.threads);
   add_json(command, optimizing.json);
@@ -262,6 +263,11 @@ int run_cli(int argc, char** argv) {
   command->add_option("RUN", subject, a_run)->required();
   command->add_option("-o,--output", output, "file to write (default: in the reports folder of HONE_HOME)")->type_name("FILE");
   command->callback([&] { action = [&] { return report(subject, output); }; });
+
+  command = add("transcript", "write a finished run with its models' questions and answers as one file that replays anywhere");
+  command->add_option("RUN", subject, a_run)->required();
+  command->add_option("-o,--output", output, "file to write (default: standard output)")->type_name("FILE.jsonl");
+  command->callback([&] { action = [&] { return write_transcript(subject, output); }; });
 
   DraftArguments drafting;
   command = add("draft", "have a language model write a task file from a description");

@@ -20,7 +20,7 @@ struct TaskArguments {
 struct OptimizeArguments {
   TaskArguments task;
   ModelArguments models;
-  std::string replay;                    ///< a finished run, instead of a task
+  std::string replay;                    ///< a finished run or a transcript's file, instead of a task
   std::string target = "cpu", budget = "60s", strategy = "beam", start, save, opponents = "all";
   uint64_t seed = 1;
   uint64_t shuffle_memory = 0;
@@ -84,6 +84,8 @@ struct DraftArguments {
 [[nodiscard]] Result<int> serve_mcp(const McpArguments& arguments);
 [[nodiscard]] Result<int> optimize(const OptimizeArguments& arguments);
 [[nodiscard]] Result<int> resume(const std::string& run, bool json);
+/// A finished run with its models' questions and answers as one file; to standard output where `output` is empty.
+[[nodiscard]] Result<int> write_transcript(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
 /// Replays tuning spaces of which everything is known.
 [[nodiscard]] Result<int> tune(const TuneArguments& arguments);

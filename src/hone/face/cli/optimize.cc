@@ -6,6 +6,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
+#include "hone/engine/transcript.h"
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/display.h"
@@ -63,8 +64,20 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   return result.champion.empty() ? 1 : 0;
 }
 
+/// A transcript, once more: it has all that it needs with it.
+Result<int> replay_file(const std::string& file, bool json) {
+  HONE_TRY(const std::string text, read_text(file, "transcript"));
+  HONE_TRY(const engine::TranscriptReplay replay, engine::replay_transcript(text));
+  fmt::print(json ? stderr : stdout, "transcript of run {} replayed: {} events, {} questions, {} kernels of models, the same decisions, {}\n", replay.result.run,
+             replay.events, replay.questions, replay.kernels,
+             replay.result.champion.empty() ? "no champion" : "champion " + base::short_hash(replay.result.champion));
+  if (json) fmt::print("{}\n", replay.result.summary_json);
+  return 0;
+}
+
 /// A finished run's record, once more.
 Result<int> replay(const std::string& what, bool json) {
+  if (what.ends_with(".jsonl")) return replay_file(what, json);
   HONE_TRY(archive::Store store, open_archive());
   HONE_TRY(const archive::RunInfo info, store.run(what));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
@@ -122,6 +135,15 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   watch_interrupts();
   HONE_TRY(const engine::RunResult result, engine::start_run(task, options, services));
   return finish(result, task, store, arguments.json);
+}
+
+Result<int> write_transcript(const std::string& run, const std::string& output) {
+  HONE_TRY(archive::Store store, open_archive());
+  HONE_TRY(const archive::RunInfo info, store.run(run));
+  HONE_TRY(const std::string text, engine::transcript_of(store, info));
+  if (output.empty()) fmt::print("{}", text);
+  else HONE_TRY_VOID(base::write_file_atomic(output, text));
+  return 0;
 }
 
 Result<int> resume(const std::string& run, bool json) {

@@ -1,0 +1,212 @@
+#include "hone/engine/transcript.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
+#include "hone/engine/recall.h"
+#include "hone/search/recorded.h"
+
+namespace hone::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+
+void add_line(std::string& out, const json& line) { out += base::canonical_json(line) + "\n"; }
+
+json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
+
+/// What a transcript holds, put into an archive of its own.
+struct Unpacked {
+  archive::RunInfo run;
+  std::vector<archive::Event> events;
+  std::map<std::string, std::string> sources;    ///< by their hash
+  std::string system;                            ///< of the questions that follow
+};
+
+tl::unexpected<Error> damaged(const std::string& what) {
+  return fail(ErrorCode::kCorrupt, "the transcript contradicts itself: " + what, "it was changed after it was written");
+}
+
+Status take_run(const json& line, archive::Store& store, Unpacked& out) {
+  const json& run = line.at("run");
+  out.run.id = run.at("id");
+  out.run.task_name = run.at("task_name");
+  out.run.task_hash = run.at("task_hash");
+  out.run.target = run.at("target");
+  json options = run.at("options");
+  options["diagnose"] = false;   // diagnoses advise the search, whose decisions are taken as written
+  out.run.options_json = base::canonical_json(options);
+  out.run.task_toml = run.at("task");
+  out.run.created_unix_ms = out.run.updated_unix_ms = run.at("created_unix_ms");
+  out.run.champion = run.at("champion");
+  out.run.summary_json = base::canonical_json(run.at("summary"));
+  out.run.status = "finished";
+  return store.create_run(out.run);
+}
+
+Status take_kernel(const json& line, archive::Store& store, const Unpacked& known) {
+  archive::KernelRow row;
+  row.hash = line.at("kernel");
+  const auto source = known.sources.find(line.at("source").get<std::string>());
+  if (source == known.sources.end()) return damaged("a kernel without its source");
+  row.source = source->second;
+  row.language = line.at("language");
+  row.config_json = base::canonical_json(line.at("config"));
+  row.parent = line.at("parent");
+  row.author = line.at("author");
+  row.action = line.at("action");
+  row.note = line.at("note");
+  row.task_hash = line.at("task_hash");
+  HONE_TRY(const kernel::Kernel kernel, kernel_from(row));
+  if (kernel.hash() != row.hash) return damaged("kernel " + base::short_hash(row.hash) + " is another one");
+  return store.put_kernel(row);
+}
+
+Status take_question(const json& line, archive::Store& store, const Unpacked& known) {
+  json request = line.at("request");
+  request["system"] = known.system;
+  HONE_TRY(const std::string hash, store.put_blob(base::canonical_json(request)));
+  if (hash != line.at("question")) return damaged("a question's text is not the one its hash names");
+  return {};
+}
+
+Result<Unpacked> unpack(std::string_view text, archive::Store& store) {
+  Unpacked out;
+  bool begun = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const json line = json::parse(text.substr(at, end - at), nullptr, false);
+    at = end + 1;
+    if (!begun && (!line.is_object() || line.value("hone_transcript", 0) != kVersion))
+      return fail(ErrorCode::kInput, "not a transcript that this version reads", "hone transcript RUN writes one");
+    if (!line.is_object()) return damaged("a line that is no JSON object");
+    if (line.contains("run")) {
+      HONE_TRY_VOID(take_run(line, store, out));
+    } else if (line.contains("text")) {
+      std::string source = line.at("text");
+      out.sources.emplace(base::content_hash(source), std::move(source));
+    } else if (line.contains("kernel")) {
+      HONE_TRY_VOID(take_kernel(line, store, out));
+    } else if (line.contains("system")) {
+      out.system = line.at("system");
+    } else if (line.contains("question")) {
+      HONE_TRY_VOID(take_question(line, store, out));
+    } else if (line.contains("event")) {
+      if (line.at("event") == "diagnosed") continue;
+      const auto seq = static_cast<int64_t>(out.events.size());
+      out.events.push_back({seq, line.at("event"), base::canonical_json(line.at("body"))});
+      HONE_TRY_VOID(store.append_event(out.run.id, seq, out.events.back().kind, out.events.back().json));
+    } else {
+      return damaged("a line of no known kind");
+    }
+    begun = true;
+  }
+  if (!begun) return fail(ErrorCode::kInput, "an empty transcript", "hone transcript RUN writes one");
+  return out;
+}
+
+/// The search's own decisions, as the events tell them.
+Result<std::vector<search::RecordedStep>> steps_of(const std::vector<archive::Event>& events, archive::Store& store) {
+  std::vector<search::RecordedStep> steps;
+  search::Skipped skipped;
+  for (const archive::Event& event : events) {
+    const json body = parsed(event.json);
+    if (event.kind == "considered") {
+      skipped = {body.at("constraint"), body.at("duplicate"), body.at("predicted_slower")};
+    } else if (event.kind == "waited") {
+      steps.push_back({std::nullopt, std::exchange(skipped, {})});
+    } else if (event.kind == "screened") {
+      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
+      HONE_TRY(kernel::Kernel kernel, kernel_from(row));
+      kernel.parent = body.at("parent");
+      kernel.author = body.at("author");
+      steps.push_back({search::Proposal{std::move(kernel), body.at("action"), body.at("reason")}, std::exchange(skipped, {})});
+    }
+  }
+  return steps;
+}
+
+Result<TranscriptReplay> replay(std::string_view text) {
+  HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("transcript"));
+  HONE_TRY(archive::Store store, archive::Store::open(scratch.path() / "archive.db"));
+  HONE_TRY(const Unpacked unpacked, unpack(text, store));
+  HONE_TRY(const task::Task task, task::parse_task(unpacked.run.task_toml, "run " + unpacked.run.id));
+  HONE_TRY(std::vector<search::RecordedStep> steps, steps_of(unpacked.events, store));
+  if (unpacked.events.empty() || unpacked.events.front().kind != "started") return damaged("it does not begin");
+  const json started = parsed(unpacked.events.front().json);
+  Services services;
+  services.clock = &base::system_clock();
+  services.store = &store;
+  services.target = started.at("target");
+  services.device = started.at("device");
+  services.toolchain = started.at("toolchain");
+  services.machine_json = started.at("machine").dump();
+  services.strategy = [&steps] { return search::recorded_strategy(std::move(steps)); };
+  TranscriptReplay out;
+  HONE_TRY(out.result, replay_run(unpacked.run, task, services));
+  out.events = static_cast<int>(unpacked.events.size());
+  std::set<std::string> written;
+  for (const archive::Event& event : unpacked.events) {
+    out.questions += event.kind == "asked";
+    const json body = event.kind == "screened" ? parsed(event.json) : json();
+    if (body.is_object() && body.at("author").get<std::string>().starts_with("model:")) {
+      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
+      written.insert(row.source);
+    }
+  }
+  out.kernels = static_cast<int>(written.size());
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> transcript_of(archive::Store& store, const archive::RunInfo& run) {
+  HONE_TRY(const auto events, store.events(run.id));
+  if (run.status != "finished" || events.empty())
+    return fail(ErrorCode::kInput, fmt::format("run {} has not come to an end", run.id), fmt::format("hone resume {}", run.id));
+  std::string out;
+  add_line(out, {{"hone_transcript", kVersion},
+                 {"run", {{"id", run.id}, {"task_name", run.task_name}, {"task_hash", run.task_hash}, {"target", run.target},
+                          {"options", parsed(run.options_json)}, {"task", run.task_toml}, {"created_unix_ms", run.created_unix_ms},
+                          {"champion", run.champion}, {"summary", parsed(run.summary_json)}}}});
+  std::set<std::string> told;
+  std::string system;
+  for (const archive::Event& event : events) {
+    const json body = parsed(event.json);
+    if (event.kind == "screened" && told.insert(body.at("kernel")).second) {
+      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
+      const std::string source = base::content_hash(row.source);
+      if (told.insert(source).second) add_line(out, {{"text", row.source}});
+      add_line(out, {{"kernel", row.hash}, {"source", source}, {"language", row.language}, {"config", parsed(row.config_json)}, {"parent", row.parent},
+                     {"author", row.author}, {"action", row.action}, {"note", row.note}, {"task_hash", row.task_hash}});
+    }
+    if (event.kind == "asked") {
+      HONE_TRY(const std::string blob, store.blob(body.at("request").get<std::string>()));
+      json request = parsed(blob);
+      // The same for all of a run, and long.
+      if (const std::string its = request.at("system"); its != system) add_line(out, {{"system", system = its}});
+      request.erase("system");
+      if (told.insert(body.at("request")).second) add_line(out, {{"question", body.at("request")}, {"request", request}});
+    }
+    add_line(out, {{"event", event.kind}, {"body", body}});
+  }
+  return out;
+}
+
+Result<TranscriptReplay> replay_transcript(std::string_view text) try {
+  return replay(text);
+} catch (const json::exception& e) {
+  return fail(ErrorCode::kCorrupt, fmt::format("the transcript lacks what it must have ({})", e.what()));
+}
+
+}  // namespace hone::engine
