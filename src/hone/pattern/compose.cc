@@ -118,6 +118,19 @@ std::string header_text(const Partition& partition, const std::vector<kernel::Ke
   return text + launches;
 }
 
+/// `body` without its #include lines, which go to `includes` (each once): they belong in front of all parts.
+std::string without_includes(std::string_view body, std::vector<std::string>& includes) {
+  std::string out;
+  for (size_t at = 0; at < body.size();) {
+    const size_t end = std::min(body.find('\n', at), body.size() - 1) + 1;
+    const std::string line(body.substr(at, end - at));
+    at = end;
+    if (!line.starts_with("#include")) out += line;
+    else if (std::find(includes.begin(), includes.end(), line) == includes.end()) includes.push_back(line);
+  }
+  return out;
+}
+
 constexpr std::string_view kAboutParts =
     "*/\n// One part after the other; what one leaves to the next lies in the workspaces between*. Tunables, functions\n"
     "// and workspaces of a part carry its number.\n";
@@ -126,13 +139,14 @@ constexpr std::string_view kAboutParts =
 
 std::string compose_cpp(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
   std::string bodies;
+  std::vector<std::string> includes;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const std::string suffix = fmt::format("_{}", k + 1);
     const Names names = suffixed(kernels[k], suffix);
-    bodies += fmt::format("\nnamespace part{} {{\n{}}}  // namespace part{}\n", suffix, renamed(body_of(kernels[k]), names), suffix);
+    bodies += fmt::format("\nnamespace part{} {{\n{}}}  // namespace part{}\n", suffix, without_includes(renamed(body_of(kernels[k]), names), includes), suffix);
     for (const auto& launch : kernels[k].header.launches) bodies += fmt::format("using part{}::{};\n", suffix, names.at(launch.function));
   }
-  return fmt::format("/* hone\nlanguage = \"c++\"\n{}{}{}", header_text(partition, kernels), kAboutParts, bodies);
+  return fmt::format("/* hone\nlanguage = \"c++\"\n{}{}{}{}", header_text(partition, kernels), kAboutParts, fmt::join(includes, ""), bodies);
 }
 
 std::string compose_gpu(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
@@ -140,15 +154,7 @@ std::string compose_gpu(const Partition& partition, const std::vector<kernel::Ke
   std::vector<std::string> includes;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const std::string suffix = fmt::format("_{}", k + 1);
-    bodies += fmt::format("\n// ---- part {} ----\n", k + 1);
-    const std::string body = renamed(body_of(kernels[k]), suffixed(kernels[k], suffix));
-    for (size_t at = 0; at < body.size();) {
-      const size_t end = std::min(body.find('\n', at), body.size() - 1) + 1;
-      const std::string line = body.substr(at, end - at);
-      at = end;
-      if (!line.starts_with("#include")) bodies += line;
-      else if (std::find(includes.begin(), includes.end(), line) == includes.end()) includes.push_back(line);
-    }
+    bodies += fmt::format("\n// ---- part {} ----\n", k + 1) + without_includes(renamed(body_of(kernels[k]), suffixed(kernels[k], suffix)), includes);
   }
   return fmt::format("/* hone\nlanguage = \"{}\"\n{}{}{}{}", kernel::name_of(kernels.front().header.language), header_text(partition, kernels), kAboutParts,
                      fmt::join(includes, ""), bodies);
