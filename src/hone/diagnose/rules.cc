@@ -18,7 +18,7 @@ constexpr double kAtLight = 0.93;
 constexpr double kWorthRetuning = 1.03;
 /// A redesign is preferred where it promises so many times as much.
 constexpr double kFarBetter = 3;
-/// How much of what arithmetic allows an action usually gets, by the CPU suite (docs/diagnosis.md).
+/// How much of what arithmetic allows an action usually gets. Estimates: hone_engine_diagnosis_long_test says how they fare.
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.

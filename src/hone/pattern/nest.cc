@@ -169,8 +169,6 @@ std::optional<Access> slice_of_input(const Graph& graph, int id) {
 }
 
 bool is_picked(const Node& node) { return node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis; }
-/// Has axes of its own instead of its first operand's.
-bool is_access(const Node& node) { return node.prim == Prim::kSlice || is_picked(node); }
 
 /// What `node` is read as; nothing where it is a slice or a choice of something computed.
 std::optional<Access> access_of(const Graph& graph, int id) {
@@ -298,6 +296,8 @@ std::vector<int> Nest::removed_by(int node) const {
     if (!has(node, axis)) gone.push_back(axis);
   return gone;
 }
+
+bool is_access(const Node& node) { return node.prim == Prim::kSlice || is_picked(node); }
 
 IntExpr Nest::stride(int node, int axis) const {
   const auto read = access.find(node), written = placed.find(node);

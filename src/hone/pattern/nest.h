@@ -67,6 +67,9 @@ struct Nest {
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
+/// A slice, or elements picked by an index: read in place where that is an input (Nest::access).
+[[nodiscard]] bool is_access(const task::Node& node);
+
 struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order

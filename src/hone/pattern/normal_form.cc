@@ -252,6 +252,14 @@ void drop_dead(Graph& graph) {
 
 }  // namespace
 
+void give_outputs_places(Graph& graph) {
+  for (int& id : graph.outputs) {
+    if (!is_access(graph.node(id))) continue;
+    task::TensorType type = graph.node(id).type;
+    id = Builder(graph).add(Prim::kReshape, {id}, std::move(type));
+  }
+}
+
 task::Task normal_form(const task::Task& task) {
   const Graph& graph = task.primitive;
   task::Task rewritten = task;
@@ -278,6 +286,7 @@ task::Task normal_form(const task::Task& task) {
   }
   for (int& id : out.inputs) id = place[static_cast<size_t>(id)];
   for (int& id : out.outputs) id = place[static_cast<size_t>(id)];
+  give_outputs_places(out);
   drop_dead(out);
   return rewritten;
 }

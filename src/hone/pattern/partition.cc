@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/normal_form.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -128,6 +130,7 @@ class Pieces {
       out.output_names.push_back(name_of(id));
       part.outputs.emplace_back(name_of(id), graph_.node(id).type);
     }
+    give_outputs_places(out);
     return part;
   }
 
