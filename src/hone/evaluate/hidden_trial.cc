@@ -43,15 +43,13 @@ std::optional<int64_t> threads_of(const kernel::Kernel& kernel, const task::Task
 
 }  // namespace
 
-HiddenTrial::HiddenTrial(Loader& loader)
-    : loader_(loader), shapes_(hidden_shapes(loader.task(), base::secret_seed())),
-      emulated_shapes_(hidden_shapes(loader.task(), base::secret_seed(), kMostEmulatedElements)) {}
-
-std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) const {
+std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) {
   std::vector<task::Bindings> all;
   const bool emulates = loader_.emulates(kernel);
+  const auto [drawn, is_new] = shapes_.try_emplace(emulates);
+  if (is_new) drawn->second = hidden_shapes(loader_.task(), base::secret_seed(), emulates ? kMostEmulatedElements : kMostHiddenElements);
   const task::Bindings& first = loader_.task().workloads.front().bindings;
-  for (task::Bindings bindings : emulates ? emulated_shapes_ : shapes_) {
+  for (task::Bindings bindings : drawn->second) {
     if (!emulates && static_cast<int>(all.size()) == most) break;
     for (const std::string& symbol : kernel.header.specialise)
       if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;

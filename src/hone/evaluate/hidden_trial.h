@@ -2,6 +2,7 @@
 // tensors that end where mapped memory ends. One thread.
 #pragma once
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,8 +14,8 @@ namespace hone::evaluate {
 
 class HiddenTrial {
  public:
-  /// Draws the shapes (secretly). The loader must outlive the trial.
-  explicit HiddenTrial(Loader& loader);
+  /// Draws its shapes secretly. The loader must outlive the trial.
+  explicit HiddenTrial(Loader& loader) : loader_(loader) {}
 
   /// On the first `most` shapes that the kernel's requirements admit: a refusal, or the verdict that came
   /// closest to its bound. Every kernel meets every family: one that admits no hidden shape does so on the
@@ -23,7 +24,7 @@ class HiddenTrial {
 
   /// The first `most` shapes that the kernel admits, as it would be checked at them: symbols that it bakes
   /// in keep the first workload's values.
-  [[nodiscard]] std::vector<task::Bindings> admitted(const kernel::Kernel& kernel, int most) const;
+  [[nodiscard]] std::vector<task::Bindings> admitted(const kernel::Kernel& kernel, int most);
 
  private:
   [[nodiscard]] std::optional<task::Bindings> own_shape(const kernel::Kernel& kernel) const;
@@ -32,7 +33,7 @@ class HiddenTrial {
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;
-  std::vector<task::Bindings> shapes_, emulated_shapes_;
+  std::map<bool, std::vector<task::Bindings>> shapes_;       ///< by whether the emulator runs the kernel; drawn when first needed
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
 };
 

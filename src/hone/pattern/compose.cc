@@ -1,10 +1,11 @@
 #include "hone/pattern/compose.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
+
+#include "hone/pattern/template.h"
 
 namespace hone::pattern {
 namespace {
@@ -13,8 +14,6 @@ using kernel::Argument;
 using task::IntExpr;
 
 using Names = std::map<std::string, std::string, std::less<>>;
-
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Every whole word that `names` knows, replaced.
 std::string renamed(std::string_view text, const Names& names) {

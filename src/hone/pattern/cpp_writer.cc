@@ -130,8 +130,7 @@ std::string CppWriter::leaf_name(int id) const {
 }
 
 bool CppWriter::is_view(int id) const {
-  const Prim op = program_.node(id).prim;
-  return op == Prim::kBroadcast || op == Prim::kReshape || op == Prim::kTranspose;
+  return pattern::is_view(program_.node(id));
 }
 
 /// Whether the row is walked from its end, as reverse scans need it.

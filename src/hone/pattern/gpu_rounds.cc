@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "hone/pattern/nest.h"
+
 namespace hone::pattern {
 namespace {
 
 using task::Node;
 using task::Prim;
 
-bool is_view(const Node& node) { return node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose; }
 
 int seen_through(const Program& program, int id) {
   while (is_view(program.node(id)) && !program.nest.access.contains(id)) id = program.node(id).operands[0];

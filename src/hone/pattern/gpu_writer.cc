@@ -90,8 +90,7 @@ std::string GpuWriter::output_name(int id) const {
 bool GpuWriter::is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || program_.nest.access.contains(id); }
 
 bool GpuWriter::is_view(int id) const {
-  const Prim op = program_.node(id).prim;
-  return op == Prim::kBroadcast || op == Prim::kReshape || op == Prim::kTranspose;
+  return pattern::is_view(program_.node(id));
 }
 
 bool GpuWriter::is_arg(int id) const {

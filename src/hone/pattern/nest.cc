@@ -297,6 +297,8 @@ std::vector<int> Nest::removed_by(int node) const {
   return gone;
 }
 
+bool is_view(const Node& node) { return node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose; }
+
 bool is_access(const Node& node) { return node.prim == Prim::kSlice || is_picked(node); }
 
 IntExpr Nest::stride(int node, int axis) const {

@@ -67,6 +67,8 @@ struct Nest {
   [[nodiscard]] task::IntExpr stride(int node, int axis) const;
 };
 
+/// The same elements seen otherwise: a broadcast, reshape or transpose.
+[[nodiscard]] bool is_view(const task::Node& node);
 /// A slice, or elements picked by an index: read in place where that is an input (Nest::access).
 [[nodiscard]] bool is_access(const task::Node& node);
 

@@ -48,13 +48,7 @@ class Builder {
   explicit Builder(Graph& graph) : graph_(graph) {}
 
   int add(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {}) {
-    Node node;
-    node.op = task::name_of(prim);
-    node.prim = prim;
-    node.operands = std::move(operands);
-    node.type = std::move(type);
-    node.attrs = std::move(attrs);
-    graph_.nodes.push_back(std::move(node));
+    graph_.nodes.push_back(node_of(prim, std::move(operands), std::move(type), std::move(attrs)));
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
 
@@ -251,6 +245,16 @@ void drop_dead(Graph& graph) {
 }
 
 }  // namespace
+
+Node node_of(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs) {
+  Node node;
+  node.op = task::name_of(prim);
+  node.prim = prim;
+  node.operands = std::move(operands);
+  node.type = std::move(type);
+  node.attrs = std::move(attrs);
+  return node;
+}
 
 void give_outputs_places(Graph& graph) {
   for (int& id : graph.outputs) {

@@ -9,6 +9,9 @@ namespace hone::pattern {
 /// picked; a scan between two flips becomes one that runs backwards; a scan of all but the last element behind its neutral element becomes an exclusive one.
 [[nodiscard]] task::Task normal_form(const task::Task& task);
 
+/// An operation of our own making.
+[[nodiscard]] task::Node node_of(task::Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {});
+
 /// What is read in place has the strides of where it is read (Nest::access). As an output it is a tensor of its own: a
 /// view of what is read. Part of the normal form, and needed again where a graph's inner nodes become outputs.
 void give_outputs_places(task::Graph& graph);

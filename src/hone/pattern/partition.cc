@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/nest.h"
 #include "hone/pattern/normal_form.h"
 
 namespace hone::pattern {
@@ -33,8 +34,7 @@ class Pieces {
                            std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return free_[static_cast<size_t>(o)]; }));
       const bool widens = node.prim == Prim::kCast && task::is_float(node.type.dtype) &&
                           task::size_of(graph_.node(node.operands[0]).type.dtype) < task::size_of(node.type.dtype);
-      const bool view = node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose ||
-                        (reread && (widens || node.prim == Prim::kSlice));
+      const bool view = is_view(node) || (reread && (widens || node.prim == Prim::kSlice));
       const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), static_cast<int>(id)) != graph_.outputs.end();
       // A view belongs to whoever looks through it; what needs no tensor is computed wherever it is needed.
       work_[id] = output || (node.prim != Prim::kInput && !view && !free_[id]);
@@ -108,11 +108,7 @@ class Pieces {
       } else {
         spec.name = name_of(id);
         spec.type = node.type;
-        node = Node{};
-        node.op = task::name_of(Prim::kInput);
-        node.prim = Prim::kInput;
-        node.type = spec.type;
-        node.attrs["name"] = spec.name;
+        node = node_of(Prim::kInput, {}, spec.type, {{"name", spec.name}});
       }
       place[id] = static_cast<int>(out.nodes.size());
       out.inputs.push_back(place[id]);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "hone/pattern/normal_form.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -13,15 +15,6 @@ using task::Graph;
 using task::IntExpr;
 using task::Node;
 using task::Prim;
-
-Node node_of(Prim prim, std::vector<int> operands, task::TensorType type) {
-  Node node;
-  node.op = task::name_of(prim);
-  node.prim = prim;
-  node.operands = std::move(operands);
-  node.type = std::move(type);
-  return node;
-}
 
 /// The dimension of `from` that dimension `axis` of `to` is, where a reshape between them moves extents of 1 only.
 std::optional<size_t> same_dim(const Dims& from, const Dims& to, size_t axis) {
@@ -46,8 +39,6 @@ std::optional<size_t> axis_below(const Graph& graph, const Node& view, size_t ax
   if (view.prim == Prim::kTranspose) return static_cast<size_t>(view.attr<std::vector<int64_t>>("perm")[axis]);
   return is_one(below[axis]) ? std::nullopt : std::optional(axis);
 }
-
-bool is_view(const Node& node) { return node.prim == Prim::kReshape || node.prim == Prim::kTranspose || node.prim == Prim::kBroadcast; }
 
 bool joins(const Node& node, size_t axis) { return node.prim == Prim::kConcat && node.attr<int64_t>("axis") == static_cast<int64_t>(axis); }
 

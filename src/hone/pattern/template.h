@@ -1,6 +1,7 @@
 // Pattern files with slots. A slot is @name@ in the text; every slot must be filled and every filling
 // used, else it is our bug. Files are embedded from patterns/.
 #pragma once
+#include <cctype>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,6 +9,9 @@
 #include "hone/kernel/kernel.h"
 
 namespace hone::pattern {
+
+/// Whether a name in a kernel's text may hold it.
+[[nodiscard]] inline bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 using Slots = std::map<std::string, std::string, std::less<>>;
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/template.h"
+
 namespace hone::pattern {
 namespace {
-
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 bool names(std::string_view text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {

@@ -13,6 +13,7 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/pattern/library.h"
+#include "hone/search/advice.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -136,7 +137,7 @@ Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnos
                   {"predicted", action.gain},
                   {"gained", after.verdict.accepted() ? json(after.score) : json()},
                   {"verdict", evaluate::name_of(after.verdict.kind)}};
-    tried["held"] = after.verdict.accepted() && after.score - 1 >= (action.gain - 1) / 3;
+    tried["held"] = after.verdict.accepted() && search::held(action.gain, after.score);
     fmt::print(out, "\n  tried {}: predicted {:.2f}x, {}\n", action.to_string(), action.gain,
                after.verdict.accepted() ? fmt::format("gained {:.2f}x", after.score) : "refused: " + after.verdict.reason);
     return tried;

@@ -8,6 +8,7 @@
 #include "hone/face/report/sections.h"
 #include "hone/face/report/svg.h"
 #include "hone/face/report/units.h"
+#include "hone/search/advice.h"
 
 namespace hone::face::report {
 namespace {
@@ -81,7 +82,7 @@ void write_diagnosis(Html& out, const Material& from) {
   const std::vector<Prediction> predictions = predictions_of(from.log);
   if (champion == from.log.diagnoses.rend() && predictions.empty()) return;
   const auto held = std::count_if(predictions.begin(), predictions.end(),
-                                  [](const Prediction& p) { return p.gained - 1 >= (p.predicted - 1) / 3; });
+                                  [](const Prediction& p) { return search::held(p.predicted, p.gained); });
   open_section(out, "diagnosis", "Diagnosis",
                markup("What holds the champion back, and how the {} predictions of the search came out: {} gained at least a third of what "
                       "was predicted.",
