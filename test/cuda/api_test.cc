@@ -65,7 +65,7 @@ static_assert(kSame<int (*)(int*, int), CUresult (*)(CUdevice*, int)> && !kSame<
   F(context_set, cuCtxSetCurrent) F(memory_info, cuMemGetInfo) F(granularity, cuMemGetAllocationGranularity) F(create, cuMemCreate)              \
   F(release, cuMemRelease) F(export_handle, cuMemExportToShareableHandle) F(import_handle, cuMemImportFromShareableHandle)                       \
   F(reserve, cuMemAddressReserve) F(unreserve, cuMemAddressFree) F(map, cuMemMap) F(unmap, cuMemUnmap) F(set_access, cuMemSetAccess)             \
-  F(allocate, cuMemAlloc) F(free, cuMemFree) F(host_allocate, cuMemHostAlloc) F(host_address, cuMemHostGetDevicePointer)                         \
+  F(allocate, cuMemAlloc) F(free, cuMemFree) F(host_allocate, cuMemHostAlloc) F(host_free, cuMemFreeHost) F(upload_async, cuMemcpyHtoDAsync) F(host_address, cuMemHostGetDevicePointer)                         \
   F(upload, cuMemcpyHtoD) F(download, cuMemcpyDtoH) F(set_bytes, cuMemsetD8Async) F(set_halves, cuMemsetD16Async)                                \
   F(set_words, cuMemsetD32Async) F(set_column, cuMemsetD2D32Async) F(module_load, cuModuleLoadData) F(module_unload, cuModuleUnload)             \
   F(module_function, cuModuleGetFunction) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(stream_create, cuStreamCreate)         \

@@ -196,11 +196,19 @@ Result cuMemHostAlloc(void** at, size_t bytes, unsigned) {
     return result;
   });
 }
+Result cuMemFreeHost(void* at) { return cuMemFree_v2(reinterpret_cast<Address>(at)); }
 Result cuMemHostGetDevicePointer_v2(Address* address, void* at, unsigned) { return *address = reinterpret_cast<Address>(at), kSuccess; }
 Result cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
   return call([=](Memory& m) {
     if (!m.allows(to, bytes, true)) return kInvalidValue;
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return kSuccess;
+  });
+}
+Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Stream stream) {
+  return call([=](Memory& m) {
+    if (!m.allows(to, bytes, true)) return kInvalidValue;
+    stream_of(stream).waiting.push_back([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
     return kSuccess;
   });
 }

@@ -8,6 +8,7 @@
 #include "hone/evaluate/sanitize.h"
 #include "hone/evaluate/verifier.h"
 #include "hone/evaluate/verify/gate.h"
+#include "hone/target/cpu.h"
 
 namespace hone::evaluate {
 namespace {
@@ -77,7 +78,7 @@ class EmulatedEvaluator final : public Evaluator {
 
 Result<std::unique_ptr<Evaluator>> emulated_evaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
                                                       const EvaluatorOptions& options) {
-  if (const auto leaks = self_test(task, base::secret_seed()); !leaks.empty())
+  if (const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads); !leaks.empty())
     return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
                 "change the computation or the inputs' domains so that the answer depends on the inputs");
   HONE_TRY(auto verifier, Verifier::create(task, toolchain, EmulatedEvaluator::verifier_options()));

@@ -9,7 +9,7 @@
 
 #include "hone/base/random.h"
 #include "hone/evaluate/verify/bounds.h"
-#include "hone/evaluate/verify/parallel.h"
+#include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/evict.h"
 
@@ -218,7 +218,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
       views.push_back({task.inputs[i].type.dtype, graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
                        at(place.region, place.offset)});
     }
-    const Oracle oracle(graph, std::move(views), task.track);
+    const Oracle oracle(graph, std::move(views), task.track, options.threads);
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;

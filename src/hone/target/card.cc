@@ -10,6 +10,7 @@
 #include "hone/base/embedded.h"
 #include "hone/target/device/cuda_api.h"
 #include "hone/target/device/cuda_session.h"
+#include "hone/target/device/cuda_upload.h"
 
 namespace hone::target {
 namespace {
@@ -113,7 +114,8 @@ class Grader {
 
 class CudaMemory final : public CardMemory {
  public:
-  CudaMemory(const cuda::Api& api, cuda::Context context, Grader& grader) : api_(api), context_(context), grader_(grader) {}
+  CudaMemory(const cuda::Api& api, cuda::Context context, Grader& grader, CudaUpload& uploads)
+      : api_(api), context_(context), grader_(grader), uploads_(uploads) {}
   ~CudaMemory() override {
     if (address_ && mapped_) (void)api_.unmap(address_, bytes_);
     if (address_) (void)api_.unreserve(address_, bytes_);
@@ -144,10 +146,7 @@ class CudaMemory final : public CardMemory {
   int fd() const override { return fd_.get(); }
   int64_t size() const override { return static_cast<int64_t>(bytes_); }
   void upload(int64_t offset, const void* from, int64_t bytes) override {
-    enter();
-    must(api_.upload(address_ + static_cast<cuda::Address>(offset), from, static_cast<size_t>(bytes)));
-    // The call may return with the bytes still under way, and whoever reads them next is another process.
-    must(api_.stream_synchronise(nullptr));
+    must(uploads_.upload(context_, address_ + static_cast<cuda::Address>(offset), from, static_cast<size_t>(bytes)));
   }
   void download(int64_t offset, void* to, int64_t bytes) override {
     enter();
@@ -185,6 +184,7 @@ class CudaMemory final : public CardMemory {
   const cuda::Api& api_;
   cuda::Context context_;
   Grader& grader_;
+  CudaUpload& uploads_;
   cuda::Handle handle_ = 0;
   cuda::Address address_ = 0;
   size_t bytes_ = 0;
@@ -194,10 +194,13 @@ class CudaMemory final : public CardMemory {
 
 class CudaCard final : public Card {
  public:
-  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch) {}
+  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch), uploads_(api) {}
   ~CudaCard() override {
     if (!context_) return;
-    if (api_.context_set(context_) == kSuccess) grader_.release();
+    if (api_.context_set(context_) == kSuccess) {
+      grader_.release();
+      uploads_.release();
+    }
     (void)api_.context_release(device_);
   }
   CudaCard(const CudaCard&) = delete;
@@ -214,7 +217,7 @@ class CudaCard final : public Card {
 
   Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) override {
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    auto memory = std::make_unique<CudaMemory>(api_, context_, grader_);
+    auto memory = std::make_unique<CudaMemory>(api_, context_, grader_, uploads_);
     HONE_TRY_VOID(memory->create(info_.ordinal, bytes));
     return std::unique_ptr<CardMemory>(std::move(memory));
   }
@@ -225,6 +228,7 @@ class CudaCard final : public Card {
     return api_.memory_info(&free, &total) == kSuccess ? static_cast<int64_t>(free) : 0;
   }
 
+  void expect(int sessions) override { expect_cuda_sessions(*workers_, info_, sessions); }
   Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start(const Build& build, const kernel::BoundPlan& plan, int tensors,
                                                                     std::span<const Region* const> regions) override {
     return start_cuda_session(workers_, info_, build, plan, tensors, regions);
@@ -239,6 +243,7 @@ class CudaCard final : public Card {
   const cuda::Api& api_;
   CardInfo info_;
   Grader grader_;
+  CudaUpload uploads_;
   cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;
   std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();

@@ -68,6 +68,8 @@ class Card {
   /// `bytes` rounded up to the driver's granularity. kExhausted where the card has not that much.
   [[nodiscard]] virtual Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) = 0;
   [[nodiscard]] virtual int64_t free_memory() = 0;  ///< bytes
+  /// Starts in the background what so many sessions at a time will need.
+  virtual void expect(int sessions) = 0;
   /// As start_cpu_session: a LoadFailure is the candidate's doing. A worker is taken from those that wait, or
   /// started (half a second); it goes back when the session ends well. Regions lie on this card.
   [[nodiscard]] virtual Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start(

@@ -8,7 +8,7 @@
 
 #include "hone/evaluate/baseline/stream_twin.h"
 #include "hone/evaluate/compare/statistics.h"
-#include "hone/evaluate/verify/parallel.h"
+#include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -21,6 +21,8 @@ constexpr int kMostCalls = 4000;  // the runner's table holds 4096
 constexpr double kMostMemory = 0.8;
 /// The same of a card's free memory: contexts and workspaces need some.
 constexpr double kMostCardMemory = 0.85;
+/// Above these bytes a call, two contents instead of four: drawing and carrying them would take longer than the search.
+constexpr int64_t kManyBytes = int64_t{2} << 30;
 /// More than any memory here gives, and than a core of today computes in 8 bits (bytes and operations a
 /// nanosecond): a batch of as many calls as this suggests is long enough.
 constexpr double kFastestMemory = 50;
@@ -128,7 +130,8 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
     const int64_t room = std::max<int64_t>(1, (int64_t{1} << 30) / bytes);
     const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
     play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
-    play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(std::size(kTimedFamilies), 4 * room)));
+    const int64_t contents = bytes > kManyBytes ? 2 : std::size(kTimedFamilies);
+    play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(contents, 4 * room)));
     // Beside a card the host keeps each content's inputs once, and what it looks at of outputs.
     const double kept = card ? input_bytes * static_cast<double>(std::min<size_t>(std::size(kTimedFamilies), static_cast<size_t>(play.slots)))
                              : play.bytes * play.slots;

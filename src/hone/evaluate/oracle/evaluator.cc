@@ -1,12 +1,14 @@
 #include "hone/evaluate/oracle/evaluator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/contraction.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/region.h"
+#include "hone/evaluate/parallel.h"
 
 namespace hone::evaluate {
 namespace {
@@ -67,6 +69,28 @@ Needs Evaluator::pull_back(int root, const Box& box) const {
     }
   }
   return needs;
+}
+
+std::vector<Box> Evaluator::inputs_read(int root, const Box& box) const {
+  Needs needs = pull_back(root, box);
+  needs.box.resize(graph_.graph.nodes.size());
+  needs.used.resize(graph_.graph.nodes.size());
+  for (int id = 0; id <= root; ++id) {
+    if (!needs.used[static_cast<size_t>(id)]) continue;
+    const auto& operands = graph_.graph.node(id).operands;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (!reads_input_directly(graph_.graph, id, k)) continue;
+      const auto from = static_cast<size_t>(operands[k]);
+      needs.box[from] = whole(graph_.shapes[from]);
+      needs.used[from] = 1;
+    }
+  }
+  std::vector<Box> read;
+  for (const int input : graph_.graph.inputs) {
+    const auto at = static_cast<size_t>(input);
+    read.push_back(needs.used[at] ? needs.box[at] : Box{Shape(graph_.shapes[at].size(), 0), Shape(graph_.shapes[at].size(), 0)});
+  }
+  return read;
 }
 
 Evaluator::Cost Evaluator::cost_of(const Needs& needs) const {
@@ -168,13 +192,30 @@ Tensor Evaluator::stream_reduction(int root, const Box& box) {
   const Tiling results(box, result_tile);
   for (int64_t i = 0; i < results.count(); ++i) {
     const Box part = results[i];
-    const Tiling regions(operand_box(graph_, root, 0, part), tile);
-    std::vector<Tensor> partials;
-    for (int64_t r = 0; r < regions.count(); ++r)
-      partials.push_back(reduce_region(step, compute(operand, regions[r])));
+    const std::vector<Tensor> partials = partial_reductions(root, box, Tiling(operand_box(graph_, root, 0, part), tile));
     place(in_range(step, combine_partials(step, partials)), out, part.start);
   }
   return out.tensor;
+}
+
+std::vector<Tensor> Evaluator::partial_reductions(int root, const Box& box, const Tiling& regions) {
+  const int operand = graph_.graph.node(root).operands[0];
+  std::vector<Tensor> partials(static_cast<size_t>(regions.count()));
+  const auto reduce = [&](Evaluator& by, int64_t region) {
+    partials[static_cast<size_t>(region)] = reduce_region(by.step_of(root, box, {}), by.compute(operand, regions[region]));
+  };
+  const int64_t workers = std::min<int64_t>(threads_, regions.count());
+  if (workers <= 1) {
+    for (int64_t r = 0; r < regions.count(); ++r) reduce(*this, r);
+    return partials;
+  }
+  std::atomic<int64_t> next{0};
+  parallel_for(workers, static_cast<int>(workers), [&](int64_t) {
+    Evaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_);
+    worker.keep(kept_);
+    for (int64_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < regions.count();) reduce(worker, r);
+  });
+  return partials;
 }
 
 template <class Visit>

@@ -1,6 +1,7 @@
 // Evaluates one node over one box: pulls the box back through the graph, cuts it into tiles whose
 // intermediates fit the second-level cache, computes once what every tile needs whole, and streams
-// reductions over operands too large to hold. One evaluator belongs to one thread and one call.
+// reductions over operands too large to hold. One evaluator belongs to one thread and one call; given several
+// threads it shares the regions of a streamed reduction out among them, with the same result.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,9 +20,9 @@ class Evaluator {
  public:
   Evaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
             std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale,
-            const Summation* summation = nullptr)
+            const Summation* summation = nullptr, int threads = 1)
       : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),
-        want_scale_(want_scale), summation_(summation), kept_(graph.graph.nodes.size()) {}
+        want_scale_(want_scale), summation_(summation), threads_(threads), kept_(graph.graph.nodes.size()) {}
 
   /// Results computed before, by node (those without memory are unset): used where they cover a need.
   void keep(const std::vector<Tensor>& kept) { kept_ = kept; }
@@ -45,6 +46,10 @@ class Evaluator {
   };
   [[nodiscard]] Cost cost_of(int root, const Box& box) const;
 
+  /// For each input of the graph, in declared order, the box of it that compute(root, box) may read: the whole
+  /// where elements are picked by index, an empty box where it reads nothing.
+  [[nodiscard]] std::vector<Box> inputs_read(int root, const Box& box) const;
+
  private:
   /// Calls visit(node, its box) for expensive nodes that every element of `box` needs in full; the
   /// tensor it returns is kept.
@@ -55,6 +60,8 @@ class Evaluator {
   [[nodiscard]] bool is_kept(int id, const Box& need) const;
   [[nodiscard]] Tensor run_tile(int root, const Box& box);
   [[nodiscard]] Tensor stream_reduction(int root, const Box& box);
+  /// What each region of the operand of a streamed reduction, `box` of whose results is wanted, gives to them.
+  [[nodiscard]] std::vector<Tensor> partial_reductions(int root, const Box& box, const Tiling& regions);
   [[nodiscard]] Tensor stream_dot(int root, const Box& box);
   [[nodiscard]] double budget_of(int root, const Box& box) const;
   /// What compute() does when the working set of the whole box is too large.
@@ -72,6 +79,7 @@ class Evaluator {
   Arithmetic arithmetic_;
   bool want_scale_;
   const Summation* summation_;
+  int threads_;
   std::vector<Tensor> kept_;
   Pool pool_;
 };

@@ -30,6 +30,7 @@ struct Oracle::State {
   const task::ConcreteGraph& graph;
   std::vector<TensorView> inputs;
   task::Track track;
+  int threads;
   std::vector<NodeFacts> facts;
 
   /// What every element of an output needs in full, computed on first use.
@@ -47,7 +48,7 @@ struct Oracle::State {
       entry = &invariants[{root, arithmetic, want_scale}];
     }
     std::call_once(entry->once, [&] {
-      Evaluator evaluator(graph, facts, inputs, arithmetic, want_scale);
+      Evaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads);
       evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
       entry->kept = evaluator.kept();
     });
@@ -60,8 +61,8 @@ int judged_by_value(const task::ConcreteGraph& graph, int output) {
   return node < 0 ? -1 : graph.graph.node(node).operands[0];
 }
 
-Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track)
-    : state_(new State{graph, std::move(inputs), track, facts_of(graph, track), {}, {}}) {
+Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track, int threads)
+    : state_(new State{graph, std::move(inputs), track, threads, facts_of(graph, track), {}, {}}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
   for (size_t i = 0; i < state_->inputs.size(); ++i)
     HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
@@ -71,14 +72,14 @@ Oracle::~Oracle() = default;
 task::Track Oracle::track() const { return state_->track; }
 Oracle::Oracle(Oracle&&) noexcept = default;
 
-Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool want_scale) const {
+Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   return evaluate_node(state_->graph.graph.outputs[static_cast<size_t>(output)], box, arithmetic,
-                       want_scale);
+                       want_scale, threads);
 }
 
-Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale) const {
+Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   State& state = *state_;
-  Evaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale);
+  Evaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads);
   evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   const Tensor result = evaluator.compute(root, box);
 

@@ -54,21 +54,22 @@ class Oracle {
  public:
   /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
   /// and unchanged as long as the oracle lives: what every box needs is computed once and kept.
-  /// Scales count the roundings of `track`.
+  /// Scales count the roundings of `track`. `threads` share in computing what every box needs.
   Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs,
-         task::Track track = task::Track::kStrict);
+         task::Track track = task::Track::kStrict, int threads = 1);
   ~Oracle();
   Oracle(Oracle&&) noexcept;
 
   /// Values (and scales) of output number `output` over `box`. Work is split into tiles that fit the
   /// second-level cache; row-wise programs cost little more than one pass over the rows asked for.
+  /// `threads` share a reduction too large to hold; the answer does not depend on how many there are.
   [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
-                                bool want_scale) const;
+                                bool want_scale, int threads = 1) const;
   [[nodiscard]] task::Track track() const;
 
   /// The same of any node of the graph.
   [[nodiscard]] Answer evaluate_node(int node, const Box& box, Arithmetic arithmetic,
-                                     bool want_scale) const;
+                                     bool want_scale, int threads = 1) const;
 
  private:
   struct State;

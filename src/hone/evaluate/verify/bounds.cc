@@ -1,11 +1,10 @@
 #include "hone/evaluate/verify/bounds.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/verify/drawn.h"
 
 namespace hone::evaluate {
 namespace {
@@ -126,38 +125,18 @@ int Bounds::draws_of(int output) const {
   return static_cast<int>(std::clamp(kAnchorWork / work, 1.0, static_cast<double>(wanted)));
 }
 
-/// Gigabytes that are about to be written: a fault for each 4 KiB would take longer than drawing them.
-static void ask_for_huge_pages(uint8_t* data, size_t bytes) {
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage, end = reinterpret_cast<uintptr_t>(data) + bytes;
-  if (end > begin + kPage) (void)madvise(reinterpret_cast<void*>(begin), (end - begin) / kPage * kPage, MADV_HUGEPAGE);
-}
-
 std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
   base::Rng rng(seed_, static_cast<uint64_t>(family));
-  std::vector<std::unique_ptr<uint8_t[]>> data;
-  std::vector<TensorView> views;
-  for (size_t i = 0; i < task_.inputs.size(); ++i) {
-    const DType type = task_.inputs[i].type.dtype;
-    const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
-    // Not cleared: all of it is drawn, by several threads.
-    const auto bytes = static_cast<size_t>(task::element_count(shape) * task::size_of(type));
-    data.push_back(std::make_unique_for_overwrite<uint8_t[]>(bytes));
-    ask_for_huge_pages(data.back().get(), bytes);
-    views.push_back({type, shape, data.back().get()});
-  }
   std::vector<OutputError> errors;
   for (int draws = draws_of(output); draws > 0; --draws) {
-    for (size_t i = 0; i < data.size(); ++i) {
-      const auto bound = task_.inputs[i].index_bound.eval(graph_.bindings);
-      draw(task_.inputs[i], views[i].shape, bound ? *bound : 1, family, rng.next_u64(), data[i].get(),
-           threads_);
-    }
-    const Oracle oracle(graph_, views, task_.track);
-    errors.push_back(make_reference(graph_, oracle, task_.track, output,
-                                    plan_boxes(graph_, output, sample_of(rng.next_u64(), threads_)),
-                                    threads_)
-                         .anchor);
+    std::vector<uint64_t> seeds(task_.inputs.size());
+    for (uint64_t& seed : seeds) seed = rng.next_u64();
+    std::vector<Box> boxes = plan_boxes(graph_, output, sample_of(rng.next_u64(), threads_));
+    DrawnInputs inputs(task_, graph_);
+    inputs.need(output, boxes);
+    inputs.draw(family, seeds, threads_);
+    const Oracle oracle(graph_, inputs.views(), task_.track, threads_);
+    errors.push_back(make_reference(graph_, oracle, task_.track, output, std::move(boxes), threads_).anchor);
   }
   return errors;
 }

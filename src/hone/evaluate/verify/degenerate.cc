@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/parallel.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/compare_found.h"
-#include "hone/evaluate/verify/inputs.h"
+#include "hone/evaluate/verify/drawn.h"
 
 namespace hone::evaluate {
 namespace {
@@ -93,33 +95,35 @@ double mean_of(const Reference& reference) {
   return count > 0 ? sum / count : 0;
 }
 
-/// Every odd element becomes its neighbour.
-void subsample(std::vector<uint8_t>& data, size_t element) {
-  for (size_t at = element; at + element <= data.size(); at += 2 * element)
-    std::memcpy(&data[at], &data[at - element], element);
+/// Every odd element of a stretch becomes its neighbour.
+void subsample(uint8_t* data, const Stretch& stretch, int64_t element) {
+  for (int64_t at = stretch.begin | 1; at < stretch.end; at += 2)
+    std::memcpy(data + at * element, data + (at - 1) * element, static_cast<size_t>(element));
 }
+
+/// Elements subsampled by one thread at a time.
+constexpr int64_t kPart = 1 << 20;
 
 class Trial {
  public:
   Trial(const task::Task& task, const task::ConcreteGraph& graph, Family family, uint64_t seed,
-        Bounds& bounds)
-      : task_(task), graph_(graph) {
-    for (size_t i = 0; i < task.inputs.size(); ++i) {
-      const task::InputSpec& spec = task.inputs[i];
-      const task::Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.inputs[i])];
-      const auto bound = spec.index_bound.eval(graph.bindings);
-      data_.emplace_back(static_cast<size_t>(task::element_count(shape) *
-                                             task::size_of(spec.type.dtype)));
-      draw(spec, shape, bound ? *bound : 1, family, seed + i, data_.back().data());
-      views_.push_back({spec.type.dtype, shape, data_.back().data()});
-    }
+        Bounds& bounds, int threads)
+      : task_(task), graph_(graph), threads_(threads), inputs_(task, graph) {
     GateOptions options;
     options.full_limit = options.sample_elements;  // enough to refuse an answer that is no answer
     options.sample_seed = seed;
-    const Oracle oracle(graph, views_, task.track);
+    std::vector<std::vector<Box>> boxes;
     for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
-      references_.push_back(make_reference(graph, oracle, task.track, output,
-                                           plan_boxes(graph, output, options), options.threads));
+      boxes.push_back(plan_boxes(graph, output, options));
+      inputs_.need(output, boxes.back());
+    }
+    std::vector<uint64_t> seeds(task.inputs.size());
+    std::iota(seeds.begin(), seeds.end(), seed);
+    inputs_.draw(family, seeds, threads);
+    views_ = inputs_.views();
+    const Oracle oracle(graph, views_, task.track, threads);
+    for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
+      references_.push_back(make_reference(graph, oracle, task.track, output, std::move(boxes[static_cast<size_t>(output)]), threads));
       bounds_.push_back(bounds.of(output, family, references_.back().anchor));
     }
   }
@@ -138,10 +142,13 @@ class Trial {
       }
       case Suspect::kSubsampled: {
         const auto& boxes = references_[static_cast<size_t>(suspect.output)].boxes;
-        const Oracle oracle(graph_, views_, task_.track);
-        std::vector<Answer> answers;
-        for (const Box& box : boxes)
-          answers.push_back(oracle.evaluate(suspect.output, box, Arithmetic::kF32, false));
+        const Oracle oracle(graph_, views_, task_.track, threads_);
+        std::vector<Answer> answers(boxes.size());
+        const int each = std::max(1, threads_ / static_cast<int>(boxes.size()));
+        parallel_for(static_cast<int64_t>(boxes.size()), threads_, [&](int64_t b) {
+          const auto at = static_cast<size_t>(b);
+          answers[at] = oracle.evaluate(suspect.output, boxes[at], Arithmetic::kF32, false, each);
+        });
         return passes(suspect, [&](int64_t box, int64_t position, int64_t, std::span<double> found) {
           std::copy_n(answers[static_cast<size_t>(box)].value.begin() + position, found.size(),
                       found.begin());
@@ -153,8 +160,14 @@ class Trial {
 
   /// From here on only kSubsampled may be asked for.
   void subsample_inputs() {
-    for (size_t i = 0; i < data_.size(); ++i)
-      subsample(data_[i], static_cast<size_t>(task::size_of(views_[i].dtype)));
+    for (int i = 0; i < static_cast<int>(views_.size()); ++i) {
+      std::vector<Stretch> parts;
+      for (const Stretch& s : inputs_.drawn(i))
+        for (int64_t at = s.begin / 2 * 2; at < s.end; at += kPart) parts.push_back({at, std::min(at + kPart, s.end)});
+      parallel_for(static_cast<int64_t>(parts.size()), threads_, [&](int64_t part) {
+        subsample(inputs_.data(i), parts[static_cast<size_t>(part)], task::size_of(views_[static_cast<size_t>(i)].dtype));
+      });
+    }
   }
 
  private:
@@ -166,13 +179,14 @@ class Trial {
 
   [[nodiscard]] bool passes(const Suspect& suspect, const FoundValues& found) const {
     const auto at = static_cast<size_t>(suspect.output);
-    const OutputError error = compare_found(graph_, suspect.output, references_[at], found, 2);
+    const OutputError error = compare_found(graph_, suspect.output, references_[at], found, threads_);
     return !judge(error, bounds_[at], task_.outputs[at].first);
   }
 
   const task::Task& task_;
   const task::ConcreteGraph& graph_;
-  std::vector<std::vector<uint8_t>> data_;
+  int threads_;
+  DrawnInputs inputs_;
   std::vector<TensorView> views_;
   std::vector<Reference> references_;
   std::vector<Bound> bounds_;
@@ -180,15 +194,15 @@ class Trial {
 
 }  // namespace
 
-std::vector<std::string> self_test(const task::Task& task, uint64_t seed) {
+std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int threads) {
   const auto graph = smallest(task);
   if (!graph) return {graph.error().to_string()};
   std::vector<Suspect> suspects = suspects_of(*graph);
   base::Rng rng(seed);
-  Bounds bounds(task, *graph, rng.next_u64(), GateOptions{}.threads);
+  Bounds bounds(task, *graph, rng.next_u64(), threads);
   for (const Family family : kAllFamilies) {
     if (suspects.empty()) break;
-    Trial trial(task, *graph, family, rng.next_u64(), bounds);
+    Trial trial(task, *graph, family, rng.next_u64(), bounds, threads);
     const auto refuse = [&](bool subsampled) {
       std::erase_if(suspects, [&](const Suspect& suspect) {
         return (suspect.kind == Suspect::kSubsampled) == subsampled && !trial.passes(suspect);

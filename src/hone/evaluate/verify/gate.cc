@@ -10,7 +10,7 @@
 #include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
-#include "hone/evaluate/verify/parallel.h"
+#include "hone/evaluate/parallel.h"
 
 namespace hone::evaluate {
 namespace {
@@ -159,16 +159,18 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   HONE_CHECK(oracle.track() == track, "an oracle of another track");
   if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());
+  // Where there are fewer boxes than threads, a loss has one, several go into each.
+  const int each = std::max(1, threads / std::max(1, static_cast<int>(boxes.size())));
   parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
     const auto at = static_cast<size_t>(b);
     Answer& answer = reference.answers[at];
-    answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true);
+    answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true, each);
     if (judged >= 0) {
       const Box keys = key_map(graph, output, boxes[at]).keys;
-      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, !judged_exact);
+      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, !judged_exact, each);
       return;  // an anchor's indices would be right by definition
     }
-    const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false);
+    const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false, each);
     for (size_t i = 0; i < answer.value.size(); ++i) {
       // Where the program itself overflows at the declared precision, nobody is asked for more.
       if (!std::isfinite(anchor.value[i])) answer.scale[i] = HUGE_VAL;

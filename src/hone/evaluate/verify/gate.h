@@ -92,6 +92,6 @@ inline constexpr int64_t kFewElements = 16;
 /// The task is tested before any candidate is: for each output and each degenerate answer (zeros, a
 /// constant, an input unchanged, subsampled, the mean) whether the gate would let it through on all
 /// drawn families. Anything let through is named; an empty result means the task is sound.
-[[nodiscard]] std::vector<std::string> self_test(const task::Task& task, uint64_t seed);
+[[nodiscard]] std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int threads = 2);
 
 }  // namespace hone::evaluate

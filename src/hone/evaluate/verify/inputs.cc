@@ -7,7 +7,7 @@
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/verify/draw/draw_kernels.h"
-#include "hone/evaluate/verify/parallel.h"
+#include "hone/evaluate/parallel.h"
 
 namespace hone::evaluate {
 namespace {
@@ -272,15 +272,21 @@ std::string_view name_of(Family family) {
 }
 
 void draw(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family family,
-          uint64_t seed, void* data, int threads) {
+          uint64_t seed, void* data, int threads, const std::vector<Stretch>* only) {
   const Tensor t = tensor_of(spec, shape, index_bound, family, seed, data);
   if (t.total == 0) return;
+  const bool mirrored = t.structure == Structure::kSymmetric && t.rows == t.columns;
   // A simplex is drawn in whole rows, so that each part can be normalised where it is drawn.
   const int64_t grain = t.simplex ? std::max<int64_t>(kPart / t.columns, 1) * t.columns : kPart;
-  parallel_for((t.total + grain - 1) / grain, threads, [&](int64_t part) {
-    draw_part(t, part * grain, std::min(grain, t.total - part * grain));
+  const int64_t count = (t.total + grain - 1) / grain;
+  std::vector<uint8_t> wanted(static_cast<size_t>(count), !only || mirrored);
+  if (only)
+    for (const Stretch& s : *only)
+      std::fill(wanted.begin() + s.begin / grain, wanted.begin() + (s.end + grain - 1) / grain, uint8_t{1});
+  parallel_for(count, threads, [&](int64_t part) {
+    if (wanted[static_cast<size_t>(part)]) draw_part(t, part * grain, std::min(grain, t.total - part * grain));
   });
-  if (t.structure != Structure::kSymmetric || t.rows != t.columns) return;
+  if (!mirrored) return;
   const int64_t bands = (t.rows + kTile - 1) / kTile;
   parallel_for(t.total / (t.rows * t.columns) * bands, threads, [&](int64_t band) { mirror_band(t, band); });
 }

@@ -27,10 +27,16 @@ inline constexpr Family kAllFamilies[] = {Family::kNormal,  Family::kUniform, Fa
                                           Family::kInteger};
 [[nodiscard]] std::string_view name_of(Family family);
 
+/// Neighbouring elements of a tensor, row-major.
+struct Stretch {
+  int64_t begin, end;
+};
+
 /// Fills `data` (dense, row-major, `shape`, spec.type.dtype) with the family's values, mapped into
 /// spec's domain and structure. `index_bound` is the value of spec.index_bound for this workload.
-/// Two threads at most by default; deterministic in (family, seed).
+/// Two threads at most by default; deterministic in (family, seed). Given stretches, elements in them get the
+/// values that they would get anyway; of the others, those near one too, the rest is not touched.
 void draw(const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
-          uint64_t seed, void* data, int threads = 2);
+          uint64_t seed, void* data, int threads = 2, const std::vector<Stretch>* only = nullptr);
 
 }  // namespace hone::evaluate

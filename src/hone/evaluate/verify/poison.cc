@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "hone/evaluate/verify/gate.h"
-#include "hone/evaluate/verify/parallel.h"
+#include "hone/evaluate/parallel.h"
 
 namespace hone::evaluate {
 namespace {

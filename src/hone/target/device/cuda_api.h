@@ -91,8 +91,10 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(allocate, "cuMemAlloc_v2", (Address*, size_t))                                                                 \
   F(free, "cuMemFree_v2", (Address))                                                                               \
   F(host_allocate, "cuMemHostAlloc", (void**, size_t, unsigned))                                                   \
+  F(host_free, "cuMemFreeHost", (void*))                                                                           \
   F(host_address, "cuMemHostGetDevicePointer_v2", (Address*, void*, unsigned))                                     \
   F(upload, "cuMemcpyHtoD_v2", (Address, const void*, size_t))                                                     \
+  F(upload_async, "cuMemcpyHtoDAsync_v2", (Address, const void*, size_t, Stream))                                  \
   F(download, "cuMemcpyDtoH_v2", (void*, Address, size_t))                                                         \
   F(set_bytes, "cuMemsetD8Async", (Address, unsigned char, size_t, Stream))                                        \
   F(set_halves, "cuMemsetD16Async", (Address, unsigned short, size_t, Stream))                                     \

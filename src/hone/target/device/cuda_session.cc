@@ -17,6 +17,8 @@ using worker::CudaControl;
 
 std::shared_ptr<CudaWorkers> make_cuda_workers() { return std::make_shared<CudaWorkers>(); }
 
+void expect_cuda_sessions(CudaWorkers& workers, const CardInfo& card, int sessions) { workers.expect(card, sessions); }
+
 namespace {
 
 constexpr std::chrono::seconds kLoadDeadline{60};

@@ -10,6 +10,7 @@ namespace hone::target {
 
 class CudaWorkers;
 [[nodiscard]] std::shared_ptr<CudaWorkers> make_cuda_workers();
+void expect_cuda_sessions(CudaWorkers& workers, const CardInfo& card, int sessions);
 
 [[nodiscard]] Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
     const std::shared_ptr<CudaWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,

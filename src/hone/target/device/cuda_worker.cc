@@ -176,22 +176,60 @@ void CudaWorkers::start_for_others() {
   }
 }
 
+void CudaWorkers::ask_for(Start start) {
+  {
+    const std::scoped_lock lock(starts_mutex_);
+    starts_.push_back(std::move(start));
+  }
+  asked_.notify_one();
+}
+
 Result<std::unique_ptr<CudaWorker>> CudaWorkers::start(const CardInfo& card) {
   Start task([&card] { return CudaWorker::start(card); });
   auto started = task.get_future();
-  {
-    const std::scoped_lock lock(starts_mutex_);
-    starts_.push_back(std::move(task));
-  }
-  asked_.notify_one();
+  ask_for(std::move(task));
   return started.get();
 }
 
+void CudaWorkers::expect(const CardInfo& card, int sessions) {
+  int count;
+  {
+    const std::scoped_lock lock(mutex_);
+    // The last one to be had has a choice too.
+    count = sessions + static_cast<int>(kChoice) - 1 - static_cast<int>(waiting_.size()) - expected_;
+    expected_ += std::max(count, 0);
+  }
+  for (; count > 0; --count)
+    ask_for(Start([this, card]() -> Result<std::unique_ptr<CudaWorker>> {
+      bool over;
+      {
+        const std::scoped_lock lock(starts_mutex_);
+        over = over_;
+      }
+      auto started = over ? nullptr : CudaWorker::start(card);
+      {
+        const std::scoped_lock lock(mutex_);
+        --expected_;
+        // Why one does not start is said to whoever needs one and starts it.
+        if (started && *started) waiting_.push_back(std::move(*started));
+      }
+      came_.notify_all();
+      return nullptr;
+    }));
+}
+
 Result<std::unique_ptr<CudaWorker>> CudaWorkers::take(const CardInfo& card) {
-  const std::scoped_lock lock(mutex_);
-  std::erase_if(waiting_, [](const auto& worker) { return !worker->alive(); });
-  while (waiting_.size() < kChoice) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::erase_if(waiting_, [](const auto& worker) { return !worker->alive(); });
+    if (waiting_.size() >= kChoice) break;
+    if (expected_ > 0) {
+      came_.wait(lock);
+      continue;
+    }
+    lock.unlock();
     HONE_TRY(auto started, start(card));
+    lock.lock();
     waiting_.push_back(std::move(started));
   }
   std::swap(waiting_[rng_.below(waiting_.size())], waiting_.back());

@@ -75,18 +75,23 @@ class CudaWorkers {
   /// A new one.
   [[nodiscard]] Result<std::unique_ptr<CudaWorker>> start(const CardInfo& card);
   void give_back(std::unique_ptr<CudaWorker> worker);
+  /// Starts workers in the background until so many sessions can be had at a time.
+  void expect(const CardInfo& card, int sessions);
 
  private:
+  using Start = std::packaged_task<Result<std::unique_ptr<CudaWorker>>()>;
   void start_for_others();
+  void ask_for(Start start);
 
   /// A process has a speed of its own, by a few hundred nanoseconds a call: whoever is timed over and over must not
   /// always get the same one.
   static constexpr size_t kChoice = 3;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CudaWorker>> waiting_;
+  int expected_ = 0;             ///< on their way into waiting_
+  std::condition_variable came_;
   base::Rng rng_{base::secret_seed()};
 
-  using Start = std::packaged_task<Result<std::unique_ptr<CudaWorker>>()>;
   std::mutex starts_mutex_;
   std::condition_variable asked_;
   std::deque<Start> starts_;

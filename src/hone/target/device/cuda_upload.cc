@@ -1,0 +1,75 @@
+#include "hone/target/device/cuda_upload.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace hone::target {
+namespace {
+
+constexpr size_t kPiece = size_t{4} << 20;   ///< bytes that a thread copies at a time
+constexpr size_t kLarge = 8 * kPiece;        ///< less goes the driver's own way
+constexpr unsigned kMostLanes = 6;           ///< a core copies about 8 GB/s, the bus of an H100 takes about 50
+
+}  // namespace
+
+void CudaUpload::release() {
+  for (Lane& lane : lanes_)
+    for (int h = 0; h < 2; ++h) {
+      (void)api_.stream_synchronise(lane.stream[h]);
+      (void)api_.host_free(lane.half[h]);
+    }
+  lanes_.clear();
+}
+
+cuda::Result CudaUpload::add_lane() {
+  Lane lane;
+  for (int h = 0; h < 2; ++h) {
+    void* half = nullptr;
+    if (const cuda::Result result = api_.host_allocate(&half, kPiece, 0); result != cuda::kSuccess) return result;
+    lane.half[h] = static_cast<std::byte*>(half);
+    if (const cuda::Result result = api_.stream_create(&lane.stream[h], cuda::kStreamNonBlocking); result != cuda::kSuccess) return result;
+  }
+  lanes_.push_back(lane);
+  return cuda::kSuccess;
+}
+
+cuda::Result CudaUpload::upload(cuda::Context context, cuda::Address to, const void* from, size_t bytes) {
+  if (const cuda::Result result = api_.context_set(context); result != cuda::kSuccess) return result;
+  if (bytes < kLarge) {
+    if (const cuda::Result result = api_.upload(to, from, bytes); result != cuda::kSuccess) return result;
+    // The call may return with the bytes still under way, and whoever reads them next is another process.
+    return api_.stream_synchronise(nullptr);
+  }
+  const std::scoped_lock lock(mutex_);
+  const unsigned wanted = std::clamp(std::thread::hardware_concurrency() / 2, 1U, kMostLanes);
+  while (lanes_.size() < wanted)
+    if (const cuda::Result result = add_lane(); result != cuda::kSuccess) return result;
+  std::atomic<size_t> next{0};
+  std::atomic<cuda::Result> wrong{cuda::kSuccess};
+  const auto work = [&](const Lane& lane) {
+    const auto fine = [&](cuda::Result result) {
+      if (result != cuda::kSuccess) wrong = result;
+      return result == cuda::kSuccess;
+    };
+    if (!fine(api_.context_set(context))) return;
+    for (int h = 0;; h ^= 1) {
+      const size_t at = next.fetch_add(kPiece, std::memory_order_relaxed);
+      if (at >= bytes) break;
+      const size_t length = std::min(kPiece, bytes - at);
+      if (!fine(api_.stream_synchronise(lane.stream[h]))) return;
+      std::memcpy(lane.half[h], static_cast<const std::byte*>(from) + at, length);
+      if (!fine(api_.upload_async(to + at, lane.half[h], length, lane.stream[h]))) return;
+    }
+    for (const cuda::Stream stream : lane.stream) (void)fine(api_.stream_synchronise(stream));
+  };
+  {
+    std::vector<std::jthread> others;
+    for (size_t l = 1; l < lanes_.size(); ++l) others.emplace_back([&, l] { work(lanes_[l]); });
+    work(lanes_[0]);
+  }
+  return wrong;
+}
+
+}  // namespace hone::target
