@@ -110,10 +110,15 @@ class Figures:
                              f"{ratios(entry.get('naive'))} | "
                              f"{ratios([entry['against_built_in']]) if 'against_built_in' in entry else '–'} | {light(entry.get('sol_fraction'))} |")
         for way in WAYS:
-            found = [e["in_run"]["median"] for task in a.tasks if (e := self.known(task, way)).get("in_run")]
-            if found:
-                lines.append(f"| geometric mean of {len(found)} | {way} | | {math.exp(sum(map(math.log, found)) / len(found)):.2f} | | | |")
+            entries = [self.known(task, way) for task in a.tasks]
+            columns = [[e["in_run"]["median"] for e in entries if e.get("in_run")], [e["naive"][0]["median"] for e in entries if e.get("naive")],
+                       [1.0 if way == "built-in" else e["against_built_in"]["median"] for e in entries if way == "built-in" or "against_built_in" in e]]
+            lines.append(f"| geometric means | {way} | | " + " | ".join(f"{geometric_mean(c):.2f} ({len(c)})" if c else "–" for c in columns) + " | |")
         return "\n".join(lines) + "\n"
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def ratios(all_of_them):
