@@ -216,20 +216,23 @@ HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share
   };
   // Narrow words of several threads share four bytes, which is as finely as the emulator tells who reads and who writes.
   if constexpr (Number == 0 && Vec < 4) __syncthreads();
-  if constexpr (Number == 0)
+  // In braces: what NVIDIA's compiler takes for a branch does not begin with a pragma.
+  if constexpr (Number == 0) {
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
       ahead.wait(kept - 1 - k);
       one(Comes<Source::kFirst>{}, k);
     }
+  }
   HONE_STEP
   for (int32_t k = kept; k < mine; ++k) one(Comes<Source::kRest>{}, Number % 2 == 0 ? k : mine - 1 - (k - kept));
-  if constexpr (Number > 0)
+  if constexpr (Number > 0) {
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
       one(Comes<Source::kKept>{}, k);
       if constexpr (Last) ahead.template send<Threads, Vec, Unroll>(aligned, pieces, length, share, thread, k);
     }
+  }
 }
 
 }  // namespace hone::gpu
