@@ -7,7 +7,7 @@ constraints = [
   "ACROSS * DOWN <= 1024 and ACROSS * DOWN % WAVE == 0",
   "ACROSS * VEC * WORDS >= VEC + @reach@ and VEC * WORDS * (@open@ + (AHEAD + 1) * @beside_kernel@) <= @registers@",
   "HOLD == 1 or (@stride@ * HOLD >= VEC * WORDS - 2 and HOLD <= 31)",
-  "2 * DOWN * @bytes@ * (ACROSS * VEC * WORDS + @borders@ + @stride@ * HOLD) <= 49152",
+  "2 * DOWN * @bytes@ * (ACROSS * VEC * WORDS + @borders@ + @stride@ * HOLD) <= @shared@",
   "@march_stride@ * MARCH <= 64",
 ]
 [[launch]]

@@ -94,11 +94,17 @@ struct Defaults {
   int64_t across, down, vec, words, march, ahead, hold;
 };
 
-/// Elements of a line that are one tile at most, so that a tile's team can be a wave.
-constexpr int64_t kWordsHeld = 4;
+/// Elements of a line that a thread holds at most.
+constexpr int64_t kHeldAcross = 16;
 /// Planes that two stretches share are read twice: so much of a march they may be.
 constexpr double kMostShared = 0.2;
 constexpr int64_t kLongestMarch = 16;
+constexpr int64_t kSharedBytes = 49152;
+
+/// Bytes of shared memory for an element across.
+int64_t element_bytes(const Pooling& p) { return p.computed == DType::kF64 || p.computed == DType::kI64 ? 8 : 4; }
+/// Elements of a line in shared memory beside the columns.
+int64_t borders_of(const Pooling& p) { return (p.across.low + 15) / 16 * 16 + p.across.high + 16; }
 
 Defaults defaults_of(const task::Task& task, const Pooling& p) {
   Defaults d{};
@@ -111,7 +117,7 @@ Defaults defaults_of(const task::Task& task, const Pooling& p) {
     d.words = 1;
   } else {
     d.across = std::clamp<int64_t>(power_of_two(words), 8, 32);
-    d.words = std::clamp<int64_t>(power_of_two((words + d.across - 1) / d.across), 1, std::max<int64_t>(1, kWordsHeld * 4 / d.vec));
+    d.words = std::clamp<int64_t>(power_of_two((words + d.across - 1) / d.across), 1, kHeldAcross / d.vec);
   }
   while (d.across * d.vec * d.words < d.vec + p.across.reach()) d.across *= 2;
   // Where lines beside each other share much, many teams meet in a block.
@@ -124,6 +130,8 @@ Defaults defaults_of(const task::Task& task, const Pooling& p) {
   d.ahead = flat ? 0 : std::clamp<int64_t>(4 / (p.beside.kernel * d.words), 1, 3);
   const bool wide = p.across.stride == 1 && p.across.kernel >= 6 && flat;
   d.hold = wide ? d.vec * d.words - 1 : 1;
+  const auto shared_bytes = [&] { return 2 * d.down * element_bytes(p) * (d.across * d.vec * d.words + borders_of(p) + p.across.stride * d.hold); };
+  while (shared_bytes() > kSharedBytes && d.down / 2 * d.across % 64 == 0 && d.down > 1) d.down /= 2;
   return d;
 }
 
@@ -168,7 +176,6 @@ Result<kernel::Kernel> pool(const task::Task& given, kernel::Language language) 
   const auto& inputs = task.primitive.inputs;
   const std::string x = task.inputs[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), p.input) - inputs.begin())].name;
   const Defaults d = defaults_of(task, p);
-  const int64_t line = (p.across.low + 15) / 16 * 16 + p.across.high + 16;
   const std::string type = value_type(p.computed, Way::kThread);
   const auto need = d.vec * d.words * (std::min(p.march.open(), d.march) + (d.ahead + 1) * p.beside.kernel);
 
@@ -186,8 +193,9 @@ Result<kernel::Kernel> pool(const task::Task& given, kernel::Language language) 
   slots["open"] = fmt::format("min(MARCH, {})", p.march.open());
   slots["beside_kernel"] = std::to_string(p.beside.kernel);
   slots["registers"] = std::to_string(std::max<int64_t>(128, need));
-  slots["bytes"] = std::to_string(task::size_of(p.computed == DType::kF64 || p.computed == DType::kI64 ? DType::kF64 : DType::kF32));
-  slots["borders"] = std::to_string(line);
+  slots["bytes"] = std::to_string(element_bytes(p));
+  slots["borders"] = std::to_string(borders_of(p));
+  slots["shared"] = std::to_string(kSharedBytes);
   slots["march_stride"] = std::to_string(p.march.stride >= 64 ? 1 : p.march.stride);
   const std::string width = p.across.extent.to_string(), windows = p.across.windows.to_string(), columns = "ACROSS * VEC * WORDS";
   const std::string fit = fmt::format("({} - VEC + 1 - {}) // {} + 1", columns, p.across.reach(), p.across.stride);

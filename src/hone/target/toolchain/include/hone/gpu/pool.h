@@ -24,11 +24,13 @@ struct Windows {
     const int behind = p - w * Stride;
     return behind >= 0 && behind < kReach && behind % Dilation == 0;
   }
-  /// Whether any of the first `count` does.
-  HONE_DEVICE static constexpr bool covered(int count, int p) {
-    for (int w = 0; w < count; ++w)
-      if (covers(w, p)) return true;
-    return false;
+  /// Whether any of the first `Count` does.
+  template <int Count>
+  HONE_DEVICE static constexpr bool covered(int p) {
+    bool any = false;
+    HONE_UNROLL
+    for (int w = 0; w < Count; ++w) any = any || covers(w, p);
+    return any;
   }
   HONE_DEVICE static constexpr int last(int w) { return w * Stride + kReach - 1; }
 };
@@ -142,7 +144,7 @@ struct PoolTeam {
     const int64_t plane0 = stretch * Stretch * March::kStride - March::kLow, line0 = beside * Beside::kStride - Beside::kLow;
     Packs<T, Vec, Words> held[Ahead + 1][Beside::kKernel];   // the planes on their way, by turns
     const auto load = [&](int plane) {
-      if (plane >= kPlanes || !March::covered(Stretch, plane)) return;
+      if (plane >= kPlanes || !March::template covered<Stretch>(plane)) return;
       const int64_t m = plane0 + (back ? kPlanes - 1 - plane : plane);
       HONE_UNROLL
       for (int k = 0; k < Beside::kKernel; ++k) {
@@ -162,7 +164,7 @@ struct PoolTeam {
     HONE_UNROLL
     for (int plane = 0; plane < kPlanes; ++plane) {
       load(plane + Ahead);
-      if (!March::covered(Stretch, plane)) continue;
+      if (!March::template covered<Stretch>(plane)) continue;
       HONE_UNROLL
       for (int u = 0; u < Words; ++u) {
         HONE_UNROLL
