@@ -11,7 +11,7 @@ constraints = [
   "@march_stride@ * MARCH <= 64",
 ]
 [[launch]]
-kernel = "pool"
+kernel = "pool_windows"
 grid   = ["@tiles@ * ceil_div(@units@, DOWN)"]
 block  = ["ACROSS", "DOWN"]
 args   = [@args@]
@@ -32,14 +32,14 @@ args   = [@args@]
 //   HOLD    windows across side by side that a thread takes, sharing their elements; 1: windows go round
 #include "hone/gpu/pool.h"
 
-// Kernel, stride, dilation, padding before and behind: along the march, beside it, across.
-using MarchWindows = hone::gpu::Windows<@march@>;
-using BesideWindows = hone::gpu::Windows<@beside@>;
-using AcrossWindows = hone::gpu::Windows<@across@>;
-using PoolTeam = hone::gpu::PoolTeam<MarchWindows, BesideWindows, AcrossWindows, @take@, ACROSS, VEC, WORDS, MARCH, HOLD, AHEAD>;
-
 @finish@
-__global__ void __launch_bounds__(ACROSS * DOWN) pool(@parameters@) {
+__global__ void __launch_bounds__(ACROSS * DOWN) pool_windows(@parameters@) {
+  // Kernel, stride, dilation, padding before and behind: along the march, beside it, across.
+  using MarchWindows = hone::gpu::Windows<@march@>;
+  using BesideWindows = hone::gpu::Windows<@beside@>;
+  using AcrossWindows = hone::gpu::Windows<@across@>;
+  using PoolTeam = hone::gpu::PoolTeam<MarchWindows, BesideWindows, AcrossWindows, @take@, ACROSS, VEC, WORDS, MARCH, HOLD, AHEAD>;
+
   __shared__ PoolTeam::Lines lines_at[DOWN];
   const hone::gpu::PoolShape shape_at{@shape@};
   const int64_t tiles_at = PoolTeam::Place::count(shape_at), stretches_at = (shape_at.march_windows + MARCH - 1) / MARCH;
@@ -48,7 +48,6 @@ __global__ void __launch_bounds__(ACROSS * DOWN) pool(@parameters@) {
   const int64_t unit_at = some_at ? asked_at : 0, beside_at = unit_at % shape_at.beside_windows;
   const int64_t stretch_at = unit_at / shape_at.beside_windows % stretches_at, image_at = unit_at / shape_at.beside_windows / stretches_at;
   const PoolTeam::Place place_at(shape_at, blockIdx.x % tiles_at);
-
   const PoolTeam team_at{lines_at[threadIdx.y], shape_at, place_at, some_at};
   team_at.pool(@x@ + image_at * shape_at.march * shape_at.beside * shape_at.across, stretch_at, beside_at,
                [&](int64_t m_at, int64_t a_at, PoolTeam::V pooled_at) {
