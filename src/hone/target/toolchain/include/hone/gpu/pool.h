@@ -32,6 +32,7 @@ struct Windows {
     for (int w = 0; w < Count; ++w) any = any || covers(w, p);
     return any;
   }
+  HONE_DEVICE static constexpr int first(int w) { return w * Stride; }
   HONE_DEVICE static constexpr int last(int w) { return w * Stride + kReach - 1; }
 };
 
@@ -169,12 +170,14 @@ struct PoolTeam {
       for (int u = 0; u < Words; ++u) {
         HONE_UNROLL
         for (int e = 0; e < Vec; ++e) {
-          Take all;
+          Take all{value(held[plane % (Ahead + 1)][0][u][e])};
           HONE_UNROLL
-          for (int k = 0; k < Beside::kKernel; ++k) all.take(value(held[plane % (Ahead + 1)][k][u][e]));
+          for (int k = 1; k < Beside::kKernel; ++k) all.take(value(held[plane % (Ahead + 1)][k][u][e]));
           HONE_UNROLL
-          for (int w = 0; w < Stretch; ++w)
-            if (March::covers(w, plane)) open[w][u][e].merge(all);
+          for (int w = 0; w < Stretch; ++w) {
+            if (March::first(w) == plane) open[w][u][e] = all;
+            else if (March::covers(w, plane)) open[w][u][e].merge(all);
+          }
         }
       }
       HONE_UNROLL
@@ -205,9 +208,10 @@ struct PoolTeam {
       for (int j = thread(); j < end; j += Threads) sink(place.window + j, lines.at[1][j]);
     } else {
       for (int j = thread(); j < end; j += Threads) {
-        Take all;
+        const V* const window = line + place.shift + j * Across::kStride;
+        Take all{window[0]};
         HONE_UNROLL
-        for (int k = 0; k < Across::kKernel; ++k) all.take(line[place.shift + j * Across::kStride + k * Across::kDilation]);
+        for (int k = 1; k < Across::kKernel; ++k) all.take(window[k * Across::kDilation]);
         sink(place.window + j, all.value);
       }
     }
@@ -224,9 +228,9 @@ struct PoolTeam {
     for (int p = 0; p < kSpan; ++p) x[p] = line[first * Across::kStride + p];
     HONE_UNROLL
     for (int j = 0; j < Hold; ++j) {
-      Take all;
+      Take all{x[j * Across::kStride]};
       HONE_UNROLL
-      for (int k = 0; k < Across::kKernel; ++k) all.take(x[j * Across::kStride + k * Across::kDilation]);
+      for (int k = 1; k < Across::kKernel; ++k) all.take(x[j * Across::kStride + k * Across::kDilation]);
       if (first + j < end) results[first + j] = all.value;
     }
   }
