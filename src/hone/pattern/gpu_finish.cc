@@ -29,8 +29,8 @@ class Finish {
                             storage_type(program_.node(id).type.dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "__device__ inline void finish({}, int64_t line_at, int64_t column_at, float product_at) {{\n",
-                                  parameters);
+                                  "__device__ inline void finish({}, int64_t line_at, int64_t column_at, {} product_at) {{\n",
+                                  parameters, value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread));
     return all + positions() + lines_ + stores + "}\n";
   }
 

@@ -5,6 +5,7 @@
 
 #include "hone/pattern/compose.h"
 #include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_pool.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
@@ -28,11 +29,6 @@ constexpr int64_t kFewRows = 512;
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
-  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  if (!program) {
-    why_not.push_back("map, rows: " + program.error().message);
-    return offers;
-  }
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
     if (kernel) {
       kernel->header.action = action;
@@ -41,6 +37,15 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
       why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
     }
   };
+  if (gpu::has_pooling(task)) {
+    add("pool", "windows on a march", gpu::pool(task, language));
+    return offers;
+  }
+  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  if (!program) {
+    why_not.push_back("map, rows: " + program.error().message);
+    return offers;
+  }
   if (program->has_scans()) {
     add("scans", "scan rows tile by tile", gpu::scans(*program, language));
   } else if (!program->has_reductions()) {
