@@ -112,9 +112,9 @@ class GpuConvWriter {
                        "      .transposed = {}, .images = {}, .groups = {}, .channels = {}, .outputs = {},\n"
                        "      .x = {}, .y = {}, .window = {},\n"
                        "      .stride = {{{}}}, .dilation = {{{}}}, .padding = {{{}}}}};",
-                       all_.space(), all_.transposed, all_.images.to_cpp(), all_.groups.to_cpp(), all_.channels.to_cpp(), all_.outputs.to_cpp(),
-                       list(all_.from), list(all_.to), list(all_.window), fmt::join(all_.stride, ", "), fmt::join(all_.dilation, ", "),
-                       fmt::join(all_.padding, ", "));
+                       all_.space(), all_.transposed, all_.images.to_cpp(), all_.groups.to_cpp(), all_.channels.to_cpp(),
+                       all_.outputs.to_cpp(), list(all_.from), list(all_.to), list(all_.window), fmt::join(all_.stride, ", "),
+                       fmt::join(all_.dilation, ", "), fmt::join(all_.padding, ", "));
   }
 
   [[nodiscard]] Slots common(const std::string& note) const {
@@ -148,8 +148,8 @@ class GpuConvWriter {
     slots["padded"] = padded.to_string();
     slots["weights"] = (all_.groups * depth * padded).to_string();
     slots["entry"] = all_.space() == 3 ? "4" : "2";
-    slots["tiles"] = fmt::format("{} * ceil_div({}, ROWS) * ceil_div({}, COLUMNS)", gpu::in_plan(phases * all_.groups), all_.outputs.to_string(),
-                                 columns.to_string());
+    slots["tiles"] = fmt::format("{}ceil_div({}, ROWS) * ceil_div({}, COLUMNS)", gpu::factor(phases * all_.groups),
+                                 all_.outputs.to_string(), columns.to_string());
     return slots;
   }
 
