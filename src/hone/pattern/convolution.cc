@@ -19,7 +19,8 @@ Result<const task::InputSpec*> input_of(const task::Task& task, int id) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kCast) {
     const task::DType from = graph.node(node.operands[0]).type.dtype;
-    if (!task::is_float(from) || task::size_of(node.type.dtype) < task::size_of(from)) return no("an operand of the convolution is converted");
+    if (!task::is_float(from) || task::size_of(node.type.dtype) < task::size_of(from))
+      return no("an operand of the convolution is converted");
     return input_of(task, node.operands[0]);
   }
   if (node.prim != Prim::kInput) return no("an operand of the convolution is computed, not read");

@@ -85,7 +85,8 @@ TEST_P(GpuConv, EveryOfferIsAccepted) {
       const auto verdict = (*verifier)->verify(offer.kernel);
       ASSERT_TRUE(verdict) << verdict.error().to_string();
       EXPECT_TRUE(verdict->accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict->kind)
-                                       << ": " << verdict->reason << "\n" << verdict->detail << kernel::with_config(offer.kernel, offer.kernel.config);
+                                       << ": " << verdict->reason << "\n" << verdict->detail
+                                       << kernel::with_config(offer.kernel, offer.kernel.config);
     }
   }
 }

@@ -94,7 +94,8 @@ TEST(GpuConv, CoversTheSuiteAtFullSize) {
     for (const Language language : {Language::kCuda, Language::kHip}) {
       const auto offers = gpu_conv_offers(*task, language);
       for (const Offer& offer : offers) {
-        const auto plan = kernel::bind(offer.kernel, *task, task->workloads[0].bindings, target::simt_limits(*target::simt_device(language)));
+        const auto limits = target::simt_limits(*target::simt_device(language));
+        const auto plan = kernel::bind(offer.kernel, *task, task->workloads[0].bindings, limits);
         ASSERT_TRUE(plan) << file.name << ": " << plan.error().to_string();
         for (const auto& launch : plan->launches) EXPECT_LT(launch.grid[0], int64_t{1} << 31) << file.name;
       }

@@ -150,8 +150,10 @@ HONE_DEVICE void pack_weights(const Convolution<S>& of, const W* w, P* packed, v
     entry.shift[s] = static_cast<typename DepthEntry<S>::Place>(of.transposed ? (phase - reach) / of.stride[s] : reach);
   }
   const int64_t depth = of.channels * before + channel * together + rank;
-  const int64_t from = of.transposed ? (group * of.channels + channel) * of.outputs + row : (group * of.outputs + row) * of.channels + channel;
-  packed[(group * of.depth() + depth) * rows + row] = row < of.outputs ? static_cast<P>(static_cast<float>(w[from * taps + flat])) : static_cast<P>(0.0f);
+  const int64_t from = of.transposed ? (group * of.channels + channel) * of.outputs + row
+                                     : (group * of.outputs + row) * of.channels + channel;
+  const float weight = row < of.outputs ? static_cast<float>(w[from * taps + flat]) : 0.0f;
+  packed[(group * of.depth() + depth) * rows + row] = static_cast<P>(weight);
   if (row != 0 || group != 0) return;
   entry.offset = 0;
   for (int s = S - 1; s >= 0; --s) {
