@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "conv"
 note     = "@note@"
-@requires@tunables = { ROWS = [@rows@], COLUMNS = [@columns@], DEPTH = [@depths@], WARP_ROWS = [@warp_rows@], WARP_COLUMNS = [64, 32, 128], STAGES = [3, 2, 4], GROUP = [8, 1, 4, 16] }
+@requires@tunables = { ROWS = [@rows@], COLUMNS = [@columns@], DEPTH = [@depths@], WARP_ROWS = [@warp_rows@], WARP_COLUMNS = [@warp_columns@], STAGES = [3, 2, 4], GROUP = [8, 1, 4, 16] }
 constraints = [
   "ROWS % WARP_ROWS == 0 and COLUMNS % WARP_COLUMNS == 0 and WARP_ROWS * WARP_COLUMNS <= 2048",
   "@threads@ <= 512 and @threads@ * select(WARP_ROWS * WARP_COLUMNS > 1024, 256, 128) <= 65536",

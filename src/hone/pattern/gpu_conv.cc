@@ -25,7 +25,15 @@ using task::IntExpr;
 class GpuConvWriter {
  public:
   GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish)
-      : task_(task), all_(all), language_(language), finish_(std::move(finish)) {}
+      : task_(task), all_(all), language_(language), finish_(std::move(finish)), depth_(all.channels), positions_(all.images) {
+    for (size_t s = 0; s < all_.space(); ++s) {
+      const int64_t step = all_.transposed ? all_.stride[s] : 1;
+      depth_ = depth_ * all_.window[s];
+      positions_ = positions_ * IntExpr::ceil_div(all_.to[s], step);
+      products_ = products_ * step;
+    }
+    products_ = products_ * all_.groups;
+  }
 
   [[nodiscard]] Offer simt() const {
     const char* action = "implicit matmul, tile in registers";
@@ -33,7 +41,8 @@ class GpuConvWriter {
     // Few output channels take a flat tile: the same 64 sums a thread, and no rows that nobody wants.
     const int64_t rows = std::clamp<int64_t>(gpu::power_of_two(largest(all_.outputs)), 8, 128);
     slots["rows"] = gpu::choices(rows, {8, 16, 32, 64, 128});
-    slots["columns"] = gpu::choices(rows == 128 ? 128 : 8192 / rows, {128, 64, 256, 512, 1024});
+    const int64_t columns = columns_for(rows, rows == 128 ? 128 : 8192 / rows, std::max<int64_t>(64, 4096 / rows));
+    slots["columns"] = gpu::choices(columns, {128, 64, 256, 512, 1024});
     slots["depths"] = gpu::choices(std::min<int64_t>(rows / 2, 16), {16, 8, 4});
     slots["shared"] = "4 * max(2 * DEPTH * (ROWS + COLUMNS + 8), ROWS * COLUMNS // 2)";
     return offer("patterns/gpu/conv.cu", slots, action);
@@ -45,7 +54,9 @@ class GpuConvWriter {
     const int64_t rows = std::clamp<int64_t>(gpu::power_of_two(largest(all_.outputs)), 16, 128);
     const int pad = method.size == 2 || method.pair == 1 ? 8 : 4;   // as SharedTile pads
     slots["rows"] = gpu::choices(rows, {16, 32, 64, 128, 256});
-    slots["columns"] = gpu::choices(rows == 128 ? 128 : 256, {128, 64, 256});
+    const int64_t columns = columns_for(rows, rows == 128 ? 128 : 256, 64);
+    slots["columns"] = gpu::choices(columns, {128, 64, 256});
+    slots["warp_columns"] = gpu::choices(columns == 64 ? 32 : 64, {64, 32, 128});
     slots["warp_rows"] = gpu::choices(std::min<int64_t>(rows, 32), {16, 32, 64});
     slots["depths"] = rows <= 32 ? "16, 32" : "32, 16";
     slots["math"] = method.math;
@@ -100,6 +111,14 @@ class GpuConvWriter {
     return most;
   }
 
+  /// Columns of a tile of `rows`: at most `columns`, less where the device would not be full of such tiles, not below `least`.
+  [[nodiscard]] int64_t columns_for(int64_t rows, int64_t columns, int64_t least) const {
+    constexpr int64_t kManyBlocks = 2 * 132;
+    const auto tiles = [&] { return largest(products_ * IntExpr::ceil_div(all_.outputs, rows) * IntExpr::ceil_div(positions_, columns)); };
+    while (columns > least && tiles() < kManyBlocks) columns /= 2;
+    return columns;
+  }
+
   [[nodiscard]] static std::string list(const std::vector<IntExpr>& extents) {
     std::vector<std::string> texts;
     for (const IntExpr& e : extents) texts.push_back(e.to_cpp());
@@ -118,13 +137,6 @@ class GpuConvWriter {
   }
 
   [[nodiscard]] Slots common(const std::string& note) const {
-    IntExpr depth = all_.channels, columns = all_.images, phases = 1;
-    for (size_t s = 0; s < all_.space(); ++s) {
-      const int64_t step = all_.transposed ? all_.stride[s] : 1;
-      depth = depth * all_.window[s];
-      columns = columns * IntExpr::ceil_div(all_.to[s], step);
-      phases = phases * step;
-    }
     const IntExpr padded = IntExpr::ceil_div(all_.outputs, 4) * 4;
     std::vector<std::string> names;
     for (const auto& input : task_.inputs) names.push_back(input.name);
@@ -144,12 +156,12 @@ class GpuConvWriter {
     slots["type"] = storage_type(all_.x_dtype);
     slots["checked"] = all_.reaches_out ? "true" : "false";
     slots["groups"] = all_.groups.to_string();
-    slots["depth"] = depth.to_string();
+    slots["depth"] = depth_.to_string();
     slots["padded"] = padded.to_string();
-    slots["weights"] = (all_.groups * depth * padded).to_string();
+    slots["weights"] = (all_.groups * depth_ * padded).to_string();
     slots["entry"] = all_.space() == 3 ? "4" : "2";
-    slots["tiles"] = fmt::format("{}ceil_div({}, ROWS) * ceil_div({}, COLUMNS)", gpu::factor(phases * all_.groups),
-                                 all_.outputs.to_string(), columns.to_string());
+    slots["tiles"] = fmt::format("{}ceil_div({}, ROWS) * ceil_div({}, COLUMNS)", gpu::factor(products_),
+                                 all_.outputs.to_string(), positions_.to_string());
     return slots;
   }
 
@@ -163,6 +175,7 @@ class GpuConvWriter {
   const Convolution& all_;
   kernel::Language language_;
   std::string finish_;
+  IntExpr depth_, positions_, products_ = 1;   ///< positions of the largest phase; phases of all groups
 };
 
 }  // namespace
