@@ -52,10 +52,12 @@ __global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restric
 __global__ void __launch_bounds__(@bound@) convolve(@parameters@, const @packed@* __restrict__ packed_at, const int64_t* __restrict__ table_at) {
   extern __shared__ __align__(16) float memory_at[];
 @shape@
+  // Phases of one place run side by side: they read the same of x, and together they fill the lines of the result.
+  const int64_t phases_at = shape_at.all_phases(), block_at = hone::gpu::quotient(blockIdx.x, phases_at);
   const int64_t down_at = (shape_at.outputs + ROWS - 1) / ROWS, across_at = (shape_at.most_columns() + COLUMNS - 1) / COLUMNS;
-  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
-  const int64_t group_at = tile_at.batch % shape_at.groups, row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
-  const auto phase_at = shape_at.phase(tile_at.batch / shape_at.groups);
+  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(block_at, down_at, across_at);
+  const int64_t group_at = tile_at.batch, row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
+  const auto phase_at = shape_at.phase(blockIdx.x - block_at * phases_at);
   if (column_at >= phase_at.columns) return;
 
   const int64_t padded_at = shape_at.padded();

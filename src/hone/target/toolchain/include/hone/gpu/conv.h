@@ -46,6 +46,11 @@ struct Convolution {
   /// Elements of a group's channels in one image.
   HONE_DEVICE int64_t plane() const { return channels * product(x); }
   HONE_DEVICE int phases(int s) const { return transposed ? stride[s] : 1; }
+  HONE_DEVICE int64_t all_phases() const {
+    int64_t all = 1;
+    for (int s = 0; s < S; ++s) all *= phases(s);
+    return all;
+  }
   HONE_DEVICE int64_t depth() const { return channels * product(window); }
   /// Rows are padded so that four of the weights are one read.
   HONE_DEVICE int64_t padded() const { return (outputs + 3) / 4 * 4; }
