@@ -33,8 +33,7 @@ class Finish {
                             storage_type(program_.node(id).type.dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "__device__ inline void finish({}, {}, {} product_at) {{
-{}",
+                                  "__device__ inline void finish({}, {}, {} product_at) {{\n{}",
                                   parameters, where, value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread), line);
     return all + positions() + lines_ + stores + "}\n";
   }
