@@ -40,6 +40,7 @@ struct Convolution {
 
   HONE_DEVICE static int64_t product(const int64_t (&extents)[S], int from = 0) {
     int64_t all = 1;
+    HONE_UNROLL
     for (int s = from; s < S; ++s) all *= extents[s];
     return all;
   }
@@ -48,6 +49,7 @@ struct Convolution {
   HONE_DEVICE int phases(int s) const { return transposed ? stride[s] : 1; }
   HONE_DEVICE int64_t all_phases() const {
     int64_t all = 1;
+    HONE_UNROLL
     for (int s = 0; s < S; ++s) all *= phases(s);
     return all;
   }
@@ -75,12 +77,14 @@ struct Convolution {
   /// The depth is ordered by phase, then by channel, then by tap: what a stretch of it reads lies close together.
   HONE_DEVICE Phase<S> phase(int64_t index) const {
     Phase<S> found;
+    HONE_UNROLL
     for (int s = S - 1; s >= 0; --s) {
       found.first[s] = index % phases(s);
       index /= phases(s);
     }
     int64_t before = 0, taps = 1;
     found.columns = images;
+    HONE_UNROLL
     for (int s = 0; s < S; ++s) {
       const int here = static_cast<int>(found.first[s]);
       before += taps * taps_before(s, here) * product(window, s + 1);
@@ -95,11 +99,13 @@ struct Convolution {
   /// Columns of the largest phase.
   HONE_DEVICE int64_t most_columns() const {
     int64_t all = images;
+    HONE_UNROLL
     for (int s = 0; s < S; ++s) all *= (y[s] + phases(s) - 1) / phases(s);
     return all;
   }
   /// Where column `column` of a phase is: at[s] counts the phase's positions; gives the image.
   HONE_DEVICE int64_t place(const Phase<S>& phase, int64_t column, int64_t (&at)[S]) const {
+    HONE_UNROLL
     for (int s = S - 1; s >= 0; --s) {
       const int64_t rest = quotient(column, phase.extent[s]);
       at[s] = column - rest * phase.extent[s];
@@ -110,6 +116,7 @@ struct Convolution {
   /// Element of the result's plane at at[] of a phase.
   HONE_DEVICE int64_t pixel(const Phase<S>& phase, const int64_t (&at)[S]) const {
     int64_t all = 0;
+    HONE_UNROLL
     for (int s = 0; s < S; ++s) all = all * y[s] + at[s] * phases(s) + phase.first[s];
     return all;
   }
@@ -141,10 +148,12 @@ HONE_DEVICE void pack_weights(const Convolution<S>& of, const W* w, P* packed, v
   if (group >= of.groups) return;
   DepthEntry<S> entry;
   int64_t rest = flat, before = 0, together = 1, rank = 0, plane = 1, tap[S];
+  HONE_UNROLL
   for (int s = S - 1; s >= 0; --s) {
     tap[s] = rest % of.window[s];
     rest /= of.window[s];
   }
+  HONE_UNROLL
   for (int s = 0; s < S; ++s) {
     const int phase = of.phase_of(s, tap[s]);
     const int64_t count = of.taps_of(s, phase, of.window[s]);
@@ -161,6 +170,7 @@ HONE_DEVICE void pack_weights(const Convolution<S>& of, const W* w, P* packed, v
   packed[(group * of.depth() + depth) * rows + row] = static_cast<P>(weight);
   if (row != 0 || group != 0) return;
   entry.offset = 0;
+  HONE_UNROLL
   for (int s = S - 1; s >= 0; --s) {
     entry.offset += entry.shift[s] * plane;
     plane *= of.x[s];
@@ -168,6 +178,7 @@ HONE_DEVICE void pack_weights(const Convolution<S>& of, const W* w, P* packed, v
   entry.offset += channel * plane;
   auto* to = static_cast<DepthEntry<S>*>(table) + depth;
   to->offset = entry.offset;
+  HONE_UNROLL
   for (int s = 0; s < S; ++s) to->shift[s] = entry.shift[s];
 }
 
@@ -189,6 +200,7 @@ struct Gathered {
   /// `x`: the group's first channel in the first image.
   HONE_DEVICE Gathered(const Convolution<S>& of, const Phase<S>& phase, const T* x, const void* entries, int64_t column0)
       : lines(phase.columns), table(static_cast<const DepthEntry<S>*>(entries)) {
+    HONE_UNROLL
     for (int s = 0; s < S; ++s) extent[s] = static_cast<Place>(of.x[s]);
     HONE_UNROLL
     for (int i = 0; i < kColumns; ++i) {
@@ -196,6 +208,7 @@ struct Gathered {
       const int64_t column = column0 + line(i), last = phase.columns - 1;
       int64_t place[S], offset = 0;
       const int64_t image = of.place(phase, column < last ? column : last, place);
+      HONE_UNROLL
       for (int s = 0; s < S; ++s) {
         at[i][s] = static_cast<Place>(of.transposed ? place[s] : place[s] * of.stride[s]);
         offset = offset * of.x[s] + at[i][s];
