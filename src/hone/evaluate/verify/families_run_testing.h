@@ -111,7 +111,10 @@ inline void note(std::string& to, const std::optional<std::string>& why) {
   if (to.empty() && why) to = *why;
 }
 
-inline void try_family(const TaskFamily& family, uint64_t seed, Totals& totals) {
+/// Which of the honest orders of summation are tried.
+enum class Orders { kAll, kFused, kNotFused };
+
+inline void try_family(const TaskFamily& family, uint64_t seed, Orders tried, Totals& totals) {
   Case c(family.compute, family.inputs);
   const bool sums = adds_up(c.graph);
   // Each track's bounds need the task as it is on that track.
@@ -124,6 +127,7 @@ inline void try_family(const TaskFamily& family, uint64_t seed, Totals& totals) 
                    std::forward_as_tuple(tasks[track], c.graph, seed, 1));
   }
   auto orders = honest_orders();
+  if (tried != Orders::kAll) std::erase_if(orders, [&](const auto& order) { return order.second.fused != (tried == Orders::kFused); });
   if (!sums) orders.resize(1);
   std::map<std::string, Outcome> honest, reduced;
   for (const Family inputs : kAllFamilies) {
@@ -154,17 +158,31 @@ inline void try_family(const TaskFamily& family, uint64_t seed, Totals& totals) 
   }
 }
 
-/// Tries every family with each seed, expects no exception, and prints what was counted.
-inline void try_families(uint64_t first_seed, uint64_t last_seed) {
-  Totals totals;
-  for (uint64_t seed = first_seed; seed <= last_seed; ++seed)
-    for (const TaskFamily& family : task_families()) try_family(family, seed, totals);
+inline void print_totals(size_t families, const Totals& totals) {
   std::printf("%zu task families, %zu families of inputs\n"
               "honest fp32: %d of %d accepted\n"
               "reduced, strict track: %d of %d refused\n"
               "reduced, own track: %d of %d accepted\n",
-              task_families().size(), std::size(kAllFamilies), totals.honest_accepted, totals.honest,
-              totals.reduced_refused, totals.reduced, totals.own_accepted, totals.reduced);
+              families, std::size(kAllFamilies), totals.honest_accepted, totals.honest, totals.reduced_refused, totals.reduced,
+              totals.own_accepted, totals.reduced);
+}
+
+/// Tries every family with each seed and every order, expects no exception, and prints what was counted.
+inline void try_families(uint64_t first_seed, uint64_t last_seed) {
+  Totals totals;
+  for (uint64_t seed = first_seed; seed <= last_seed; ++seed)
+    for (const TaskFamily& family : task_families()) try_family(family, seed, Orders::kAll, totals);
+  print_totals(task_families().size(), totals);
+}
+
+/// Every second family, from number `first` on, with one seed and half of the orders: fused products and
+/// others by turns.
+inline void try_half_of_the_families(size_t first) {
+  Totals totals;
+  size_t families = 0;
+  for (size_t i = first; i < task_families().size(); i += 2, ++families)
+    try_family(task_families()[i], 1, families % 2 == 0 ? Orders::kFused : Orders::kNotFused, totals);
+  print_totals(families, totals);
 }
 
 }  // namespace hone::evaluate::testing
