@@ -111,10 +111,7 @@ inline void note(std::string& to, const std::optional<std::string>& why) {
   if (to.empty() && why) to = *why;
 }
 
-/// Which of the honest orders of summation are tried.
-enum class Orders { kAll, kFused, kNotFused };
-
-inline void try_family(const TaskFamily& family, uint64_t seed, Orders tried, Totals& totals) {
+inline void try_family(const TaskFamily& family, uint64_t seed, Totals& totals) {
   Case c(family.compute, family.inputs);
   const bool sums = adds_up(c.graph);
   // Each track's bounds need the task as it is on that track.
@@ -127,7 +124,6 @@ inline void try_family(const TaskFamily& family, uint64_t seed, Orders tried, To
                    std::forward_as_tuple(tasks[track], c.graph, seed, 1));
   }
   auto orders = honest_orders();
-  if (tried != Orders::kAll) std::erase_if(orders, [&](const auto& order) { return order.second.fused != (tried == Orders::kFused); });
   if (!sums) orders.resize(1);
   std::map<std::string, Outcome> honest, reduced;
   for (const Family inputs : kAllFamilies) {
@@ -158,31 +154,18 @@ inline void try_family(const TaskFamily& family, uint64_t seed, Orders tried, To
   }
 }
 
-inline void print_totals(size_t families, const Totals& totals) {
+/// Tries families number `first`, `first` + `step`, ... with each seed, expects no exception, and prints what was
+/// counted.
+inline void try_families(uint64_t first_seed, uint64_t last_seed, size_t first = 0, size_t step = 1) {
+  Totals totals;
+  for (uint64_t seed = first_seed; seed <= last_seed; ++seed)
+    for (size_t i = first; i < task_families().size(); i += step) try_family(task_families()[i], seed, totals);
   std::printf("%zu task families, %zu families of inputs\n"
               "honest fp32: %d of %d accepted\n"
               "reduced, strict track: %d of %d refused\n"
               "reduced, own track: %d of %d accepted\n",
-              families, std::size(kAllFamilies), totals.honest_accepted, totals.honest, totals.reduced_refused, totals.reduced,
-              totals.own_accepted, totals.reduced);
-}
-
-/// Tries every family with each seed and every order, expects no exception, and prints what was counted.
-inline void try_families(uint64_t first_seed, uint64_t last_seed) {
-  Totals totals;
-  for (uint64_t seed = first_seed; seed <= last_seed; ++seed)
-    for (const TaskFamily& family : task_families()) try_family(family, seed, Orders::kAll, totals);
-  print_totals(task_families().size(), totals);
-}
-
-/// Every second family, from number `first` on, with one seed and half of the orders: fused products and
-/// others by turns.
-inline void try_half_of_the_families(size_t first) {
-  Totals totals;
-  size_t families = 0;
-  for (size_t i = first; i < task_families().size(); i += 2, ++families)
-    try_family(task_families()[i], 1, families % 2 == 0 ? Orders::kFused : Orders::kNotFused, totals);
-  print_totals(families, totals);
+              (task_families().size() - first + step - 1) / step, std::size(kAllFamilies), totals.honest_accepted, totals.honest,
+              totals.reduced_refused, totals.reduced, totals.own_accepted, totals.reduced);
 }
 
 }  // namespace hone::evaluate::testing
