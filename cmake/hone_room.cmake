@@ -5,9 +5,9 @@
 #   *_slow_test.cc   slow   `make check`, side by side; its tests whose names begin with Long are labelled long
 #   *_timed_test.cc  timed  `make check`, one by one, because it measures time or is held to tight deadlines
 #   *_long_test.cc   long   `make check-long`
-# BUSY names unit tests (folder_file_test) that compute much in code of their own: they are optimised, as are
-# all that are no unit tests. FIRST names those to start first: what takes long and starts last has the other
-# cores wait.
+# BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
+# that measure time; all others are compiled as unit tests are. FIRST names those to start first: what takes long
+# and starts last has the other cores wait.
 function(hone_room name)
   cmake_parse_arguments(ARG "" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
@@ -39,14 +39,15 @@ function(hone_room name)
       add_executable(${target} ${test})
       target_link_libraries(${target} PRIVATE hone_${name} GTest::gmock GTest::gtest_main)
       target_compile_definitions(${target} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-      set(kind busy)
+      set(kind unit)
       set(label unit)
       set(timeout 120)
       if(test MATCHES "_(slow|timed|long)_test\\.cc$")
         set(label ${CMAKE_MATCH_1})
         set(timeout 600)
-      elseif(NOT id IN_LIST ARG_BUSY)
-        set(kind unit)
+      endif()
+      if(id IN_LIST ARG_BUSY OR label STREQUAL "timed")
+        set(kind busy)
       endif()
       if(label STREQUAL "long")
         set(timeout 7200)
