@@ -252,13 +252,14 @@ def compile_with_nvcc(nvcc, unit, headers, arch, scratch):
 
 
 class CudaKernel:
-    """`headers`: texts by the names they are included by; `specialised`: for each verified workload the extents baked
+    """`files`: kernel.cu and the headers by the names they are included by; `specialised`: for each verified workload the extents baked
     in, as a dictionary; `verified` is None or holds "device" and "toolchain": elsewhere the kernel is refused."""
 
     device = "cuda"
 
-    def __init__(self, name, source, headers, config, symbols, specialised, plan, verified, folder, driver=None):
-        self.name, self.source, self.headers, self.config = name, source, headers, config
+    def __init__(self, name, files, config, symbols, specialised, plan, verified, folder, driver=None):
+        self.name, self.source, self.config = name, files["kernel.cu"], config
+        self.headers = {file: text for file, text in files.items() if file != "kernel.cu"}
         self.symbols, self.specialised, self.plan = symbols, specialised, plan
         self.verified, self.folder, self.driver = verified, folder, driver
         self.cards, self.bound, self.modules, self.shared = {}, {}, {}, {}

@@ -13,8 +13,9 @@ class Refused(Exception):
 
 
 def writable_folder(folder):
-    """`folder`, or one of the user's own where that cannot be written."""
-    for place in (pathlib.Path(folder), pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "hone-export"):
+    """`folder`, or one of the user's own where there is none or it cannot be written."""
+    places = [pathlib.Path(folder)] if folder else []
+    for place in (*places, pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "hone-export"):
         try:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
@@ -90,10 +91,3 @@ class Operator:
 
 def wants_grad(tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-
-
-def register(operator, qualified, schema):
-    """The operator as torch.ops.NAMESPACE.NAME: opaque to torch.compile, which learns shapes from PyTorch's code."""
-    op = torch.library.custom_op(qualified, operator, mutates_args=(), schema=schema)
-    op.register_fake(operator.compose)
-    return op
