@@ -25,33 +25,8 @@ using ::testing::HasSubstr;
 using testing::make_kernel;
 using testing::make_task;
 
-/// A kernel of testing/kernels.h's kind for a card: two launches, a cleared workspace, shared memory.
-constexpr const char* kMeanCuda = R"~(/* hone
-language = "cuda"
-requires = ["N >= 64"]
-tunables = { ROWS = [64, 128] }
-workspaces = { partial = "zero f64[ceil_div(N, ROWS), D]" }
-[[launch]]
-kernel = "pieces"
-grid   = ["ceil_div(N, ROWS)"]
-block  = ["64", "2"]
-shared = "8 * ROWS"
-args   = ["x", "partial", "i32:D"]
-[[launch]]
-kernel = "total"
-grid   = ["ceil_div(D, 64)"]
-block  = ["64"]
-args   = ["partial", "y", "i64:N", "i64:ceil_div(N, ROWS)"]
-*/
-#include "hone/gpu/math.h"
-#include <cstdint>
-__global__ void pieces(const float* x, double* partial, int D) {
-  extern __shared__ double space[];
-  space[threadIdx.x] = hone::exp(0.0 * ROWS);
-  if (threadIdx.y == 0 && threadIdx.x < D) partial[blockIdx.x * D + threadIdx.x] = x[threadIdx.x] * space[threadIdx.x];
-}
-__global__ void total(const double* partial, float* y, int64_t N, int64_t pieces) { y[threadIdx.x] = float(partial[threadIdx.x] / (N * pieces)); }
-)~";
+/// For a card: two launches, a cleared workspace, shared memory.
+std::string mean_on_a_card() { return base::read_file(HONE_SOURCE_DIR "/src/hone/face/export/testing/column_mean.cu").value(); }
 
 TorchOptions verified_here() {
   const auto toolchain = target::cpp_toolchain();
@@ -76,7 +51,7 @@ class TorchExport : public ::testing::Test {
       ASSERT_TRUE(base::write_file_atomic(path, file.content).has_value());
     }
   }
-  void save_package(const char* kernel, const char* task, const TorchOptions& options) {
+  void save_package(const std::string& kernel, const std::string& task, const TorchOptions& options) {
     const auto files = export_torch(make_kernel(kernel), make_task(task), options);
     ASSERT_TRUE(files.has_value()) << files.error().to_string();
     save(*files);
@@ -147,13 +122,13 @@ TEST_F(TorchExport, AnotherCompilerIsRefused) {
 TEST_F(TorchExport, LaunchesOnACard) {
   TorchOptions options;
   options.verified = engine::Place{"cuda:0", "NVIDIA H200, sm_90a, 132 multiprocessors, driver 13.0", "NVRTC 13.0"};
-  save_package(kMeanCuda, testing::kMeanTask, options);
+  save_package(mean_on_a_card(), testing::kMeanTask, options);
   check("cuda");
 }
 
 TEST_F(TorchExport, BuildsForACard) {
   if (const auto compiler = target::cuda_compiler(); !compiler) GTEST_SKIP() << compiler.error().to_string();
-  save_package(kMeanCuda, testing::kMeanTask, {});
+  save_package(mean_on_a_card(), testing::kMeanTask, {});
   check("cuda_builds");
 }
 

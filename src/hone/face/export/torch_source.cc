@@ -79,7 +79,7 @@ Status add_headers(const std::string& text, std::map<std::string, std::string>& 
   return {};
 }
 
-Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, const TorchOptions& options, const std::string& name) {
+Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, const std::string& name) {
   TorchSource source;
   source.module = "cuda";
   HONE_TRY(source.plan, plan_function(kernel, task));
@@ -127,7 +127,7 @@ Result<TorchSource> torch_source(const Kernel& kernel, const task::Task& task, c
   Result<TorchSource> source = fail(ErrorCode::kInput, fmt::format("a kernel in {} cannot become a PyTorch operator", kernel::name_of(kernel.header.language)),
                                     "export takes kernels in c++ and cuda");
   if (kernel.header.language == kernel::Language::kCpp) source = cpp_source(kernel, task, options, name);
-  if (kernel.header.language == kernel::Language::kCuda) source = cuda_source(kernel, task, options, name);
+  if (kernel.header.language == kernel::Language::kCuda) source = cuda_source(kernel, task, name);
   if (!source) return source;
   source->object = fmt::format("VERIFIED = {}\nKERNEL = {}\n", verified_text(options), source->object);
   for (const task::IntExpr& condition : kernel.header.require) {
