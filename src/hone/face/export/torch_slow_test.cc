@@ -26,7 +26,7 @@ using testing::make_kernel;
 using testing::make_task;
 
 /// For a card: two launches, a cleared workspace, shared memory.
-std::string mean_on_a_card() { return base::read_file(HONE_SOURCE_DIR "/src/hone/face/export/testing/column_mean.cu").value(); }
+std::string mean_on_a_card() { return base::read_file(HONE_SOURCE_DIR "/test/cases/export/column_mean.cu").value(); }
 
 TorchOptions verified_here() {
   const auto toolchain = target::cpp_toolchain();
