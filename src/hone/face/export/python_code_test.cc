@@ -123,31 +123,31 @@ TEST(PythonPlan, IsHonesForTheSuites) {
 }
 
 TEST(PythonPlan, SaysNoWhereHoneDoes) {
-  const task::Task task = testing::make_task("name = \"t\"\ninputs = { x = \"f32[N, in]\" }\noutputs = { y = \"f32[N, in]\" }\ncompute = \"y = 2 * x\"\nworkloads = [{ N = 4, in = 8 }]\n");
+  const task::Task task = testing::make_task("name = \"t\"\ninputs = { x = \"f32[N, F]\" }\noutputs = { y = \"f32[N, F]\" }\ncompute = \"y = 2 * x\"\nworkloads = [{ N = 4, F = 8 }]\n");
   const kernel::Kernel kernel = testing::make_kernel(R"~(/* hone
 language = "cuda"
-requires = ["in % 2 == 0", "not (N == 3 and in > 4)"]
+requires = ["F % 2 == 0", "not (N == 3 and F > 4)"]
 tunables = { TILE = [32, 64] }
-workspaces = { w = "zero f64[ceil_div(N, TILE), in - 4]", z = "i32[abs(in - 50)]" }
+workspaces = { w = "zero f64[ceil_div(N, TILE), F - 4]", z = "i32[abs(F - 50)]" }
 [[launch]]
 kernel = "first"
-grid   = ["ceil_div(N, TILE)", "min(SMS, in)"]
+grid   = ["ceil_div(N, TILE)", "min(SMS, F)"]
 block  = ["TILE", "1 + (N > 5)"]
-shared = "select(N > 100, SHARED_MAX, 8 * in)"
-when   = "100 // (N - 7) != 0 or in == 2"
-args   = ["x", "w", "i64:N*in", "i32:N * N"]
+shared = "select(N > 100, SHARED_MAX, 8 * F)"
+when   = "100 // (N - 7) != 0 or F == 2"
+args   = ["x", "w", "i64:N*F", "i32:N * N"]
 [[launch]]
 kernel = "then"
 grid   = ["N"]
 block  = ["WAVE"]
 repeat = "N // 2"
 when   = "STEP % 2 == 0"
-args   = ["w", "z", "y", "i64:select(STEP < 1, 1, 2*STEP)", "i64:-in"]
+args   = ["w", "z", "y", "i64:select(STEP < 1, 1, 2*STEP)", "i64:-F"]
 */
 )~");
   Cases cases;
   for (const int64_t n : {1, 2, 3, 4, 7, 9, 64, 200, 513, 70000})
-    for (const int64_t in : {2, 3, 4, 6, 50, 100}) cases.add(task, {{"N", n}, {"in", in}}, &kernel, fmt::format("N = {}, in = {}", n, in));
+    for (const int64_t F : {2, 3, 4, 6, 50, 100}) cases.add(task, {{"N", n}, {"F", F}}, &kernel, fmt::format("N = {}, F = {}", n, F));
   size_t refused = 0;
   for (const json& one : cases.expected) refused += one["plan"].is_null() ? 1 : 0;
   EXPECT_GT(refused, 10U);
@@ -162,10 +162,10 @@ TEST(PythonExtents, AskForWhatNoShapeGives) {
   ASSERT_TRUE(code.has_value()) << code.error().to_string();
   EXPECT_THAT(code->given, ::testing::ElementsAre("G"));
   EXPECT_THAT(code->text, HasSubstr("def extents(x, w, b, *, G):"));
-  EXPECT_THAT(code->text, HasSubstr("F.group_norm(x, G, w, b)"));
+  EXPECT_THAT(code->text, HasSubstr("F.group_norm(x, G, weight=w, bias=b)"));
   Cases cases;
   cases.add(task, {{"N", 2}, {"G", 3}, {"P", 5}}, nullptr, "as declared");
-  // Another shape is none of the task's.
+  // Another shape F none of the task's.
   for (const json& shapes : {json{{2, 14, 7}, {14}, {14}}, json{{2, 15, 8}, {15}, {15}}, json{{2, 15, 7}, {15}, {12}}, json{{2, 15}, {15}, {15}}}) {
     json one = cases.asked[0];
     one["shapes"] = shapes;
