@@ -45,9 +45,13 @@ Status take_from_run(archive::Store& store, const archive::RunInfo& run, Exporte
     if (const std::string device = started.value("device", ""); !device.empty()) exported.verified = engine::Place{run.target, device, from.toolchain};
   }
   const json summary = json::parse(run.summary_json, nullptr, false);
-  if (summary.is_object() && summary["speedup"].is_object())
-    from.measured = fmt::format("{:.2f} times as fast as {} (95 % interval {:.2f} to {:.2f})", summary["speedup"].value("median", 1.0),
-                                summary.value("opponent", ""), summary["speedup"].value("low", 0.0), summary["speedup"].value("high", 0.0));
+  if (summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object()) {
+    const auto end = [&](const char* key) {  // an interval's upper end may be unbounded
+      const json& value = summary["speedup"][key];
+      return value.is_number() ? fmt::format("{:.2f}", value.get<double>()) : std::string("no bound");
+    };
+    from.measured = fmt::format("{} times as fast as {} (95 % interval {} to {})", end("median"), summary.value("opponent", ""), end("low"), end("high"));
+  }
   return {};
 }
 
