@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "hone/base/file.h"
+#include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
