@@ -64,6 +64,8 @@ TEST(Guide, leaves_out_what_is_for_other_languages) {
                     cuda = guide_for(kernel::Language::kCuda, guide);
   EXPECT_THAT(cpp, HasSubstr("## C++: hone/cpu.h"));
   EXPECT_THAT(cpp, Not(HasSubstr("PoCL")));
+  EXPECT_THAT(cpp, Not(HasSubstr("hone compare")));
+  EXPECT_THAT(cpp, HasSubstr("## A whole one"));
   EXPECT_THAT(cpp, Not(HasSubstr("| `block` |")));
   EXPECT_THAT(cpp, HasSubstr("| `when` |"));
   EXPECT_THAT(cpp, HasSubstr("## What is refused")) << "what comes behind a section that is left out";

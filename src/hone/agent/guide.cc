@@ -45,7 +45,7 @@ bool for_others(Language language, const std::vector<Language>& only) {
 }  // namespace
 
 std::string guide_for(kernel::Language language, std::string_view guide) {
-  constexpr std::string_view kSection = "## ", kCell = " | ";
+  constexpr std::string_view kSection = "## ", kCell = " | ", kCommands = "On the command line";
   std::string out;
   bool left_out = false, code = false;
   while (!guide.empty()) {
@@ -53,7 +53,8 @@ std::string guide_for(kernel::Language language, std::string_view guide) {
     const std::string_view line = guide.substr(0, end);
     guide.remove_prefix(std::min(end + 1, guide.size()));
     if (line.starts_with("```")) code = !code;
-    if (!code && line.starts_with(kSection)) left_out = for_others(language, languages_of(line.substr(kSection.size()), true));
+    if (!code && line.starts_with(kSection))
+      left_out = line.substr(kSection.size()) == kCommands || for_others(language, languages_of(line.substr(kSection.size()), true));
     if (left_out) continue;
     if (!code && line.starts_with("| ")) {
       const size_t cell = line.find(kCell);

@@ -8,7 +8,7 @@
 namespace hone::agent {
 
 /// `guide` (Markdown) without what is for other languages alone: a section ("## ") whose heading begins with the name of
-/// a language, and a row of a table whose second cell begins with names of languages and a colon ("CUDA, HIP: …").
+/// a language, a section "On the command line", which models have not, and a row of a table whose second cell begins with names of languages and a colon ("CUDA, HIP: …").
 [[nodiscard]] std::string guide_for(kernel::Language language, std::string_view guide);
 
 }  // namespace hone::agent

@@ -65,13 +65,14 @@ std::string Looked::facts(const std::string& kernel, const std::string& best) co
   std::string text;
   for (size_t w = 0; w < s.median_ns.size() && w < kCoursesShown; ++w) {
     const Course course = w < courses_.size() ? courses_[w] : Course{};
-    text += fmt::format("- {}: {} a call, caches cold, median of {}", course.name, time_text(s.median_ns[w]), s.repetitions);
+    text += fmt::format("- {}: {} a call, caches cold", course.name, time_text(s.median_ns[w]));
+    text += s.repetitions > 1 ? fmt::format(", median of {}", s.repetitions) : ", one look";
     if (course.bound_ns > 0)
       text += fmt::format("; the bound is {}, so {:.0f} % of the bound's speed", time_text(course.bound_ns), 100 * course.bound_ns / s.median_ns[w]);
     if (!judged->yardstick.empty() && w < s.ratio.size()) {
       text += fmt::format("; {:.3g} times the speed of {}, side by side", s.ratio[w],
                           judged->yardstick == best ? "the best of the run" : "the run's yardstick then");
-      if (w < s.ratio_low.size()) text += fmt::format(" ({} pairs: {:.3g} to {:.3g})", s.repetitions, s.ratio_low[w], at(s.ratio_high, w));
+      if (w < s.ratio_low.size() && s.repetitions > 1) text += fmt::format(" ({} pairs: {:.3g} to {:.3g})", s.repetitions, s.ratio_low[w], at(s.ratio_high, w));
     }
     text += "\n";
   }

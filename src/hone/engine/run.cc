@@ -263,7 +263,9 @@ agent::ToolTable Run::model_tools() {
   agent::Tool evaluate;
   evaluate.name = "evaluate_kernel";
   evaluate.title = "Evaluate a draft";
-  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict, and why.";
+  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict and why; of an "
+                         "accepted one the time of a call beside its bound (ns, a workload each), how many times as fast as the run's best kernel it "
+                         "is, and the largest error beside the largest allowed.";
   evaluate.input = agent::tool_schema({{"source", {{"type", "string"}, {"maxLength", 131072}}}}, {"source"});
   evaluate.for_models = true;
   evaluate.run = [this](const json& arguments) {
