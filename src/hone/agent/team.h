@@ -3,6 +3,7 @@
 // a deterministic function of what it was told, in order, so that a run's log replays through it; it calls
 // nobody itself. What one direction learns, the others read in their next prompt. One thread.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -129,6 +130,8 @@ class Team {
   void record(int direction, const std::string& verdict, const std::string& reason, double score, const std::string& kernel = {}, double best_before = 0);
   // What prompts are filled with (team_words.cc). A place keeps its meaning for ever, as recorded runs are replayed
   // with the prompts they were made with: what is to be said in another way has a place of another name.
+  /// A line a trial, newest kept, within the tokens allowed.
+  [[nodiscard]] std::string attempts(const std::function<std::string(const Trial&)>& line_of) const;
   [[nodiscard]] std::string history(int direction) const;
   [[nodiscard]] std::string notes(int direction, const std::string& best) const;
   [[nodiscard]] std::string note(const Trial& trial, int direction, const std::string& best) const;

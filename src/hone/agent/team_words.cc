@@ -49,15 +49,12 @@ std::string fence_of(kernel::Language language) {
 
 std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::with_config(kernel, kernel.config), kSourceShown); }
 
-std::string Team::history(int direction) const {
+std::string Team::attempts(const std::function<std::string(const Trial&)>& line_of) const {
   const size_t most = static_cast<size_t>(options_.history_tokens) * kBytesAToken;
   std::vector<std::string> lines;
   size_t size = 0, left_out = 0;
   for (auto t = trials_.rbegin(); t != trials_.rend(); ++t) {
-    std::string line = fmt::format("- {}{} by {}: {}{}{}", t->direction == direction ? "(yours) " : "", t->action.empty() ? t->agent : one_line(t->action, 120),
-                                   t->model, t->verdict, t->score > 0 ? fmt::format(", {:.2f} times the first", t->score) : "",
-                                   t->reason.empty() ? "" : ": " + one_line(t->reason, 160));
-    if (!t->lesson.empty()) line += fmt::format(" [its author's lesson: {}]", one_line(t->lesson, 300));
+    std::string line = line_of(*t);
     if (size + line.size() > most) {
       ++left_out;
       continue;
@@ -70,6 +67,16 @@ std::string Team::history(int direction) const {
   std::string text = left_out > 0 ? fmt::format("({} earlier attempts left out)\n", left_out) : "";
   for (const std::string& line : lines) text += line + "\n";
   return material("NOTES", text, most + 200);
+}
+
+std::string Team::history(int direction) const {
+  return attempts([&](const Trial& t) {
+    std::string line = fmt::format("- {}{} by {}: {}{}{}", t.direction == direction ? "(yours) " : "", t.action.empty() ? t.agent : one_line(t.action, 120), t.model,
+                                   t.verdict, t.score > 0 ? fmt::format(", {:.2f} times the first", t.score) : "",
+                                   t.reason.empty() ? "" : ": " + one_line(t.reason, 160));
+    if (!t.lesson.empty()) line += fmt::format(" [its author's lesson: {}]", one_line(t.lesson, 300));
+    return line;
+  });
 }
 
 std::string Team::note(const Trial& t, int direction, const std::string& best) const {
@@ -94,23 +101,7 @@ std::string Team::note(const Trial& t, int direction, const std::string& best) c
 }
 
 std::string Team::notes(int direction, const std::string& best) const {
-  const size_t most = static_cast<size_t>(options_.history_tokens) * kBytesAToken;
-  std::vector<std::string> lines;
-  size_t size = 0, left_out = 0;
-  for (auto t = trials_.rbegin(); t != trials_.rend(); ++t) {
-    std::string line = note(*t, direction, best);
-    if (size + line.size() > most) {
-      ++left_out;
-      continue;
-    }
-    size += line.size() + 1;
-    lines.push_back(std::move(line));
-  }
-  if (lines.empty()) return "nothing yet";
-  std::reverse(lines.begin(), lines.end());
-  std::string text = left_out > 0 ? fmt::format("({} more attempts left out)\n", left_out) : "";
-  for (const std::string& line : lines) text += line + "\n";
-  return material("NOTES", text, most + 200);
+  return attempts([&](const Trial& t) { return note(t, direction, best); });
 }
 
 std::string Team::others(int direction) const {
