@@ -110,7 +110,7 @@ std::string Team::others(int direction) const {
     if (static_cast<int>(i) == direction) continue;
     const Direction& d = directions_[i];
     const char* state = d.phase == Phase::kWaiting                                   ? "has answered, its kernel is not judged yet"
-                        : d.phase == Phase::kIdle && d.conversation.empty()          ? "is asked next"
+                        : d.phase == Phase::kIdle && d.conversation.empty()          ? "waits to be asked"
                                                                                      : "is being asked now";
     text += fmt::format("- {}: {}{}\n", hint_of(d.hint), state, d.phase == Phase::kWaiting ? ": " + in_words(d.action, kActionShown) : "");
   }

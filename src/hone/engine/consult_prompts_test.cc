@@ -105,7 +105,7 @@ TEST(ConsultPrompts, name_the_other_directions) {
       if (last_text(request).find(std::string("direction: ") + hint) != std::string::npos) return last_text(request);
     return std::string();
   };
-  EXPECT_THAT(of("as few passes"), HasSubstr("- the innermost loop: wide vectors, several accumulators, no dependence between iterations: is asked next"));
+  EXPECT_THAT(of("as few passes"), HasSubstr("- the innermost loop: wide vectors, several accumulators, no dependence between iterations: waits to be asked"));
   EXPECT_THAT(of("the innermost loop"), HasSubstr("- as few passes over memory as the computation allows: is being asked now"));
 }
 
