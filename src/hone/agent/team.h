@@ -3,12 +3,14 @@
 // a deterministic function of what it was told, in order, so that a run's log replays through it; it calls
 // nobody itself. What one direction learns, the others read in their next prompt. One thread.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hone/agent/answer.h"
+#include "hone/agent/looked.h"
 #include "hone/agent/model/budget.h"
 #include "hone/agent/model/message.h"
 #include "hone/agent/prompt.h"
@@ -25,6 +27,8 @@ struct TeamModel {
 
 struct TeamOptions {
   std::string task_toml, machine;          ///< as prompts show them
+  std::string facts;                       ///< of machine, build, workloads and run, for prompts that have a place for them
+  std::vector<Course> courses;             ///< the task's workloads
   kernel::Language language = kernel::Language::kCpp;
   std::vector<TeamModel> models;
   std::vector<ToolSpec> tools;
@@ -67,13 +71,6 @@ struct Taken {
   double expected_speedup = 0;
   std::vector<ToolCall> calls;
   std::string problem;                     ///< why it is neither
-};
-
-/// What became of a kernel.
-struct Judged {
-  bool accepted = false;
-  std::string verdict, reason, detail;     ///< detail: compiler's output, the smallest failing case
-  double score = 0, best_before = 0, light = 0;
 };
 
 class Team {
@@ -119,6 +116,10 @@ class Team {
     int direction;
     std::string agent, model, action, verdict, reason, lesson;
     double score;
+    std::string kernel;                      ///< its hash; empty: there was none to look at
+    double best_before = 0;                  ///< score of the best then; 0: there was none
+    /// It did not become the best of the run.
+    [[nodiscard]] bool lost() const { return score <= best_before; }
   };
   struct Tally {
     int calls = 0, failures = 0, kernels = 0, accepted = 0;
@@ -126,8 +127,19 @@ class Team {
     Cost cost;
   };
   void conclude(Direction& direction);
-  void record(int direction, const std::string& verdict, const std::string& reason, double score);
+  void record(int direction, const std::string& verdict, const std::string& reason, double score, const std::string& kernel = {}, double best_before = 0);
+  // What prompts are filled with (team_words.cc). A place keeps its meaning for ever, as recorded runs are replayed
+  // with the prompts they were made with: what is to be said in another way has a place of another name.
+  /// A line a trial, newest kept, within the tokens allowed.
+  [[nodiscard]] std::string attempts(const std::function<std::string(const Trial&)>& line_of) const;
   [[nodiscard]] std::string history(int direction) const;
+  [[nodiscard]] std::string notes(int direction, const std::string& best) const;
+  [[nodiscard]] std::string note(const Trial& trial, int direction, const std::string& best) const;
+  [[nodiscard]] std::string others(int direction) const;
+  [[nodiscard]] std::string best_of_run(const Standing& standing, const std::string& shown_above) const;
+  [[nodiscard]] std::string settings(const kernel::Kernel& kernel, const std::string& shown, const std::string& best) const;
+  /// The kernel's source with the fastest of its settings so far.
+  [[nodiscard]] kernel::Kernel tuned(const kernel::Kernel& kernel) const;
   [[nodiscard]] Result<std::string> question(const Direction& direction, int index, const Standing& standing, std::string& agent, std::string& parent) const;
   [[nodiscard]] int choose_model(const std::vector<bool>& forbidden) const;
 
@@ -136,6 +148,7 @@ class Team {
   std::vector<Direction> directions_;
   std::vector<Trial> trials_;
   std::vector<Tally> tallies_;
+  Looked looked_;
   int fruitless_ = 0;
 };
 

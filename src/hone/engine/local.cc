@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/examine.h"
 #include "hone/engine/recall.h"
@@ -203,6 +204,10 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
   };
   services.examine = [&task, limits = services.limits](evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, bool thorough) {
     return examine(evaluator, kernel, task, limits, {}, thorough);
+  };
+  services.place_facts = [toolchain, threads, opencl] {
+    // PoCL's compiler is not one of ours.
+    return cpu_facts(opencl ? std::string() : toolchain->extensions(), target::cpu_peaks(threads));
   };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
   if (!options.recall.empty()) {

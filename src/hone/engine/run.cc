@@ -15,6 +15,7 @@
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
+#include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
@@ -166,6 +167,7 @@ class Run {
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
   std::vector<double> bounds_ns_;
+  std::vector<evaluate::LightBound> bounds_;
   std::vector<Candidate> accepted_;      ///< best first
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
@@ -195,11 +197,13 @@ Status Run::start() {
   HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
     const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    return json{{"bounds_ns", evaluator->bounds_ns()}, {"prepare_ns", services_.clock->now_ns() - before}};
+    return json{{"bounds_ns", evaluator->bounds_ns()}, {"bounds", to_json(evaluator->light_bounds())},
+                {"prepare_ns", services_.clock->now_ns() - before}};
   }));
   // Drawing the pool, its oracle's answers, the bound: all of it is needed to verify.
   spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
+  bounds_ = light_bounds_from(calibrated.value("bounds", json()));
   return {};
 }
 
@@ -232,7 +236,9 @@ Status Run::start_models() {
     for (const auto& model : options.models.models) names.push_back(model.name);
     json tools = json::array();
     for (const agent::ToolSpec& tool : options.tools.specs()) tools.push_back(agent::to_json(tool));
-    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools},
+    const std::string facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
+                                       bounds_, options_);
+    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts},
                 {"lessons", lessons.is_array() ? lessons : json::array()}};
   }));
   // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
@@ -242,7 +248,9 @@ Status Run::start_models() {
   else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
-  options.team.language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
+  options.team.facts = event.value("facts", "");
+  for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
+  options.team.language = language_of(services_.target);
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
   return {};
 }
@@ -255,12 +263,13 @@ agent::ToolTable Run::model_tools() {
   agent::Tool evaluate;
   evaluate.name = "evaluate_kernel";
   evaluate.title = "Evaluate a draft";
-  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict, and why.";
+  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict and why; of an "
+                         "accepted one the time of a call beside its bound (ns, a workload each), how many times as fast as the run's best kernel it "
+                         "is, and the largest error beside the largest allowed.";
   evaluate.input = agent::tool_schema({{"source", {{"type", "string"}, {"maxLength", 131072}}}}, {"source"});
   evaluate.for_models = true;
   evaluate.run = [this](const json& arguments) {
-    const auto language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
-    const auto kernel = agent::foreign_kernel(arguments.at("source").get<std::string>(), language);
+    const auto kernel = agent::foreign_kernel(arguments.at("source").get<std::string>(), language_of(services_.target));
     if (!kernel) return agent::tool_failure(kernel.error().problem);
     const auto evaluator = this->evaluator();
     if (!evaluator) return agent::tool_failure(evaluator.error());
@@ -268,7 +277,15 @@ agent::ToolTable Run::model_tools() {
     if (!screening) return agent::tool_failure(screening.error());
     const evaluate::Verdict& verdict = screening->verdict;
     const double score = verdict.accepted() ? (yardstick_ ? screening->score * yardstick_score_ : 1) : 0;
-    return agent::tool_data({{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}});
+    json data = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}};
+    if (verdict.accepted()) {
+      // Against the best of the run, and as times: what `score` is over, nobody remembers.
+      if (leader() && leader()->score > 0) data["times_the_best"] = score / leader()->score;
+      data["call_ns"] = screening->median_ns;
+      data["bound_ns"] = bounds_ns_;
+      if (const auto& a = verdict.accuracy) data["largest_error"] = a->candidate, data["largest_error_allowed"] = a->bound;
+    }
+    return agent::tool_data(std::move(data));
   };
   tools.add(std::move(evaluate));
   return tools;
@@ -395,7 +412,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   }
   if (consult_)
     consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
-                            best_before, sol});
+                            best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening});
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
   if (accepted && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
     const Candidate best = *leader();
