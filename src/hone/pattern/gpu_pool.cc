@@ -132,14 +132,18 @@ Defaults defaults_of(const task::Task& task, const Pooling& p) {
   while (d.down * d.across % 64 != 0) d.down *= 2;
   const int64_t lines = largest(task, p.images * p.beside.windows) * d.across * ((largest(task, p.across.windows) + 511) / 512);
   const auto threads_of = [&](int64_t m) { return lines * ((largest(task, p.march.windows) + m - 1) / m); };
-  const auto shared = [&](int64_t m) { return static_cast<double>(p.march.reach() - p.march.stride) / static_cast<double>(m * p.march.stride); };
+  const auto shared = [&](int64_t m) {
+    return static_cast<double>(p.march.reach() - p.march.stride) / static_cast<double>(m * p.march.stride);
+  };
   d.march = flat && threads_of(4) >= kManyThreads ? 4 : 1;
   while (d.march < kLongestMarch && shared(d.march) > kMostShared && threads_of(2 * d.march) >= kManyThreads) d.march *= 2;
   while (d.march < 8 && shared(d.march) > 4 * kMostShared && !flat) d.march *= 2;
   d.ahead = d.march > 1 && p.march.step() * p.beside.kernel * d.words <= kMostAhead ? 1 : 0;
   const bool wide = p.across.stride == 1 && p.across.kernel >= 6 && flat;
   d.hold = wide ? d.vec * d.words - 1 : 1;
-  const auto shared_bytes = [&] { return 2 * d.down * element_bytes(p) * (d.across * d.vec * d.words + borders_of(p) + p.across.stride * d.hold); };
+  const auto shared_bytes = [&] {
+    return 2 * d.down * element_bytes(p) * (d.across * d.vec * d.words + borders_of(p) + p.across.stride * d.hold);
+  };
   while (shared_bytes() > kSharedBytes && d.down / 2 * d.across % 64 == 0 && d.down > 1) d.down /= 2;
   return d;
 }
@@ -206,8 +210,8 @@ Result<kernel::Kernel> pool(const task::Task& given, kernel::Language language) 
   slots["shared"] = std::to_string(kSharedBytes);
   const std::string width = p.across.extent.to_string(), windows = p.across.windows.to_string(), columns = "ACROSS * VEC * WORDS";
   const std::string fit = fmt::format("({} - VEC + 1 - {}) // {} + 1", columns, p.across.reach(), p.across.stride);
-  slots["tiles"] = fmt::format("select({0} <= {1} and (HOLD == 1 or {2} <= HOLD * ACROSS), 1, ceil_div({2}, min({3}, select(HOLD > 1, HOLD * ACROSS, {1}))))",
-                               width, columns, windows, fit);
+  slots["tiles"] = fmt::format("select({0} <= {1} and (HOLD == 1 or {2} <= HOLD * ACROSS), 1, "
+                               "ceil_div({2}, min({3}, select(HOLD > 1, HOLD * ACROSS, {1}))))", width, columns, windows, fit);
   slots["units"] = fmt::format("{}ceil_div({}, MARCH) * {}", factor(p.images), p.march.windows.to_string(), in_plan(p.beside.windows));
   slots["args"] = arguments_of(task);
   slots["march"] = p.march.text();
