@@ -5,10 +5,9 @@ note     = "@note@"
 @requires@tunables = { @tunables@ }
 constraints = [
   "ACROSS * DOWN <= 1024 and ACROSS * DOWN % WAVE == 0",
-  "ACROSS * VEC * WORDS >= VEC + @reach@ and VEC * WORDS * (@open@ + (AHEAD + 1) * @beside_kernel@) <= @registers@",
+  "ACROSS * VEC * WORDS >= VEC + @reach@ and VEC * WORDS * @held@ <= @registers@",
   "HOLD == 1 or (@stride@ * HOLD >= VEC * WORDS - 2 and HOLD <= 31)",
   "2 * DOWN * @bytes@ * (ACROSS * VEC * WORDS + @borders@ + @stride@ * HOLD) <= @shared@",
-  "@march_stride@ * MARCH <= 64",
 ]
 [[launch]]
 kernel = "pool_windows"
@@ -28,7 +27,7 @@ args   = [@args@]
 //   VEC     elements a word
 //   WORDS   words of a line that a thread has; ACROSS * VEC * WORDS columns are read at a time
 //   MARCH   windows on the way: more of them share more lines, fewer make more blocks
-//   AHEAD   planes that are on their way while one is worked on
+//   AHEAD   steps of the march, from one window's beginning to the next, whose planes are on their way
 //   HOLD    windows across side by side that a thread takes, sharing their elements; 1: windows go round
 #include "hone/gpu/pool.h"
 

@@ -33,6 +33,8 @@ struct Along {
   [[nodiscard]] int64_t reach() const { return (kernel - 1) * dilation + 1; }
   /// Windows under way at a time.
   [[nodiscard]] int64_t open() const { return (reach() - 1) / stride + 1; }
+  /// Places from the beginning of one window to that of the next, as far as a window has any.
+  [[nodiscard]] int64_t step() const { return std::min(stride, reach()); }
   [[nodiscard]] std::string text() const { return fmt::format("{}, {}, {}, {}, {}", kernel, stride, dilation, low, high); }
 };
 
@@ -96,9 +98,13 @@ struct Defaults {
 
 /// Elements of a line that a thread holds at most.
 constexpr int64_t kHeldAcross = 16;
-/// Planes that two stretches share are read twice: so much of a march they may be.
-constexpr double kMostShared = 0.2;
-constexpr int64_t kLongestMarch = 16;
+/// Planes that two stretches share are read twice: so much of a march they may be, if there are threads enough.
+constexpr double kMostShared = 0.05;
+constexpr int64_t kLongestMarch = 64;
+/// Four times what a large device holds.
+constexpr int64_t kManyThreads = 1 << 20;
+/// Words that a thread has on their way while it works on others.
+constexpr int64_t kMostAhead = 8;
 constexpr int64_t kSharedBytes = 49152;
 
 /// Bytes of shared memory for an element across.
@@ -124,13 +130,20 @@ Defaults defaults_of(const task::Task& task, const Pooling& p) {
   const int64_t threads = p.beside.reach() > p.beside.stride ? 512 : 256;
   d.down = std::max<int64_t>(1, threads / d.across);
   while (d.down * d.across % 64 != 0) d.down *= 2;
-  d.march = 1;
-  const auto shared = [&](int64_t m) { return static_cast<double>(p.march.reach() - p.march.stride) / static_cast<double>(m * p.march.stride); };
-  while (d.march < kLongestMarch && shared(d.march) > kMostShared && 2 * d.march * p.march.stride <= 64) d.march *= 2;
-  d.ahead = flat ? 0 : std::clamp<int64_t>(4 / (p.beside.kernel * d.words), 1, 3);
+  const int64_t lines = largest(task, p.images * p.beside.windows) * d.across * ((largest(task, p.across.windows) + 511) / 512);
+  const auto threads_of = [&](int64_t m) { return lines * ((largest(task, p.march.windows) + m - 1) / m); };
+  const auto shared = [&](int64_t m) {
+    return static_cast<double>(p.march.reach() - p.march.stride) / static_cast<double>(m * p.march.stride);
+  };
+  d.march = flat && threads_of(4) >= kManyThreads ? 4 : 1;
+  while (d.march < kLongestMarch && shared(d.march) > kMostShared && threads_of(2 * d.march) >= kManyThreads) d.march *= 2;
+  while (d.march < 8 && shared(d.march) > 4 * kMostShared && !flat) d.march *= 2;
+  d.ahead = d.march > 1 && p.march.step() * p.beside.kernel * d.words <= kMostAhead ? 1 : 0;
   const bool wide = p.across.stride == 1 && p.across.kernel >= 6 && flat;
   d.hold = wide ? d.vec * d.words - 1 : 1;
-  const auto shared_bytes = [&] { return 2 * d.down * element_bytes(p) * (d.across * d.vec * d.words + borders_of(p) + p.across.stride * d.hold); };
+  const auto shared_bytes = [&] {
+    return 2 * d.down * element_bytes(p) * (d.across * d.vec * d.words + borders_of(p) + p.across.stride * d.hold);
+  };
   while (shared_bytes() > kSharedBytes && d.down / 2 * d.across % 64 == 0 && d.down > 1) d.down /= 2;
   return d;
 }
@@ -177,7 +190,7 @@ Result<kernel::Kernel> pool(const task::Task& given, kernel::Language language) 
   const std::string x = task.inputs[static_cast<size_t>(std::find(inputs.begin(), inputs.end(), p.input) - inputs.begin())].name;
   const Defaults d = defaults_of(task, p);
   const std::string type = value_type(p.computed, Way::kThread);
-  const auto need = d.vec * d.words * (std::min(p.march.open(), d.march) + (d.ahead + 1) * p.beside.kernel);
+  const int64_t need = d.vec * d.words * (p.march.open() + p.beside.kernel * (d.ahead > 0 ? (d.ahead + 1) * p.march.step() : 1));
 
   Slots slots;
   slots["language"] = kernel::name_of(language);
@@ -186,21 +199,19 @@ Result<kernel::Kernel> pool(const task::Task& given, kernel::Language language) 
   slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], WORDS = [{}], MARCH = [{}], AHEAD = [{}], HOLD = [{}]",
                                   choices(d.across, {32, 64, 128, 256}), choices(d.down, {1, 2, 4, 8, 16, 32}),
                                   choices(d.vec, {4, 2, 1}), choices(d.words, {1, 2, 4}),
-                                  p.march.kernel == 1 ? choices(d.march, {2, 4}) : choices(d.march, {1, 2, 4, 8, 16}),
+                                  p.march.kernel == 1 ? choices(d.march, {1, 4, 8}) : choices(d.march, {1, 4, 8, 16, 32, 64}),
                                   choices(d.ahead, {0, 1, 2}), choices(d.hold, {1, 7, 15}));
   slots["reach"] = std::to_string(p.across.reach());
   slots["stride"] = std::to_string(p.across.stride);
-  slots["open"] = fmt::format("min(MARCH, {})", p.march.open());
-  slots["beside_kernel"] = std::to_string(p.beside.kernel);
+  slots["held"] = fmt::format("({} + {} * select(AHEAD > 0, (AHEAD + 1) * {}, 1))", p.march.open(), p.beside.kernel, p.march.step());
   slots["registers"] = std::to_string(std::max<int64_t>(128, need));
   slots["bytes"] = std::to_string(element_bytes(p));
   slots["borders"] = std::to_string(borders_of(p));
   slots["shared"] = std::to_string(kSharedBytes);
-  slots["march_stride"] = std::to_string(p.march.stride >= 64 ? 1 : p.march.stride);
   const std::string width = p.across.extent.to_string(), windows = p.across.windows.to_string(), columns = "ACROSS * VEC * WORDS";
   const std::string fit = fmt::format("({} - VEC + 1 - {}) // {} + 1", columns, p.across.reach(), p.across.stride);
-  slots["tiles"] = fmt::format("select({0} <= {1} and (HOLD == 1 or {2} <= HOLD * ACROSS), 1, ceil_div({2}, min({3}, select(HOLD > 1, HOLD * ACROSS, {1}))))",
-                               width, columns, windows, fit);
+  slots["tiles"] = fmt::format("select({0} <= {1} and (HOLD == 1 or {2} <= HOLD * ACROSS), 1, "
+                               "ceil_div({2}, min({3}, select(HOLD > 1, HOLD * ACROSS, {1}))))", width, columns, windows, fit);
   slots["units"] = fmt::format("{}ceil_div({}, MARCH) * {}", factor(p.images), p.march.windows.to_string(), in_plan(p.beside.windows));
   slots["args"] = arguments_of(task);
   slots["march"] = p.march.text();

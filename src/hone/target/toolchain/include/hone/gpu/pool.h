@@ -8,6 +8,9 @@
 #pragma once
 #include "hone/gpu/reduce.h"
 
+/// Bodies are large: once is enough.
+#define HONE_ONCE _Pragma("unroll 1")
+
 namespace hone::gpu {
 
 /// Windows along one dimension: window w covers places w * Stride - Low + k * Dilation, k < Kernel. At most High places
@@ -16,24 +19,13 @@ template <int Kernel, int Stride, int Dilation, int Low, int High>
 struct Windows {
   static constexpr int kKernel = Kernel, kStride = Stride, kDilation = Dilation, kLow = Low, kHigh = High;
   static constexpr int kReach = (Kernel - 1) * Dilation + 1;
+  /// Windows that a place lies in at most, counting those that pass over it.
+  static constexpr int kOpen = (kReach - 1) / Stride + 1;
   /// From the first place of the first to the last place of the last of `Count` windows.
   template <int Count>
   static constexpr int kSpan = (Count - 1) * Stride + kReach;
-  /// Of windows that begin at place 0: whether window w covers place p.
-  HONE_DEVICE static constexpr bool covers(int w, int p) {
-    const int behind = p - w * Stride;
-    return behind >= 0 && behind < kReach && behind % Dilation == 0;
-  }
-  /// Whether any of the first `Count` does.
-  template <int Count>
-  HONE_DEVICE static constexpr bool covered(int p) {
-    bool any = false;
-    HONE_UNROLL
-    for (int w = 0; w < Count; ++w) any = any || covers(w, p);
-    return any;
-  }
-  HONE_DEVICE static constexpr int first(int w) { return w * Stride; }
-  HONE_DEVICE static constexpr int last(int w) { return w * Stride + kReach - 1; }
+  /// Whether a window has the place so far behind its beginning.
+  HONE_DEVICE static constexpr bool has(int behind) { return behind < kReach && behind % Dilation == 0; }
 };
 
 /// Extents of what is pooled and of the result; `images` of both lie one behind the other.
@@ -111,7 +103,8 @@ struct PoolTeam {
   using Place = PoolTile<Across, Threads, Vec, Words, Hold>;
   using V = decltype(Take().value);
   using Lines = PoolLines<V, Place::kLine>;
-  static constexpr int kPlanes = March::template kSpan<Stretch>;
+  /// Planes of a step: behind the last that a window has there is nothing to see.
+  static constexpr int kPlanes = March::kReach < March::kStride ? March::kReach : March::kStride;
 
   Lines& lines;
   const PoolShape& shape;
@@ -143,50 +136,81 @@ struct PoolTeam {
   HONE_DEVICE void march(const T* image, int64_t stretch, int64_t beside, Sink sink) const {
     const bool back = stretch % 2 != 0;
     const int64_t plane0 = stretch * Stretch * March::kStride - March::kLow, line0 = beside * Beside::kStride - Beside::kLow;
-    Packs<T, Vec, Words> held[Ahead + 1][Beside::kKernel];   // the planes on their way, by turns
-    const auto load = [&](int plane) {
-      if (plane >= kPlanes || !March::template covered<Stretch>(plane)) return;
-      const int64_t m = plane0 + (back ? kPlanes - 1 - plane : plane);
+    using Plane = Packs<T, Vec, Words>[Beside::kKernel];
+    // A step brings the planes from the beginning of one window to that of the next.
+    const auto load = [&](Plane& lines_of_plane, int step, int s) {
+      const int plane = step * March::kStride + s;
+      const int64_t m = plane0 + (back ? March::template kSpan<Stretch> - 1 - plane : plane);
+      const bool wanted = some && m >= 0 && m < shape.march && has(step, s);
       HONE_UNROLL
       for (int k = 0; k < Beside::kKernel; ++k) {
         const int64_t b = line0 + k * Beside::kDilation;
-        const bool inside = some && m >= 0 && m < shape.march && b >= 0 && b < shape.beside;
+        const bool inside = wanted && b >= 0 && b < shape.beside;
         const T* const line = image + (inside ? (m * shape.beside + b) * shape.across : 0) + place.column;
         const Tile<Threads, Vec, Words, Shape> tile{0, inside ? place.columns : 0, thread()};
-        auto& words = held[plane % (Ahead + 1)][k];
-        words = tile.template full<T>(outside<Take, T>());
+        lines_of_plane[k] = tile.template full<T>(outside<Take, T>());
         HONE_UNROLL
-        for (int u = 0; u < Words; ++u) tile.load_word(words[u], line, u);
+        for (int u = 0; u < Words; ++u) tile.load_word(lines_of_plane[k][u], line, u);
       }
     };
-    Take open[Stretch][Words][Vec];
+    Plane held[Ahead + 1][kPlanes];        // of this step and of those after it
+    Take open[March::kOpen][Words][Vec];   // of the window that began with this step, and of those before it
     HONE_UNROLL
-    for (int plane = 0; plane < Ahead; ++plane) load(plane);
-    HONE_UNROLL
-    for (int plane = 0; plane < kPlanes; ++plane) {
-      load(plane + Ahead);
-      if (!March::template covered<Stretch>(plane)) continue;
+    for (int a = 0; a < Ahead; ++a) {
       HONE_UNROLL
-      for (int u = 0; u < Words; ++u) {
+      for (int s = 0; s < kPlanes; ++s) load(held[a][s], a, s);
+    }
+    HONE_ONCE
+    for (int step = 0; step < Stretch + March::kOpen - 1; ++step) {
+      HONE_UNROLL
+      for (int s = 0; s < kPlanes && Ahead > 0; ++s) load(held[Ahead][s], step + Ahead, s);
+      HONE_UNROLL
+      for (int s = 0; s < kPlanes; ++s) {
+        if constexpr (Ahead == 0) load(held[0][s], step, s);
         HONE_UNROLL
-        for (int e = 0; e < Vec; ++e) {
-          Take all{value(held[plane % (Ahead + 1)][0][u][e])};
+        for (int u = 0; u < Words; ++u) {
           HONE_UNROLL
-          for (int k = 1; k < Beside::kKernel; ++k) all.take(value(held[plane % (Ahead + 1)][k][u][e]));
-          HONE_UNROLL
-          for (int w = 0; w < Stretch; ++w) {
-            if (March::first(w) == plane) open[w][u][e] = all;
-            else if (March::covers(w, plane)) open[w][u][e].merge(all);
+          for (int e = 0; e < Vec; ++e) {
+            Take all{value(held[0][s][0][u][e])};
+            HONE_UNROLL
+            for (int k = 1; k < Beside::kKernel; ++k) all.take(value(held[0][s][k][u][e]));
+            HONE_UNROLL
+            for (int w = 0; w < March::kOpen; ++w) {
+              if (w + s == 0) open[0][u][e] = all;
+              else if (March::has(w * March::kStride + s)) open[w][u][e].merge(all);
+            }
           }
         }
       }
+      const int w = step - (March::kOpen - 1);
+      if (w >= 0) {
+        const int64_t m = stretch * Stretch + (back ? Stretch - 1 - w : w);
+        across<Shape>(open[March::kOpen - 1], lines.at[w % 2], m < shape.march_windows, [&](int64_t a, V v) { sink(m, a, v); });
+      }
       HONE_UNROLL
-      for (int w = 0; w < Stretch; ++w)
-        if (March::last(w) == plane) {
-          const int64_t m = stretch * Stretch + (back ? Stretch - 1 - w : w);
-          across<Shape>(open[w], lines.at[w % 2], m < shape.march_windows, [&](int64_t a, V v) { sink(m, a, v); });
-        }
+      for (int a = March::kOpen - 1; a > 0; --a) copy(open[a], open[a - 1]);
+      HONE_UNROLL
+      for (int a = 0; a < Ahead; ++a) copy(held[a], held[a + 1]);
     }
+  }
+
+  /// Whether a window of this stretch has plane s of a step.
+  HONE_DEVICE static bool has(int step, int s) {
+    bool any = false;
+    HONE_UNROLL
+    for (int w = 0; w < March::kOpen; ++w)
+      any = any || (March::has(w * March::kStride + s) && step >= w && step - w < Stretch);
+    return any;
+  }
+
+  template <class A>
+  HONE_DEVICE static void copy(A& to, const A& from) {
+    to = from;
+  }
+  template <class A, int N>
+  HONE_DEVICE static void copy(A (&to)[N], const A (&from)[N]) {
+    HONE_UNROLL
+    for (int i = 0; i < N; ++i) copy(to[i], from[i]);
   }
 
   /// The windows across of one complete line of columns: sink(window, value).
