@@ -17,6 +17,12 @@
 
 namespace hone::gpu {
 
+/// A factor that is no matrix in memory: it knows its lines and finds their elements itself, and says so (conv.h).
+template <class F>
+HONE_DEVICE constexpr auto is_gathered(int) -> decltype(F::kColumns, bool()) { return true; }
+template <class F>
+HONE_DEVICE constexpr bool is_gathered(long) { return false; }
+
 /// A tile of a factor in shared memory as it lies in memory, rows padded so that a warp's reads of a fragment of Pair
 /// neighbours in depth meet no bank twice.
 template <class T_, int Lines, int Depth, bool AlongDepth, int Pair>
@@ -29,15 +35,16 @@ struct SharedTile {
   T* data;
   HONE_DEVICE T* at(int line, int depth) const { return data + (AlongDepth ? line * kPitch + depth : depth * kPitch + line); }
 
-  /// A tile of a factor that is no matrix in memory: it knows its lines and finds their elements itself (conv.h).
-  template <int Threads, class F>
-    requires requires { F::kColumns; }
-  HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t /*line0*/, int64_t depth0, int64_t end) const {
-    factor.template fill<Depth>(copies, *this, depth0, end);
-  }
   /// All threads of the block: the tile at (line0, depth0), zeros where the factor has nothing.
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
+    if constexpr (is_gathered<F>(0)) factor.template fill<Depth>(copies, *this, depth0, end);
+    else copy_words<Threads>(copies, factor, line0, depth0, end);
+  }
+
+ private:
+  template <int Threads, class F>
+  HONE_DEVICE void copy_words(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
     // As many at a time as there are registers for addresses: few beside three parts of each factor.
     constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = Pair == 2 && sizeof(T) == 4 ? 2 : kEach < 8 ? kEach : 4;
