@@ -20,6 +20,7 @@
 #include "hone/engine/event_log.h"
 #include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
+#include "hone/engine/tools.h"
 
 namespace hone::engine {
 namespace {
@@ -125,6 +126,7 @@ class Run {
   /// Takes what earlier runs offer; an event where that is anything.
   Status remember();
   [[nodiscard]] agent::ToolTable model_tools();
+  [[nodiscard]] kernel::Language language() const { return services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp; }
   [[nodiscard]] agent::Standing standing() const;
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
   Status await_models(const char* kind);
@@ -242,36 +244,35 @@ Status Run::start_models() {
   else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
-  options.team.language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
+  options.team.language = language();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
   return {};
 }
 
 agent::ToolTable Run::model_tools() {
-  agent::ToolTable tools;
-  agent::add_pattern_tools(tools);
-  json limits = {{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits}};
-  agent::add_limits_tool(tools, std::move(limits));
-  agent::Tool evaluate;
-  evaluate.name = "evaluate_kernel";
-  evaluate.title = "Evaluate a draft";
-  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict, and why.";
-  evaluate.input = agent::tool_schema({{"source", {{"type", "string"}, {"maxLength", 131072}}}}, {"source"});
-  evaluate.for_models = true;
-  evaluate.run = [this](const json& arguments) {
-    const auto language = services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp;
-    const auto kernel = agent::foreign_kernel(arguments.at("source").get<std::string>(), language);
-    if (!kernel) return agent::tool_failure(kernel.error().problem);
-    const auto evaluator = this->evaluator();
-    if (!evaluator) return agent::tool_failure(evaluator.error());
-    const auto screening = (*evaluator)->screen(*kernel);
-    if (!screening) return agent::tool_failure(screening.error());
-    const evaluate::Verdict& verdict = screening->verdict;
-    const double score = verdict.accepted() ? (yardstick_ ? screening->score * yardstick_score_ : 1) : 0;
-    return agent::tool_data({{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}});
+  RunTools on;
+  on.language = language();
+  on.run = id_;
+  on.evaluator = [this] { return evaluator(); };
+  on.examine = services_.examine;
+  on.microbenchmark = services_.microbenchmark;
+  on.limits = [this] {
+    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits}, {"peaks", services_.peaks ? services_.peaks() : json()}};
   };
-  tools.add(std::move(evaluate));
-  return tools;
+  on.kernel_of = [this](std::string_view wanted) -> const Kernel* {
+    if (wanted == "best") return leader() ? &leader()->kernel : nullptr;
+    const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.hash.starts_with(wanted); });
+    return at == accepted_.end() ? nullptr : &at->kernel;
+  };
+  on.score_of = [this](const Screening& screening) { return yardstick_ ? screening.score * yardstick_score_ : 1; };
+  // A run without memory, or with a shuffled one, is there to show what memory is worth.
+  if (options_.memory && options_.shuffle_memory == 0)
+    on.memory = [this](const std::string& words) -> Result<json> {
+      MemoryQuery query{words, &task_, {services_.target, services_.device, services_.toolchain}, services_.seeds, services_.limits, id_,
+                        services_.clock->unix_ms()};
+      return search_memory(*services_.store, query);
+    };
+  return run_tools(std::move(on));
 }
 
 agent::Standing Run::standing() const {

@@ -1,0 +1,78 @@
+// Snippets and hot loops with real compilers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hone/engine/testing/fake_run.h"
+#include "hone/engine/tools.h"
+#include "hone/pattern/library.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::engine {
+namespace {
+
+using testing::must;
+using ::testing::HasSubstr;
+using nlohmann::json;
+
+SnippetTimes timed(Snippet snippet) {
+  const auto toolchain = must(target::local_toolchain());
+  return must(time_snippet(*toolchain, snippet));
+}
+
+TEST(Microbenchmark, TimesGrowWithTheWork) {
+  const char* const divide = "float a = x[0]; for (int64_t i = 0; i < n; ++i) a = x[i] / a; y[0] = a;";
+  const SnippetTimes few = timed({divide, "", 256, 2000}), many = timed({divide, "", 4096, 500});
+  ASSERT_EQ(few.problem, "") << few.detail;
+  ASSERT_EQ(many.problem, "") << many.detail;
+  EXPECT_GT(few.batches, 0);
+  // A chain of divisions, three nanoseconds or so each: sixteen times as many.
+  EXPECT_GT(few.median_ns, 100);
+  EXPECT_GT(many.least_ns, 6 * few.least_ns);
+  EXPECT_LE(few.least_ns, few.median_ns);
+}
+
+TEST(Microbenchmark, CallsAreNotLeftOut) {
+  // Nothing reads what it writes, and each call does the same.
+  const SnippetTimes times = timed({"for (int64_t i = 0; i < n; ++i) y[i] = x[i] * 2.0f;", "", 1 << 16, 100});
+  ASSERT_EQ(times.problem, "") << times.detail;
+  EXPECT_GT(times.median_ns, 500) << "256 KiB cannot be written that fast";
+}
+
+TEST(Microbenchmark, HelpersAndDeviceHeadersAreThere) {
+  const SnippetTimes times = timed({"hone::for_each<hone::f32v, 2>(n, [&](int64_t j, auto k) HONE_BODY { hone::store_n(y + j, twice(hone::load_n<hone::f32v>(x + j, k)), k); });",
+                                    "static inline hone::f32v twice(hone::f32v a) { return a + a; }"});
+  EXPECT_EQ(times.problem, "") << times.detail;
+}
+
+TEST(Microbenchmark, SaysWhatIsWrong) {
+  EXPECT_THAT(timed({"y[0] = undeclared;"}).detail, HasSubstr("undeclared"));
+  EXPECT_NE(timed({"((float*)x)[0] = 1;"}).problem, "") << "x cannot be written";
+  EXPECT_THAT(timed({"for (;;) y[0] += 1;"}).problem, HasSubstr("did not finish"));
+  EXPECT_EQ(timed({"}\n#include \"/etc/passwd\"\nvoid g() {"}).problem, "refused");
+  EXPECT_NE(timed({"long r; asm volatile(\"syscall\" : \"=a\"(r) : \"a\"(39L)); y[0] = r;"}).problem, "") << "it makes a system call";
+  const auto toolchain = must(target::local_toolchain());
+  EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", kMostSnippetElements + 1, 1}));
+  EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", 1, 0}));
+  EXPECT_FALSE(time_snippet(*toolchain, {std::string(kMostSnippet + 1, ' '), "", 1, 1}));
+}
+
+TEST(Disassembly, ShowsTheHotLoopOfAPattern) {
+  const task::Task task = must(task::task_from_expressions("y = exp(x) * 2", {"x=f32[B,D]"}, {"B=64,D=1000"}));
+  std::vector<std::string> why_not;
+  const auto offers = pattern::offers_cpp(task, why_not);
+  ASSERT_FALSE(offers.empty());
+  const auto evaluator = must(evaluate::cpu_evaluator(task, must(target::local_toolchain()), {}));
+  json out;
+  const Status looked = add_look(Look::kDisassembly, *evaluator, offers.front().kernel, {}, false, out);
+  ASSERT_TRUE(looked) << looked.error().to_string();
+  EXPECT_GT(out.at("mix").at("vector").get<int>(), 0);
+  EXPECT_THAT(out.at("code").get<std::string>(), HasSubstr("ps "));
+  EXPECT_LE(out.at("code").get<std::string>().size(), size_t{10} << 10);
+  EXPECT_EQ(out.at("left_out").get<size_t>(), out.at("instructions").get<size_t>() - std::min(out.at("instructions").get<size_t>(), kMostInstructions));
+  EXPECT_TRUE(out.at("ports").contains("origin"));
+  json profile;
+  EXPECT_FALSE(add_look(Look::kProfile, *evaluator, offers.front().kernel, {}, false, profile)) << "nobody can examine";
+}
+
+}  // namespace
+}  // namespace hone::engine
