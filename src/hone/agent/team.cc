@@ -23,6 +23,7 @@ constexpr int kIdleRounds = 3;    ///< optimising without gain
 constexpr int kFruitless = 16;    ///< kernels or failures in a row without gain: nobody asks again
 constexpr int kNarrow = 8;        ///< likewise: one direction at a time
 constexpr size_t kBytesAToken = 4;
+constexpr size_t kKnowledgeShown = 6000, kFindingsShown = 3000;
 /// Half a minute and five cents are worth alike.
 constexpr double kSecondsAUnit = 30, kDollarsAUnit = 0.05;
 /// What a model is expected to bring (in log speed) and to cost, before it is known.
@@ -55,11 +56,27 @@ std::string metrics_text(const std::vector<Metric>& metrics) {
   return text;
 }
 
+namespace {
+
+Result<std::string> diagnoser_question(const Documents& documents, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
+  return prompt(documents, "diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
+                                         {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}});
+}
+
+bool advises(const std::string& agent) { return agent == "researcher" || agent == "diagnoser"; }
+
+std::string list_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "- " + one_line(line, 300) + "\n";
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
 Result<Request> diagnoser_request(const std::string& system, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
   Request request;
   request.system = system;
-  HONE_TRY(std::string text, prompt("diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
-                                                  {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}}));
+  HONE_TRY(std::string text, diagnoser_question(own_documents(), kernel, metrics, rules));
   request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
   return request;
 }
@@ -74,6 +91,9 @@ Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options
                                   {"task", material("TASK", options_.task_toml, kTaskShown)}});
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);
+  if (!options_.feedback) options_.research = false, options_.diagnose = Diagnose::kNever;
+  const bool known = !options_.patterns.empty() || !options_.memory.empty() || !options_.lessons.empty();
+  if (options_.research && known) research_ = Research::kDue;
 }
 
 int Team::choose_model(const std::vector<bool>& forbidden) const {
@@ -98,6 +118,8 @@ std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden
   for (size_t d = 0; d < directions_.size(); ++d) {
     const Direction& direction = directions_[d];
     if (direction.phase != Phase::kIdle) continue;
+    // Everybody begins with what the researcher found.
+    if (d > 0 && (research_ == Research::kDue || research_ == Research::kAsked)) continue;
     // A conversation under way is finished by whom it was begun with.
     if (!direction.conversation.empty()) {
       const auto m = static_cast<size_t>(direction.model);
@@ -144,9 +166,18 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     parent.clear();
     return prompt(options_.documents, "attempt", {{"direction", kHints[static_cast<size_t>(before) % std::size(kHints)]}, {"answer_format", format}});
   }
+  if (research_ == Research::kDue) {
+    agent = "researcher";
+    parent.clear();
+    std::vector<std::string> lessons = options_.lessons;
+    lessons.insert(lessons.end(), options_.memory.begin(), options_.memory.end());
+    return prompt(options_.documents, "researcher", {{"patterns", material("PATTERNS", list_of(options_.patterns), kKnowledgeShown)},
+                                                     {"lessons", material("LESSONS", list_of(lessons), kKnowledgeShown)}});
+  }
   std::string knowledge;
   for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
   if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
+  if (!found_.empty() && !d.briefed) knowledge += "What the researcher found in patterns and memory:\n" + material("RESEARCH", found_, kFindingsShown) + "\n\n";
   const std::string hint = kHints[static_cast<size_t>(d.hint) % std::size(kHints)];
   if (d.last && !d.last_judged.accepted && d.fixes < kFixes) {
     agent = "fixer";
@@ -157,11 +188,16 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
                             {"history", history(index)}, {"answer_format", format}});
   }
   if (d.best) {
-    agent = "optimiser";
     parent = d.best->hash();
-    std::vector<Metric> metrics = {{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}};
+    if (wants_diagnosis(d, parent)) {
+      agent = "diagnoser";
+      const Facts& facts = facts_.at(parent);
+      return diagnoser_question(options_.documents, *d.best, facts.metrics, facts.rules);
+    }
+    agent = "optimiser";
+    HONE_TRY(const std::string diagnosis, diagnosis_of(d, parent));
     return prompt(options_.documents, "optimiser", {{"direction", hint}, {"score", tenths(d.best_score)}, {"best_score", tenths(standing.score)}, {"kernel", source_of(*d.best)},
-                                {"diagnosis", metrics_text(metrics)}, {"history", history(index)}, {"knowledge", knowledge}, {"answer_format", format}});
+                                {"diagnosis", diagnosis}, {"history", history(index)}, {"knowledge", knowledge}, {"answer_format", format}});
   }
   agent = "generator";
   parent = standing.kernel ? standing.kernel->hash() : "";
@@ -180,7 +216,6 @@ Result<Ask> Team::prepare(int direction, int model, const Standing& standing) co
   ask.model = model;
   ask.request.system = system_;
   ask.request.max_output_tokens = asked.max_output_tokens;
-  if (asked.tools && d.rounds < kRounds) ask.request.tools = options_.tools;
   if (!d.conversation.empty()) {
     ask.agent = d.agent;
     ask.parent = d.parent;
@@ -189,6 +224,8 @@ Result<Ask> Team::prepare(int direction, int model, const Standing& standing) co
     HONE_TRY(std::string text, question(d, direction, standing, ask.agent, ask.parent));
     ask.request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
   }
+  // Advice is one call: what it is to go by is in the question.
+  if (asked.tools && d.rounds < kRounds && !advises(ask.agent)) ask.request.tools = options_.tools;
   return ask;
 }
 
@@ -199,6 +236,14 @@ void Team::sent(const Ask& ask) {
   d.model = ask.model;
   d.parent = ask.parent;
   d.conversation = ask.request.messages;
+  if (ask.agent == "researcher") research_ = Research::kAsked;
+  if (ask.agent == "generator") d.briefed = true;
+  if (ask.agent == "diagnoser") {
+    d.diagnosed = ask.parent;
+    d.diagnosis.clear();
+    d.bottleneck.clear();
+    d.foretold = 0;
+  }
   ++tallies_[static_cast<size_t>(ask.model)].calls;
 }
 
@@ -223,6 +268,8 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
     taken.problem = std::move(why);
     ++tally.failures;
     ++fruitless_;
+    // Advice that does not come is done without.
+    if (d.agent == "researcher") research_ = Research::kDone;
     d.action.clear();
     d.lesson.clear();
     record(direction, "no answer", taken.problem, 0);
@@ -230,7 +277,7 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
     return taken;
   };
   if (!reply) return fail_with(problem);
-  if (reply->stop == Stop::kTools && !reply->calls.empty()) {
+  if (reply->stop == Stop::kTools && !reply->calls.empty() && !advises(d.agent)) {
     if (d.rounds++ >= kRounds) return fail_with("it went on calling tools beyond what is allowed");
     d.conversation.push_back(reply->message());
     d.phase = Phase::kTools;
@@ -243,10 +290,17 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
   if (reply->stop == Stop::kRefused) why = "the model declined to answer";
   if (reply->stop == Stop::kLength) why = "the answer was cut off at its limit; be shorter";
   tl::expected<KernelAnswer, Unusable> answer = tl::unexpected(Unusable{why});
-  if (why.empty()) answer = kernel_answer(reply->text, options_.language);
+  if (why.empty() && advises(d.agent)) {
+    const auto wrong = take_advice(d, *reply);
+    if (!wrong) return taken;
+    answer = tl::unexpected(Unusable{*wrong});
+  } else if (why.empty()) {
+    answer = kernel_answer(reply->text, options_.language);
+  }
   if (!answer) {
     const std::string unusable = answer.error().problem;
-    const auto again = prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
+    const auto again = advises(d.agent) ? Result<std::string>("Answer with exactly one fenced block marked json, of the form given above.")
+                                        : prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
     const auto repair = again ? prompt(options_.documents, "repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
     if (d.repairs++ > 0 || !repair) return fail_with("unusable twice: " + unusable);
     d.conversation.push_back(reply->message());
@@ -308,6 +362,7 @@ void Team::judged(const std::string& kernel, const Judged& judged) {
       d.last.reset();
       d.best_score = 0;
       d.idle_rounds = 0;
+      d.briefed = false;
       d.hint += static_cast<int>(directions_.size());
     }
     d.phase = Phase::kIdle;

@@ -18,6 +18,7 @@
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
+#include "hone/engine/facts.h"
 #include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
 #include "hone/engine/tools.h"
@@ -128,6 +129,8 @@ class Run {
   [[nodiscard]] agent::ToolTable model_tools();
   [[nodiscard]] kernel::Language language() const { return services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp; }
   [[nodiscard]] agent::Standing standing() const;
+  /// Tells the models what is known of the kernels that they are about to improve.
+  Status tell_facts();
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
   Status await_models(const char* kind);
   Status keep_lessons();
@@ -167,6 +170,7 @@ class Run {
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
+  json recalled_;                        ///< what memory offered; null: nothing
   std::vector<double> bounds_ns_;
   std::vector<Candidate> accepted_;      ///< best first
   std::optional<Candidate> yardstick_;
@@ -215,6 +219,7 @@ Status Run::remember() {
     return {};
   }
   HONE_TRY(const json event, log_.step("recalled", [&]() -> Result<json> { return recalled; }));
+  recalled_ = event;
   strategy_->remember(memory_.take(event));
   return {};
 }
@@ -234,14 +239,23 @@ Status Run::start_models() {
     for (const auto& model : options.models.models) names.push_back(model.name);
     json tools = json::array();
     for (const agent::ToolSpec& tool : options.tools.specs()) tools.push_back(agent::to_json(tool));
+    // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
+    const agent::Diagnose diagnose = options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever;
+    const bool research = options.models.researches();
     return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools},
-                {"lessons", lessons.is_array() ? lessons : json::array()}};
+                {"lessons", lessons.is_array() ? lessons : json::array()}, {"diagnose", static_cast<int>(diagnose)}, {"research", research},
+                {"patterns", research ? pattern_lines(services_.seeds) : std::vector<std::string>{}},
+                {"memory", research ? memory_lines(recalled_) : std::vector<std::string>{}}};
   }));
   // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
   options.team.lessons = event.at("lessons").get<std::vector<std::string>>();
   options.team.documents = event.value("documents", agent::Documents());
   if (const auto tools = event.find("tools"); tools == event.end()) options.team.tools = options.tools.specs();
   else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
+  options.team.diagnose = static_cast<agent::Diagnose>(event.value("diagnose", 0));
+  options.team.research = event.value("research", false);
+  options.team.patterns = event.value("patterns", std::vector<std::string>{});
+  options.team.memory = event.value("memory", std::vector<std::string>{});
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
   options.team.language = language();
@@ -273,6 +287,20 @@ agent::ToolTable Run::model_tools() {
       return search_memory(*services_.store, query);
     };
   return run_tools(std::move(on));
+}
+
+Status Run::tell_facts() {
+  for (const std::string& hash : consult_->wants_facts()) {
+    const Kernel* const kernel = accepted_kernel(hash);
+    // What the finals of an interrupted search refused is nobody's to look at any more.
+    if (!kernel) {
+      consult_->tell(hash, {});
+      continue;
+    }
+    HONE_TRY(const json event, advisor_.profile(log_, *kernel));
+    consult_->tell(hash, facts_of(event));
+  }
+  return {};
 }
 
 agent::Standing Run::standing() const {
@@ -338,6 +366,7 @@ Status Run::set_yardstick(const Candidate& candidate) {
 
 Status Run::screen_proposal(const search::Proposal& proposal) {
   const std::string hash = proposal.kernel.hash();
+  const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
@@ -364,6 +393,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
     if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
+    if (promise) body["predicted"] = promise->speedup, body["cause"] = promise->cause;
     if (first_score) body["first_score"] = *first_score;
     return body;
   }));
@@ -376,7 +406,10 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   if (accepted && reference_.empty()) reference_ = hash;
   memory_.observe(proposal.kernel, accepted, score);
   strategy_->observe(proposal, {accepted, score});
-  if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) advisor_.outcome(proposal, score, parent->score);
+  if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) {
+    advisor_.outcome(proposal, score, parent->score);
+    if (promise && parent->score > 0) advisor_.outcome(promise->action, promise->cause, promise->speedup, score / parent->score);
+  }
   const double best_before = leader() ? leader()->score : 0;
   double sol = 0;
   if (accepted) {
@@ -418,6 +451,7 @@ std::string Run::stop_reason(bool batch_empty) const {
 
 Result<std::string> Run::search() {
   for (;;) {
+    if (consult_) HONE_TRY_VOID(tell_facts());
     if (consult_) HONE_TRY_VOID(consult_->attend(log_, *strategy_, standing()));
     std::vector<search::Proposal> batch;
     std::string reason;

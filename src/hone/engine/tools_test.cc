@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hone/engine/consult.h"
 #include "hone/engine/testing/model_run.h"
 
 namespace hone::engine {
 namespace {
 
 using agent::Request;
+using nlohmann::json;
 using testing::answer_text;
 using testing::calls;
 using testing::kernel_text;
