@@ -50,6 +50,8 @@ struct ToolBench : ModelBench {
     add("m", [asked](const Request&, int n) {
       return n < static_cast<int>(asked.size()) ? calls(asked[static_cast<size_t>(n)].first, asked[static_cast<size_t>(n)].second) : says(answer_text(kernel_text("time 2e6")));
     });
+    // Long enough for a first kernel to be accepted meanwhile.
+    clients[0]->takes = std::chrono::milliseconds(50);
     options.models_json = config.to_json();
     archive::Store store = open();
     (void)must(start_run(task, options, extended(store)));
