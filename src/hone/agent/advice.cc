@@ -28,7 +28,8 @@ std::string text_of(const ResearchAnswer& answer) {
 
 std::string text_of(const DiagnosisAnswer& answer) {
   std::string text = fmt::format("bottleneck: {}\n", answer.bottleneck);
-  for (const DiagnosisAnswer::Evidence& e : answer.evidence) text += fmt::format("evidence: {} = {:.4g}{}\n", e.metric, e.value, e.says.empty() ? "" : ": " + e.says);
+  for (const DiagnosisAnswer::Evidence& e : answer.evidence)
+    text += fmt::format("evidence: {} = {:.4g}{}\n", e.metric, e.value, e.says.empty() ? "" : ": " + e.says);
   for (size_t i = 0; i < answer.plan.size(); ++i) text += fmt::format("step {}: {}\n", i + 1, answer.plan[i]);
   if (answer.expected_speedup > 0) text += fmt::format("expected: {:.2f} times this kernel's speed\n", answer.expected_speedup);
   return text;
@@ -84,7 +85,7 @@ std::optional<std::string> Team::take_advice(Direction& d, const Reply& reply) {
 
 std::optional<Promise> Team::promised(const std::string& kernel) const {
   for (const Direction& d : directions_)
-    if (d.phase == Phase::kWaiting && d.last_hash == kernel && d.agent == "optimiser" && d.foretold > 0 && d.parent == d.diagnosed)
+    if (d.phase == Phase::kWaiting && d.last_hash == kernel && d.agent == "optimiser" && d.foretold > 1 && d.parent == d.diagnosed)
       return Promise{d.action, "diagnoser: " + d.bottleneck, d.foretold};
   return std::nullopt;
 }

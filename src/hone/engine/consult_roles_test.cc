@@ -36,7 +36,8 @@ std::string diagnosis(const std::string& metric = "light", double promised = 2) 
                             {"plan", {"read x once"}}, {"expected_speedup", promised}}.dump() + "\n```";
 }
 std::string research() {
-  return "```json\n" + json{{"applies", json::array({{{"name", "pattern0: look"}, {"why", "rows are short"}}})}, {"ideas", {"keep rows in registers"}}}.dump() + "\n```";
+  return "```json\n" + json{{"applies", json::array({{{"name", "pattern0: look"}, {"why", "rows are short"}}})},
+                            {"ideas", {"keep rows in registers"}}}.dump() + "\n```";
 }
 
 /// Where hone's rules are sure of themselves, or not.
@@ -145,7 +146,8 @@ TEST(Diagnoser, is_asked_where_the_rules_are_unsure_and_calls_are_few) {
 TEST(Diagnoser, goes_by_the_setting_and_the_budget) {
   agent::ModelsConfig config;
   const auto resolved = [&] { return must(agent::ModelsConfig::from_json(config.to_json())); };
-  for (const auto& [calls, expected] : {std::pair(11, agent::Diagnose::kUnsure), std::pair(12, agent::Diagnose::kAlways), std::pair(0, agent::Diagnose::kAlways)}) {
+  for (const auto& [calls, expected] :
+       {std::pair(11, agent::Diagnose::kUnsure), std::pair(12, agent::Diagnose::kAlways), std::pair(0, agent::Diagnose::kAlways)}) {
     config.limits.calls = calls;
     EXPECT_EQ(resolved().diagnoses(), expected) << calls;
     EXPECT_EQ(resolved().researches(), calls != 11) << calls;

@@ -60,8 +60,8 @@ std::vector<std::string> memory_lines(const json& recalled) {
   std::vector<std::string> lines;
   if (!recalled.is_object()) return lines;
   for (const json& first : recalled.at("first"))
-    lines.push_back(fmt::format("{} with {}: {:.2f} of the best speed on {}{}, confidence {:.2f}", first.at("source").get<std::string>(), first.at("config").dump(),
-                                first.at("share").get<double>(), first.at("task").get<std::string>(),
+    lines.push_back(fmt::format("{} with {}: {:.2f} of the best speed on {}{}, confidence {:.2f}", first.at("source").get<std::string>(),
+                                first.at("config").dump(), first.at("share").get<double>(), first.at("task").get<std::string>(),
                                 first.at("elsewhere").get<bool>() ? ", a similar task" : ", this task", first.at("confidence").get<double>()));
   return lines;
 }

@@ -271,7 +271,8 @@ agent::ToolTable Run::model_tools() {
   on.examine = services_.examine;
   on.microbenchmark = services_.microbenchmark;
   on.limits = [this] {
-    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits}, {"peaks", services_.peaks ? services_.peaks() : json()}};
+    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits},
+                {"peaks", services_.peaks ? services_.peaks() : json()}};
   };
   on.kernel_of = [this](std::string_view wanted) -> const Kernel* {
     if (wanted == "best") return leader() ? &leader()->kernel : nullptr;

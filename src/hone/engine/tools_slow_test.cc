@@ -39,7 +39,8 @@ TEST(Microbenchmark, CallsAreNotLeftOut) {
 }
 
 TEST(Microbenchmark, HelpersAndDeviceHeadersAreThere) {
-  const SnippetTimes times = timed({"hone::for_each<hone::f32v, 2>(n, [&](int64_t j, auto k) HONE_BODY { hone::store_n(y + j, twice(hone::load_n<hone::f32v>(x + j, k)), k); });",
+  const SnippetTimes times = timed({"hone::for_each<hone::f32v, 2>(n, [&](int64_t j, auto k) HONE_BODY {"
+                                    "  hone::store_n(y + j, twice(hone::load_n<hone::f32v>(x + j, k)), k); });",
                                     "static inline hone::f32v twice(hone::f32v a) { return a + a; }"});
   EXPECT_EQ(times.problem, "") << times.detail;
 }

@@ -48,7 +48,8 @@ struct ToolBench : ModelBench {
   std::vector<json> ask(const std::vector<std::pair<std::string, json>>& asked) {
     config.limits.calls = static_cast<int>(asked.size()) + 1;
     add("m", [asked](const Request&, int n) {
-      return n < static_cast<int>(asked.size()) ? calls(asked[static_cast<size_t>(n)].first, asked[static_cast<size_t>(n)].second) : says(answer_text(kernel_text("time 2e6")));
+      if (n >= static_cast<int>(asked.size())) return says(answer_text(kernel_text("time 2e6")));
+      return calls(asked[static_cast<size_t>(n)].first, asked[static_cast<size_t>(n)].second);
     });
     // Long enough for a first kernel to be accepted meanwhile.
     clients[0]->takes = std::chrono::milliseconds(50);

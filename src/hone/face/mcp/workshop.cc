@@ -280,12 +280,13 @@ agent::ToolTable Workshop::tools() {
   add("get_run", "Look at a run", "How a run is doing; its champion and summary when it is finished.", tool_schema({{"run", kRunSchema}}, {"run"}), true,
       [this](const json& a) { return get_run(a); });
   const json kernel_input = tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"});
-  add("evaluate_kernel", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops.", kernel_input, true,
-      [this](const json& a) { return look_at(a, std::nullopt); });
+  add("evaluate_kernel", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops.",
+      kernel_input, true, [this](const json& a) { return look_at(a, std::nullopt); });
   for (const engine::LookTool& look : engine::look_tools())
     add(look.name, look.title, (std::string(look.description) + " With what evaluate_kernel says, and times of each workload.").c_str(), kernel_input, true,
         [this, what = look.look](const json& a) { return look_at(a, what); });
-  add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query (ten at most, two with their kernels); with a task also what was learnt on it and on similar ones.",
+  add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query (ten at most, two with their kernels); with a task also what "
+      "was learnt on it and on similar ones.",
       tool_schema({{"query", text_type(200)}, {"task", task_type}}), true, [this](const json& a) { return search_memory(a); });
   add("export_kernel", "Export a champion", "A finished run's champion as a C++ header and source without dependencies; the files come with the answer.",
       tool_schema({{"run", kRunSchema}}, {"run"}), true, [this](const json& a) { return export_kernel(a); });
