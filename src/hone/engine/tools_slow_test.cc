@@ -1,10 +1,9 @@
-// Snippets and hot loops with real compilers.
+// Snippets with real compilers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hone/engine/testing/fake_run.h"
-#include "hone/engine/tools.h"
-#include "hone/pattern/library.h"
+#include "hone/engine/microbenchmark.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::engine {
@@ -12,7 +11,6 @@ namespace {
 
 using testing::must;
 using ::testing::HasSubstr;
-using nlohmann::json;
 
 SnippetTimes timed(Snippet snippet) {
   const auto toolchain = must(target::local_toolchain());
@@ -55,24 +53,6 @@ TEST(Microbenchmark, SaysWhatIsWrong) {
   EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", kMostSnippetElements + 1, 1}));
   EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", 1, 0}));
   EXPECT_FALSE(time_snippet(*toolchain, {std::string(kMostSnippet + 1, ' '), "", 1, 1}));
-}
-
-TEST(Disassembly, ShowsTheHotLoopOfAPattern) {
-  const task::Task task = must(task::task_from_expressions("y = exp(x) * 2", {"x=f32[B,D]"}, {"B=64,D=1000"}));
-  std::vector<std::string> why_not;
-  const auto offers = pattern::offers_cpp(task, why_not);
-  ASSERT_FALSE(offers.empty());
-  const auto evaluator = must(evaluate::cpu_evaluator(task, must(target::local_toolchain()), {}));
-  json out;
-  const Status looked = add_look(Look::kDisassembly, *evaluator, offers.front().kernel, {}, false, out);
-  ASSERT_TRUE(looked) << looked.error().to_string();
-  EXPECT_GT(out.at("mix").at("vector").get<int>(), 0);
-  EXPECT_THAT(out.at("code").get<std::string>(), HasSubstr("ps "));
-  EXPECT_LE(out.at("code").get<std::string>().size(), size_t{10} << 10);
-  EXPECT_EQ(out.at("left_out").get<size_t>(), out.at("instructions").get<size_t>() - std::min(out.at("instructions").get<size_t>(), kMostInstructions));
-  EXPECT_TRUE(out.at("ports").contains("origin"));
-  json profile;
-  EXPECT_FALSE(add_look(Look::kProfile, *evaluator, offers.front().kernel, {}, false, profile)) << "nobody can examine";
 }
 
 }  // namespace
