@@ -1,9 +1,9 @@
-// Snippets with real compilers.
+// Snippets and hot loops with real compilers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hone/engine/testing/fake_run.h"
-#include "hone/engine/microbenchmark.h"
+#include "hone/engine/tools.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::engine {
@@ -11,6 +11,7 @@ namespace {
 
 using testing::must;
 using ::testing::HasSubstr;
+using nlohmann::json;
 
 SnippetTimes timed(Snippet snippet) {
   const auto toolchain = must(target::local_toolchain());
@@ -53,6 +54,37 @@ TEST(Microbenchmark, SaysWhatIsWrong) {
   EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", kMostSnippetElements + 1, 1}));
   EXPECT_FALSE(time_snippet(*toolchain, {"y[0] = 1;", "", 1, 0}));
   EXPECT_FALSE(time_snippet(*toolchain, {std::string(kMostSnippet + 1, ' '), "", 1, 1}));
+}
+
+/// A loop that every compiler turns into vectors.
+constexpr const char* kScale = R"(/* hone
+language = "c++"
+[[launch]]
+kernel = "scale"
+grid   = ["B"]
+args   = ["x", "y", "i64:D"]
+*/
+void scale(const float* __restrict x, float* __restrict y, int64_t D, int64_t row) {
+  for (int64_t j = 0; j < D; ++j) y[row * D + j] = x[row * D + j] * 2.0f + 1.0f;
+}
+)";
+
+TEST(Disassembly, ShowsTheHotLoop) {
+  const task::Task task = must(task::task_from_expressions("y = x * 2 + 1", {"x=f32[B,D]"}, {"B=64,D=1000"}));
+  const kernel::Kernel kernel = must(kernel::parse_kernel(kScale, "scale"));
+  const auto evaluator = must(evaluate::cpu_evaluator(task, must(target::local_toolchain()), {}));
+  json out;
+  const Status looked = add_look(Look::kDisassembly, *evaluator, kernel, {}, false, out);
+  ASSERT_TRUE(looked) << looked.error().to_string();
+  EXPECT_GT(out.at("mix").at("vector").get<int>(), 0);
+  EXPECT_THAT(out.at("code").get<std::string>(), HasSubstr("ps "));
+  const std::string code = out.at("code");
+  const size_t all = out.at("instructions"), lines = static_cast<size_t>(std::count(code.begin(), code.end(), '\n'));
+  EXPECT_EQ(lines, std::min(all, kMostInstructions));
+  EXPECT_EQ(out.at("left_out").get<size_t>(), all - lines);
+  EXPECT_TRUE(out.at("ports").contains("origin"));
+  json profile;
+  EXPECT_FALSE(add_look(Look::kProfile, *evaluator, kernel, {}, false, profile)) << "nobody can examine";
 }
 
 }  // namespace
