@@ -1,10 +1,15 @@
-# hone_room(NAME [ROOMS a b ...] [USES target ...])
-# One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test
-# program of its own, hone_NAME_<file>, registered with ctest under the label "unit"
-# (a file named *_slow_test.cc is labelled "slow", *_timed_test.cc "timed": it measures time or waits for deadlines,
-# so nothing runs beside it; *_long_test.cc "long").
+# hone_room(NAME [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
+# One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test program of its own,
+# hone_NAME_<file>, registered with ctest. The name of the file says the label, and the label when it runs:
+#   *_test.cc        unit   `make check`, side by side
+#   *_slow_test.cc   slow   `make check`, side by side; its tests whose names begin with Long are labelled long
+#   *_timed_test.cc  timed  `make check`, one by one, because it measures time or is held to tight deadlines
+#   *_long_test.cc   long   `make check-long`
+# BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
+# that measure time; all others are compiled as unit tests are. FIRST names those to start first: what takes long
+# and starts last has the other cores wait.
 function(hone_room name)
-  cmake_parse_arguments(ARG "" "" "ROOMS;USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -34,16 +39,33 @@ function(hone_room name)
       add_executable(${target} ${test})
       target_link_libraries(${target} PRIVATE hone_${name} GTest::gmock GTest::gtest_main)
       target_compile_definitions(${target} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-      target_compile_options(${target} PRIVATE ${HONE_TEST_OPTIONS})
-      hone_pch(${target} tests)
-      if(test MATCHES "_slow_test\\.cc$")
-        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS slow TIMEOUT 600)
-      elseif(test MATCHES "_timed_test\\.cc$")
-        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS timed TIMEOUT 600)
-      elseif(test MATCHES "_long_test\\.cc$")
-        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS long TIMEOUT 7200)
+      set(kind unit)
+      set(label unit)
+      set(timeout 120)
+      if(test MATCHES "_(slow|timed|long)_test\\.cc$")
+        set(label ${CMAKE_MATCH_1})
+        set(timeout 600)
+      endif()
+      if(id IN_LIST ARG_BUSY OR label STREQUAL "timed")
+        set(kind busy)
+      endif()
+      if(label STREQUAL "long")
+        set(timeout 7200)
+      endif()
+      string(TOUPPER ${kind} options)
+      target_compile_options(${target} PRIVATE ${HONE_${options}_TEST_OPTIONS})
+      hone_pch(${target} ${kind}_tests)
+      set(cost 0)
+      if(id IN_LIST ARG_FIRST)
+        set(cost 1000)
+      endif()
+      if(label STREQUAL "slow")
+        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Long*"
+          PROPERTIES LABELS slow TIMEOUT ${timeout} COST ${cost})
+        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_FILTER "Long*"
+          PROPERTIES LABELS long TIMEOUT 7200)
       else()
-        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
+        gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${cost})
       endif()
     endforeach()
   endif()

@@ -15,5 +15,5 @@ workspaces = { @workspaces@ }
 //   VEC      elements a word
 //   UNROLL   words in flight
 //   BLOCKS   blocks a multiprocessor gets, all rows together
-#include "hone/gpu/reduce.h"
+@back@#include "hone/gpu/reduce.h"
 @functions@

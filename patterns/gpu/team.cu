@@ -18,8 +18,9 @@ args   = [@args@]
 // of the team holds it; the rest is read again, last part first, while it is likely to be in a cache.
 //
 // When it pays: softmax and norms of rows far beyond a block's registers, up to a few times the device's shared memory.
-// A team waits while its last tiles come and while its blocks hear of each other; another team's block on the same
-// multiprocessor has loads under way meanwhile: hence RESIDENT.
+// The tiles of a team's next row are sent for one by one as those of this row are written out, and arrive while the block
+// computes, writes and waits (on HIP they are read when they are needed); another team's block on the same multiprocessor
+// computes meanwhile: hence RESIDENT.
 //
 // Blocks that wait for each other must all run. A team has consecutive tickets in the order in which blocks start, and
 // the grid is no larger than what fits: SMS * RESIDENT blocks, by the launch bounds (registers, threads) and by the
@@ -41,7 +42,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
   extern __shared__ __align__(16) unsigned char kept_tiles[];
 @kept@  const int64_t ticket = hone::gpu::take_ticket(tickets, number);
   const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept};
+  hone::gpu::Ahead ahead([=](hone::gpu::RowCopies& copies, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {
+@fetches@  }, @rows_cpp@);
+  ahead.template send_row<THREADS, VEC, UNROLL>(@aligned@, @pieces@, @length@, share, thread, ticket / blocks);
   for (int64_t row = ticket / blocks; row < @rows_cpp@; row += gridDim.x / blocks) {
+    ahead.next = row + gridDim.x / blocks;
 @prologue@    const bool aligned = @aligned@;
 @body@  }
 }

@@ -157,6 +157,10 @@ def climb(hone):
         prompts = place.prompts()
         expect(len(prompts) == 5, f"five questions ({len(prompts)})")
         expect("undeclared" in prompts[1], "the compiler's words are in the second")
+        for fact in ("MB must move", "Measured peaks of", " GB/s)", "the bound is"):
+            expect(fact in prompts[0], f"the first says what the machine can: {fact}")
+        for fact in ("a call, caches cold, median of 3", "% of the bound's speed", " pairs: ", "largest error", "at the workloads' own shapes", ", rms "):
+            expect(fact in prompts[4], f"the last says of the fourth kernel: {fact}")
         expect("sk-must-not-travel" not in "".join(prompts), "no key in any prompt")
         again = place.run("optimize", "--replay", "last")
         expect("the same decisions" in again.stdout, "a replay decides alike: " + again.stdout.strip())

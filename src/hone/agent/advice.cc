@@ -1,15 +1,17 @@
-// What a team makes of its researcher and its diagnoser.
+// What a team asks its researcher and its diagnoser, and what it makes of their answers.
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "hone/agent/prompt.h"
 #include "hone/agent/team.h"
+#include "hone/agent/team_words.h"
 
 namespace hone::agent {
 namespace {
 
-constexpr size_t kDiagnosisShown = 3000;
+constexpr size_t kDiagnosisShown = 3000, kKnowledgeShown = 6000;
 
 /// Evidence may name what is known, not what is absent.
 std::vector<std::string> known_names(const std::vector<Metric>& metrics) {
@@ -35,7 +37,41 @@ std::string text_of(const DiagnosisAnswer& answer) {
   return text;
 }
 
+std::string list_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "- " + one_line(line, 300) + "\n";
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace
+
+std::string metrics_text(const std::vector<Metric>& metrics) {
+  if (metrics.empty()) return "none was measured";
+  std::string text;
+  for (const Metric& metric : metrics)
+    text += fmt::format("{}: {}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent");
+  return text;
+}
+
+Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
+  return prompt(documents, "diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
+                                         {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}});
+}
+
+Result<Request> diagnoser_request(const std::string& system, const kernel::Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
+  Request request;
+  request.system = system;
+  HONE_TRY(std::string text, diagnoser_question(own_documents(), kernel, metrics, rules));
+  request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, nlohmann::json::array()});
+  return request;
+}
+
+Result<std::string> Team::research_question() const {
+  std::vector<std::string> lessons = options_.lessons;
+  lessons.insert(lessons.end(), options_.memory.begin(), options_.memory.end());
+  return prompt(options_.documents, "researcher", {{"patterns", material("PATTERNS", list_of(options_.patterns), kKnowledgeShown)},
+                                                   {"lessons", material("LESSONS", list_of(lessons), kKnowledgeShown)}});
+}
 
 std::vector<std::string> Team::wants_facts() const {
   std::vector<std::string> wanted;
@@ -56,13 +92,15 @@ bool Team::wants_diagnosis(const Direction& d, const std::string& best) const {
   return options_.diagnose == Diagnose::kAlways || !facts->second.sure;
 }
 
-Result<std::string> Team::diagnosis_of(const Direction& d, const std::string& best) const {
+std::string Team::advice(const Direction& d, const std::string& shown) const {
+  const std::string best = d.best->hash();
   const auto facts = facts_.find(best);
   std::string text;
   if (facts != facts_.end() && !facts->second.rules.empty()) text = "hone's rules say:\n" + facts->second.rules;
-  if (d.diagnosed == best && !d.diagnosis.empty()) text += "The diagnoser says:\n" + material("DIAGNOSIS", d.diagnosis, kDiagnosisShown);
-  if (!text.empty()) return text;
-  return metrics_text({{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}});
+  if (d.diagnosed == best && !d.diagnosis.empty()) text += "The diagnoser says:\n" + material("DIAGNOSIS", d.diagnosis, kDiagnosisShown) + "\n";
+  if (text.empty()) return text;
+  // Who looked at it did so before the tuner went on.
+  return fmt::format("What holds it back{}:\n{}\n", best == shown ? "" : ", looked at with the settings " + config_text(d.best->config), text);
 }
 
 std::optional<std::string> Team::take_advice(Direction& d, const Reply& reply) {

@@ -15,6 +15,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxKernel = size_t{128} << 10;
+/// All that the schema lets through, in bytes: whoever shows them cuts them.
+constexpr size_t kMaxAction = 800, kMaxLesson = 2000;
 
 struct Block {
   std::string language, content;
@@ -132,9 +134,9 @@ tl::expected<KernelAnswer, Unusable> kernel_answer(std::string_view text, kernel
   auto kernel = foreign_kernel(parts->other, language);
   if (!kernel) return tl::unexpected(kernel.error());
   KernelAnswer answer;
-  answer.action = one_line(parts->data["action"].get<std::string>(), 120);
+  answer.action = one_line(parts->data["action"].get<std::string>(), kMaxAction);
   answer.reason = one_line(parts->data["reason"].get<std::string>(), 600);
-  answer.lesson = one_line(parts->data.value("lesson", ""), 300);
+  answer.lesson = one_line(parts->data.value("lesson", ""), kMaxLesson);
   answer.expected_speedup = parts->data["expected_speedup"];
   answer.kernel = std::move(*kernel);
   return answer;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hone/agent/guide.h"
 #include "hone/agent/prompt.h"
 #include "hone/agent/schema.h"
 #include "hone/agent/team.h"
@@ -16,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kKernel = "/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nargs = [\"x\", \"y\"]\n*/\nvoid f(const float* x, float* y, int64_t) {}\n";
 
@@ -30,7 +32,7 @@ TEST(Prompts, have_versions) {
 }
 
 TEST(Prompts, fill_every_place_once) {
-  const auto text = prompt("fixer", {{"kernel", "{{verdict}}"}, {"verdict", "v"}, {"detail", "d"}, {"history", "h"}, {"answer_format", "f"}});
+  const auto text = prompt("fixer", {{"kernel", "{{verdict}}"}, {"verdict", "v"}, {"detail", "d"}, {"best_facts", "b"}, {"notes", "n"}, {"answer_format", "f"}});
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("{{verdict}}")) << "what is filled in is not looked at again";
   EXPECT_FALSE(prompt("fixer", {{"kernel", "k"}}));
@@ -46,6 +48,41 @@ TEST(Prompts, material_cannot_end_itself) {
   EXPECT_EQ(second.find(own + ">>>"), second.size() - own.size() - 3);
   EXPECT_EQ(second.find('\x1b'), std::string::npos);
   EXPECT_THAT(material("X", std::string(500, 'a'), 100), HasSubstr("[cut: 400 more bytes]"));
+}
+
+TEST(Prompts, cut_between_words) {
+  EXPECT_EQ(in_words("two words", 9), "two words");
+  EXPECT_EQ(in_words("first second third", 15), "first second …");
+  EXPECT_EQ(in_words("first\nsecond", 100), "first second");
+  EXPECT_EQ(in_words(std::string(50, 'a'), 20), std::string(20, 'a') + "…") << "a word without end";
+}
+
+TEST(Guide, leaves_out_what_is_for_other_languages) {
+  const Documents documents = own_documents();
+  const std::string& guide = documents.at("docs/kernels.md");
+  const std::string cpp = guide_for(kernel::Language::kCpp, guide), opencl = guide_for(kernel::Language::kOpenCl, guide),
+                    cuda = guide_for(kernel::Language::kCuda, guide);
+  EXPECT_THAT(cpp, HasSubstr("## C++: hone/cpu.h"));
+  EXPECT_THAT(cpp, Not(HasSubstr("PoCL")));
+  EXPECT_THAT(cpp, Not(HasSubstr("hone compare")));
+  EXPECT_THAT(cpp, HasSubstr("## A whole one"));
+  EXPECT_THAT(cpp, Not(HasSubstr("| `block` |")));
+  EXPECT_THAT(cpp, HasSubstr("| `when` |"));
+  EXPECT_THAT(cpp, HasSubstr("## What is refused")) << "what comes behind a section that is left out";
+  EXPECT_THAT(opencl, HasSubstr("## OpenCL C"));
+  EXPECT_THAT(opencl, HasSubstr("| `block` |"));
+  EXPECT_THAT(opencl, Not(HasSubstr("| `repeat` |")));
+  EXPECT_THAT(opencl, Not(HasSubstr("hone/cpu.h\n")));
+  EXPECT_THAT(cuda, HasSubstr("| `repeat` |"));
+  EXPECT_EQ(guide_for(kernel::Language::kCpp, "```\n## OpenCL C\n```\nend\n"), "```\n## OpenCL C\n```\nend\n") << "no heading";
+}
+
+TEST(Guide, says_what_kernels_can_count_on) {
+  const std::string guide = guide_for(kernel::Language::kCpp, own_documents().at("docs/kernels.md"));
+  for (const char* fact : {"<immintrin.h>", "__m512", "load_n<V>(const T* p, n, fill = 0)", "bf16(f)` rounds to nearest even", "Comparisons with NaN are false",
+                           "`grid`, `shared`, `when`, integer arguments", "8 * `THREADS`", "one that is refused sinks no other",
+                           "no other setting of it is tried"})
+    EXPECT_THAT(guide, HasSubstr(fact));
 }
 
 TEST(Answers, a_kernel_with_its_reasons) {

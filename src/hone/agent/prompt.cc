@@ -107,4 +107,14 @@ std::string one_line(std::string_view text, size_t most) {
   return out.substr(0, end) + "…";
 }
 
+std::string in_words(std::string_view text, size_t most) {
+  std::string whole = one_line(text, std::string::npos);
+  if (whole.size() <= most) return whole;
+  // A word without end is cut like anything else.
+  const size_t space = whole.rfind(' ', most);
+  if (space == std::string::npos || space < most / 2) return one_line(text, most);
+  whole.resize(space);
+  return whole + " …";
+}
+
 }  // namespace hone::agent

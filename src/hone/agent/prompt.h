@@ -31,5 +31,7 @@ using Documents = std::map<std::string, std::string, std::less<>>;
 
 /// The same without the lines, on one line: for names and reasons inside a sentence.
 [[nodiscard]] std::string one_line(std::string_view text, size_t most);
+/// The same, cut between words where it is cut.
+[[nodiscard]] std::string in_words(std::string_view text, size_t most);
 
 }  // namespace hone::agent

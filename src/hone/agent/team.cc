@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "hone/agent/guide.h"
 #include "hone/agent/prompt.h"
+#include "hone/agent/team_words.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 
@@ -15,80 +17,30 @@ namespace {
 using kernel::Kernel;
 using nlohmann::json;
 
-constexpr size_t kSourceShown = size_t{24} << 10, kDetailShown = size_t{4} << 10, kTaskShown = size_t{16} << 10;
+constexpr size_t kTaskShown = size_t{16} << 10;
 constexpr int kRounds = 4;        ///< of tools in one conversation
 constexpr int kCallsARound = 4;
-constexpr int kFixes = 3;         ///< of one kernel
 constexpr int kIdleRounds = 3;    ///< optimising without gain
 constexpr int kFruitless = 16;    ///< kernels or failures in a row without gain: nobody asks again
 constexpr int kNarrow = 8;        ///< likewise: one direction at a time
-constexpr size_t kBytesAToken = 4;
-constexpr size_t kKnowledgeShown = 6000, kFindingsShown = 3000;
 /// Half a minute and five cents are worth alike.
 constexpr double kSecondsAUnit = 30, kDollarsAUnit = 0.05;
 /// What a model is expected to bring (in log speed) and to cost, before it is known.
 constexpr double kPriorGain = 0.05, kPriorCost = 1;
 
-constexpr const char* kHints[] = {
-    "as few passes over memory as the computation allows",
-    "the innermost loop: wide vectors, several accumulators, no dependence between iterations",
-    "blocking for caches and registers, and reuse of what was loaded",
-    "how work is shared: grid, load balance between threads, streaming stores past the caches",
-    "cheaper arithmetic of the same accuracy: algebra, common subexpressions, fewer divisions",
-    "special treatment of short and of long extents by separate launches (`when`)",
-};
-
-std::string fence_of(kernel::Language language) { return language == kernel::Language::kCpp ? "cpp" : "c"; }
-
-std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::with_config(kernel, kernel.config), kSourceShown); }
-
-std::string tenths(double score) { return score > 0 ? fmt::format("{:.2f}", score) : "no"; }
-
-std::string light_text(double light) { return light > 0 ? fmt::format(", about {:.0f} % of the speed of light", 100 * light) : ""; }
-
-}  // namespace
-
-std::string metrics_text(const std::vector<Metric>& metrics) {
-  if (metrics.empty()) return "none was measured";
-  std::string text;
-  for (const Metric& metric : metrics)
-    text += fmt::format("{}: {}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent");
-  return text;
-}
-
-namespace {
-
-Result<std::string> diagnoser_question(const Documents& documents, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
-  return prompt(documents, "diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
-                                         {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}});
-}
-
 bool advises(const std::string& agent) { return agent == "researcher" || agent == "diagnoser"; }
 
-std::string list_of(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += "- " + one_line(line, 300) + "\n";
-  return text.empty() ? "none" : text;
-}
-
 }  // namespace
 
-Result<Request> diagnoser_request(const std::string& system, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
-  Request request;
-  request.system = system;
-  HONE_TRY(std::string text, diagnoser_question(own_documents(), kernel, metrics, rules));
-  request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
-  return request;
-}
-
-Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options_.models.size()) {
+Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options_.models.size()), looked_(options_.courses) {
   directions_.resize(static_cast<size_t>(std::max(1, options_.width)));
   for (size_t i = 0; i < directions_.size(); ++i) directions_[i].hint = static_cast<int>(i);
   if (options_.documents.empty()) options_.documents = own_documents();
   // Tools would tell of what became of a draft.
   if (!options_.feedback) options_.tools.clear();
-  auto system = prompt(options_.documents, "system", {{"guide", options_.documents["docs/kernels.md"]}, {"machine", options_.machine},
-                                  {"task", material("TASK", options_.task_toml, kTaskShown)}});
+  const std::string& guide = options_.documents["docs/kernels.md"];
+  auto system = prompt(options_.documents, "system", {{"guide", guide}, {"machine", options_.machine}, {"how_to", guide_for(options_.language, guide)},
+                                                      {"facts", options_.facts}, {"task", material("TASK", options_.task_toml, kTaskShown)}});
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);
   if (!options_.feedback) options_.research = false, options_.diagnose = Diagnose::kNever;
@@ -133,79 +85,6 @@ std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden
   return std::nullopt;
 }
 
-std::string Team::history(int direction) const {
-  const size_t most = static_cast<size_t>(options_.history_tokens) * kBytesAToken;
-  std::vector<std::string> lines;
-  size_t size = 0, left_out = 0;
-  for (auto t = trials_.rbegin(); t != trials_.rend(); ++t) {
-    std::string line = fmt::format("- {}{} by {}: {}{}{}", t->direction == direction ? "(yours) " : "", t->action.empty() ? t->agent : t->action, t->model,
-                                   t->verdict, t->score > 0 ? fmt::format(", {:.2f} times the first", t->score) : "",
-                                   t->reason.empty() ? "" : ": " + one_line(t->reason, 160));
-    if (!t->lesson.empty()) line += fmt::format(" [its author's lesson: {}]", t->lesson);
-    if (size + line.size() > most) {
-      ++left_out;
-      continue;
-    }
-    size += line.size() + 1;
-    lines.push_back(std::move(line));
-  }
-  if (lines.empty()) return "nothing yet";
-  std::reverse(lines.begin(), lines.end());
-  std::string text = left_out > 0 ? fmt::format("({} earlier attempts left out)\n", left_out) : "";
-  for (const std::string& line : lines) text += line + "\n";
-  return material("NOTES", text, most + 200);
-}
-
-Result<std::string> Team::question(const Direction& d, int index, const Standing& standing, std::string& agent, std::string& parent) const {
-  HONE_TRY(const std::string format, prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}}));
-  if (!options_.feedback) {
-    // Attempts that know nothing of each other: only the idea to begin from changes.
-    int before = 0;
-    for (const Tally& tally : tallies_) before += tally.calls;
-    agent = "generator";
-    parent.clear();
-    return prompt(options_.documents, "attempt", {{"direction", kHints[static_cast<size_t>(before) % std::size(kHints)]}, {"answer_format", format}});
-  }
-  if (research_ == Research::kDue) {
-    agent = "researcher";
-    parent.clear();
-    std::vector<std::string> lessons = options_.lessons;
-    lessons.insert(lessons.end(), options_.memory.begin(), options_.memory.end());
-    return prompt(options_.documents, "researcher", {{"patterns", material("PATTERNS", list_of(options_.patterns), kKnowledgeShown)},
-                                                     {"lessons", material("LESSONS", list_of(lessons), kKnowledgeShown)}});
-  }
-  std::string knowledge;
-  for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
-  if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
-  if (!found_.empty() && !d.briefed) knowledge += "What the researcher found in patterns and memory:\n" + material("RESEARCH", found_, kFindingsShown) + "\n\n";
-  const std::string hint = kHints[static_cast<size_t>(d.hint) % std::size(kHints)];
-  if (d.last && !d.last_judged.accepted && d.fixes < kFixes) {
-    agent = "fixer";
-    parent = d.last_hash;
-    return prompt(options_.documents, "fixer", {{"kernel", source_of(*d.last)},
-                            {"verdict", fmt::format("{}: {}", d.last_judged.verdict, one_line(d.last_judged.reason, 500))},
-                            {"detail", material("OUTPUT", d.last_judged.detail.empty() ? d.last_judged.reason : d.last_judged.detail, kDetailShown)},
-                            {"history", history(index)}, {"answer_format", format}});
-  }
-  if (d.best) {
-    parent = d.best->hash();
-    if (wants_diagnosis(d, parent)) {
-      agent = "diagnoser";
-      const Facts& facts = facts_.at(parent);
-      return diagnoser_question(options_.documents, *d.best, facts.metrics, facts.rules);
-    }
-    agent = "optimiser";
-    HONE_TRY(const std::string diagnosis, diagnosis_of(d, parent));
-    return prompt(options_.documents, "optimiser", {{"direction", hint}, {"score", tenths(d.best_score)}, {"best_score", tenths(standing.score)}, {"kernel", source_of(*d.best)},
-                                {"diagnosis", diagnosis}, {"history", history(index)}, {"knowledge", knowledge}, {"answer_format", format}});
-  }
-  agent = "generator";
-  parent = standing.kernel ? standing.kernel->hash() : "";
-  return prompt(options_.documents, "generator", {{"direction", hint}, {"best_score", tenths(standing.score)}, {"light", light_text(standing.light)},
-                              {"best", standing.kernel ? source_of(*standing.kernel) : "there is none yet"}, {"history", history(index)},
-                              {"knowledge", knowledge}, {"answer_format", format}});
-}
-
 Result<Ask> Team::prepare(int direction, int model, const Standing& standing) const {
   if (direction < 0 || direction >= static_cast<int>(directions_.size()) || model < 0 || model >= static_cast<int>(options_.models.size()))
     return fail(ErrorCode::kCorrupt, "a question of nobody, or to nobody");
@@ -247,9 +126,9 @@ void Team::sent(const Ask& ask) {
   ++tallies_[static_cast<size_t>(ask.model)].calls;
 }
 
-void Team::record(int direction, const std::string& verdict, const std::string& reason, double score) {
+void Team::record(int direction, const std::string& verdict, const std::string& reason, double score, const std::string& kernel, double best_before) {
   const Direction& d = directions_[static_cast<size_t>(direction)];
-  trials_.push_back({direction, d.agent, options_.models[static_cast<size_t>(d.model)].name, d.action, verdict, reason, d.lesson, score});
+  trials_.push_back({direction, d.agent, options_.models[static_cast<size_t>(d.model)].name, d.action, verdict, reason, d.lesson, score, kernel, best_before});
 }
 
 void Team::conclude(Direction& d) {
@@ -333,6 +212,7 @@ void Team::tool_results(int direction, std::vector<Message> results) {
 }
 
 void Team::judged(const std::string& kernel, const Judged& judged) {
+  looked_.add(kernel, judged);
   for (size_t i = 0; i < directions_.size(); ++i) {
     Direction& d = directions_[i];
     if (d.phase != Phase::kWaiting || d.last_hash != kernel) continue;
@@ -342,7 +222,7 @@ void Team::judged(const std::string& kernel, const Judged& judged) {
     if (better && judged.best_before > 0) tally.gain += std::log(judged.score / judged.best_before);
     tally.accepted += judged.accepted ? 1 : 0;
     fruitless_ = better ? 0 : fruitless_ + 1;
-    record(static_cast<int>(i), judged.verdict, judged.reason, judged.score);
+    record(static_cast<int>(i), judged.verdict, judged.reason, judged.score, kernel, judged.best_before);
     if (judged.accepted) {
       d.fixes = 0;
       d.idle_rounds = own ? 0 : d.idle_rounds + 1;
@@ -377,15 +257,6 @@ bool Team::gave_up() const {
   return fruitless_ >= kFruitless && std::all_of(directions_.begin(), directions_.end(), [](const Direction& d) {
            return d.phase == Phase::kIdle && d.conversation.empty();
          });
-}
-
-std::vector<std::string> Team::lessons() const {
-  std::vector<std::string> all;
-  for (const Trial& t : trials_)
-    if (t.score > 0 || !t.lesson.empty())
-      all.push_back(fmt::format("{}: {}{}{}", t.action, t.verdict, t.score > 0 ? fmt::format(", {:.2f} times the first", t.score) : "",
-                                t.lesson.empty() ? "" : " (" + t.lesson + ")"));
-  return all;
 }
 
 json Team::ledger() const {

@@ -3,12 +3,14 @@
 // a deterministic function of what it was told, in order, so that a run's log replays through it; it calls
 // nobody itself. What one direction learns, the others read in their next prompt. One thread.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hone/agent/answer.h"
+#include "hone/agent/looked.h"
 #include "hone/agent/model/budget.h"
 #include "hone/agent/model/config.h"
 #include "hone/agent/model/message.h"
@@ -26,6 +28,8 @@ struct TeamModel {
 
 struct TeamOptions {
   std::string task_toml, machine;          ///< as prompts show them
+  std::string facts;                       ///< of machine, build, workloads and run, for prompts that have a place for them
+  std::vector<Course> courses;             ///< the task's workloads
   kernel::Language language = kernel::Language::kCpp;
   std::vector<TeamModel> models;
   std::vector<ToolSpec> tools;
@@ -85,13 +89,6 @@ struct Taken {
   std::string problem;                     ///< why it is neither
 };
 
-/// What became of a kernel.
-struct Judged {
-  bool accepted = false;
-  std::string verdict, reason, detail;     ///< detail: compiler's output, the smallest failing case
-  double score = 0, best_before = 0, light = 0;
-};
-
 class Team {
  public:
   explicit Team(TeamOptions options);
@@ -145,6 +142,10 @@ class Team {
     int direction;
     std::string agent, model, action, verdict, reason, lesson;
     double score;
+    std::string kernel;                      ///< its hash; empty: there was none to look at
+    double best_before = 0;                  ///< score of the best then; 0: there was none
+    /// It did not become the best of the run.
+    [[nodiscard]] bool lost() const { return score <= best_before; }
   };
   struct Tally {
     int calls = 0, failures = 0, kernels = 0, accepted = 0;
@@ -155,9 +156,22 @@ class Team {
   /// The answer of a researcher or diagnoser is taken in; what is wrong with it, where it cannot be used.
   [[nodiscard]] std::optional<std::string> take_advice(Direction& direction, const Reply& reply);
   [[nodiscard]] bool wants_diagnosis(const Direction& direction, const std::string& best) const;
-  [[nodiscard]] Result<std::string> diagnosis_of(const Direction& direction, const std::string& best) const;
-  void record(int direction, const std::string& verdict, const std::string& reason, double score);
+  /// What rules and diagnoser say of its best kernel, for an optimiser who sees the setting `shown` of it; empty: nothing.
+  [[nodiscard]] std::string advice(const Direction& direction, const std::string& shown) const;
+  [[nodiscard]] Result<std::string> research_question() const;
+  void record(int direction, const std::string& verdict, const std::string& reason, double score, const std::string& kernel = {}, double best_before = 0);
+  // What prompts are filled with (team_words.cc). A place keeps its meaning for ever, as recorded runs are replayed
+  // with the prompts they were made with: what is to be said in another way has a place of another name.
+  /// A line a trial, newest kept, within the tokens allowed.
+  [[nodiscard]] std::string attempts(const std::function<std::string(const Trial&)>& line_of) const;
   [[nodiscard]] std::string history(int direction) const;
+  [[nodiscard]] std::string notes(int direction, const std::string& best) const;
+  [[nodiscard]] std::string note(const Trial& trial, int direction, const std::string& best) const;
+  [[nodiscard]] std::string others(int direction) const;
+  [[nodiscard]] std::string best_of_run(const Standing& standing, const std::string& shown_above) const;
+  [[nodiscard]] std::string settings(const kernel::Kernel& kernel, const std::string& shown, const std::string& best) const;
+  /// The kernel's source with the fastest of its settings so far.
+  [[nodiscard]] kernel::Kernel tuned(const kernel::Kernel& kernel) const;
   [[nodiscard]] Result<std::string> question(const Direction& direction, int index, const Standing& standing, std::string& agent, std::string& parent) const;
   [[nodiscard]] int choose_model(const std::vector<bool>& forbidden) const;
 
@@ -166,6 +180,7 @@ class Team {
   std::vector<Direction> directions_;
   std::vector<Trial> trials_;
   std::vector<Tally> tallies_;
+  Looked looked_;
   int fruitless_ = 0;
   std::map<std::string, Facts> facts_;
   Research research_ = Research::kNone;

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "hone/agent/prompt.h"
+#include "hone/base/hash.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/testing/model_run.h"
 #include "hone/engine/transcript.h"
@@ -108,6 +110,7 @@ TEST(Diagnoser, is_asked_before_each_optimiser_that_has_another_kernel) {
   EXPECT_TRUE(requests[1].tools.empty());
   EXPECT_THAT(question(requests[2]), HasSubstr("step 1: read x once"));
   EXPECT_THAT(question(requests[2]), HasSubstr("<<<DIAGNOSIS-"));
+  EXPECT_THAT(question(requests[2]), HasSubstr("What holds it back:\nhone's rules say:\n"));
   EXPECT_THAT(question(requests[2]), HasSubstr("so say the rules"));
   // Prediction against outcome: each optimiser's kernel takes half of its parent's time, and three was promised.
   const json predictions = json::parse(result.summary_json).at("predictions");
@@ -255,6 +258,58 @@ TEST(Researcher, is_not_asked_where_there_is_nothing_to_ask_about) {
   for (search::Seed& seed : services.seeds) seed.pattern = "start";
   (void)must(start_run(bench.task, bench.options, services));
   EXPECT_EQ(bench.agents().front(), "generator");
+}
+
+agent::TeamOptions team_of_one() {
+  agent::TeamOptions options;
+  options.models.emplace_back().name = "m";
+  options.width = 1;
+  options.documents = agent::own_documents();
+  return options;
+}
+
+TEST(Diagnoser, what_is_said_of_settings_that_the_optimiser_does_not_see_is_marked) {
+  agent::TeamOptions options = team_of_one();
+  options.diagnose = agent::Diagnose::kUnsure;
+  agent::Team team(options);
+  team.sent(must(team.prepare(0, 0, {})));
+  const auto taken = team.take(0, says(answer_text(kernel_text("time 1", "tunables = { A = [1, 2] }\n"))), "", 1, {});
+  ASSERT_TRUE(taken.seed);
+  kernel::Kernel kernel = taken.seed->kernel;
+  const auto judge = [&](double score) {
+    agent::Judged judged;
+    judged.accepted = true;
+    judged.verdict = "accepted";
+    judged.score = score;
+    judged.source = base::content_hash(kernel.source);
+    judged.config = kernel.config;
+    team.judged(kernel.hash(), judged);
+  };
+  judge(2);
+  EXPECT_EQ(team.wants_facts(), std::vector<std::string>{kernel.hash()});
+  team.tell(kernel.hash(), {{{"light", 0.25, false}}, "bottleneck: balance\n", true});
+  EXPECT_THAT(question(must(team.prepare(0, 0, {kernel, 2, 0})).request), HasSubstr("What holds it back:\nhone's rules say:\nbottleneck: balance\n"));
+  kernel.config["A"] = 2;
+  judge(3);
+  const agent::Ask ask = must(team.prepare(0, 0, {kernel, 3, 0}));
+  EXPECT_EQ(ask.agent, "optimiser");
+  EXPECT_THAT(question(ask.request), HasSubstr("What holds it back, looked at with the settings A=1:\nhone's rules say:\nbottleneck: balance\n"));
+  EXPECT_TRUE(team.wants_facts().empty()) << "a setting is no other kernel";
+}
+
+TEST(Researcher, whose_answer_is_missing_is_not_taken_for_a_kernel) {
+  agent::TeamOptions options = team_of_one();
+  options.research = true;
+  options.lessons = {"blocks of 64 were best"};
+  agent::Team team(options);
+  agent::Ask ask = must(team.prepare(0, 0, {}));
+  EXPECT_EQ(ask.agent, "researcher");
+  team.sent(ask);
+  EXPECT_EQ(team.take(0, std::nullopt, "no network", 1, {}).problem, "no network");
+  ask = must(team.prepare(0, 0, {}));
+  EXPECT_EQ(ask.agent, "generator");
+  EXPECT_THAT(question(ask.request), HasSubstr("- (yours) researcher by m: no answer: no network\n"));
+  EXPECT_THAT(question(ask.request), Not(HasSubstr("the best of the run")));
 }
 
 TEST(Roles, a_transcript_of_them_replays_anywhere) {

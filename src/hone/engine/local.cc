@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/examine.h"
 #include "hone/engine/recall.h"
@@ -208,6 +209,10 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
   services.peaks = [threads] { return target::to_json(target::cpu_peaks(threads)); };
   // In C++, whatever the kernels are written in: what is asked is what the machine does.
   services.microbenchmark = [toolchain](const Snippet& snippet) { return time_snippet(*toolchain, snippet); };
+  services.place_facts = [toolchain, threads, opencl] {
+    // PoCL's compiler is not one of ours.
+    return cpu_facts(opencl ? std::string() : toolchain->extensions(), target::cpu_peaks(threads));
+  };
   HONE_TRY(services.opponents, cpu_opponents(task, options.opponents, threads));
   if (!options.recall.empty()) {
     HONE_TRY(const archive::KernelRow row, store.kernel(options.recall));

@@ -15,6 +15,7 @@
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
+#include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
@@ -127,7 +128,6 @@ class Run {
   /// Takes what earlier runs offer; an event where that is anything.
   Status remember();
   [[nodiscard]] agent::ToolTable model_tools();
-  [[nodiscard]] kernel::Language language() const { return services_.target == "opencl" ? kernel::Language::kOpenCl : kernel::Language::kCpp; }
   [[nodiscard]] agent::Standing standing() const;
   /// Tells the models what is known of the kernels that they are about to improve.
   Status tell_facts();
@@ -172,6 +172,7 @@ class Run {
   std::string machine_;                  ///< as models are told
   json recalled_;                        ///< what memory offered; null: nothing
   std::vector<double> bounds_ns_;
+  std::vector<evaluate::LightBound> bounds_;
   std::vector<Candidate> accepted_;      ///< best first
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
@@ -201,11 +202,13 @@ Status Run::start() {
   HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
     const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    return json{{"bounds_ns", evaluator->bounds_ns()}, {"prepare_ns", services_.clock->now_ns() - before}};
+    return json{{"bounds_ns", evaluator->bounds_ns()}, {"bounds", to_json(evaluator->light_bounds())},
+                {"prepare_ns", services_.clock->now_ns() - before}};
   }));
   // Drawing the pool, its oracle's answers, the bound: all of it is needed to verify.
   spent_.verify += calibrated.value("prepare_ns", int64_t{0});
   bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
+  bounds_ = light_bounds_from(calibrated.value("bounds", json()));
   return {};
 }
 
@@ -242,7 +245,9 @@ Status Run::start_models() {
     // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
     const agent::Diagnose diagnose = options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever;
     const bool research = options.models.researches();
-    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools},
+    const std::string facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
+                                       bounds_, options_);
+    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts},
                 {"lessons", lessons.is_array() ? lessons : json::array()}, {"diagnose", static_cast<int>(diagnose)}, {"research", research},
                 {"patterns", research ? pattern_lines(services_.seeds) : std::vector<std::string>{}},
                 {"memory", research ? memory_lines(recalled_) : std::vector<std::string>{}}};
@@ -258,14 +263,16 @@ Status Run::start_models() {
   options.team.memory = event.value("memory", std::vector<std::string>{});
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
-  options.team.language = language();
+  options.team.facts = event.value("facts", "");
+  for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
+  options.team.language = language_of(services_.target);
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
   return {};
 }
 
 agent::ToolTable Run::model_tools() {
   RunTools on;
-  on.language = language();
+  on.language = language_of(services_.target);
   on.run = id_;
   on.evaluator = [this] { return evaluator(); };
   on.examine = services_.examine;
@@ -280,6 +287,8 @@ agent::ToolTable Run::model_tools() {
     return at == accepted_.end() ? nullptr : &at->kernel;
   };
   on.score_of = [this](const Screening& screening) { return yardstick_ ? screening.score * yardstick_score_ : 1; };
+  on.best_score = [this] { return leader() ? leader()->score : 0; };
+  on.bounds_ns = bounds_ns_;
   // A run without memory, or with a shuffled one, is there to show what memory is worth.
   if (options_.memory && options_.shuffle_memory == 0)
     on.memory = [this](const std::string& words) -> Result<json> {
@@ -430,7 +439,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   }
   if (consult_)
     consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
-                            best_before, sol});
+                            best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening});
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
   if (accepted && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
     const Candidate best = *leader();

@@ -72,6 +72,8 @@ struct Services {
   kernel::Limits limits;
   int batch = 2;                            ///< of a new run that asks for none
   ModelServices models;                     ///< as RunOptions::models_json says
+  /// What models are told of the place beside `machine_json`, in lines; asked once by a run with models. Null: nothing.
+  std::function<std::string()> place_facts;
   std::string target = "cpu", device, toolchain, machine_json = "{}";  ///< device: engine::Place
   std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn
   std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none

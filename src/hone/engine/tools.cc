@@ -185,7 +185,9 @@ agent::ToolTable run_tools(RunTools on) {
   agent::Tool evaluate;
   evaluate.name = "evaluate_kernel";
   evaluate.title = "Evaluate a draft";
-  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict, and why.";
+  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict and why; of an "
+                         "accepted one the time of a call beside its bound (ns, a workload each), how many times as fast as the run's best kernel it "
+                         "is, and the largest error beside the largest allowed.";
   evaluate.input = tool_schema({{"source", {{"type", "string"}, {"maxLength", kMostKernel}}}}, {"source"});
   evaluate.for_models = true;
   evaluate.run = [on](const json& arguments) {
@@ -196,8 +198,16 @@ agent::ToolTable run_tools(RunTools on) {
     const auto screening = (*evaluator)->screen(*kernel);
     if (!screening) return tool_failure(screening.error());
     const evaluate::Verdict& verdict = screening->verdict;
-    return tool_data({{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail},
-                      {"score", verdict.accepted() ? on.score_of(*screening) : 0}});
+    const double score = verdict.accepted() ? on.score_of(*screening) : 0;
+    json data = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}};
+    if (verdict.accepted()) {
+      // Against the best of the run, and as times: what `score` is over, nobody remembers.
+      if (const double best = on.best_score(); best > 0) data["times_the_best"] = score / best;
+      data["call_ns"] = screening->median_ns;
+      data["bound_ns"] = on.bounds_ns;
+      if (const auto& a = verdict.accuracy) data["largest_error"] = a->candidate, data["largest_error_allowed"] = a->bound;
+    }
+    return tool_data(std::move(data));
   };
   tools.add(std::move(evaluate));
 

@@ -67,6 +67,8 @@ struct RunTools {
   /// An accepted kernel of this run by the beginning of its hash, twelve digits at least; the best so far by "best".
   std::function<const kernel::Kernel*(std::string_view)> kernel_of;
   std::function<double(const evaluate::Screening&)> score_of;   ///< over the run's first kernel
+  std::function<double()> best_score;                     ///< of the run's best kernel, likewise; 0: there is none
+  std::vector<double> bounds_ns;                          ///< of a call, a workload each
   std::function<Result<nlohmann::json>(const std::string& words)> memory;   ///< null: the run uses none, and search_memory is not there
 };
 [[nodiscard]] agent::ToolTable run_tools(RunTools on);

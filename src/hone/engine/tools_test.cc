@@ -94,6 +94,25 @@ TEST(Tools, tell_of_the_best_kernel_and_of_drafts) {
   EXPECT_EQ(bench.model_verdicts().size(), 1U) << "a draft is no candidate";
 }
 
+TEST(Tools, say_of_a_draft_what_it_is_worth) {
+  ToolBench bench;
+  bench.bound_ns = 5e3;
+  const auto told = bench.ask({{"evaluate_kernel", {{"source", kernel_text("time 1e4")}}}, {"evaluate_kernel", {{"source", kernel_text("wrong")}}}});
+  ASSERT_EQ(told.size(), 2U);
+  const json good = said(told[0]), bad = said(told[1]);
+  EXPECT_EQ(good.at("verdict"), "accepted");
+  EXPECT_EQ(good.at("call_ns"), json::array({1e4}));
+  EXPECT_EQ(good.at("bound_ns"), json::array({5e3}));
+  // The fake kernels of the search take longer by far.
+  EXPECT_GT(good.at("times_the_best").get<double>(), 1);
+  EXPECT_EQ(good.at("largest_error"), 1.25e-7);
+  EXPECT_EQ(good.at("largest_error_allowed"), 1e-6);
+  EXPECT_EQ(bad.at("verdict"), "wrong");
+  EXPECT_EQ(bad.at("score"), 0);
+  EXPECT_EQ(bad.at("detail"), "smallest failing case: B=1");
+  for (const char* key : {"call_ns", "bound_ns", "times_the_best", "largest_error"}) EXPECT_FALSE(bad.contains(key)) << key;
+}
+
 TEST(Tools, refuse_forged_names_of_kernels) {
   ToolBench bench;
   // Put into the archive by somebody else: no kernel of this run.

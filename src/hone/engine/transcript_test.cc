@@ -105,7 +105,7 @@ TEST(Transcript, every_question_is_formed_from_the_documents_on_record) {
   add_models(bench);
   (void)bench.run();
   const std::string text = transcript(bench);
-  const auto result = replay_transcript(replaced(text, "The best kernel so far ({{", "The best kernel yet ({{"));
+  const auto result = replay_transcript(replaced(text, "You are the generator: write a new kernel", "You are the generator: write another kernel"));
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().to_string(), HasSubstr("another question"));
   const auto guide = replay_transcript(replaced(text, "# Writing a kernel by hand", "# Writing a kernel by head"));

@@ -29,6 +29,13 @@ struct Opponent {
   std::function<Result<Starter>(const Stage& stage)> prepare;
 };
 
+/// What the speed of light of a workload is made of.
+struct LightBound {
+  double bytes = 0, flops = 0;  ///< minimal: of inputs read and outputs written, once each; arithmetic operations
+  double memory_ns = 0;         ///< the fastest kernel that moves those bytes and computes nothing, measured here
+  double compute_ns = 0;        ///< the least multiply-adds at the machine's measured peak; 0: none
+};
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -54,6 +61,8 @@ class Evaluator {
 
   /// Speed of light of each workload (nanoseconds), from peaks as known before the run: a prior.
   [[nodiscard]] virtual std::vector<double> bounds_ns() const = 0;
+  /// What those are made of, a workload each; empty where nobody knows.
+  [[nodiscard]] virtual std::vector<LightBound> light_bounds() const { return {}; }
 };
 
 struct EvaluatorOptions {

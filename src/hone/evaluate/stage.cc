@@ -253,7 +253,7 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const Bound bound = bounds->of(static_cast<int>(index), content.family, known.anchor);
   Verdict verdict;
   verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), task::bindings_text(graph.bindings),
-                              error.max, known.anchor.max, bound.max};
+                              error.max, known.anchor.max, bound.max, error.rms, bound.rms};
   if (const auto why = judge(error, bound, name)) {
     const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
     verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;

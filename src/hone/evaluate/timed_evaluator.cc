@@ -63,6 +63,12 @@ class TimedEvaluator final : public Evaluator {
     for (const Course& course : courses_) all.push_back(course.play.bound_ns());
     return all;
   }
+  std::vector<LightBound> light_bounds() const override {
+    std::vector<LightBound> all;
+    for (const Course& course : courses_)
+      all.push_back({course.play.cost.bytes_read + course.play.cost.bytes_written, course.play.cost.flops, course.play.memory_ns, course.play.compute_ns});
+    return all;
+  }
 
  private:
   void set_compute_side(const target::CpuPeaks& peaks);
@@ -196,6 +202,8 @@ Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Sc
   }
   screening.repetitions = static_cast<int>(times.size());
   screening.ratio.push_back(median(ratios));
+  screening.ratio_low.push_back(*std::min_element(ratios.begin(), ratios.end()));
+  screening.ratio_high.push_back(*std::max_element(ratios.begin(), ratios.end()));
   screening.median_ns.push_back(median(times));
   return {};
 }
@@ -214,6 +222,7 @@ Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, Course& course, Scr
     player.empty_ns = player.session->empty_batch_ns();
   }
   Verdict verdict = check_pool(player, course.play, screening.spent);
+  if (verdict.accuracy && (!screening.at_size || nearer(verdict, {VerdictKind::kAccepted, {}, {}, screening.at_size}))) screening.at_size = verdict.accuracy;
   if (!verdict.accepted() || !screening.verdict.accuracy) screening.verdict = std::move(verdict);
   if (!screening.verdict.accepted()) return false;
   HONE_TRY_VOID(time_against_yardstick(player, course, screening));

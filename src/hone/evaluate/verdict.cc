@@ -93,6 +93,22 @@ WorkloadResult workload_from(const json& value) {
   return w;
 }
 
+json to_json(const Accuracy& a) {
+  return {{"output", a.output}, {"family", a.family}, {"shape", a.shape},   {"candidate", a.candidate}, {"anchor", a.anchor},
+          {"bound", a.bound},   {"candidate_rms", a.candidate_rms}, {"bound_rms", a.bound_rms}};
+}
+
+Accuracy accuracy_from(const json& a) {
+  return {a.at("output"),
+          a.at("family"),
+          a.at("shape"),
+          number_from(a.at("candidate")),
+          number_from(a.at("anchor")),
+          number_from(a.at("bound")),
+          number_from(a.value("candidate_rms", json(0.0))),
+          number_from(a.value("bound_rms", json(0.0)))};
+}
+
 }  // namespace
 
 std::string_view name_of(VerdictKind kind) { return kKinds[static_cast<size_t>(kind)]; }
@@ -105,11 +121,7 @@ bool nearer(const Verdict& a, const Verdict& b) {
 json to_json(const Verdict& verdict) {
   json out = {{"verdict", name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail},
               {"accuracy", nullptr}};
-  if (verdict.accuracy) {
-    const Accuracy& a = *verdict.accuracy;
-    out["accuracy"] = {{"output", a.output},       {"family", a.family}, {"shape", a.shape},
-                       {"candidate", a.candidate}, {"anchor", a.anchor}, {"bound", a.bound}};
-  }
+  if (verdict.accuracy) out["accuracy"] = to_json(*verdict.accuracy);
   return out;
 }
 
@@ -120,17 +132,17 @@ Verdict verdict_from(const json& value) {
     if (kKinds[i] == kind) verdict.kind = static_cast<VerdictKind>(i);
   verdict.reason = value.at("reason");
   verdict.detail = value.at("detail");
-  if (const json& a = value.at("accuracy"); !a.is_null())
-    verdict.accuracy = Accuracy{a.at("output"), a.at("family"), a.at("shape"),
-                                number_from(a.at("candidate")), number_from(a.at("anchor")),
-                                number_from(a.at("bound"))};
+  if (const json& a = value.at("accuracy"); !a.is_null()) verdict.accuracy = accuracy_from(a);
   return verdict;
 }
 
 json to_json(const Screening& s) {
-  return {{"verdict", to_json(s.verdict)}, {"build", s.build_hash}, {"toolchain", s.toolchain},
-          {"ratio", s.ratio}, {"median_ns", s.median_ns}, {"score", s.score},
-          {"repetitions", s.repetitions}, {"spent", to_json(s.spent)}};
+  json out = {{"verdict", to_json(s.verdict)}, {"build", s.build_hash}, {"toolchain", s.toolchain},
+              {"ratio", s.ratio}, {"ratio_low", s.ratio_low}, {"ratio_high", s.ratio_high},
+              {"median_ns", s.median_ns}, {"score", s.score},
+              {"repetitions", s.repetitions}, {"spent", to_json(s.spent)}};
+  if (s.at_size) out["at_size"] = to_json(*s.at_size);
+  return out;
 }
 
 Screening screening_from(const json& value) {
@@ -139,6 +151,9 @@ Screening screening_from(const json& value) {
   s.build_hash = value.at("build");
   s.toolchain = value.at("toolchain");
   s.ratio = value.at("ratio").get<std::vector<double>>();
+  s.ratio_low = value.value("ratio_low", std::vector<double>());
+  s.ratio_high = value.value("ratio_high", std::vector<double>());
+  if (const auto at_size = value.find("at_size"); at_size != value.end()) s.at_size = accuracy_from(*at_size);
   s.median_ns = value.at("median_ns").get<std::vector<double>>();
   s.score = value.at("score");
   s.repetitions = value.at("repetitions");

@@ -30,6 +30,7 @@ struct Accuracy {
   double candidate = 0;   ///< scaled maximum error
   double anchor = 0;
   double bound = 0;
+  double candidate_rms = 0, bound_rms = 0;  ///< the same of the root mean square; 0 in old records
 };
 
 struct Verdict {
@@ -61,7 +62,11 @@ struct Screening {
   std::string toolchain;
   /// Per workload: time(yardstick) / time(candidate), median of the repetitions; empty without verdict.
   std::vector<double> ratio;
+  /// Least and greatest of the repetitions' ratios, per workload; empty in old records.
+  std::vector<double> ratio_low, ratio_high;
   std::vector<double> median_ns;      ///< raw, for people; never compared across sessions
+  /// Where it came nearest to its bound at the workloads' own shapes (`verdict` has hidden shapes first); absent in old records.
+  std::optional<Accuracy> at_size;
   double score = 0;                   ///< weighted geometric mean of `ratio`
   int repetitions = 0;
   Spent spent;

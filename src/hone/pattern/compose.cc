@@ -77,15 +77,15 @@ Names suffixed(const kernel::Kernel& kernel, const std::string& suffix) {
   for (const auto& tunable : kernel.header.tunables) names[tunable.name] = tunable.name + suffix;
   for (const auto& workspace : kernel.header.workspaces) names[workspace.name] = workspace.name + suffix;
   for (const auto& launch : kernel.header.launches) names[launch.function] = launch.function + suffix;
-  constexpr std::string_view kDevice = "__device__ void ";
-  for (size_t at = 0; (at = kernel.source.find(kDevice, at)) != std::string::npos;) {
-    const size_t begin = at + kDevice.size();
-    size_t end = begin;
-    while (end < kernel.source.size() && in_word(kernel.source[end])) ++end;
-    const std::string name = kernel.source.substr(begin, end - begin);
-    names[name] = name + suffix;
-    at = end;
-  }
+  for (const std::string_view device : {"__device__ void ", "__device__ inline void "})
+    for (size_t at = 0; (at = kernel.source.find(device, at)) != std::string::npos;) {
+      const size_t begin = at + device.size();
+      size_t end = begin;
+      while (end < kernel.source.size() && in_word(kernel.source[end])) ++end;
+      const std::string name = kernel.source.substr(begin, end - begin);
+      names[name] = name + suffix;
+      at = end;
+    }
   return names;
 }
 

@@ -63,7 +63,15 @@ Result<Factor> factor(const Graph& graph, int id, const std::string& letters) {
   return Factor{view.input, letters, std::move(view.strides)};
 }
 
-/// What follows the product, as a task of its own with the product as its first input.
+/// Product of the letters' extents.
+IntExpr extent_of(const std::string& letters, const std::string& spec, const task::Dims& dims) {
+  IntExpr all = 1;
+  for (const char c : letters) all = all * dims[spec.find(c)];
+  return all;
+}
+
+}  // namespace
+
 Result<task::Task> epilogue_of(const task::Task& task, int dot) {
   const Graph& graph = task.primitive;
   std::vector<bool> after(graph.nodes.size(), false), needed(graph.nodes.size(), false);
@@ -108,15 +116,6 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot) {
   out.output_names = graph.output_names;
   return epilogue;
 }
-
-/// Product of the letters' extents.
-IntExpr extent_of(const std::string& letters, const std::string& spec, const task::Dims& dims) {
-  IntExpr all = 1;
-  for (const char c : letters) all = all * dims[spec.find(c)];
-  return all;
-}
-
-}  // namespace
 
 IntExpr Factor::stride(char letter) const {
   const size_t at = letters.find(letter);

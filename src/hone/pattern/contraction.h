@@ -39,6 +39,10 @@ struct Contraction {
   Program program;               ///< of the epilogue; points into it
 };
 
+/// What follows node `product`, as a task of its own with that node as its first input, "product". kUnavailable where
+/// a reduction lies beside it.
+[[nodiscard]] Result<task::Task> epilogue_of(const task::Task& task, int product);
+
 /// kUnavailable where the graph is anything but one product of two inputs (cast, at most) and element-wise
 /// work on its result.
 [[nodiscard]] Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task);

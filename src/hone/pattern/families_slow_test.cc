@@ -1,4 +1,5 @@
-// Every task of test/cases/pattern/ through every offer of the patterns, judged by the evaluator.
+// Every task of test/cases/pattern/ through every offer of the patterns, judged by the evaluator: a
+// covering part of them in `make check`, the others in `make check-long`.
 #include "hone/pattern/families_testing.h"
 
 #include "hone/base/random.h"
@@ -45,8 +46,9 @@ TEST_P(Families, EveryOfferIsAccepted) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases()),
-                         [](const auto& parameter) { return families_testing::test_name(parameter.param); });
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
+INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases(true)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases(false)), name_of_case);
 
 }  // namespace
 }  // namespace hone::pattern

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <map>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "hone/base/testing/covering.h"
 #include "hone/task/task.h"
 
 namespace hone::pattern::families_testing {
@@ -35,10 +37,12 @@ inline std::vector<std::string> strings(const toml::array* array) {
 
 inline std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/test/cases/pattern")) {
-    const auto file = toml::parse_file(entry.path().string());
+  std::set<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/test/cases/pattern")) paths.insert(entry.path());
+  for (const std::filesystem::path& path : paths) {
+    const auto file = toml::parse_file(path.string());
     if (!file) {
-      ADD_FAILURE() << entry.path() << ": " << file.error().description();
+      ADD_FAILURE() << path << ": " << file.error().description();
       continue;
     }
     for (const toml::node& node : *file.table()["case"].as_array()) {
@@ -52,6 +56,21 @@ inline std::vector<Case> cases() {
   }
   return all;
 }
+
+/// Its patterns, operations, types and the numbers of dimensions of its inputs.
+inline std::set<std::string> shown_by(const Case& c) {
+  std::set<std::string> all = base::testing::names_applied(c.compute);
+  for (const std::string& pattern : c.patterns) all.insert("on a CPU: " + pattern);
+  for (const std::string& pattern : c.gpu) all.insert("on a GPU: " + pattern);
+  for (const std::string& input : c.inputs) {
+    all.merge(base::testing::names_applied(input));
+    all.insert(fmt::format("{} dimensions", 1 + std::count(input.begin(), input.end(), ',')));
+  }
+  return all;
+}
+
+/// What `make check` takes: cases that together show all that any case shows. Or the others.
+inline std::vector<Case> cases(bool checked) { return base::testing::part_of(cases(), checked, shown_by); }
 
 struct Extents {
   const char *D, *B, *A, *N;

@@ -1,4 +1,5 @@
-// Every task of test/cases/pattern/ that a GPU pattern covers, on both emulators.
+// Every task of test/cases/pattern/ that a GPU pattern covers, on both emulators: a covering part of them
+// in `make check`, the others in `make check-long`.
 #include "hone/pattern/families_testing.h"
 
 #include "hone/base/random.h"
@@ -48,8 +49,9 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases()),
-                         [](const auto& parameter) { return families_testing::test_name(parameter.param); });
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
+INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases(true)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, GpuFamilies, testing::ValuesIn(families_testing::cases(false)), name_of_case);
 
 }  // namespace
 }  // namespace hone::pattern

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,12 @@ using task::Prim;
 
 class Finish {
  public:
-  explicit Finish(const Contraction& all) : all_(all), program_(all.program), nest_(all.program.nest) {}
+  /// `places`: names that hold the positions along the loops' axes; empty: line_at and column_at hold them.
+  explicit Finish(const Contraction& all, std::vector<std::string> places = {})
+      : all_(all), program_(all.program), nest_(all.program.nest), places_(std::move(places)) {}
 
-  Result<std::string> text(const std::string& parameters) {
+  /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
+  Result<std::string> text(const std::string& parameters, const std::string& where, const std::string& line) {
     const task::Graph& graph = *nest_.graph;
     std::string stores;
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -29,8 +33,8 @@ class Finish {
                             storage_type(program_.node(id).type.dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "__device__ inline void finish({}, int64_t line_at, int64_t column_at, float product_at) {{\n",
-                                  parameters);
+                                  "__device__ inline void finish({}, {}, {} product_at) {{\n{}",
+                                  parameters, where, value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread), line);
     return all + positions() + lines_ + stores + "}\n";
   }
 
@@ -45,6 +49,10 @@ class Finish {
   }
 
   std::string position(int axis) {
+    if (!places_.empty()) {
+      const std::vector<int> order = axes();
+      return places_[static_cast<size_t>(std::find(order.begin(), order.end(), axis) - order.begin())];
+    }
     used_.insert(axis);
     return fmt::format("at{}", axis);
   }
@@ -121,6 +129,7 @@ class Finish {
   const Contraction& all_;
   const Program& program_;
   const Nest& nest_;
+  std::vector<std::string> places_;
   std::map<int, std::string> names_;
   std::set<int> used_;
   std::string lines_;
@@ -130,7 +139,22 @@ class Finish {
 
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
-  return Finish(contraction).text(parameters);
+  return Finish(contraction).text(parameters, "int64_t line_at, int64_t column_at", "");
+}
+
+Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters) {
+  if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
+  const Program& program = contraction.program;
+  const task::Dims& dims = program.node(program.nest.graph->inputs.front()).type.dims;
+  std::vector<std::string> places;
+  if (!is_one(dims[0])) places.emplace_back("image_at");
+  if (!is_one(dims[1])) places.emplace_back("channel_at");
+  if (!is_one(contraction.column.extent)) places.emplace_back("column_at");
+  if (places.size() != program.row_axes.size() + program.inner_axes.size())
+    return fail(ErrorCode::kUnavailable, "the rest of the computation runs over other axes");
+  return Finish(contraction, places)
+      .text(parameters, "int64_t image_at, int64_t channel_at, int64_t column_at",
+            fmt::format("  const int64_t line_at = image_at * {} + channel_at;\n", wrapped(dims[1].to_cpp())));
 }
 
 std::string finish_outline(const Contraction& contraction) {

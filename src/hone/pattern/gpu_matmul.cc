@@ -58,6 +58,10 @@ int few_beside(const std::vector<Shape>& shapes, bool rows) {
   return few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few);
 }
 
+bool readable(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
+
+}  // namespace
+
 std::vector<GpuMethod> methods_for(task::Track track, DType a, DType b, kernel::Language language) {
   if (language != kernel::Language::kCuda) return {kSimt};
   if (a == DType::kBF16 && b == DType::kBF16) return {kStoredBf16, kSimt};
@@ -68,10 +72,6 @@ std::vector<GpuMethod> methods_for(task::Track track, DType a, DType b, kernel::
   if (track == task::Track::kF16) return {kTf32, kSimt};
   return {kTf32x3, kBf16x6, kSimt};
 }
-
-bool readable(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
-
-}  // namespace
 
 std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language language) {
   // A product without rows or columns is one here, but no longer in the normal form.

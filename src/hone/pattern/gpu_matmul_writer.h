@@ -18,6 +18,9 @@ struct GpuMethod {
   const char* action;
 };
 
+/// The methods for factors of these types that hold a track's accuracy, most promising first.
+[[nodiscard]] std::vector<GpuMethod> methods_for(task::Track track, task::DType a, task::DType b, kernel::Language language);
+
 class GpuMatmulWriter {
  public:
   /// `finish`: of finish_text. Task and contraction must outlive the writer.

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/compose.h"
+#include "hone/pattern/gpu_conv.h"
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_pool.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
@@ -27,12 +30,8 @@ constexpr int64_t kFewRows = 512;
 
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
-  std::vector<Offer> offers;
-  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  if (!program) {
-    why_not.push_back("map, rows: " + program.error().message);
-    return offers;
-  }
+  std::vector<Offer> offers = gpu_conv_offers(task, language);
+  if (!offers.empty()) return offers;
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
     if (kernel) {
       kernel->header.action = action;
@@ -41,6 +40,15 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
       why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
     }
   };
+  if (gpu::has_pooling(task)) {
+    add("pool", "windows on a march", gpu::pool(task, language));
+    return offers;
+  }
+  const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  if (!program) {
+    why_not.push_back("map, rows: " + program.error().message);
+    return offers;
+  }
   if (program->has_scans()) {
     add("scans", "scan rows tile by tile", gpu::scans(*program, language));
   } else if (!program->has_reductions()) {
@@ -66,11 +74,15 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
   return offers;
 }
 
-/// What covers a part does so in either language.
-bool has_direct_offer(const task::Task& task) {
+/// Offers for a part of a larger graph. Products are among them: of a whole task gpu_matmul_offers is asked besides.
+std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
   std::vector<std::string> ignored;
-  return !direct_offers(task, kernel::Language::kCuda, ignored).empty();
+  std::vector<Offer> offers = gpu_matmul_offers(part, language);
+  return offers.empty() ? direct_offers(part, language, ignored) : offers;
 }
+
+/// What covers a part does so in either language.
+bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::Language::kCuda).empty(); }
 
 }  // namespace
 
@@ -78,12 +90,9 @@ std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language
   const task::Task task = normal_form(given);
   std::vector<Offer> offers = direct_offers(task, language, why_not);
   if (!offers.empty()) return offers;
-  const auto direct = [language](const task::Task& part) {
-    std::vector<std::string> ignored;
-    return direct_offers(part, language, ignored);
-  };
+  const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
   const auto plain = [language](const task::Task& part) { return Offer{plain_gpu(part, language), "plain", "plain loops"}; };
-  return offers_in_parts(task, {has_direct_offer, direct, plain, compose_gpu});
+  return offers_in_parts(task, {has_part_offer, direct, plain, compose_gpu});
 }
 
 }  // namespace hone::pattern

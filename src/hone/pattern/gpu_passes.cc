@@ -85,6 +85,15 @@ std::string GpuWriter::loads(const std::string& indent) {
   return text;
 }
 
+std::string GpuWriter::fetches(const std::string& indent) {
+  std::string text = stretch_.pieces.empty() ? "" : decode(stretch_.pieces, "piece", indent, false);
+  for (const int id : staying_) {
+    const std::string name = leaf_name(id), at = offset(id, stretch_.pieces);
+    text += fmt::format("{}tile.fetch(copies, {}_kept, {}_row{});\n", indent, name, name, at.empty() ? "" : " + " + at);
+  }
+  return text;
+}
+
 std::string GpuWriter::rooms(const Pass& pass, const std::string& indent) const {
   std::string text;
   for (const int id : pass.stores)

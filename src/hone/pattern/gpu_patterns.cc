@@ -121,7 +121,8 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     std::string body = opening + "  const int64_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks;\n" + writer.row_prologue("row", "  ");
     body += fmt::format("  const bool aligned = {};\n", writer.aligned());
     body += combined(writer, r);
-    body += writer.round_loop(rounds[r], "chunk", "chunks", "  ");
+    // What a pass read last lies in the cache when the next one comes.
+    body += writer.round_loop(rounds[r], "chunk", r % 2 == 0 ? "chunks" : "BACK ? -chunks : chunks", "  ");
     for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
     if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS) pass{}({}) {{\n{}}}\n", r, parameters, body);
@@ -143,8 +144,9 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   slots["language"] = kernel::name_of(language);
   slots["note"] = "rows shared out between blocks: " + facts.outline();
   slots["requires"] = facts.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]",
-                                  choices(facts.widest_vector(), {4, 2, 1}));
+  slots["tunables"] = fmt::format("THREADS = [256, 512, 128], VEC = [{}], UNROLL = [4, 2, 8], BLOCKS = [8, 4, 2, 16]{}",
+                                  choices(facts.widest_vector(), {4, 2, 1}), rounds.size() > 1 ? ", BACK = [1, 0]" : "");
+  slots["back"] = rounds.size() > 1 ? "//   BACK     1: every second pass goes through a row from its end: what the one before read last is in the cache\n" : "";
   slots["workspaces"] = partials.workspaces;
   slots["launches"] = launches;
   slots["functions"] = functions;

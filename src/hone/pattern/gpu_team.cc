@@ -58,6 +58,9 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const Reads reads = reads_of(program, stretch, rounds);
   const std::vector<int>& leaves = reads.again;
   if (leaves.empty()) return fail(ErrorCode::kUnavailable, "nothing is read twice");
+  for (const int id : leaves)
+    if (const auto access = program.nest.access.find(id); access != program.nest.access.end() && access->second.index >= 0)
+      return fail(ErrorCode::kUnavailable, "which row comes next is known only when its index is read");
   writer.keep(leaves);
   std::string kept;
   int64_t bytes = 0;
@@ -83,8 +86,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string prologue = writer.row_prologue("row", "    ");
   std::string body;
   for (size_t r = 0; r < rounds.size(); ++r) {
-    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}>{{}}", r, words_of(reads.tensors[r]));
-    body += writer.round_loop(rounds[r], "share", turn, "    ");
+    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r]), r + 1 == rounds.size());
+    body += writer.round_loop(rounds[r], "share, ahead", turn, "    ");
     if (rounds[r].results.empty()) continue;
     for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
     body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
@@ -124,6 +127,8 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
                         ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int32_t blocks, int32_t kept";
   slots["kept"] = kept;
   slots["rows_cpp"] = bracketed(program.rows());
+  slots["fetches"] = writer.row_prologue("row", "    ") + writer.fetches("    ");
+  slots["pieces"] = writer.pieces().to_cpp(), slots["length"] = writer.length().to_cpp();
   slots["prologue"] = prologue;
   slots["aligned"] = writer.aligned();
   slots["body"] = body + writer.row_stores("    ", "share.rank == 0 && thread == 0");

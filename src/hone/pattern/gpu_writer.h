@@ -79,6 +79,8 @@ class GpuWriter {
   [[nodiscard]] const std::vector<int>& taken() const { return loads_; }
   /// Loops: tiles of these leaves have a place to stay, `NAME_kept`.
   void keep(std::vector<int> leaves) { staying_ = std::move(leaves); }
+  /// Sends for the parts of `tile` of `piece` that have a place to stay.
+  [[nodiscard]] std::string fetches(const std::string& indent);
   [[nodiscard]] std::string leaf_name(int id) const;
 
  private:

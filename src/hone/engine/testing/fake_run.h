@@ -154,6 +154,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
   }
 
   std::vector<double> bounds_ns() const override { return {bound_ns_}; }
+  std::vector<evaluate::LightBound> light_bounds() const override { return {{2'048'000, 256'000, bound_ns_, 0}}; }
 
  private:
   struct Around {

@@ -110,6 +110,10 @@ class FateEvaluator final : public evaluate::Evaluator {
       screening.median_ns = {time};
       screening.score = yardstick_ > 0 ? yardstick_ / time : 1;
       screening.ratio = {screening.score};
+      screening.ratio_low = {0.9 * screening.score};
+      screening.ratio_high = {1.2 * screening.score};
+      screening.verdict.accuracy = {"y", "sparse", "D=7", 1.25e-7, 2.5e-7, 1e-6, 1e-8, 4e-8};
+      screening.at_size = {"y", "normal", "D=1000", 3e-8, 6e-8, 2.4e-7, 1e-9, 8e-9};
     }
     return screening;
   }
@@ -123,6 +127,7 @@ class FateEvaluator final : public evaluate::Evaluator {
     return inner_->promote(kernel, opponents);
   }
   std::vector<double> bounds_ns() const override { return inner_->bounds_ns(); }
+  std::vector<evaluate::LightBound> light_bounds() const override { return inner_->light_bounds(); }
 
  private:
   static double time_of(const kernel::Kernel& kernel, double otherwise) {

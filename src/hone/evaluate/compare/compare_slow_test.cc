@@ -1,9 +1,10 @@
 // The figures of docs/how_we_measure.md, "Comparing two kernels": false calls, power, coverage.
-// Prints its tables and fails when a promise is broken.
+// Prints its tables and fails when a promise is broken. What is named Long is left to `make check-long`.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <vector>
 
 #include "hone/evaluate/compare/simulate.h"
 
@@ -32,12 +33,11 @@ TEST(CompareSimulation, EqualsAreCalledInAtMostOnePercentOfTrials) {
   }
 }
 
-TEST(CompareSimulation, EqualsAtOtherNoiseLevels) {
+/// Equal kernels with each of these noises and kinds of luck are hardly ever called different.
+void expect_few_calls(const std::vector<double>& samples, const std::vector<simulate::Noise>& kinds) {
   print_head("equal, 1,000 trials");
-  for (const double sample : {0.003, 0.01, 0.05}) {
-    for (simulate::Noise noise : {simulate::Noise{.name = "no luck"},
-                                  {.name = "luck 1 %", .luck = 0.01},
-                                  {.name = "two-valued luck 2 %", .coin_luck = 0.02}}) {
+  for (const double sample : samples) {
+    for (simulate::Noise noise : kinds) {
       noise.sample = sample;
       const auto t = simulate::tally(noise, 1.0, 1000, kSeed + 3);
       print_row(fmt::format("noise {:.1f} %, {}", 100 * sample, noise.name), t);
@@ -46,16 +46,30 @@ TEST(CompareSimulation, EqualsAtOtherNoiseLevels) {
   }
 }
 
-TEST(CompareSimulation, ALongSessionDoesNotWearTheTestOut) {
+const simulate::Noise kNoLuck{.name = "no luck"}, kLuck{.name = "luck 1 %", .luck = 0.01},
+    kTwoValuedLuck{.name = "two-valued luck 2 %", .coin_luck = 0.02};
+
+TEST(CompareSimulation, EqualsAtOtherNoiseLevels) {
+  expect_few_calls({0.003}, {kLuck});
+  expect_few_calls({0.05}, {kTwoValuedLuck});
+}
+
+TEST(LongCompareSimulation, EqualsAtOtherNoiseLevels) {
+  expect_few_calls({0.003, 0.01, 0.05}, {kNoLuck, kLuck, kTwoValuedLuck});
+}
+
+void expect_no_wear(const simulate::Noise& noise) {
   CompareOptions options;
   options.max_pairs = 1000;
   print_head("equal, cap 1,000, 300 trials");
-  for (const auto& noise : {simulate::models()[3], simulate::models()[9]}) {
-    const auto t = simulate::tally(noise, 1.0, 300, kSeed + 4, options);
-    print_row(noise.name, t);
-    EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;
-  }
+  const auto t = simulate::tally(noise, 1.0, 300, kSeed + 4, options);
+  print_row(noise.name, t);
+  EXPECT_LE(t.faster + t.slower, 0.01) << noise.name;
 }
+
+TEST(CompareSimulation, ALongSessionDoesNotWearTheTestOut) { expect_no_wear(simulate::models()[9]); }
+
+TEST(LongCompareSimulation, ALongSessionDoesNotWearTheTestOut) { expect_no_wear(simulate::models()[3]); }
 
 TEST(CompareSimulation, ADifferenceOfExactlyTheMarginIsEqual) {
   CompareOptions options;

@@ -154,16 +154,17 @@ inline void try_family(const TaskFamily& family, uint64_t seed, Totals& totals) 
   }
 }
 
-/// Tries every family with each seed, expects no exception, and prints what was counted.
-inline void try_families(uint64_t first_seed, uint64_t last_seed) {
+/// Tries families number `first`, `first` + `step`, ... with each seed, expects no exception, and prints what was
+/// counted.
+inline void try_families(uint64_t first_seed, uint64_t last_seed, size_t first = 0, size_t step = 1) {
   Totals totals;
   for (uint64_t seed = first_seed; seed <= last_seed; ++seed)
-    for (const TaskFamily& family : task_families()) try_family(family, seed, totals);
+    for (size_t i = first; i < task_families().size(); i += step) try_family(task_families()[i], seed, totals);
   std::printf("%zu task families, %zu families of inputs\n"
               "honest fp32: %d of %d accepted\n"
               "reduced, strict track: %d of %d refused\n"
               "reduced, own track: %d of %d accepted\n",
-              task_families().size(), std::size(kAllFamilies), totals.honest_accepted, totals.honest,
+              (task_families().size() - first + step - 1) / step, std::size(kAllFamilies), totals.honest_accepted, totals.honest,
               totals.reduced_refused, totals.reduced, totals.own_accepted, totals.reduced);
 }
 

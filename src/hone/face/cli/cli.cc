@@ -252,8 +252,9 @@ int run_cli(int argc, char** argv) {
   command->footer("Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
   add_json(command, judging.json);
   command = judge("export", "write a kernel for use in another program", 1, export_kernel);
-  command->add_option("--as", judging.as, "header: a C++ header and source without dependencies")->required()->type_name("FORM");
-  command->add_option("-o,--output", judging.output, "folder to write to (default: here)")->type_name("FOLDER");
+  command->add_option("--as", judging.as, "header: a C++ header and source without dependencies; torch: a Python package with a PyTorch operator; "
+                                         "kernelbench: one file with ModelNew")->required()->type_name("FORM");
+  command->add_option("-o,--output", judging.output, "folder to write to, kernelbench: file (default: here, torch: NAME-torch)")->type_name("PATH");
 
   command = add("targets", "list what there is to run on");
   add_json(command, json);

@@ -142,6 +142,14 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   return engine::kernel_from(*row);
 }
 
+Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {
+  constexpr int kRuns = 1000;
+  HONE_TRY(const auto runs, store.runs(kRuns));
+  for (const archive::RunInfo& run : runs)
+    if (run.champion == hash) return std::optional(run);
+  return std::optional<archive::RunInfo>();
+}
+
 void say_where_verified(const kernel::Kernel& kernel, const std::string& name, const task::Task& task, const engine::Place& here) {
   const auto differences = engine::not_as_verified(kernel, task, here);
   if (differences.empty()) return;

@@ -1,6 +1,7 @@
 // What commands share: the archive, the task they were given, the services a run needs, Ctrl-C.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "hone/archive/store.h"
@@ -39,6 +40,9 @@ namespace hone::face {
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
+
+/// The newest run whose champion a kernel is.
+[[nodiscard]] Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash);
 
 /// Says on standard error where the kernel's file claims more, or other, than holds here; nothing where it
 /// was verified as it is used now, or nowhere.

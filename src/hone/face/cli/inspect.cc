@@ -1,4 +1,4 @@
-// Commands that look and do not measure: runs, show, targets, export, report, check.
+// Commands that look and do not measure: runs, show, targets, report, check.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -17,9 +17,7 @@
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
-#include "hone/face/export/export.h"
 #include "hone/face/report/report.h"
-#include "hone/pattern/library.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
@@ -32,12 +30,12 @@ using nlohmann::json;
 
 constexpr int kRunsShown = 1000;
 
-std::string date_text(int64_t unix_ms, const char* format = "%Y-%m-%d %H:%M") {
+std::string date_text(int64_t unix_ms) {
   const std::time_t seconds = unix_ms / 1000;
   std::tm parts{};
   localtime_r(&seconds, &parts);
   char text[32];
-  std::strftime(text, sizeof text, format, &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
   return text;
 }
 
@@ -82,14 +80,6 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
   if (!run.champion.empty()) fmt::print("\nchampion: {}   (hone show {})\n", base::short_hash(run.champion), base::short_hash(run.champion));
   if (status == "killed" || status == "interrupted" || status == "failed") fmt::print("\nhone resume {} goes on with it\n", run.id);
   return 0;
-}
-
-/// The newest run whose champion a kernel is, with the promotion's result line.
-Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {
-  HONE_TRY(const auto runs, store.runs(kRunsShown));
-  for (const archive::RunInfo& run : runs)
-    if (run.champion == hash) return std::optional(run);
-  return std::optional<archive::RunInfo>();
 }
 
 Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bool as_json) {
@@ -265,76 +255,6 @@ Result<int> list_targets(bool as_json) {
                     : simt.error().message + "; " + simt.error().hint);
   }
   print_builds();
-  return 0;
-}
-
-Result<int> export_kernel(const KernelArguments& arguments) {
-  if (arguments.as != "header")
-    return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", arguments.as), "--as header: a C++ header and source without dependencies");
-  auto store = read_archive();
-  if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
-  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
-  ExportOptions options;
-  task::Task task;
-  std::optional<archive::RunInfo> run;
-  if (store) {
-    HONE_TRY(run, run_of_champion(*store, kernel.hash()));
-  }
-  if (!arguments.task.file.empty() || !arguments.task.expression.empty()) {
-    HONE_TRY(task, task_of(arguments.task));
-  } else if (run) {
-    HONE_TRY(task, task::parse_task(run->task_toml, "run " + run->id));
-  } else {
-    return fail(ErrorCode::kUsage, "which task is the kernel for?", "hone export KERNEL TASK.toml --as header");
-  }
-  const target::CpuInfo& cpu = target::cpu_info();
-  HONE_TRY(const auto toolchain, target::cpp_toolchain());
-  const engine::Place here = engine::cpu_place(toolchain->name(), cpu.threads);
-  const auto elsewhere = [&](const std::vector<std::string>& differences) {
-    return fail(ErrorCode::kInput, fmt::format("{} was verified elsewhere, not here ({})", arguments.kernels.front(), fmt::join(differences, "; ")),
-                "hone evaluate KERNEL TASK.toml --save FILE verifies it here; then export FILE");
-  };
-  if (const auto differences = engine::not_as_verified(kernel, task, here); !differences.empty()) return elsewhere(differences);
-  options.limits = target::cpu_limits(cpu);
-  options.isa = cpu.isa;
-  options.specialised = task.workloads.front().bindings;
-  // hone's patterns ask no more of a pointer than its type does.
-  if (!kernel.header.pattern.empty()) options.alignment = 0;
-  for (const auto& workload : task.workloads) options.provenance.shapes.push_back(task::bindings_text(workload.bindings));
-  if (run) {
-    options.provenance.date = date_text(run->created_unix_ms, "%Y-%m-%d");
-    // Where it was verified is where the run was, which need not be here.
-    HONE_TRY(const auto events, store->events(run->id));
-    const json started = events.empty() ? json() : json::parse(events.front().json, nullptr, false);
-    if (started.is_object() && started.contains("machine")) {
-      const json& machine = started["machine"];
-      options.isa = machine.value("isa", options.isa);
-      options.provenance.toolchain = started.value("toolchain", "");
-      const std::string there = started.value("device", here.device);
-      if (!kernel.header.verified && there != here.device) return elsewhere({fmt::format("device: {}, here {}", there, here.device)});
-      options.provenance.machine = fmt::format("{}, {} threads", machine.value("model", "?"), machine.value("threads", 0));
-    }
-    const json summary = json::parse(run->summary_json, nullptr, false);
-    if (summary.is_object() && summary["speedup"].is_object())
-      options.provenance.measured = fmt::format("{:.2f} times as fast as {} (95 % interval {:.2f} to {:.2f})",
-                                                summary["speedup"].value("median", 1.0), summary.value("opponent", ""),
-                                                summary["speedup"].value("low", 0.0), summary["speedup"].value("high", 0.0));
-  } else if (const auto& verified = kernel.header.verified) {
-    options.provenance.date = verified->date;
-    options.provenance.toolchain = verified->toolchain;
-    options.provenance.machine = verified->device;
-  } else {
-    fmt::print(stderr, "note: this kernel is no champion of the archive; hone evaluate says whether it is right\n");
-  }
-  std::optional<kernel::Kernel> fallback;
-  fallback = pattern::naive_cpp(task);
-  HONE_TRY(const auto files, export_header(kernel, task, fallback, options));
-  const std::filesystem::path folder = arguments.output.empty() ? "." : arguments.output;
-  HONE_TRY_VOID(base::make_directories(folder));
-  for (const ExportedFile& file : files) {
-    HONE_TRY_VOID(base::write_file_atomic(folder / file.name, file.content));
-    fmt::print("{}\n", (folder / file.name).string());
-  }
   return 0;
 }
 

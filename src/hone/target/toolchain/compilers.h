@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hone::target {
 
@@ -14,6 +15,10 @@ struct Compiler {
 
 /// What `program` is, if it runs.
 [[nodiscard]] std::optional<Compiler> find_compiler(const std::string& program);
+
+/// Instruction set extensions of x86 that `program` uses with -march=native, as its macros name them: "AVX2",
+/// "AVX512BF16", "FMA". Sorted; empty where it does not run or the CPU is another.
+[[nodiscard]] std::vector<std::string> native_extensions(const std::string& program);
 
 /// The newest clang++ under Debian's names, or the plain one.
 [[nodiscard]] std::optional<Compiler> find_clang();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "hone/base/file.h"
+#include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -46,7 +47,8 @@ class Compilers : public testing::Test {
 
   void pretend(const std::string& name, const std::string& version, const std::string& words) {
     const auto file = bin_.path() / name;
-    ASSERT_TRUE(base::write_file_atomic(file, "#!/bin/sh\ncase $1 in --version) echo '" + words + "';; *) echo " + version + ";; esac\n"));
+    ASSERT_TRUE(base::write_file_atomic(file, "#!/bin/sh\ncase $1 in --version) echo '" + words +
+                                                "';; -march=native) echo '#define __FMA__ 1'; echo '#define __AVX2__ 1'; echo '#define __STDC__ 1';; *) echo " + version + ";; esac\n"));
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   }
 
@@ -58,6 +60,13 @@ TEST_F(Compilers, GccAloneHasNoOther) {
   const auto toolchain = cpp_toolchain().value();
   EXPECT_EQ(toolchain->name(), "g++ 12.0.0");
   EXPECT_THAT(toolchain->other_compilers(), IsEmpty());
+}
+
+TEST_F(Compilers, EachSaysWhichInstructionsItUses) {
+  pretend("clang++-19", "19.1.7", "Debian clang version 19.1.7");
+  EXPECT_THAT(native_extensions("g++"), ElementsAre("AVX2", "FMA"));
+  EXPECT_THAT(native_extensions("no-such-compiler"), IsEmpty());
+  EXPECT_EQ(cpp_toolchain().value()->extensions(), "g++ 12.0.0: AVX2 FMA\nclang++-19 19.1.7: AVX2 FMA\n");
 }
 
 TEST_F(Compilers, AKernelThatAsksForClangIsToldWhatToInstall) {

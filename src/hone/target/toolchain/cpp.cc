@@ -126,6 +126,14 @@ class CppToolchain final : public Toolchain {
     return others;
   }
 
+  std::string extensions() const override {
+    std::string all;
+    for (const Compiler& compiler : compilers_)
+      if (const auto names = native_extensions(compiler.program); !names.empty())
+        all += fmt::format("{}: {}\n", compiler.name, fmt::join(names, " "));
+    return all;
+  }
+
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task,
                              const task::Bindings& bindings, const BuildOptions& options) override {
     HONE_TRY(const Compiler* const compiler, compiler_for(kernel));

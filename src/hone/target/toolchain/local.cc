@@ -14,6 +14,7 @@ class LocalToolchain final : public Toolchain {
 
   std::string name() const override { return cpp_->name(); }
   std::vector<std::string> other_compilers() const override { return cpp_->other_compilers(); }
+  std::string extensions() const override { return cpp_->extensions(); }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {

@@ -54,6 +54,9 @@ class Toolchain {
   [[nodiscard]] virtual std::string name() const = 0;  ///< "g++ 12.2.0, clang++-22 22.1.8"
   /// What a header's `compiler` may ask for and would not get by itself: "clang" beside g++.
   [[nodiscard]] virtual std::vector<std::string> other_compilers() const { return {}; }
+  /// Instruction set extensions that its builds for this CPU may use, a line a compiler ("g++ 12.2.0: AVX2 FMA …");
+  /// empty where it cannot be told. Runs the compilers.
+  [[nodiscard]] virtual std::string extensions() const { return {}; }
   /// An Error means that we could not even try (no disk, no jail).
   [[nodiscard]] virtual Result<BuildOutcome> build(const kernel::Kernel& kernel,
                                                    const task::Task& task,

@@ -1,9 +1,10 @@
-// Text of an integer expression: hone's own grammar, and C++.
+// Text of an integer expression: hone's own grammar, C++ and Python.
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "hone/task/language/int_expr_node.h"
+#include "hone/task/language/int_expr_python.h"
 
 namespace hone::task {
 namespace {
@@ -44,9 +45,11 @@ std::string_view symbol_of(IntOp op) {
   }
 }
 
+enum class Dialect : uint8_t { kHone, kCpp, kPython };
+
 class Printer {
  public:
-  explicit Printer(bool cpp) : cpp_(cpp) {}
+  explicit Printer(Dialect dialect) : cpp_(dialect == Dialect::kCpp), python_(dialect == Dialect::kPython) {}
 
   Text print(const Node& node) const {
     switch (node.op) {
@@ -61,7 +64,7 @@ class Printer {
       case IntOp::kMod:
         return print_division(node, "%", "hone_mod");
       case IntOp::kCeilDiv:
-        return call(cpp_ ? "hone_ceil_div" : "ceil_div", node);
+        return python_ ? python_ceil_div(node) : call(cpp_ ? "hone_ceil_div" : "ceil_div", node);
       case IntOp::kMin:
         return call_many("min", node);
       case IntOp::kMax:
@@ -95,8 +98,16 @@ class Printer {
     return {fmt::format("{}", value), value < 0 ? kLevelUnary : kLevelAtom};
   }
 
-  /// In C++ a comparison is an int or bool: widened so that sums of it stay 64 bits wide.
-  Text truth(Text text) const { return cpp_ ? Text{"int64_t(" + text.text + ")"} : text; }
+  /// In C++ a comparison is an int or bool: widened so that sums of it stay 64 bits wide. Python's `and` and `or`
+  /// give an operand, not a truth.
+  Text truth(Text text) const {
+    if (python_ && text.level < kLevelNot) return {"bool(" + text.text + ")"};
+    return cpp_ ? Text{"int64_t(" + text.text + ")"} : text;
+  }
+
+  Text python_ceil_div(const Node& node) const {
+    return {fmt::format("-(-{} // {})", at(node.args[0], kLevelAtom), at(node.args[1], kLevelUnary)), kLevelUnary};
+  }
 
   std::string at(const IntExpr& e, Level least) const {
     Text text = print(Node::of(e));
@@ -132,6 +143,9 @@ class Printer {
   }
 
   Text print_select(const Node& node) const {
+    if (python_)
+      return {fmt::format("({} if {} else {})", print(Node::of(node.args[1])).text, print(Node::of(node.args[0])).text,
+                          print(Node::of(node.args[2])).text)};
     if (!cpp_) return call("select", node);
     return {fmt::format("({} ? {} : {})", print(Node::of(node.args[0])).text, at(node.args[1], kLevelOr),
                         at(node.args[2], kLevelOr))};
@@ -174,12 +188,13 @@ class Printer {
     return {text.text, kLevelSum};
   }
 
-  bool cpp_;
+  bool cpp_, python_;
 };
 
 }  // namespace
 
-std::string IntExpr::to_string() const { return Printer(false).print(*node_).text; }
-std::string IntExpr::to_cpp() const { return Printer(true).print(*node_).text; }
+std::string IntExpr::to_string() const { return Printer(Dialect::kHone).print(*node_).text; }
+std::string IntExpr::to_cpp() const { return Printer(Dialect::kCpp).print(*node_).text; }
+std::string to_python(const IntExpr& expression) { return Printer(Dialect::kPython).print(IntExpr::Node::of(expression)).text; }
 
 }  // namespace hone::task

@@ -1,4 +1,5 @@
 #include "hone/task/language/int_expr.h"
+#include "hone/task/language/int_expr_python.h"
 
 #include <gtest/gtest.h>
 
@@ -96,6 +97,14 @@ TEST(IntExpr, Cpp) {
   EXPECT_EQ(parse("N // B % 4 == 0 and B < 3").to_cpp(),
             "int64_t(int64_t(hone_mod(hone_floor_div(N, B), 4) == 0) && int64_t(B < 3))");
   EXPECT_EQ(parse("2*B*D - 1").to_cpp(), "2 * B * D - 1");
+}
+
+TEST(IntExpr, Python) {
+  EXPECT_EQ(to_python(parse("ceil_div(N, 4) + min(B, D, 3)")), "-(-N // 4) + min(B, D, 3)");
+  EXPECT_EQ(to_python(parse("ceil_div(N - 1, B*D) * 4")), "4*-(-(N - 1) // (B*D))");
+  EXPECT_EQ(to_python(parse("N // B % 4 == 0 and B < 3")), "bool(N // B % 4 == 0 and B < 3)");
+  EXPECT_EQ(to_python(parse("(B or D) + 1")), "bool(B or D) + 1");
+  EXPECT_EQ(to_python(parse("2 * select(B < 4, D, 1 - H)")), "2*(D if B < 4 else 1 - H)");
 }
 
 TEST(IntExpr, OverflowAndDivisionAreErrors) {

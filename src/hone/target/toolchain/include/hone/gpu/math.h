@@ -4,6 +4,7 @@
 #pragma once
 #include "hone/cpu/plan.h"
 #include "hone/gpu.h"
+#include "hone/gpu/prim_math.h"
 
 namespace hone::gpu {
 
@@ -48,8 +49,8 @@ HONE_DEVICE bool is_nan(float x) { return x != x; }
 HONE_DEVICE bool is_inf(float x) { return ::fabsf(x) == __builtin_inff(); }
 HONE_DEVICE float pow(float x, float y) { return ::powf(x, y); }
 HONE_DEVICE float atan2(float y, float x) { return ::atan2f(y, x); }
-HONE_DEVICE float max(float a, float b) { return a != a || a > b ? a : b; }
-HONE_DEVICE float min(float a, float b) { return a != a || a < b ? a : b; }
+HONE_DEVICE float max(float a, float b) { return prim::max(a, b); }
+HONE_DEVICE float min(float a, float b) { return prim::min(a, b); }
 HONE_DEVICE int32_t abs(int32_t x) { return x < 0 ? static_cast<int32_t>(-static_cast<uint32_t>(x)) : x; }
 HONE_DEVICE int32_t sign(int32_t x) { return (x > 0) - (x < 0); }
 HONE_DEVICE int32_t max(int32_t a, int32_t b) { return a > b ? a : b; }

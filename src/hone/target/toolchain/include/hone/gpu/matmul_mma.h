@@ -29,6 +29,12 @@ struct SharedTile {
   T* data;
   HONE_DEVICE T* at(int line, int depth) const { return data + (AlongDepth ? line * kPitch + depth : depth * kPitch + line); }
 
+  /// A tile of a factor that is no matrix in memory: it knows its lines and finds their elements itself (conv.h).
+  template <int Threads, class F>
+    requires requires { F::kColumns; }
+  HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t /*line0*/, int64_t depth0, int64_t end) const {
+    factor.template fill<Depth>(copies, *this, depth0, end);
+  }
   /// All threads of the block: the tile at (line0, depth0), zeros where the factor has nothing.
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {

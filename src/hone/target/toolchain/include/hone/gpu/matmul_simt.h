@@ -62,10 +62,13 @@ HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t colu
   using TileA = StagedTile<A, Rows, Depth, kThreads>;
   using TileB = StagedTile<B, Columns, Depth, kThreads>;
   constexpr int kStage = Depth * (TileA::kPitch + TileB::kPitch), kOfA = Depth * TileA::kPitch;
-  // A wave is eight threads across. A thread's rows are four from `row` and four from there plus Rows / 2; columns alike.
+  // A wave is eight threads across, more where there are few rows. A thread's rows are four from `row` and four from
+  // there plus Rows / 2; columns alike.
+  constexpr int kDown = Rows / 8 < kWave / 8 ? Rows / 8 : kWave / 8, kAcross = kWave / kDown, kWavesAcross = Columns / 8 / kAcross;
+  static_assert(Columns / 8 % kAcross == 0 && Rows / 8 % kDown == 0);
   const int thread = static_cast<int>(threadIdx.x), wave = thread / kWave;
-  const int column = (wave % (Columns / 64) * 8 + thread % 8) * 4;
-  const int row = (wave / (Columns / 64) * (kWave / 8) + thread % kWave / 8) * 4;
+  const int column = (wave % kWavesAcross * kAcross + thread % kAcross) * 4;
+  const int row = (wave / kWavesAcross * kDown + thread % kWave / kAcross) * 4;
 
   float sum[8][8] = {}, total[8][8] = {};
   TileA next_a;

@@ -145,13 +145,14 @@ HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Bo
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, left < kSize ? static_cast<int>(left) : kSize, thread});
 }
 
-/// Every `step`th tile of `pieces` stretches, from tile `first`: body(tile, piece).
+/// Every `step`th tile of `pieces` stretches, from tile `first`: body(tile, piece). A negative step counts tiles from the
+/// last one on, backwards.
 template <int Threads, int Vec, int Unroll, class Body>
 HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
-  const int64_t each = (length + kSize - 1) / kSize;
-  for (int64_t q = first; q < pieces * each; q += step) {
-    const int64_t piece = pieces == 1 ? 0 : q / each;
+  const int64_t each = (length + kSize - 1) / kSize, all = pieces * each;
+  for (int64_t turn = first; turn < all; turn += step < 0 ? -step : step) {
+    const int64_t q = step < 0 ? all - 1 - turn : turn, piece = pieces == 1 ? 0 : q / each;
     tile_at<Threads, Vec, Unroll>(aligned, length, q - piece * each, thread, [&](const auto tile) { body(tile, piece); });
   }
 }

@@ -1,0 +1,26 @@
+// Words and limits that a team's prompts share. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/agent/prompt.h"
+#include "hone/base/result.h"
+#include "hone/kernel/kernel.h"
+
+namespace hone::agent {
+
+/// Repairs of one kernel that are asked for.
+inline constexpr int kFixes = 3;
+
+/// How the fence around a kernel is marked.
+[[nodiscard]] std::string fence_of(kernel::Language language);
+
+/// The kernel's file with its configuration, as material.
+[[nodiscard]] std::string source_of(const kernel::Kernel& kernel);
+
+struct Metric;
+/// What a diagnoser is asked, in the words of `documents`.
+[[nodiscard]] Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
+                                                     const std::string& rules);
+
+}  // namespace hone::agent

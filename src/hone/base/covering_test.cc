@@ -1,0 +1,37 @@
+#include "hone/base/testing/covering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hone::base::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+TEST(Covering, FewCasesShowEverything) {
+  EXPECT_THAT(covering({{"a"}, {"a", "b", "c"}, {"c"}, {"c", "d"}, {}}), ElementsAre(false, true, false, true, false));
+}
+
+TEST(Covering, TheFirstOfEquals) { EXPECT_THAT(covering({{"a"}, {"b"}, {"b"}, {"a"}}), ElementsAre(true, true, false, false)); }
+
+TEST(Covering, EveryCaseIsInOnePart) {
+  const std::vector<std::string> cases{"ab", "a", "bc", "c", "b"};
+  const auto letters = [](const std::string& c) {
+    std::set<std::string> all;
+    for (const char letter : c) all.insert(std::string(1, letter));
+    return all;
+  };
+  EXPECT_THAT(part_of(cases, true, letters), ElementsAre("ab", "bc"));
+  EXPECT_THAT(part_of(cases, false, letters), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(part_of(std::vector<std::string>{}, true, letters), IsEmpty());
+}
+
+TEST(Covering, NamesOfOperationsAndTypes) {
+  EXPECT_THAT(names_applied("y = layer_norm(relu(x), w) * (a + b); x=f32[B,D]"), UnorderedElementsAre("layer_norm", "relu", "f32"));
+  EXPECT_THAT(names_applied("x + y"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hone::base::testing

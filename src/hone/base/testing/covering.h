@@ -1,0 +1,62 @@
+// Which part of a table of cases `make check` takes. Tests that take each case of a large table say what each
+// case shows (its operations, types, patterns, ...); `make check` takes few cases that together show everything,
+// and `make check-long` the others.
+#pragma once
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone::base::testing {
+
+/// For each case, by index, what it shows: whether it belongs to the covering part. Greedy: again and again the
+/// case that shows most of what no earlier one did, the first of equals, until everything is shown.
+inline std::vector<bool> covering(const std::vector<std::set<std::string>>& shows) {
+  std::set<std::string> left;
+  for (const auto& traits : shows) left.insert(traits.begin(), traits.end());
+  std::vector<bool> taken(shows.size());
+  while (!left.empty()) {
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < shows.size(); ++i) {
+      const auto news = static_cast<size_t>(
+          std::count_if(shows[i].begin(), shows[i].end(), [&](const std::string& trait) { return left.contains(trait); }));
+      if (news > most) most = news, best = i;
+    }
+    taken[best] = true;
+    for (const std::string& trait : shows[best]) left.erase(trait);
+  }
+  return taken;
+}
+
+/// The cases of the covering part, or all others, in their order. `shows(case)` is a set of strings.
+template <typename Case, typename Shows>
+std::vector<Case> part_of(const std::vector<Case>& cases, bool covers, const Shows& shows) {
+  std::vector<std::set<std::string>> traits;
+  for (const Case& c : cases) traits.push_back(shows(c));
+  const std::vector<bool> taken = covering(traits);
+  std::vector<Case> part;
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (taken[i] == covers) part.push_back(cases[i]);
+  return part;
+}
+
+/// The names in a text of the task language that stand before '(' or '[': operations, and types of inputs.
+inline std::set<std::string> names_applied(std::string_view text) {
+  std::set<std::string> names;
+  std::string name;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      name += c;
+      continue;
+    }
+    if ((c == '(' || c == '[') && !name.empty()) names.insert(name);
+    name.clear();
+  }
+  return names;
+}
+
+}  // namespace hone::base::testing

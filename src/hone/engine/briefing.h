@@ -1,0 +1,33 @@
+// What language models are told of the place and the run they write for: processor, build, measured peaks, what each
+// workload must move and compute and how fast that can be, what the run spends. Pure text.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "hone/evaluate/evaluator.h"
+#include "hone/target/calibrate/peaks.h"
+#include "hone/task/task.h"
+
+namespace hone::engine {
+
+struct RunOptions;
+
+/// The language that kernels for a target ("cpu", "opencl", "cuda:0", "emulator:hip") are written in.
+[[nodiscard]] kernel::Language language_of(std::string_view target);
+
+/// "Instruction set extensions …", a line a compiler, from Toolchain::extensions(), and the peaks measured on this CPU.
+[[nodiscard]] std::string cpu_facts(const std::string& extensions, const target::CpuPeaks& peaks);
+
+/// Lines on machine (as Services::machine_json), toolchain, `place` (cpu_facts, or empty), workloads and the run's
+/// budget. `bounds`: a workload each, or empty where nobody knows.
+[[nodiscard]] std::string briefing(const nlohmann::json& machine, const std::string& toolchain, const std::string& place, const task::Task& task,
+                                   const std::vector<evaluate::LightBound>& bounds, const RunOptions& options);
+
+/// Bounds as events keep them.
+[[nodiscard]] nlohmann::json to_json(const std::vector<evaluate::LightBound>& bounds);
+/// From there; none where `value` is no list.
+[[nodiscard]] std::vector<evaluate::LightBound> light_bounds_from(const nlohmann::json& value);
+
+}  // namespace hone::engine

@@ -1,0 +1,155 @@
+// hone export: an accepted kernel for other programs, as C++ or for PyTorch.
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/file.h"
+#include "hone/engine/local.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/export/export.h"
+#include "hone/face/export/torch_package.h"
+#include "hone/face/export/torch_source.h"
+#include "hone/pattern/library.h"
+#include "hone/target/cpu.h"
+
+namespace hone::face {
+namespace {
+
+using nlohmann::json;
+
+/// What is exported and what is known of it.
+struct Exported {
+  kernel::Kernel kernel;
+  task::Task task;
+  ExportOptions options;
+  std::optional<engine::Place> verified;  ///< where a run or the kernel's file says it was
+};
+
+tl::unexpected<Error> elsewhere(const KernelArguments& arguments, const std::vector<std::string>& differences) {
+  return fail(ErrorCode::kInput, fmt::format("{} was verified elsewhere, not here ({})", arguments.kernels.front(), fmt::join(differences, "; ")),
+              "hone evaluate KERNEL TASK.toml --save FILE verifies it here; then export FILE");
+}
+
+/// Where it was verified is where the run was, which need not be here.
+Status take_from_run(archive::Store& store, const archive::RunInfo& run, Exported& exported) {
+  Provenance& from = exported.options.provenance;
+  from.date = engine::day_of(run.created_unix_ms);
+  HONE_TRY(const auto events, store.events(run.id));
+  const json started = events.empty() ? json() : json::parse(events.front().json, nullptr, false);
+  if (started.is_object() && started.contains("machine")) {
+    const json& machine = started["machine"];
+    exported.options.isa = machine.value("isa", exported.options.isa);
+    from.toolchain = started.value("toolchain", "");
+    from.machine = fmt::format("{}, {} threads", machine.value("model", "?"), machine.value("threads", 0));
+    if (const std::string device = started.value("device", ""); !device.empty()) exported.verified = engine::Place{run.target, device, from.toolchain};
+  }
+  const json summary = json::parse(run.summary_json, nullptr, false);
+  if (summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object()) {
+    const auto end = [&](const char* key) {  // an interval's upper end may be unbounded
+      const json& value = summary["speedup"][key];
+      return value.is_number() ? fmt::format("{:.2f}", value.get<double>()) : std::string("no bound");
+    };
+    from.measured = fmt::format("{} times as fast as {} (95 % interval {} to {})", end("median"), summary.value("opponent", ""), end("low"), end("high"));
+  }
+  return {};
+}
+
+Result<Exported> exported_of(const KernelArguments& arguments) {
+  auto store = read_archive();
+  if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
+  Exported exported;
+  HONE_TRY(exported.kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
+  std::optional<archive::RunInfo> run;
+  if (store) {
+    HONE_TRY(run, run_of_champion(*store, exported.kernel.hash()));
+  }
+  if (!arguments.task.file.empty() || !arguments.task.expression.empty()) {
+    HONE_TRY(exported.task, task_of(arguments.task));
+  } else if (run) {
+    HONE_TRY(exported.task, task::parse_task(run->task_toml, "run " + run->id));
+  } else {
+    return fail(ErrorCode::kUsage, "which task is the kernel for?", fmt::format("hone export KERNEL TASK.toml --as {}", arguments.as));
+  }
+  ExportOptions& options = exported.options;
+  options.limits = target::cpu_limits(target::cpu_info());
+  options.isa = target::cpu_info().isa;
+  options.specialised = exported.task.workloads.front().bindings;
+  // hone's patterns ask no more of a pointer than its type does.
+  if (!exported.kernel.header.pattern.empty()) options.alignment = 0;
+  for (const auto& workload : exported.task.workloads) options.provenance.shapes.push_back(task::bindings_text(workload.bindings));
+  if (run) HONE_TRY_VOID(take_from_run(*store, *run, exported));
+  if (const auto& verified = exported.kernel.header.verified) {
+    exported.verified = engine::Place{verified->target, verified->device, verified->toolchain};
+    if (!run) {
+      options.provenance.date = verified->date;
+      options.provenance.toolchain = verified->toolchain;
+      options.provenance.machine = verified->device;
+    }
+  } else if (!run) {
+    fmt::print(stderr, "note: this kernel is no champion of the archive; hone evaluate says whether it is right\n");
+  }
+  return exported;
+}
+
+/// The header checks nothing at run time, so that it is made where it was verified.
+Result<std::vector<ExportedFile>> as_header(const KernelArguments& arguments, const Exported& exported) {
+  const target::CpuInfo& cpu = target::cpu_info();
+  HONE_TRY(const auto toolchain, target::cpp_toolchain());
+  const engine::Place here = engine::cpu_place(toolchain->name(), cpu.threads);
+  if (const auto differences = engine::not_as_verified(exported.kernel, exported.task, here); !differences.empty()) return elsewhere(arguments, differences);
+  if (exported.verified && !exported.kernel.header.verified && exported.verified->device != here.device)
+    return elsewhere(arguments, {fmt::format("device: {}, here {}", exported.verified->device, here.device)});
+  return export_header(exported.kernel, exported.task, pattern::naive_cpp(exported.task), exported.options);
+}
+
+/// What is made for PyTorch looks where it runs; here only task and shapes count.
+Result<TorchOptions> torch_options(const KernelArguments& arguments, const Exported& exported) {
+  if (exported.verified)
+    if (const auto differences = engine::not_as_verified(exported.kernel, exported.task, *exported.verified); !differences.empty())
+      return elsewhere(arguments, differences);
+  return TorchOptions{exported.options, exported.verified};
+}
+
+Status write(const std::filesystem::path& path, const std::string& content) {
+  if (path.has_parent_path()) HONE_TRY_VOID(base::make_directories(path.parent_path()));
+  return base::write_file_atomic(path, content);
+}
+
+}  // namespace
+
+Result<int> export_kernel(const KernelArguments& arguments) {
+  const std::string& form = arguments.as;
+  if (form != "header" && form != "torch" && form != "kernelbench")
+    return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", form),
+                "--as header: a C++ header and source without dependencies; torch: a Python package with a PyTorch operator; "
+                "kernelbench: one file with ModelNew");
+  HONE_TRY(const Exported exported, exported_of(arguments));
+  if (form == "kernelbench") {
+    HONE_TRY(const TorchOptions options, torch_options(arguments, exported));
+    HONE_TRY(const ExportedFile file, export_kernelbench(exported.kernel, exported.task, options));
+    const std::filesystem::path path = arguments.output.empty() ? file.name : arguments.output;
+    HONE_TRY_VOID(write(path, file.content));
+    fmt::print("{}\n", path.string());
+    return 0;
+  }
+  std::vector<ExportedFile> files;
+  std::filesystem::path folder = arguments.output.empty() ? "." : arguments.output;
+  if (form == "header") {
+    HONE_TRY(files, as_header(arguments, exported));
+  } else {
+    HONE_TRY(const TorchOptions options, torch_options(arguments, exported));
+    HONE_TRY(files, export_torch(exported.kernel, exported.task, options));
+    HONE_TRY(const std::string name, torch_name(options, exported.task));
+    if (arguments.output.empty()) folder = name + "-torch";
+  }
+  HONE_TRY_VOID(base::make_directories(folder));
+  for (const ExportedFile& file : files) {
+    HONE_TRY_VOID(write(folder / file.name, file.content));
+    if (form == "header") fmt::print("{}\n", (folder / file.name).string());
+  }
+  if (form == "torch") fmt::print("{}\n", folder.string());
+  return 0;
+}
+
+}  // namespace hone::face

@@ -1,0 +1,175 @@
+// Exports for PyTorch as their users meet them: written to a folder, imported by the tests' Python, compared with
+// PyTorch (testing/check_torch.py).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/base/process/process.h"
+#include "hone/engine/champion.h"
+#include "hone/evaluate/baseline/pytorch_testing.h"
+#include "hone/face/export/testing/kernels.h"
+#include "hone/face/export/torch_package.h"
+#include "hone/pattern/library.h"
+#include "hone/target/cpu.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::face {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::make_kernel;
+using testing::make_task;
+
+/// For a card: two launches, a cleared workspace, shared memory.
+std::string mean_on_a_card() { return base::read_file(HONE_SOURCE_DIR "/test/cases/export/column_mean.cu").value(); }
+
+TorchOptions verified_here() {
+  const auto toolchain = target::cpp_toolchain();
+  EXPECT_TRUE(toolchain.has_value());
+  TorchOptions options;
+  options.common.limits = target::cpu_limits(target::cpu_info());
+  options.common.isa = target::cpu_info().isa;
+  options.verified = engine::cpu_place(toolchain ? (*toolchain)->name() : "", 2);
+  return options;
+}
+
+class TorchExport : public ::testing::Test {
+ protected:
+  TorchExport() : folder_(base::ScratchDirectory::create("torch").value()) {}
+
+  void SetUp() override { SKIP_WITHOUT_TORCH(); }
+
+  void save(const std::vector<ExportedFile>& files) {
+    for (const ExportedFile& file : files) {
+      const std::filesystem::path path = folder_.path() / file.name;
+      ASSERT_TRUE(base::make_directories(path.parent_path()).has_value());
+      ASSERT_TRUE(base::write_file_atomic(path, file.content).has_value());
+    }
+  }
+  void save_package(const std::string& kernel, const std::string& task, const TorchOptions& options) {
+    const auto files = export_torch(make_kernel(kernel), make_task(task), options);
+    ASSERT_TRUE(files.has_value()) << files.error().to_string();
+    save(*files);
+  }
+  /// Files of KernelBench problems with hone's plain kernels, by the beginnings of their tasks' names.
+  std::vector<std::string> save_models(const std::string& which) {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/tasks/kernelbench/level1")) {
+      const auto task = task::load_task(entry.path());
+      EXPECT_TRUE(task.has_value());
+      if (!task || (!which.empty() && which.find(entry.path().filename().string().substr(0, 4)) == std::string::npos)) continue;
+      TorchOptions options = verified_here();
+      options.common.specialised = task->workloads.front().bindings;
+      const auto file = export_kernelbench(pattern::naive_cpp(*task), *task, options);
+      EXPECT_TRUE(file.has_value()) << task->name << ": " << file.error().to_string();
+      if (!file) continue;
+      save({*file});
+      paths.push_back((folder_.path() / file->name).string());
+    }
+    return paths;
+  }
+
+  void check(const std::string& what, const std::vector<std::string>& arguments = {}) {
+    base::SpawnOptions spawn;
+    spawn.argv = {evaluate::pytorch_for_tests()->python.string(), HONE_SOURCE_DIR "/src/hone/face/export/testing/check_torch.py", what, folder_.path().string()};
+    spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
+    spawn.environment = {{"PATH", std::getenv("PATH")}, {"LANG", "C.UTF-8"}, {"PYTHONDONTWRITEBYTECODE", "1"}, {"HOME", folder_.path().string()},
+                         {"KERNELBENCH_PROBLEMS", HONE_SOURCE_DIR "/test/cases/suites/kernelbench_level1.json"}};
+    spawn.directory = folder_.path();
+    const auto exit = base::run(spawn, std::chrono::seconds(500));
+    ASSERT_TRUE(exit.has_value()) << exit.error().to_string();
+    EXPECT_TRUE(exit->ok()) << exit->err << exit->out;
+    EXPECT_THAT(exit->out, HasSubstr("done"));
+  }
+
+  base::ScratchDirectory folder_;
+};
+
+TEST_F(TorchExport, KernelWhereItHoldsPytorchElsewhere) {
+  save_package(testing::kSoftmaxFast, testing::kSoftmaxTask, verified_here());
+  check("softmax");
+}
+
+TEST_F(TorchExport, SeveralOutputsAndAwkwardNames) {
+  save_package(testing::kMapTiles, testing::kMapTask, verified_here());
+  check("sum_and_product");
+}
+
+TEST_F(TorchExport, SeveralLaunchesAndCallers) {
+  save_package(testing::kMeanTwoSteps, testing::kMeanTask, verified_here());
+  check("column_mean");
+}
+
+TEST_F(TorchExport, AnotherProcessorIsRefused) {
+  TorchOptions options = verified_here();
+  options.verified->device = "Another CPU, sse2, 2 threads";
+  save_package(testing::kSoftmaxFast, testing::kSoftmaxTask, options);
+  check("elsewhere", {"Another CPU, sse2"});
+}
+
+TEST_F(TorchExport, AnotherCompilerIsRefused) {
+  TorchOptions options = verified_here();
+  options.verified->toolchain = "g++ 1.2.3";
+  save_package(testing::kSoftmaxFast, testing::kSoftmaxTask, options);
+  check("elsewhere", {"g++ 1.2.3"});
+}
+
+TEST_F(TorchExport, LaunchesOnACard) {
+  TorchOptions options;
+  options.verified = engine::Place{"cuda:0", "NVIDIA H200, sm_90a, 132 multiprocessors, driver 13.0", "NVRTC 13.0"};
+  save_package(mean_on_a_card(), testing::kMeanTask, options);
+  check("cuda");
+}
+
+TEST_F(TorchExport, BuildsForACard) {
+  if (const auto compiler = target::cuda_compiler(); !compiler) GTEST_SKIP() << compiler.error().to_string();
+  save_package(mean_on_a_card(), testing::kMeanTask, {});
+  check("cuda_builds");
+}
+
+TEST_F(TorchExport, KernelBenchModels) {
+  const auto paths = save_models("005_ 019_ 033_ 035_ 063_ 095_");
+  ASSERT_EQ(paths.size(), 6U);
+  check("kernelbench_run", paths);
+}
+
+TEST_F(TorchExport, EveryProblemOfKernelBench) {
+  const auto paths = save_models("");
+  ASSERT_EQ(paths.size(), 100U);
+  check("kernelbench_shapes", paths);
+}
+
+TEST(TorchExportRefuses, WhatIsNoProblem) {
+  const auto file = export_kernelbench(make_kernel(testing::kSoftmaxFast), make_task(testing::kSoftmaxTask), {});
+  ASSERT_FALSE(file.has_value());
+  EXPECT_EQ(file.error().code, ErrorCode::kInput);
+  EXPECT_THAT(file.error().message, HasSubstr("softmax is no problem of KernelBench"));
+}
+
+TEST(TorchExportRefuses, OtherLanguages) {
+  kernel::Kernel kernel = make_kernel(testing::kSoftmaxFast);
+  kernel.header.language = kernel::Language::kOpenCl;
+  const auto files = export_torch(kernel, make_task(testing::kSoftmaxTask), {});
+  ASSERT_FALSE(files.has_value());
+  EXPECT_THAT(files.error().message, HasSubstr("opencl"));
+}
+
+/// The flags of the package's compilers are those that kernels are verified with.
+TEST(TorchExportFlags, AreTheToolchains) {
+  const auto toolchain = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/cuda.cc");
+  const auto runtime = base::read_file(HONE_SOURCE_DIR "/src/hone/face/export/python/cuda.py");
+  ASSERT_TRUE(toolchain && runtime);
+  for (const char* flag : {"\"--std=c++20\"", "\"-lineinfo\"", "\"-default-device\"", "\"--diag-suppress=47\"", "\"--gpu-architecture=\"",
+                           "\"-std=c++20\"", "\"-cubin\"", "\"--expt-relaxed-constexpr\"", "hone/nvrtc/shim"})
+    EXPECT_TRUE(toolchain->find(flag) != std::string::npos && runtime->find(flag) != std::string::npos) << flag;
+  EXPECT_THAT(*runtime, HasSubstr("\"--ptxas-options=-O3\""));
+  EXPECT_THAT(*runtime, HasSubstr("\"-O3\", \"-Xptxas\", \"-O3\""));
+}
+
+}  // namespace
+}  // namespace hone::face

@@ -1,0 +1,97 @@
+// Every offer for convolutions on both emulated GPUs, judged by the evaluator at small, odd shapes.
+#include "hone/pattern/gpu_conv.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "hone/evaluate/verifier.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+
+struct Case {
+  std::string name, compute;
+  std::vector<std::string> inputs, workloads;
+  size_t offers = 3;   ///< on CUDA
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Case> cases() {
+  return {
+      {"strides_padding_dilation", "y = conv2d(x, w, b, stride=(2, 3), padding=(3, 2), dilation=(1, 2))",
+       {"x=f32[N,C,H,W]", "w=f32[O,C,3,4]", "b=f32[O]"}, {"N=2,C=3,O=5,H=9,W=17", "N=3,C=5,O=33,H=8,W=13"}},
+      {"one_channel", "y = conv2d(x, w, padding=1)", {"x=f32[N,1,H,W]", "w=f32[1,1,3,3]"}, {"N=2,H=9,W=17"}, 4},
+      {"an_epilogue", "y = relu(conv2d(x, w, b, padding=1)) * s + r",
+       {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]", "b=f32[O]", "s=f32[O,1,1]", "r=f32[N,O,H,W]"}, {"N=2,C=4,O=6,H=5,W=7"}},
+      {"a_long_depth", "y = conv1d(x, w)", {"x=f32[N,C,L]", "w=f32[O,C,3]"}, {"N=2,C=211,O=20,L=40"}},
+      {"line_bf16", "y = conv1d(x, w, b, stride=3, padding=4, dilation=2)",
+       {"x=bf16[N,C,L]", "w=bf16[O,C,5]", "b=bf16[O]"}, {"N=3,C=4,O=9,L=67"}, 2},
+      {"mixed_types", "y = conv2d(x, w)", {"x=f16[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=4,O=9,H=7,W=9"}, 1},
+      {"groups_in_space", "y = conv3d(x, w, padding=(1, 2, 0), groups=2)",
+       {"x=f32[N,2*C,D,H,W]", "w=f32[2*O,C,3,2,1]"}, {"N=2,C=3,O=5,D=4,H=5,W=7"}},
+      {"two_results_a_channel", "y = conv2d(x, w, groups=C)", {"x=f32[N,C,H,W]", "w=f32[2*C,1,3,3]"}, {"N=2,C=3,H=6,W=9"}},
+      {"transposed", "y = conv_transpose2d(x, w, b, stride=(2, 3), padding=(1, 2), output_padding=1, dilation=(2, 1), groups=G)",
+       {"x=f32[N,G*C,H,W]", "w=f32[G*C,P,3,5]", "b=f32[G*P]"}, {"N=2,G=2,C=3,P=5,H=5,W=7"}},
+      {"transposed_with_positions_of_no_tap", "y = conv_transpose1d(x, w, stride=5, padding=1, dilation=2)",
+       {"x=f32[N,C,L]", "w=f32[C,O,2]"}, {"N=2,C=3,O=17,L=23"}},
+      {"transposed_by_less_than_a_stride", "y = conv_transpose2d(x, w, stride=4)",
+       {"x=f32[N,C,H,W]", "w=f32[C,O,1,2]"}, {"N=1,C=3,O=4,H=1,W=3"}},
+      {"transposed_in_space", "y = conv_transpose3d(x, w, stride=(1, 2, 2), padding=1)", {"x=f32[N,C,D,H,W]", "w=f32[C,O,3,3,2]"},
+       {"N=1,C=3,O=4,D=3,H=4,W=5"}},
+      {"depthwise", "y = silu(conv2d(x, w, b, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=C))",
+       {"x=f32[N,C,H,W]", "w=f32[C,1,3,5]", "b=f32[C]"}, {"N=2,C=3,H=11,W=13"}, 4},
+      {"depthwise_line_f16", "y = conv1d(x, w, padding=3, groups=C)", {"x=f16[N,C,L]", "w=f16[C,1,4]"}, {"N=2,C=3,L=301"}, 3},
+      {"depthwise_in_space", "y = conv3d(x, w, padding=1, groups=C)", {"x=f32[N,C,D,H,W]", "w=f32[C,1,3,2,3]"}, {"N=2,C=3,D=4,H=5,W=6"}, 4},
+  };
+}
+
+task::Task task_of(const Case& c) { return task::task_from_expressions(c.compute, c.inputs, c.workloads).value(); }
+
+/// Tiles that leave rows over, and fill several blocks.
+void make_other(kernel::Kernel& kernel) {
+  const auto set = [&](const char* name, int64_t value) {
+    if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
+  };
+  const bool units = kernel.config.contains("STAGES");
+  set("ROWS", kernel.config.contains("THREADS") ? 2 : units ? 16 : 32), set("COLUMNS", units ? 64 : 128), set("DEPTH", units ? 32 : 8);
+  set("WARP_ROWS", 16), set("WARP_COLUMNS", 32), set("STAGES", 2), set("GROUP", 1), set("THREADS", 128);
+}
+
+class GpuConv : public testing::TestWithParam<Case> {};
+
+TEST_P(GpuConv, EveryOfferIsAccepted) {
+  auto made = target::simt_toolchain();
+  if (!made) GTEST_SKIP() << "no emulator";
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*made);
+  const task::Task task = task_of(GetParam());
+  evaluate::VerifierOptions options;
+  options.deadline = std::chrono::seconds(300);
+  const auto verifier = evaluate::Verifier::create(task, toolchain, options);
+  ASSERT_TRUE(verifier) << verifier.error().to_string();
+  for (const Language language : {Language::kCuda, Language::kHip}) {
+    auto offers = gpu_conv_offers(task, language);
+    if (language == Language::kCuda) EXPECT_EQ(offers.size(), GetParam().offers);
+    ASSERT_FALSE(offers.empty());
+    bool other = language == Language::kHip;
+    for (Offer& offer : offers) {
+      if (other) make_other(offer.kernel);
+      other = !other;
+      const auto verdict = (*verifier)->verify(offer.kernel);
+      ASSERT_TRUE(verdict) << verdict.error().to_string();
+      EXPECT_TRUE(verdict->accepted()) << kernel::name_of(language) << ", " << offer.action << ": " << evaluate::name_of(verdict->kind)
+                                       << ": " << verdict->reason << "\n" << verdict->detail
+                                       << kernel::with_config(offer.kernel, offer.kernel.config);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GpuConv, testing::ValuesIn(cases()), [](const auto& parameter) { return parameter.param.name; });
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,110 @@
+#include "hone/pattern/gpu_conv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/convolution.h"
+#include "hone/pattern/normal_form.h"
+#include "hone/pattern/plain_testing.h"
+#include "hone/target/simt_device.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload) {
+  return task::task_from_expressions(compute, inputs, {workload}).value();
+}
+
+std::vector<std::string> actions(const std::vector<Offer>& offers) {
+  std::vector<std::string> all;
+  for (const Offer& offer : offers) all.push_back(offer.action);
+  return all;
+}
+
+constexpr char kTf32x3[] = "implicit matmul, matrix units, three products of TF32 parts";
+constexpr char kBf16x6[] = "implicit matmul, matrix units, six products of bf16 parts";
+constexpr char kSimt[] = "implicit matmul, tile in registers";
+constexpr char kSize[] = "N=8,C=64,O=128,H=32,W=32";
+
+TEST(GpuConv, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
+  const task::Task task = task_of("y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, kSize);
+  EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre(kTf32x3, kBf16x6, kSimt));
+  const auto hip = gpu_conv_offers(task, Language::kHip);
+  EXPECT_THAT(actions(hip), ElementsAre(kSimt));
+  EXPECT_THAT(hip[0].kernel.source, Not(HasSubstr("prim")));
+}
+
+TEST(GpuConv, AChannelByItselfNeedsNoProduct) {
+  const auto of = [](const std::string& weights) {
+    const auto task = task_of("y = conv2d(x, w, groups=C)", {"x=f32[N,C,H,W]", weights}, "N=2,C=8,H=32,W=32");
+    return actions(gpu_conv_offers(task, Language::kHip));
+  };
+  EXPECT_THAT(of("w=f32[C,1,3,3]"), ElementsAre("each channel by itself", kSimt));
+  // A window that does not fit into registers, and two results of a channel.
+  EXPECT_THAT(of("w=f32[C,1,9,9]"), ElementsAre(kSimt));
+  EXPECT_THAT(of("w=f32[2*C,1,3,3]"), ElementsAre(kSimt));
+}
+
+TEST(GpuConv, LeavesOthersToOthers) {
+  const std::vector<std::string> inputs = {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"};
+  EXPECT_THAT(gpu_conv_offers(task_of("y = x @ w", {"x=f32[M,K]", "w=f32[K,N]"}, "M=8,K=8,N=8"), Language::kCuda), IsEmpty());
+  EXPECT_THAT(gpu_conv_offers(task_of("y = conv2d(exp(x), w)", inputs, kSize), Language::kCuda), IsEmpty());
+  EXPECT_THAT(gpu_conv_offers(task_of("y = sum(conv2d(x, w), axis=1)", inputs, kSize), Language::kCuda), IsEmpty());
+  // A window of one element is a product over the channels.
+  EXPECT_THAT(gpu_conv_offers(task_of("y = conv2d(x, w)", {"x=f32[N,C,H,W]", "w=f32[O,C,1,1]"}, kSize), Language::kCuda), IsEmpty());
+}
+
+TEST(GpuConv, IsAPartOfLargerGraphs) {
+  std::vector<std::string> ignored;
+  const auto deep = task_of("y = sum(relu(conv2d(exp(x), w, b)), axis=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]", "b=f32[O]"}, kSize);
+  const auto offers = offers_gpu(deep, Language::kCuda, ignored);
+  ASSERT_FALSE(offers.empty());
+  EXPECT_EQ(offers[0].action, "in 3 parts: map, conv, columns");
+  const auto separable = offers_gpu(task_of("y = conv2d(conv2d(x, d, padding=1, groups=C), w)",
+                                            {"x=f32[N,C,H,W]", "d=f32[C,1,3,3]", "w=f32[O,C,1,1]"}, kSize), Language::kCuda, ignored);
+  ASSERT_FALSE(separable.empty());
+  EXPECT_EQ(separable[0].action, "in 2 parts: conv, matmul");
+}
+
+TEST(GpuConv, KnowsWhetherTapsReachOut) {
+  const auto reaches = [](const char* compute, const char* weights) {
+    const task::Task task = normal_form(task_of(compute, {"x=f32[N,C,H,W]", weights}, kSize));
+    return find_convolution(task).value()->reaches_out;
+  };
+  EXPECT_FALSE(reaches("y = conv2d(x, w, stride=2)", "w=f32[O,C,3,3]"));
+  EXPECT_TRUE(reaches("y = conv2d(x, w, padding=(0, 1))", "w=f32[O,C,3,3]"));
+  EXPECT_TRUE(reaches("y = conv_transpose2d(x, w)", "w=f32[C,O,3,3]"));
+}
+
+/// Every convolution of the suite is covered, and its largest grid stays within what devices take: 2^31 - 1 blocks.
+TEST(GpuConv, CoversTheSuiteAtFullSize) {
+  int covered = 0;
+  for (const auto& file : plain_testing::task_files("tasks/kernelbench/level1")) {
+    if (file.name.find("conv_") == std::string::npos) continue;
+    const auto task = plain_testing::task_at(file, "full");
+    ASSERT_TRUE(task) << task.error().to_string();
+    for (const Language language : {Language::kCuda, Language::kHip}) {
+      const auto offers = gpu_conv_offers(*task, language);
+      for (const Offer& offer : offers) {
+        const auto limits = target::simt_limits(*target::simt_device(language));
+        const auto plan = kernel::bind(offer.kernel, *task, task->workloads[0].bindings, limits);
+        ASSERT_TRUE(plan) << file.name << ": " << plan.error().to_string();
+        for (const auto& launch : plan->launches) EXPECT_LT(launch.grid[0], int64_t{1} << 31) << file.name;
+      }
+      covered += !offers.empty();
+    }
+  }
+  // All but 86, which is two, and 87, a product.
+  EXPECT_EQ(covered, 2 * 33);
+}
+
+}  // namespace
+}  // namespace hone::pattern

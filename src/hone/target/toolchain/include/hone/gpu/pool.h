@@ -1,0 +1,239 @@
+// Pooling: maxima and sums over windows of up to three dimensions. Of the dimensions one lies across (along memory); a
+// team of threads marches along another, and beside both may lie a third. The team takes up the lines of a plane with
+// words side by side, each thread its own columns: what lies in the way of the march or beside it is brought together
+// in registers, and a line that several windows on the way cover serves them all. A window on the march that is complete
+// goes through a line of shared memory, where the windows across are taken, neighbouring threads side by side again. So
+// loads and stores are runs of memory whatever the boundaries of rows, and no window's elements are fetched twice by a
+// team but for those that two lines beside share.
+#pragma once
+#include "hone/gpu/reduce.h"
+
+namespace hone::gpu {
+
+/// Windows along one dimension: window w covers places w * Stride - Low + k * Dilation, k < Kernel. At most High places
+/// behind the last element are covered.
+template <int Kernel, int Stride, int Dilation, int Low, int High>
+struct Windows {
+  static constexpr int kKernel = Kernel, kStride = Stride, kDilation = Dilation, kLow = Low, kHigh = High;
+  static constexpr int kReach = (Kernel - 1) * Dilation + 1;
+  /// From the first place of the first to the last place of the last of `Count` windows.
+  template <int Count>
+  static constexpr int kSpan = (Count - 1) * Stride + kReach;
+  /// Of windows that begin at place 0: whether window w covers place p.
+  HONE_DEVICE static constexpr bool covers(int w, int p) {
+    const int behind = p - w * Stride;
+    return behind >= 0 && behind < kReach && behind % Dilation == 0;
+  }
+  /// Whether any of the first `Count` does.
+  template <int Count>
+  HONE_DEVICE static constexpr bool covered(int p) {
+    bool any = false;
+    HONE_UNROLL
+    for (int w = 0; w < Count; ++w) any = any || covers(w, p);
+    return any;
+  }
+  HONE_DEVICE static constexpr int first(int w) { return w * Stride; }
+  HONE_DEVICE static constexpr int last(int w) { return w * Stride + kReach - 1; }
+};
+
+/// Extents of what is pooled and of the result; `images` of both lie one behind the other.
+struct PoolShape {
+  int64_t images, march, beside, across;
+  int64_t march_windows, beside_windows, across_windows;
+};
+
+/// What a team of Threads works on across: a run of columns, and the windows that lie in it. Rows that are short enough
+/// are one tile. Hold windows side by side are a thread's; 1: windows go to threads in turn.
+template <class Across, int Threads, int Vec, int Words, int Hold>
+struct PoolTile {
+  static constexpr int kColumns = Threads * Vec * Words;
+  /// Most windows that a tile has where a row takes several.
+  static constexpr int kFit = (kColumns - Vec + 1 - Across::kReach) / Across::kStride + 1;
+  static constexpr int kMost = Hold > 1 && Hold * Threads < kFit ? Hold * Threads : kFit;
+  /// The line in shared memory: padding, the columns, padding; words on their boundaries.
+  static constexpr int kBefore = (Across::kLow + 15) / 16 * 16;
+  static constexpr int kLine = (kBefore + kColumns + Across::kHigh + (Hold - 1) * Across::kStride + 15) / 16 * 16;
+
+  int64_t window, column;   ///< the first of each
+  int windows, columns;     ///< how many
+  int shift;                ///< where in the line the first window begins
+
+  HONE_DEVICE static bool whole(const PoolShape& shape) {
+    return shape.across <= kColumns && (Hold == 1 || shape.across_windows <= Hold * Threads);
+  }
+  /// Tiles of a row.
+  HONE_DEVICE static int64_t count(const PoolShape& shape) {
+    return whole(shape) ? 1 : (shape.across_windows + kMost - 1) / kMost;
+  }
+  HONE_DEVICE PoolTile(const PoolShape& shape, int64_t number) {
+    const int64_t most = whole(shape) ? shape.across_windows : kMost;
+    window = number * most;
+    windows = static_cast<int>(min(most, shape.across_windows - window));
+    const int64_t begin = window * Across::kStride - Across::kLow;
+    column = begin < 0 ? 0 : begin / Vec * Vec;
+    columns = static_cast<int>(max(int64_t{0}, min(int64_t{kColumns}, shape.across - column)));
+    shift = static_cast<int>(begin - column) + kBefore;
+  }
+};
+
+/// Two lines of shared memory: one is written while the other may still be read.
+template <class V, int Size>
+struct PoolLines {
+  alignas(16) V at[2][Size];
+};
+
+/// What a window without elements has, as an element of T.
+template <class Take, class T>
+HONE_DEVICE T outside() {
+  const auto start = Take().value;
+  if constexpr (sizeof(T) < sizeof(start) && static_cast<decltype(start)>(0.5) == 0) {
+    return start < 0 ? static_cast<T>(-(int64_t{1} << (8 * sizeof(T) - 1))) : T(0);
+  } else {
+    return stored<T>(start);
+  }
+}
+
+/// All threads of a team, which is a part of a wave or as many waves as the block has.
+template <int Threads>
+HONE_DEVICE void team_barrier() {
+#if !defined(__HIP__) && !defined(__HIP_PLATFORM_AMD__)
+  if constexpr (Threads <= kWave) return __syncwarp();
+#endif
+  __syncthreads();
+}
+
+/// A team's work: Stretch windows of the march, number `stretch` of them, with window `beside`, over one tile across.
+/// sink(m, a, value) takes the value of window m of the march and a across. Neighbouring stretches are marched in
+/// opposite directions, so that two that run at the same time come to the planes they share at the same time: one of
+/// them finds those in a cache. `some`: the team has work; one that has none keeps its block company at barriers.
+template <class March, class Beside, class Across, class Take, int Threads, int Vec, int Words, int Stretch, int Hold, int Ahead>
+struct PoolTeam {
+  using Place = PoolTile<Across, Threads, Vec, Words, Hold>;
+  using V = decltype(Take().value);
+  using Lines = PoolLines<V, Place::kLine>;
+  static constexpr int kPlanes = March::template kSpan<Stretch>;
+
+  Lines& lines;
+  const PoolShape& shape;
+  const Place& place;
+  bool some;
+
+  template <class T, class Sink>
+  HONE_DEVICE void pool(const T* image, int64_t stretch, int64_t beside, Sink sink) const {
+    clear_borders();
+    if (shape.across % Vec == 0)
+      march<Fit::kPacks>(image, stretch, beside, sink);
+    else
+      march<Fit::kSingles>(image, stretch, beside, sink);
+  }
+
+ private:
+  HONE_DEVICE static int thread() { return static_cast<int>(threadIdx.x); }
+
+  /// What no column is written to is padding, once and for all.
+  HONE_DEVICE void clear_borders() const {
+    for (int p = thread(); p < Place::kLine; p += Threads) {
+      if (p >= Place::kBefore && p < Place::kBefore + place.columns) continue;
+      lines.at[0][p] = Take().value;
+      lines.at[1][p] = Take().value;
+    }
+  }
+
+  template <Fit Shape, class T, class Sink>
+  HONE_DEVICE void march(const T* image, int64_t stretch, int64_t beside, Sink sink) const {
+    const bool back = stretch % 2 != 0;
+    const int64_t plane0 = stretch * Stretch * March::kStride - March::kLow, line0 = beside * Beside::kStride - Beside::kLow;
+    Packs<T, Vec, Words> held[Ahead + 1][Beside::kKernel];   // the planes on their way, by turns
+    const auto load = [&](int plane) {
+      if (plane >= kPlanes || !March::template covered<Stretch>(plane)) return;
+      const int64_t m = plane0 + (back ? kPlanes - 1 - plane : plane);
+      HONE_UNROLL
+      for (int k = 0; k < Beside::kKernel; ++k) {
+        const int64_t b = line0 + k * Beside::kDilation;
+        const bool inside = some && m >= 0 && m < shape.march && b >= 0 && b < shape.beside;
+        const T* const line = image + (inside ? (m * shape.beside + b) * shape.across : 0) + place.column;
+        const Tile<Threads, Vec, Words, Shape> tile{0, inside ? place.columns : 0, thread()};
+        auto& words = held[plane % (Ahead + 1)][k];
+        words = tile.template full<T>(outside<Take, T>());
+        HONE_UNROLL
+        for (int u = 0; u < Words; ++u) tile.load_word(words[u], line, u);
+      }
+    };
+    Take open[Stretch][Words][Vec];
+    HONE_UNROLL
+    for (int plane = 0; plane < Ahead; ++plane) load(plane);
+    HONE_UNROLL
+    for (int plane = 0; plane < kPlanes; ++plane) {
+      load(plane + Ahead);
+      if (!March::template covered<Stretch>(plane)) continue;
+      HONE_UNROLL
+      for (int u = 0; u < Words; ++u) {
+        HONE_UNROLL
+        for (int e = 0; e < Vec; ++e) {
+          Take all{value(held[plane % (Ahead + 1)][0][u][e])};
+          HONE_UNROLL
+          for (int k = 1; k < Beside::kKernel; ++k) all.take(value(held[plane % (Ahead + 1)][k][u][e]));
+          HONE_UNROLL
+          for (int w = 0; w < Stretch; ++w) {
+            if (March::first(w) == plane) open[w][u][e] = all;
+            else if (March::covers(w, plane)) open[w][u][e].merge(all);
+          }
+        }
+      }
+      HONE_UNROLL
+      for (int w = 0; w < Stretch; ++w)
+        if (March::last(w) == plane) {
+          const int64_t m = stretch * Stretch + (back ? Stretch - 1 - w : w);
+          across<Shape>(open[w], lines.at[w % 2], m < shape.march_windows, [&](int64_t a, V v) { sink(m, a, v); });
+        }
+    }
+  }
+
+  /// The windows across of one complete line of columns: sink(window, value).
+  template <Fit Shape, class Sink>
+  HONE_DEVICE void across(const Take (&columns)[Words][Vec], V* line, bool wanted, Sink sink) const {
+    Packs<V, Vec, Words> words;
+    HONE_UNROLL
+    for (int u = 0; u < Words; ++u) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e) words[u][e] = columns[u][e].value;
+    }
+    if constexpr (Hold > 1) line = lines.at[0];
+    Tile<Threads, Vec, Words, Shape>{0, place.columns, thread()}.store(line + Place::kBefore, words);
+    team_barrier<Threads>();
+    const int end = some && wanted ? place.windows : 0;
+    if constexpr (Hold > 1) {
+      held_windows(line + place.shift, lines.at[1], end);
+      team_barrier<Threads>();
+      for (int j = thread(); j < end; j += Threads) sink(place.window + j, lines.at[1][j]);
+    } else {
+      for (int j = thread(); j < end; j += Threads) {
+        const V* const window = line + place.shift + j * Across::kStride;
+        Take all{window[0]};
+        HONE_UNROLL
+        for (int k = 1; k < Across::kKernel; ++k) all.take(window[k * Across::kDilation]);
+        sink(place.window + j, all.value);
+      }
+    }
+  }
+
+  /// Hold windows side by side, whose elements are read once: from `line`, back to `results`. An odd distance between
+  /// threads keeps their banks apart.
+  HONE_DEVICE void held_windows(const V* line, V* results, int end) const {
+    const int first = thread() * Hold;
+    if (first >= end) return;
+    constexpr int kSpan = Across::template kSpan<Hold>;
+    V x[kSpan];
+    HONE_UNROLL
+    for (int p = 0; p < kSpan; ++p) x[p] = line[first * Across::kStride + p];
+    HONE_UNROLL
+    for (int j = 0; j < Hold; ++j) {
+      Take all{x[j * Across::kStride]};
+      HONE_UNROLL
+      for (int k = 1; k < Across::kKernel; ++k) all.take(x[j * Across::kStride + k * Across::kDilation]);
+      if (first + j < end) results[first + j] = all.value;
+    }
+  }
+};
+
+}  // namespace hone::gpu

@@ -1,0 +1,27 @@
+// Arithmetic of one thread that a device has in one instruction and C++ does not say.
+#pragma once
+#include "hone/gpu.h"
+
+namespace hone::prim {
+
+/// The larger and the smaller of two; NaN where either is: one instruction from sm_80 on.
+HONE_DEVICE float max(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HONE_SIMT_WAVE)
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+#else
+  return a != a || a > b ? a : b;
+#endif
+}
+HONE_DEVICE float min(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HONE_SIMT_WAVE)
+  float smaller;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
+  return smaller;
+#else
+  return a != a || a < b ? a : b;
+#endif
+}
+
+}  // namespace hone::prim
