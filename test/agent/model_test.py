@@ -140,7 +140,7 @@ def expect(condition, what):
 def climb(hone):
     with Place(hone) as place:
         models = place.root / "models.toml"
-        models.write_text(f'calls_at_once = 1\n[budget]\ncalls = 5\n[[model]]\nname = "script"\ncommand = \'{place.command[8:]}\'\n')
+        models.write_text(f'calls_at_once = 1\ndiagnose = false\n[budget]\ncalls = 5\n[[model]]\nname = "script"\ncommand = \'{place.command[8:]}\'\n')
         # A start kernel and tuning alone: the race is between it and the model.
         start = place.root / "start.cc"
         start.write_text(HEADER.format(extra="") + SLOW.replace("// hone: ignore", "// old: ignore"))
@@ -190,19 +190,20 @@ outputs = { y = "f32[B, D]" }
 compute = "y = softmax(x, axis=-1)"
 workloads = [ { B = 64, D = 1024 } ]
 """
-TOOLS = ["diagnose", "evaluate_kernel", "export_kernel", "get_run", "list_patterns", "profile_kernel", "read_pattern", "search_memory",
-         "show_limits", "start_run"]
+TOOLS = ["diagnose", "evaluate_kernel", "export_kernel", "get_run", "list_patterns", "microbenchmark", "profile_kernel", "read_disassembly",
+         "read_pattern", "search_memory", "search_patterns", "show_limits", "start_run"]
 
 
 async def look_around(client, era):
     names = [tool.name for tool in (await client.list_tools()).tools]
-    expect(names == TOOLS, f"{era}: protocol {client.protocol_version}, ten tools in order")
+    expect(names == TOOLS, f"{era}: protocol {client.protocol_version}, {len(TOOLS)} tools in order")
     listed = (await client.call_tool("list_patterns", {})).structured_content["patterns"]
     text = (await client.call_tool("read_pattern", {"name": listed[0]["name"]})).content[0].text
     expect("hone" in text, f"{era}: a pattern is read")
     for name, arguments in [("get_run", {"run": "ffffffffffff"}), ("get_run", {"run": "../../../etc/passwd"}),
                             ("read_pattern", {"name": "../../prompts/system.md"}), ("export_kernel", {"run": "0123456789ab"}),
-                            ("start_run", {"task": TASK + 'start = "/etc/passwd"\n'})]:
+                            ("start_run", {"task": TASK + 'start = "/etc/passwd"\n'}), ("microbenchmark", {"body": "}\n#include \"/etc/passwd\"\nvoid g() {"}),
+                            ("microbenchmark", {"body": "y[0] = 1;", "iterations": 10**12})]:
         refused = await client.call_tool(name, arguments)
         expect(refused.is_error, f"{era}: refused: {refused.content[0].text[:90]}")
 
@@ -215,6 +216,13 @@ async def work(client):
     expect(bad["verdict"] == "wrong", f"refused: {bad['reason']}")
     told = (await client.call_tool("diagnose", {"task": TASK, "source": fast})).structured_content
     expect(told["diagnosis"]["evidence"][0]["value"] > 0, f"diagnosed: {told['diagnosis']}")
+    code = (await client.call_tool("read_disassembly", {"task": TASK, "source": fast})).structured_content
+    expect(code["code"] and code["mix"]["vector"] > 0, f"the hot loop of {code['function']}: {code['instructions']} instructions")
+    profile = (await client.call_tool("profile_kernel", {"task": TASK, "source": fast})).structured_content
+    origins = {metric["origin"] for metric in profile["metrics"][0]["metrics"].values()}
+    expect({"measured", "modelled"} <= origins, f"metrics, each with its origin: {sorted(origins)}")
+    timed = (await client.call_tool("microbenchmark", {"body": "for (int64_t i = 0; i < n; ++i) y[i] = x[i] / 3;"})).structured_content
+    expect(timed["ns_per_call"]["median"] > 0, f"a snippet is timed: {timed['ns_per_call']}")
     started = (await client.call_tool("start_run", {"task": TASK, "budget": "6evals"})).structured_content
     for _ in range(600):
         run = (await client.call_tool("get_run", {"run": started["run"]})).structured_content
@@ -224,6 +232,8 @@ async def work(client):
     expect(run["status"] == "finished" and run["champion"]["source"], "a run from start to champion")
     found = (await client.call_tool("search_memory", {"query": "softmax"})).structured_content
     expect(found["found"][0]["run"] == started["run"], "memory knows it")
+    near = (await client.call_tool("search_memory", {"task": TASK})).structured_content["similar"]
+    expect(near["first"], "and what it taught of the task")
     files = (await client.call_tool("export_kernel", {"run": started["run"]})).structured_content["files"]
     expect(len(files) == 2, "exported: " + ", ".join(f["name"] for f in files))
 

@@ -147,7 +147,7 @@ tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, 
       {{"bottleneck", {{"enum", {"memory", "compute", "latency", "parallelism", "overhead", "unknown"}}}},
        {"evidence", list_schema(object_schema({{"metric", text_schema(100, 1)}, {"value", {{"type", "number"}}}, {"says", text_schema(300)}},
                                               {"metric", "value"}), 8)},
-       {"plan", list_schema(text_schema(300, 1), 3)}},
+       {"plan", list_schema(text_schema(300, 1), 3)}, {"expected_speedup", {{"type", "number"}, {"minimum", 0}, {"maximum", 10000}}}},
       {"bottleneck", "evidence", "plan"});
   auto parts = parts_of(text, schema, 0);
   if (!parts) return tl::unexpected(parts.error());
@@ -162,6 +162,7 @@ tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, 
   if (answer.evidence.empty() && answer.bottleneck != "unknown")
     return unusable("a bottleneck without evidence: name metrics, or say unknown");
   answer.plan = texts(parts->data["plan"]);
+  answer.expected_speedup = parts->data.value("expected_speedup", 0.0);
   return answer;
 }
 

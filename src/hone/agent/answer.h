@@ -37,6 +37,7 @@ struct DiagnosisAnswer {
   };
   std::vector<Evidence> evidence;
   std::vector<std::string> plan;
+  double expected_speedup = 0;   ///< of the plan over the kernel; 0: it promised nothing
 };
 [[nodiscard]] tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, const std::vector<std::string>& metrics);
 

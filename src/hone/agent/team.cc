@@ -28,24 +28,9 @@ constexpr double kSecondsAUnit = 30, kDollarsAUnit = 0.05;
 /// What a model is expected to bring (in log speed) and to cost, before it is known.
 constexpr double kPriorGain = 0.05, kPriorCost = 1;
 
+bool advises(const std::string& agent) { return agent == "researcher" || agent == "diagnoser"; }
+
 }  // namespace
-
-std::string metrics_text(const std::vector<Metric>& metrics) {
-  if (metrics.empty()) return "none was measured";
-  std::string text;
-  for (const Metric& metric : metrics)
-    text += fmt::format("{}: {}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent");
-  return text;
-}
-
-Result<Request> diagnoser_request(const std::string& system, const Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
-  Request request;
-  request.system = system;
-  HONE_TRY(std::string text, prompt("diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
-                                                  {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}}));
-  request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
-  return request;
-}
 
 Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options_.models.size()), looked_(options_.courses) {
   directions_.resize(static_cast<size_t>(std::max(1, options_.width)));
@@ -58,6 +43,9 @@ Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options
                                                       {"facts", options_.facts}, {"task", material("TASK", options_.task_toml, kTaskShown)}});
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);
+  if (!options_.feedback) options_.research = false, options_.diagnose = Diagnose::kNever;
+  const bool known = !options_.patterns.empty() || !options_.memory.empty() || !options_.lessons.empty();
+  if (options_.research && known) research_ = Research::kDue;
 }
 
 int Team::choose_model(const std::vector<bool>& forbidden) const {
@@ -82,6 +70,8 @@ std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden
   for (size_t d = 0; d < directions_.size(); ++d) {
     const Direction& direction = directions_[d];
     if (direction.phase != Phase::kIdle) continue;
+    // Everybody begins with what the researcher found.
+    if (d > 0 && (research_ == Research::kDue || research_ == Research::kAsked)) continue;
     // A conversation under way is finished by whom it was begun with.
     if (!direction.conversation.empty()) {
       const auto m = static_cast<size_t>(direction.model);
@@ -105,7 +95,6 @@ Result<Ask> Team::prepare(int direction, int model, const Standing& standing) co
   ask.model = model;
   ask.request.system = system_;
   ask.request.max_output_tokens = asked.max_output_tokens;
-  if (asked.tools && d.rounds < kRounds) ask.request.tools = options_.tools;
   if (!d.conversation.empty()) {
     ask.agent = d.agent;
     ask.parent = d.parent;
@@ -114,6 +103,8 @@ Result<Ask> Team::prepare(int direction, int model, const Standing& standing) co
     HONE_TRY(std::string text, question(d, direction, standing, ask.agent, ask.parent));
     ask.request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, json::array()});
   }
+  // Advice is one call: what it is to go by is in the question.
+  if (asked.tools && d.rounds < kRounds && !advises(ask.agent)) ask.request.tools = options_.tools;
   return ask;
 }
 
@@ -124,6 +115,14 @@ void Team::sent(const Ask& ask) {
   d.model = ask.model;
   d.parent = ask.parent;
   d.conversation = ask.request.messages;
+  if (ask.agent == "researcher") research_ = Research::kAsked;
+  if (ask.agent == "generator") d.briefed = true;
+  if (ask.agent == "diagnoser") {
+    d.diagnosed = ask.parent;
+    d.diagnosis.clear();
+    d.bottleneck.clear();
+    d.foretold = 0;
+  }
   ++tallies_[static_cast<size_t>(ask.model)].calls;
 }
 
@@ -148,6 +147,8 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
     taken.problem = std::move(why);
     ++tally.failures;
     ++fruitless_;
+    // Advice that does not come is done without.
+    if (d.agent == "researcher") research_ = Research::kDone;
     d.action.clear();
     d.lesson.clear();
     record(direction, "no answer", taken.problem, 0);
@@ -155,7 +156,7 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
     return taken;
   };
   if (!reply) return fail_with(problem);
-  if (reply->stop == Stop::kTools && !reply->calls.empty()) {
+  if (reply->stop == Stop::kTools && !reply->calls.empty() && !advises(d.agent)) {
     if (d.rounds++ >= kRounds) return fail_with("it went on calling tools beyond what is allowed");
     d.conversation.push_back(reply->message());
     d.phase = Phase::kTools;
@@ -168,10 +169,17 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
   if (reply->stop == Stop::kRefused) why = "the model declined to answer";
   if (reply->stop == Stop::kLength) why = "the answer was cut off at its limit; be shorter";
   tl::expected<KernelAnswer, Unusable> answer = tl::unexpected(Unusable{why});
-  if (why.empty()) answer = kernel_answer(reply->text, options_.language);
+  if (why.empty() && advises(d.agent)) {
+    const auto wrong = take_advice(d, *reply);
+    if (!wrong) return taken;
+    answer = tl::unexpected(Unusable{*wrong});
+  } else if (why.empty()) {
+    answer = kernel_answer(reply->text, options_.language);
+  }
   if (!answer) {
     const std::string unusable = answer.error().problem;
-    const auto again = prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
+    const auto again = advises(d.agent) ? Result<std::string>("Answer with exactly one fenced block marked json, of the form given above.")
+                                        : prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
     const auto repair = again ? prompt(options_.documents, "repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
     if (d.repairs++ > 0 || !repair) return fail_with("unusable twice: " + unusable);
     d.conversation.push_back(reply->message());
@@ -234,6 +242,7 @@ void Team::judged(const std::string& kernel, const Judged& judged) {
       d.last.reset();
       d.best_score = 0;
       d.idle_rounds = 0;
+      d.briefed = false;
       d.hint += static_cast<int>(directions_.size());
     }
     d.phase = Phase::kIdle;

@@ -12,6 +12,7 @@
 #include "hone/agent/answer.h"
 #include "hone/agent/looked.h"
 #include "hone/agent/model/budget.h"
+#include "hone/agent/model/config.h"
 #include "hone/agent/model/message.h"
 #include "hone/agent/prompt.h"
 #include "hone/search/strategy.h"
@@ -37,6 +38,9 @@ struct TeamOptions {
   bool feedback = true;                    ///< false: every question is a generator's that knows of nothing before it
   Documents documents;                     ///< what prompts are made of; empty: this program's own
   std::vector<std::string> lessons;        ///< of earlier runs, most useful first
+  Diagnose diagnose = Diagnose::kNever;    ///< when a diagnoser is asked before an optimiser
+  bool research = false;                   ///< a researcher is asked before everybody else, once
+  std::vector<std::string> patterns, memory;  ///< what it is asked about, with the lessons; a line each
 };
 
 /// A hardware counter or a model of one; what nobody knows is absent.
@@ -47,6 +51,18 @@ struct Metric {
 };
 /// A line a metric.
 [[nodiscard]] std::string metrics_text(const std::vector<Metric>& metrics);
+/// What is known of a kernel before it is improved.
+struct Facts {
+  std::vector<Metric> metrics;
+  std::string rules;                       ///< what hone's rules say; empty: nothing
+  bool sure = false;                       ///< they name a bottleneck, and something that promises a gain
+};
+/// What a diagnoser promised of the kernel that was made under its diagnosis.
+struct Promise {
+  std::string action, cause;               ///< "optimiser's action", "diagnoser: memory"
+  double speedup = 1;                      ///< over the kernel that was diagnosed
+};
+
 /// What the diagnoser is asked: metrics may be missing, all of them too; `rules` is what hone's own rules
 /// found, empty where they found nothing.
 [[nodiscard]] Result<Request> diagnoser_request(const std::string& system, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
@@ -90,6 +106,11 @@ class Team {
   void tool_results(int direction, std::vector<Message> results);
   /// A kernel was looked at, of whoever: a direction that waits for it goes on.
   void judged(const std::string& kernel, const Judged& judged);
+  /// Kernels that lines are about to improve and that nobody has told facts of: to be told before the next question.
+  [[nodiscard]] std::vector<std::string> wants_facts() const;
+  void tell(const std::string& kernel, Facts facts) { facts_[kernel] = std::move(facts); }
+  /// Of a kernel that is not judged yet; absent where no diagnoser promised anything.
+  [[nodiscard]] std::optional<Promise> promised(const std::string& kernel) const;
   /// Nobody waits for anything but an answer, and nobody will ask again.
   [[nodiscard]] bool gave_up() const;
   [[nodiscard]] bool kernels_waiting() const;
@@ -111,7 +132,12 @@ class Team {
     Judged last_judged;
     double best_score = 0;
     int fixes = 0, idle_rounds = 0, hint = 0;
+    bool briefed = false;                    ///< its generator was told what the researcher found
+    std::string diagnosed;                   ///< the kernel that a diagnoser was asked about last
+    std::string bottleneck, diagnosis;       ///< what came of it; empty: nothing
+    double foretold = 0;
   };
+  enum class Research : uint8_t { kNone, kDue, kAsked, kDone };
   struct Trial {
     int direction;
     std::string agent, model, action, verdict, reason, lesson;
@@ -127,6 +153,12 @@ class Team {
     Cost cost;
   };
   void conclude(Direction& direction);
+  /// The answer of a researcher or diagnoser is taken in; what is wrong with it, where it cannot be used.
+  [[nodiscard]] std::optional<std::string> take_advice(Direction& direction, const Reply& reply);
+  [[nodiscard]] bool wants_diagnosis(const Direction& direction, const std::string& best) const;
+  /// What rules and diagnoser say of its best kernel, for an optimiser who sees the setting `shown` of it; empty: nothing.
+  [[nodiscard]] std::string advice(const Direction& direction, const std::string& shown) const;
+  [[nodiscard]] Result<std::string> research_question() const;
   void record(int direction, const std::string& verdict, const std::string& reason, double score, const std::string& kernel = {}, double best_before = 0);
   // What prompts are filled with (team_words.cc). A place keeps its meaning for ever, as recorded runs are replayed
   // with the prompts they were made with: what is to be said in another way has a place of another name.
@@ -150,6 +182,9 @@ class Team {
   std::vector<Tally> tallies_;
   Looked looked_;
   int fruitless_ = 0;
+  std::map<std::string, Facts> facts_;
+  Research research_ = Research::kNone;
+  std::string found_;                        ///< by the researcher
 };
 
 }  // namespace hone::agent

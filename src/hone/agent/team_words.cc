@@ -18,6 +18,7 @@ constexpr size_t kSourceShown = size_t{24} << 10, kDetailShown = size_t{4} << 10
 constexpr size_t kBytesAToken = 4;
 constexpr size_t kSettingsShown = 1500;   ///< bytes of what one source's settings gave
 constexpr size_t kActionShown = 120, kLessonShown = 300, kReasonShown = 160;
+constexpr size_t kFindingsShown = 3000;   ///< bytes of what a researcher found
 
 constexpr const char* kHints[] = {
     "as few passes over memory as the computation allows",
@@ -86,7 +87,7 @@ std::string Team::note(const Trial& t, int direction, const std::string& best) c
   line += ": " + t.verdict;
   if (const std::string brief = looked_.brief(t.kernel); !brief.empty()) line += ", " + brief;
   if (t.score > 0 && t.best_before > 0) line += fmt::format(", {:.3g} times the speed of the best then", t.score / t.best_before);
-  if (t.kernel == best) line += "; the best of the run";
+  if (!best.empty() && t.kernel == best) line += "; the best of the run";
   if (judged) {
     const std::string fastest = looked_.fastest(judged->source);
     if (!fastest.empty() && fastest != t.kernel)
@@ -146,9 +147,15 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     parent.clear();
     return prompt(options_.documents, "attempt", {{"direction", hint_of(before)}, {"answer_format", format}});
   }
+  if (research_ == Research::kDue) {
+    agent = "researcher";
+    parent.clear();
+    return research_question();
+  }
   std::string knowledge;
   for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
   if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
+  if (!found_.empty() && !d.briefed) knowledge += "What the researcher found in patterns and memory:\n" + material("RESEARCH", found_, kFindingsShown) + "\n\n";
   const std::string best = standing.kernel ? standing.kernel->hash() : "";
   std::map<std::string, std::string, std::less<>> values = {
       {"direction", hint_of(d.hint)}, {"others", others(index)},        {"best_score", tenths(standing.score)}, {"history", history(index)},
@@ -163,13 +170,19 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     return prompt(options_.documents, "fixer", values);
   }
   if (d.best) {
-    agent = "optimiser";
     parent = d.best->hash();
+    if (wants_diagnosis(d, parent)) {
+      agent = "diagnoser";
+      const Facts& facts = facts_.at(parent);
+      return diagnoser_question(options_.documents, *d.best, facts.metrics, facts.rules);
+    }
+    agent = "optimiser";
     const Kernel shown = tuned(*d.best);
     const std::string hash = shown.hash();
     values["score"] = tenths(d.best_score);
     values["kernel"] = source_of(*d.best);
     values["diagnosis"] = metrics_text({{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}});
+    values["advice"] = advice(d, hash);
     values["tuned"] = source_of(shown);
     values["tuned_facts"] = looked_.facts(hash, best);
     values["settings"] = settings(shown, hash, best);

@@ -1,7 +1,10 @@
 // Words and limits that a team's prompts share. Pure.
 #pragma once
 #include <string>
+#include <vector>
 
+#include "hone/agent/prompt.h"
+#include "hone/base/result.h"
 #include "hone/kernel/kernel.h"
 
 namespace hone::agent {
@@ -14,5 +17,10 @@ inline constexpr int kFixes = 3;
 
 /// The kernel's file with its configuration, as material.
 [[nodiscard]] std::string source_of(const kernel::Kernel& kernel);
+
+struct Metric;
+/// What a diagnoser is asked, in the words of `documents`.
+[[nodiscard]] Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
+                                                     const std::string& rules);
 
 }  // namespace hone::agent

@@ -1,6 +1,8 @@
 #include "hone/agent/tool.h"
 
 #include <algorithm>
+#include <cctype>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,48 @@
 namespace hone::agent {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr size_t kPatternsFound = 10, kLinesFound = 6, kLineShown = 160;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// {"patterns": [{name, lines, lines_left_out}], "left_out"}
+json patterns_with(const std::string& query) {
+  std::vector<std::string> words;
+  std::stringstream stream(lower(query));
+  for (std::string word; stream >> word;) words.push_back(word);
+  json found = json::array();
+  size_t left_out = 0;
+  for (const std::string_view path : base::list_embedded("patterns/")) {
+    const std::string_view name = path.substr(9);
+    const std::string text = std::string(name) + "\n" + std::string(*base::find_embedded(path)), plain = lower(text);
+    const auto holds = [&](const std::string& in) { return [&in](const std::string& word) { return in.find(word) != std::string::npos; }; };
+    if (words.empty() || !std::all_of(words.begin(), words.end(), holds(plain))) continue;
+    if (found.size() == kPatternsFound) {
+      ++left_out;
+      continue;
+    }
+    json lines = json::array();
+    size_t more = 0;
+    std::stringstream all(text.substr(name.size() + 1));
+    for (std::string line; std::getline(all, line);) {
+      const std::string small = lower(line);
+      if (!std::any_of(words.begin(), words.end(), holds(small))) continue;
+      if (lines.size() < kLinesFound) lines.push_back(one_line(line, kLineShown));
+      else ++more;
+    }
+    found.push_back({{"name", name}, {"lines", std::move(lines)}, {"lines_left_out", more}});
+  }
+  return {{"patterns", std::move(found)}, {"left_out", left_out}};
+}
+
+}  // namespace
 
 ToolResult tool_failure(std::string text) { return {true, std::move(text), {}}; }
 ToolResult tool_failure(const Error& error) { return tool_failure(error.to_string()); }
@@ -94,9 +138,19 @@ void add_pattern_tools(ToolTable& table) {
     return tool_failure(fmt::format("there is no pattern \"{}\"; list_patterns names them", one_line(arguments["name"].get<std::string>(), 60)));
   };
   table.add(std::move(read));
+
+  Tool search;
+  search.name = "search_patterns";
+  search.title = "Search patterns";
+  search.description = "The built-in patterns whose name or text holds all words of the query, each with lines that hold one; ten at most.";
+  search.input = tool_schema({{"query", {{"type", "string"}, {"minLength", 1}, {"maxLength", 200}}}}, {"query"});
+  search.output = {{"type", "object"}};
+  search.for_models = true;
+  search.run = [](const json& arguments) { return tool_data(patterns_with(arguments["query"].get<std::string>())); };
+  table.add(std::move(search));
 }
 
-void add_limits_tool(ToolTable& table, json limits) {
+void add_limits_tool(ToolTable& table, std::function<json()> limits) {
   Tool tool;
   tool.name = "show_limits";
   tool.title = "Limits and measured peaks";
@@ -104,7 +158,7 @@ void add_limits_tool(ToolTable& table, json limits) {
   tool.input = tool_schema({});
   tool.output = {{"type", "object"}};
   tool.for_models = true;
-  tool.run = [limits = std::move(limits)](const json&) { return tool_data(limits); };
+  tool.run = [limits = std::move(limits)](const json&) { return tool_data(limits()); };
   table.add(std::move(tool));
 }
 

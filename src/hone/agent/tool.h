@@ -54,10 +54,11 @@ class ToolTable {
   std::vector<Tool> tools_;
 };
 
-/// list_patterns and read_pattern: the built-in pattern files, by the names that the first gives. `language` as
-/// their folder: "cpp"; empty: all.
+/// list_patterns and read_pattern: the built-in pattern files, by the names that the first gives; search_patterns: those
+/// that hold all words given, with the lines that do.
 void add_pattern_tools(ToolTable& table);
-/// show_limits: the machine as given (an object), and what its numbers mean.
-void add_limits_tool(ToolTable& table, nlohmann::json limits);
+/// show_limits: the machine and its measured peaks as `limits` says (an object), asked at each call: peaks are measured when
+/// somebody wants them.
+void add_limits_tool(ToolTable& table, std::function<nlohmann::json()> limits);
 
 }  // namespace hone::agent

@@ -12,9 +12,10 @@ namespace hone::engine {
 using kernel::Kernel;
 using nlohmann::json;
 
-Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough) {
+Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough, const char* kind) {
   const std::string hash = kernel.hash();
-  HONE_TRY(json event, log.step("diagnosed", [&]() -> Result<json> {
+  HONE_TRY(json event, log.step(kind, [&]() -> Result<json> {
+    if (const auto seen = seen_.find(hash); !thorough && seen != seen_.end()) return seen->second;
     json out = {{"kernel", hash}, {"workload", ""}, {"metrics", json::object()}, {"diagnosis", nullptr}, {"problem", ""}};
     const auto found = examine_(kernel, thorough);
     // What stops a run is no problem of the diagnosis; everything else leaves the kernel without one.
@@ -34,6 +35,10 @@ Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough) {
   }));
   if (event.at("kernel") != hash)
     return log.contradiction("about kernel " + base::short_hash(event.at("kernel").get<std::string>()), base::short_hash(hash));
+  if (!thorough) {
+    json& seen = seen_[hash] = event;
+    seen.erase("at");
+  }
   return event;
 }
 
@@ -42,13 +47,13 @@ Status Advisor::advise(EventLog& log, search::Strategy& strategy, const std::fun
   if (hash.empty()) return {};
   const Kernel* const kernel = kernel_of(hash);
   HONE_CHECK(kernel != nullptr, "a strategy extends what was accepted");
-  HONE_TRY(const json event, look(log, *kernel, false));
+  HONE_TRY(const json event, look(log, *kernel, false, "diagnosed"));
   strategy.advise(hash, diagnose::diagnosis_from(event.at("diagnosis")).actions);
   return {};
 }
 
 Status Advisor::conclude(EventLog& log, const Kernel& champion) {
-  return look(log, champion, true).map([](const json&) {});
+  return look(log, champion, true, "diagnosed").map([](const json&) {});
 }
 
 void Advisor::outcome(const search::Proposal& proposal, double score, double parent_score) {

@@ -2,10 +2,11 @@
 // came out, which is kept. Each diagnosis is an event, so that a replay decides alike. One thread.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "hone/engine/event_log.h"
 #include "hone/engine/examine.h"
@@ -23,16 +24,20 @@ class Advisor {
   /// Diagnoses what the strategy would extend next, if it has no diagnosis yet. `kernels`: by hash, those that were
   /// accepted.
   Status advise(EventLog& log, search::Strategy& strategy, const std::function<const kernel::Kernel*(const std::string&)>& kernel_of);
+  /// Looks at an accepted kernel for a model's diagnoser: the event "profiled", its body as of "diagnosed".
+  [[nodiscard]] Result<nlohmann::json> profile(EventLog& log, const kernel::Kernel& kernel) { return look(log, kernel, false, "profiled"); }
   /// Diagnoses the champion for the report.
   Status conclude(EventLog& log, const kernel::Kernel& champion);
 
   /// A proposal was evaluated: `score` of it, 0 when refused, and of its parent.
   void outcome(const search::Proposal& proposal, double score, double parent_score);
+  /// The same of a prediction that somebody else made.
+  void outcome(const std::string& action, const std::string& cause, double predicted, double gained) { rows_.push_back({action, cause, predicted, gained}); }
   /// {"tried", "held", "rows": [{action, cause, predicted, gained (null: refused)}]}; null where nothing was predicted.
   [[nodiscard]] nlohmann::json calibration() const;
 
  private:
-  Result<nlohmann::json> look(EventLog& log, const kernel::Kernel& kernel, bool thorough);
+  Result<nlohmann::json> look(EventLog& log, const kernel::Kernel& kernel, bool thorough, const char* kind);
 
   struct Row {
     std::string action, cause;
@@ -40,6 +45,7 @@ class Advisor {
   };
   Examiner examine_;
   std::vector<Row> rows_;
+  std::map<std::string, nlohmann::json> seen_;   ///< what quick looks found, by kernel: not looked at twice
 };
 
 }  // namespace hone::engine

@@ -72,6 +72,11 @@ int Consult::kept_back(int budget) const {
   return std::min(2 * to_come, budget / 2);
 }
 
+std::vector<std::string> Consult::wants_facts() const {
+  const int calls = options_.models.limits.calls;
+  return calls > 0 && asked_ >= calls ? std::vector<std::string>{} : team_.wants_facts();
+}
+
 void Consult::wait(std::chrono::milliseconds most) { desk_->wait(most); }
 
 Status Consult::collect(EventLog& log, search::Strategy& strategy, bool lost_too) {

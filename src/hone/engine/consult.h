@@ -47,6 +47,10 @@ class Consult {
   /// Kernels of models that nobody has looked at yet.
   [[nodiscard]] bool kernels_waiting() const { return team_.kernels_waiting(); }
 
+  /// Kernels that a diagnoser may be asked about next, of which nothing was told yet; none once no more may be asked.
+  [[nodiscard]] std::vector<std::string> wants_facts() const;
+  void tell(const std::string& kernel, agent::Facts facts) { team_.tell(kernel, std::move(facts)); }
+  [[nodiscard]] std::optional<agent::Promise> promised(const std::string& kernel) const { return team_.promised(kernel); }
   void judged(const std::string& kernel, const agent::Judged& judged) { team_.judged(kernel, judged); }
   [[nodiscard]] nlohmann::json ledger() const;
   [[nodiscard]] std::vector<std::string> lessons() const { return team_.lessons(); }

@@ -16,6 +16,7 @@
 #include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
+#include "hone/target/calibrate/peaks.h"
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
@@ -205,6 +206,9 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
   services.examine = [&task, limits = services.limits](evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, bool thorough) {
     return examine(evaluator, kernel, task, limits, {}, thorough);
   };
+  services.peaks = [threads] { return target::to_json(target::cpu_peaks(threads)); };
+  // In C++, whatever the kernels are written in: what is asked is what the machine does.
+  services.microbenchmark = [toolchain](const Snippet& snippet) { return time_snippet(*toolchain, snippet); };
   services.place_facts = [toolchain, threads, opencl] {
     // PoCL's compiler is not one of ours.
     return cpu_facts(opencl ? std::string() : toolchain->extensions(), target::cpu_peaks(threads));

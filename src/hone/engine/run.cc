@@ -19,8 +19,10 @@
 #include "hone/engine/champion.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
+#include "hone/engine/facts.h"
 #include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
+#include "hone/engine/tools.h"
 
 namespace hone::engine {
 namespace {
@@ -127,6 +129,8 @@ class Run {
   Status remember();
   [[nodiscard]] agent::ToolTable model_tools();
   [[nodiscard]] agent::Standing standing() const;
+  /// Tells the models what is known of the kernels that they are about to improve.
+  Status tell_facts();
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
   Status await_models(const char* kind);
   Status keep_lessons();
@@ -166,6 +170,7 @@ class Run {
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
+  json recalled_;                        ///< what memory offered; null: nothing
   std::vector<double> bounds_ns_;
   std::vector<evaluate::LightBound> bounds_;
   std::vector<Candidate> accepted_;      ///< best first
@@ -217,6 +222,7 @@ Status Run::remember() {
     return {};
   }
   HONE_TRY(const json event, log_.step("recalled", [&]() -> Result<json> { return recalled; }));
+  recalled_ = event;
   strategy_->remember(memory_.take(event));
   return {};
 }
@@ -236,16 +242,25 @@ Status Run::start_models() {
     for (const auto& model : options.models.models) names.push_back(model.name);
     json tools = json::array();
     for (const agent::ToolSpec& tool : options.tools.specs()) tools.push_back(agent::to_json(tool));
+    // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
+    const agent::Diagnose diagnose = options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever;
+    const bool research = options.models.researches();
     const std::string facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
                                        bounds_, options_);
     return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts},
-                {"lessons", lessons.is_array() ? lessons : json::array()}};
+                {"lessons", lessons.is_array() ? lessons : json::array()}, {"diagnose", static_cast<int>(diagnose)}, {"research", research},
+                {"patterns", research ? pattern_lines(services_.seeds) : std::vector<std::string>{}},
+                {"memory", research ? memory_lines(recalled_) : std::vector<std::string>{}}};
   }));
   // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
   options.team.lessons = event.at("lessons").get<std::vector<std::string>>();
   options.team.documents = event.value("documents", agent::Documents());
   if (const auto tools = event.find("tools"); tools == event.end()) options.team.tools = options.tools.specs();
   else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
+  options.team.diagnose = static_cast<agent::Diagnose>(event.value("diagnose", 0));
+  options.team.research = event.value("research", false);
+  options.team.patterns = event.value("patterns", std::vector<std::string>{});
+  options.team.memory = event.value("memory", std::vector<std::string>{});
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
   options.team.facts = event.value("facts", "");
@@ -256,39 +271,46 @@ Status Run::start_models() {
 }
 
 agent::ToolTable Run::model_tools() {
-  agent::ToolTable tools;
-  agent::add_pattern_tools(tools);
-  json limits = {{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits}};
-  agent::add_limits_tool(tools, std::move(limits));
-  agent::Tool evaluate;
-  evaluate.name = "evaluate_kernel";
-  evaluate.title = "Evaluate a draft";
-  evaluate.description = "Builds and checks a draft of a kernel (the whole file), and times it against the run's yardstick. Says the verdict and why; of an "
-                         "accepted one the time of a call beside its bound (ns, a workload each), how many times as fast as the run's best kernel it "
-                         "is, and the largest error beside the largest allowed.";
-  evaluate.input = agent::tool_schema({{"source", {{"type", "string"}, {"maxLength", 131072}}}}, {"source"});
-  evaluate.for_models = true;
-  evaluate.run = [this](const json& arguments) {
-    const auto kernel = agent::foreign_kernel(arguments.at("source").get<std::string>(), language_of(services_.target));
-    if (!kernel) return agent::tool_failure(kernel.error().problem);
-    const auto evaluator = this->evaluator();
-    if (!evaluator) return agent::tool_failure(evaluator.error());
-    const auto screening = (*evaluator)->screen(*kernel);
-    if (!screening) return agent::tool_failure(screening.error());
-    const evaluate::Verdict& verdict = screening->verdict;
-    const double score = verdict.accepted() ? (yardstick_ ? screening->score * yardstick_score_ : 1) : 0;
-    json data = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}};
-    if (verdict.accepted()) {
-      // Against the best of the run, and as times: what `score` is over, nobody remembers.
-      if (leader() && leader()->score > 0) data["times_the_best"] = score / leader()->score;
-      data["call_ns"] = screening->median_ns;
-      data["bound_ns"] = bounds_ns_;
-      if (const auto& a = verdict.accuracy) data["largest_error"] = a->candidate, data["largest_error_allowed"] = a->bound;
-    }
-    return agent::tool_data(std::move(data));
+  RunTools on;
+  on.language = language_of(services_.target);
+  on.run = id_;
+  on.evaluator = [this] { return evaluator(); };
+  on.examine = services_.examine;
+  on.microbenchmark = services_.microbenchmark;
+  on.limits = [this] {
+    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits},
+                {"peaks", services_.peaks ? services_.peaks() : json()}};
   };
-  tools.add(std::move(evaluate));
-  return tools;
+  on.kernel_of = [this](std::string_view wanted) -> const Kernel* {
+    if (wanted == "best") return leader() ? &leader()->kernel : nullptr;
+    const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.hash.starts_with(wanted); });
+    return at == accepted_.end() ? nullptr : &at->kernel;
+  };
+  on.score_of = [this](const Screening& screening) { return yardstick_ ? screening.score * yardstick_score_ : 1; };
+  on.best_score = [this] { return leader() ? leader()->score : 0; };
+  on.bounds_ns = bounds_ns_;
+  // A run without memory, or with a shuffled one, is there to show what memory is worth.
+  if (options_.memory && options_.shuffle_memory == 0)
+    on.memory = [this](const std::string& words) -> Result<json> {
+      MemoryQuery query{words, &task_, {services_.target, services_.device, services_.toolchain}, services_.seeds, services_.limits, id_,
+                        services_.clock->unix_ms()};
+      return search_memory(*services_.store, query);
+    };
+  return run_tools(std::move(on));
+}
+
+Status Run::tell_facts() {
+  for (const std::string& hash : consult_->wants_facts()) {
+    const Kernel* const kernel = accepted_kernel(hash);
+    // What the finals of an interrupted search refused is nobody's to look at any more.
+    if (!kernel) {
+      consult_->tell(hash, {});
+      continue;
+    }
+    HONE_TRY(const json event, advisor_.profile(log_, *kernel));
+    consult_->tell(hash, facts_of(event));
+  }
+  return {};
 }
 
 agent::Standing Run::standing() const {
@@ -354,6 +376,7 @@ Status Run::set_yardstick(const Candidate& candidate) {
 
 Status Run::screen_proposal(const search::Proposal& proposal) {
   const std::string hash = proposal.kernel.hash();
+  const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
@@ -380,6 +403,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
                 {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
                 {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
     if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
+    if (promise) body["predicted"] = promise->speedup, body["cause"] = promise->cause;
     if (first_score) body["first_score"] = *first_score;
     return body;
   }));
@@ -392,7 +416,10 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   if (accepted && reference_.empty()) reference_ = hash;
   memory_.observe(proposal.kernel, accepted, score);
   strategy_->observe(proposal, {accepted, score});
-  if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) advisor_.outcome(proposal, score, parent->score);
+  if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) {
+    advisor_.outcome(proposal, score, parent->score);
+    if (promise && parent->score > 0) advisor_.outcome(promise->action, promise->cause, promise->speedup, score / parent->score);
+  }
   const double best_before = leader() ? leader()->score : 0;
   double sol = 0;
   if (accepted) {
@@ -434,6 +461,7 @@ std::string Run::stop_reason(bool batch_empty) const {
 
 Result<std::string> Run::search() {
   for (;;) {
+    if (consult_) HONE_TRY_VOID(tell_facts());
     if (consult_) HONE_TRY_VOID(consult_->attend(log_, *strategy_, standing()));
     std::vector<search::Proposal> batch;
     std::string reason;

@@ -17,6 +17,7 @@
 #include "hone/base/result.h"
 #include "hone/engine/desk.h"
 #include "hone/engine/examine.h"
+#include "hone/engine/microbenchmark.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/search/strategy.h"
 #include "hone/task/task.h"
@@ -62,6 +63,8 @@ struct Services {
   std::function<Result<std::unique_ptr<evaluate::Evaluator>>()> evaluator;
   /// How a diagnosis is made of an accepted kernel; null: not at all.
   std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)> examine;
+  std::function<Result<SnippetTimes>(const Snippet&)> microbenchmark;               ///< models may have snippets timed; null: not
+  std::function<nlohmann::json()> peaks;    ///< measured ones, for models; null: nobody knows
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
   /// Who decides what is looked at, instead of the run's own strategy over `seeds`; for replays.
   std::function<std::unique_ptr<search::Strategy>()> strategy;

@@ -167,13 +167,22 @@ Result<ModelsConfig> parse_models(std::string_view text, const std::string& name
     return fail(ErrorCode::kInput, fmt::format("the models file does not parse: {}", document.error().description()), "it is TOML",
                 fmt::format("{}:{}", name, document.error().source().begin.line));
   const Table table(document.table(), name);
-  HONE_TRY_VOID(table.only({"model", "budget", "calls_at_once", "feedback", "patient"}));
+  HONE_TRY_VOID(table.only({"model", "budget", "calls_at_once", "feedback", "patient", "diagnose", "research"}));
   ModelsConfig config;
   int64_t at_once = config.calls_at_once;
   HONE_TRY_VOID(table.integer("calls_at_once", 1, kMostAtOnce, at_once));
   config.calls_at_once = static_cast<int>(at_once);
   HONE_TRY_VOID(table.flag("feedback", config.feedback));
   HONE_TRY_VOID(table.flag("patient", config.patient));
+  bool flag = false;
+  if (document.table().contains("diagnose")) {
+    HONE_TRY_VOID(table.flag("diagnose", flag));
+    config.diagnose = flag ? Diagnose::kAlways : Diagnose::kNever;
+  }
+  if (document.table().contains("research")) {
+    HONE_TRY_VOID(table.flag("research", flag));
+    config.research = flag;
+  }
   if (const toml::node* node = document.table().get("budget")) {
     const toml::table* raw = node->as_table();
     if (!raw) return table.error(*node, "\"budget\" must be a table", "[budget]\ndollars = 2.0\ntokens = 2000000\ncalls = 60");
@@ -277,9 +286,17 @@ Result<int64_t> nanodollars_of(double dollars) {
   return static_cast<int64_t>(std::llround(dollars * 1e9));
 }
 
+Diagnose ModelsConfig::diagnoses() const {
+  if (!feedback) return Diagnose::kNever;
+  if (diagnose) return *diagnose;
+  return limits.calls == 0 || limits.calls >= kManyCalls ? Diagnose::kAlways : Diagnose::kUnsure;
+}
+
+bool ModelsConfig::researches() const { return feedback && research.value_or(limits.calls == 0 || limits.calls >= kManyCalls); }
+
 std::string ModelsConfig::to_json() const {
   json out = {{"calls_at_once", calls_at_once}, {"tokens", limits.tokens}, {"nanodollars", limits.nanodollars}, {"calls", limits.calls},
-              {"feedback", feedback}, {"patient", patient}, {"models", json::array()}};
+              {"feedback", feedback}, {"patient", patient}, {"diagnose", static_cast<int>(diagnoses())}, {"research", researches()}, {"models", json::array()}};
   for (const ModelConfig& m : models)
     out["models"].push_back({{"name", m.name}, {"command", m.command_model ? json(m.command) : json()}, {"protocol", name_of(m.endpoint.protocol)},
                              {"url", m.endpoint.url}, {"model", m.endpoint.model}, {"key_env", m.key_env}, {"key_file", m.key_file},
@@ -295,6 +312,11 @@ Result<ModelsConfig> ModelsConfig::from_json(std::string_view text) try {
   config.calls_at_once = in.at("calls_at_once");
   config.feedback = in.value("feedback", true);
   config.patient = in.value("patient", false);
+  // What a run was begun with before it could ask either: neither.
+  const int diagnose = in.value("diagnose", 0);
+  if (diagnose < 0 || diagnose > static_cast<int>(Diagnose::kAlways)) return fail(ErrorCode::kCorrupt, "the run's models cannot be read");
+  config.diagnose = static_cast<Diagnose>(diagnose);
+  config.research = in.value("research", false);
   config.limits = {in.at("tokens"), in.at("nanodollars"), in.at("calls")};
   for (const json& m : in.at("models")) {
     ModelConfig model;

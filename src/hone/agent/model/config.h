@@ -26,12 +26,27 @@ struct ModelConfig {
   std::optional<Price> price;
 };
 
+/// When a run asks a diagnoser about the kernel that an optimiser is to improve.
+enum class Diagnose : uint8_t {
+  kNever,
+  kUnsure,   ///< where hone's rules name no bottleneck, or nothing that promises a gain
+  kAlways,
+};
+
 struct ModelsConfig {
   std::vector<ModelConfig> models;
   ModelLimits limits;
   int calls_at_once = 4;
   bool feedback = true;               ///< false: each question is put as if it were the first
   bool patient = false;               ///< evaluations are kept for answers to come (engine::Consult::kept_back)
+  /// As the file says; absent: as diagnoses() and researches() have it.
+  std::optional<Diagnose> diagnose;
+  std::optional<bool> research;
+  /// Both are asked of runs with at least this many calls (or as many as they like), a diagnoser of others where the rules are
+  /// unsure; neither without feedback.
+  static constexpr int kManyCalls = 12;
+  [[nodiscard]] Diagnose diagnoses() const;
+  [[nodiscard]] bool researches() const;
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] static Result<ModelsConfig> from_json(std::string_view text);
 };

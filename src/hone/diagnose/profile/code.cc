@@ -101,6 +101,28 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics) {
   metrics.modelled("instructions_per_cycle_modelled", ports->instructions, "of the heaviest loop (llvm-mca)");
 }
 
+Result<HotLoop> hot_loop(const target::Build& build) {
+  HONE_TRY(const std::string listing, listing_of(build));
+  std::vector<Loop> loops = innermost_loops(read_assembly(listing));
+  if (loops.empty() || loops.front().mix.weight() == 0)
+    return fail(ErrorCode::kNotFound, "no loop over vectors or floating-point values was found in the code");
+  HotLoop hot;
+  hot.loops = static_cast<int>(loops.size());
+  hot.loop = std::move(loops.front());
+  const std::string body = body_text(hot.loop);
+  const auto ports = body.empty() ? Result<PortModel>(fail(ErrorCode::kUnavailable, "no instruction that a model of ports takes")) : model_ports(body);
+  if (ports) hot.ports = *ports;
+  else hot.no_ports = ports.error().message;
+  return hot;
+}
+
+std::string loop_text(const Loop& loop, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < loop.code.size() && i < most; ++i)
+    text += fmt::format("{:x}: {} {}\n", loop.code[i].address, loop.code[i].mnemonic, loop.code[i].operands);
+  return text;
+}
+
 void add_plan(const kernel::BoundPlan& plan, double least_bytes, int threads, Metrics& metrics) {
   double blocks_all = 0, fewest = 0, worst = 1;
   for (const kernel::BoundLaunch& launch : plan.launches) {

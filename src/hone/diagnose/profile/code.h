@@ -1,6 +1,11 @@
 // Metrics of a kernel's machine code and of its plan: nothing is run.
 #pragma once
+#include <optional>
+#include <string>
+
 #include "hone/diagnose/metrics.h"
+#include "hone/diagnose/profile/assembly.h"
+#include "hone/diagnose/profile/port_model.h"
 #include "hone/kernel/kernel.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -14,6 +19,18 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics);
 
 /// The same from a disassembler's listing; without llvm-mca. Pure.
 void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::string& heaviest_body);
+
+/// The loop that add_code() believes to be the hot one, to be read.
+struct HotLoop {
+  Loop loop;
+  int loops = 0;                   ///< innermost ones in all
+  std::optional<PortModel> ports;  ///< of its body, where llvm-mca could say
+  std::string no_ports;            ///< why it could not
+};
+/// kUnavailable without a disassembler; kNotFound where the code has no loop over vectors or floating-point values.
+[[nodiscard]] Result<HotLoop> hot_loop(const target::Build& build);
+/// Its first `most` instructions, a line each, AT&T syntax.
+[[nodiscard]] std::string loop_text(const Loop& loop, size_t most);
 
 /// From the plan bound to a workload: launches, blocks, balance (work of all threads over the time of the busiest, for
 /// equal blocks), blocks_per_thread (of the launch with the fewest), workspace_ratio (bytes of workspaces written and read

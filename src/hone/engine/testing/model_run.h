@@ -149,6 +149,7 @@ struct ModelBench : Bench {
     options.budget_seconds = 0;
     options.budget_evaluations = 0;  // ends when neither patterns nor models have more to offer
     config.calls_at_once = 1;
+    config.research = false;  // its tests ask for it
   }
   void add(const std::string& name, ScriptedClient::Say say, std::optional<agent::Price> price = {}) {
     clients.push_back(std::make_shared<ScriptedClient>(std::move(say)));

@@ -74,7 +74,7 @@ TEST(Mcp, is_stateless_the_new_way) {
 TEST(Mcp, lists_and_calls_tools) {
   const Server server = make_server();
   const json tools = ask(server, {{"method", "tools/list"}})["result"]["tools"];
-  ASSERT_EQ(tools.size(), 3U);
+  ASSERT_EQ(tools.size(), 4U);
   EXPECT_EQ(tools[0]["name"], "echo");
   EXPECT_EQ(tools[1]["name"], "list_patterns");
   EXPECT_TRUE(tools[0]["annotations"]["readOnlyHint"]);

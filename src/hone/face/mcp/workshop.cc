@@ -1,12 +1,13 @@
 #include "hone/face/mcp/workshop.h"
 
 #include <algorithm>
-#include <sstream>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "hone/agent/answer.h"
 #include "hone/agent/prompt.h"
+#include "hone/base/clock.h"
 #include "hone/base/json.h"
 #include "hone/base/random.h"
 #include "hone/engine/consult.h"
@@ -156,7 +157,7 @@ ToolResult Workshop::get_run(const json& arguments) {
   return tool_data(std::move(out));
 }
 
-ToolResult Workshop::look_at(const json& arguments, const std::string& what) {
+ToolResult Workshop::look_at(const json& arguments, std::optional<engine::Look> look) {
   const auto task = task_from(arguments);
   if (!task) return tool_failure(task.error());
   const auto kernel = kernel_in(arguments, "source");
@@ -185,19 +186,12 @@ ToolResult Workshop::look_at(const json& arguments, const std::string& what) {
                            {"fraction_of_speed_of_light", fractions.back()}, {"speedup_over_plain_loops", screening.ratio.at(w)}});
     }
     out["fraction_of_speed_of_light"] = evaluate::weighted_geometric_mean(fractions, weights);
-    if (what != "evaluate") out["workloads"] = workloads;
-    if (what == "evaluate") return out;
-    HONE_TRY(const engine::Examined examined, engine::examine(*evaluator, *kernel, *task, target::cpu_limits(target::cpu_info()),
-                                                              engine::cpu_alternatives(*task, *toolchain), true));
-    if (!examined.verdict.accepted()) return fail(ErrorCode::kInternal, "the kernel was accepted, then refused: " + examined.verdict.reason);
-    if (what == "diagnose") {
-      out["diagnosis"] = diagnose::to_json(examined.diagnosis);
-      out["diagnosed_workload"] = examined.workload;
-      return out;
-    }
-    out["metrics"] = json::array();
-    for (const diagnose::Profile& profile : examined.profiles)
-      out["metrics"].push_back({{"workload", profile.workload}, {"metrics", diagnose::to_json(profile.metrics)}});
+    if (!look) return out;
+    out["workloads"] = workloads;
+    const engine::Examine examine = [&](evaluate::Evaluator& by, const kernel::Kernel& of, bool thorough) {
+      return engine::examine(by, of, *task, target::cpu_limits(target::cpu_info()), engine::cpu_alternatives(*task, *toolchain), thorough);
+    };
+    HONE_TRY_VOID(engine::add_look(*look, *evaluator, *kernel, examine, true, out));
     return out;
   };
   auto out = work();
@@ -205,39 +199,24 @@ ToolResult Workshop::look_at(const json& arguments, const std::string& what) {
 }
 
 ToolResult Workshop::search_memory(const json& arguments) {
-  auto store = archive();
-  if (!store) return tool_failure(store.error());
-  std::vector<std::string> words;
-  std::stringstream text(arguments.at("query").get<std::string>());
-  const auto lower = [](std::string s) {
-    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return s;
-  };
-  for (std::string word; text >> word;) words.push_back(lower(word));
-  const auto runs = store->runs(1000);
-  if (!runs) return tool_failure(runs.error());
-  json found = json::array();
-  int left_out = 0;
-  for (const archive::RunInfo& run : *runs) {
-    if (run.status != "finished" || run.champion.empty()) continue;
-    std::string about = run.task_name + " " + run.task_toml;
-    const auto row = store->kernel(run.champion);
-    if (row) about += " " + row->action + " " + row->note;
-    const auto lessons = store->fact(engine::lessons_key(run.task_hash));
-    if (lessons && *lessons) about += " " + **lessons;
-    about = lower(about);
-    if (!std::all_of(words.begin(), words.end(), [&](const std::string& w) { return about.find(w) != std::string::npos; })) continue;
-    if (found.size() >= 10) {
-      ++left_out;
-      continue;
+  const auto work = [&]() -> Result<json> {
+    HONE_TRY(archive::Store store, archive());
+    engine::MemoryQuery query;
+    query.words = arguments.value("query", "");
+    std::optional<task::Task> task;
+    if (arguments.contains("task")) {
+      HONE_TRY(task, task_from(arguments));
+      HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+      query.near = &*task;
+      query.place = engine::cpu_place(toolchain->name(), target::cpu_info().threads);
+      query.seeds = engine::cpu_alternatives(*task, *toolchain).seeds;
+      query.limits = target::cpu_limits(target::cpu_info());
+      query.now_unix_ms = base::system_clock().unix_ms();
     }
-    const json summary = json::parse(run.summary_json, nullptr, false);
-    json entry = {{"run", run.id}, {"task", run.task_name}, {"champion", run.champion}, {"action", row ? row->action : ""}};
-    if (summary.is_object()) entry["gain_over_first"] = summary.value("gain_over_first", json());
-    if (lessons && *lessons) entry["lessons"] = json::parse(**lessons, nullptr, false);
-    found.push_back(std::move(entry));
-  }
-  return tool_data({{"found", found}, {"left_out", left_out}});
+    return engine::search_memory(store, query);
+  };
+  auto out = work();
+  return out ? tool_data(std::move(*out)) : tool_failure(out.error());
 }
 
 ToolResult Workshop::export_kernel(const json& arguments) {
@@ -273,8 +252,13 @@ ToolResult Workshop::export_kernel(const json& arguments) {
 agent::ToolTable Workshop::tools() {
   agent::ToolTable table;
   agent::add_pattern_tools(table);
-  json limits = {{"machine", json::parse(engine::machine_json())}, {"peaks", target::to_json(target::cpu_peaks())}};
-  agent::add_limits_tool(table, std::move(limits));
+  agent::add_limits_tool(table, [] { return json{{"machine", json::parse(engine::machine_json())}, {"peaks", target::to_json(target::cpu_peaks())}}; });
+  engine::add_microbenchmark_tool(table, [this](const engine::Snippet& snippet) -> Result<engine::SnippetTimes> {
+    const std::unique_lock lock(measuring_, std::try_to_lock);
+    if (!lock) return fail(ErrorCode::kUnavailable, "a run is measuring", "get_run says when it is finished");
+    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+    return engine::time_snippet(*toolchain, snippet);
+  });
   const json task_type = text_type(kMostTask, "a task file of hone (TOML): name, inputs, outputs, compute, workloads");
   const json source_type = text_type(131072, "a whole kernel file, beginning with its /* hone header");
   const auto add = [&](const char* name, const char* title, const char* description, json input, bool read_only, std::function<ToolResult(const json&)> run) {
@@ -295,16 +279,15 @@ agent::ToolTable Workshop::tools() {
       false, [this](const json& a) { return start_run(a); });
   add("get_run", "Look at a run", "How a run is doing; its champion and summary when it is finished.", tool_schema({{"run", kRunSchema}}, {"run"}), true,
       [this](const json& a) { return get_run(a); });
-  for (const auto& [name, what, title, description] :
-       {std::array<const char*, 4>{"evaluate_kernel", "evaluate", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops."},
-        {"profile_kernel", "profile", "Profile a kernel",
-         "As evaluate_kernel, with times, the speed of light and metrics of each workload, each measured, modelled or absent."},
-        {"diagnose", "diagnose", "Diagnose a kernel",
-         "As evaluate_kernel, with the bottleneck, its evidence in metrics, and actions worth trying with the gain each is predicted."}})
-    add(name, title, description, tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"}), true,
-        [this, what = std::string(what)](const json& a) { return look_at(a, what); });
-  add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query; ten at most.",
-      tool_schema({{"query", text_type(200)}}, {"query"}), true, [this](const json& a) { return search_memory(a); });
+  const json kernel_input = tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"});
+  add("evaluate_kernel", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops.",
+      kernel_input, true, [this](const json& a) { return look_at(a, std::nullopt); });
+  for (const engine::LookTool& look : engine::look_tools())
+    add(look.name, look.title, (std::string(look.description) + " With what evaluate_kernel says, and times of each workload.").c_str(), kernel_input, true,
+        [this, what = look.look](const json& a) { return look_at(a, what); });
+  add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query (ten at most, two with their kernels); with a task also what "
+      "was learnt on it and on similar ones.",
+      tool_schema({{"query", text_type(200)}, {"task", task_type}}), true, [this](const json& a) { return search_memory(a); });
   add("export_kernel", "Export a champion", "A finished run's champion as a C++ header and source without dependencies; the files come with the answer.",
       tool_schema({{"run", kRunSchema}}, {"run"}), true, [this](const json& a) { return export_kernel(a); });
   return table;

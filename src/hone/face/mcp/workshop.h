@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "hone/agent/tool.h"
 #include "hone/archive/store.h"
+#include "hone/engine/tools.h"
 
 namespace hone::face::mcp {
 
@@ -28,8 +30,8 @@ class Workshop {
  private:
   [[nodiscard]] agent::ToolResult start_run(const nlohmann::json& arguments);
   [[nodiscard]] agent::ToolResult get_run(const nlohmann::json& arguments);
-  /// `what`: "evaluate", "profile" or "diagnose": how much is said.
-  [[nodiscard]] agent::ToolResult look_at(const nlohmann::json& arguments, const std::string& what);
+  /// A verdict and the speed; `look`: what is said beside.
+  [[nodiscard]] agent::ToolResult look_at(const nlohmann::json& arguments, std::optional<engine::Look> look);
   [[nodiscard]] agent::ToolResult search_memory(const nlohmann::json& arguments);
   [[nodiscard]] agent::ToolResult export_kernel(const nlohmann::json& arguments);
   [[nodiscard]] Result<archive::Store> archive() const;

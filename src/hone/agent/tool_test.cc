@@ -1,0 +1,61 @@
+// The table's own tools, and what is asked of them that should not be.
+#include "hone/agent/tool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hone::agent {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+ToolTable table() {
+  ToolTable all;
+  add_pattern_tools(all);
+  add_limits_tool(all, [] { return json{{"peaks", {{"read", 42.5}}}}; });
+  return all;
+}
+
+TEST(Tool, patterns_are_found_by_words_in_any_order_and_case) {
+  const ToolResult found = table().call("search_patterns", {{"query", "Softmax COLUMNS"}});
+  ASSERT_FALSE(found.failed) << found.text;
+  std::vector<std::string> names;
+  for (const json& pattern : found.data["patterns"]) {
+    names.push_back(pattern["name"]);
+    EXPECT_FALSE(pattern["lines"].empty()) << pattern.dump();
+    for (const json& line : pattern["lines"]) EXPECT_LE(line.get<std::string>().size(), 170U);
+    // What is found can be read.
+    EXPECT_FALSE(table().call("read_pattern", {{"name", pattern["name"]}}).failed);
+  }
+  EXPECT_THAT(names, ::testing::Contains("cpp/columns.cc"));
+  EXPECT_TRUE(table().call("search_patterns", {{"query", "softmax nosuchword"}}).data["patterns"].empty());
+}
+
+TEST(Tool, searches_for_patterns_are_bounded) {
+  const ToolResult all = table().call("search_patterns", {{"query", "e"}});
+  EXPECT_EQ(all.data["patterns"].size(), 10U);
+  EXPECT_GT(all.data["left_out"].get<int>(), 0);
+  EXPECT_GT(all.data["patterns"][0]["lines_left_out"].get<int>(), 0);
+  EXPECT_LE(all.text.size(), kMaxToolText + 100);
+  EXPECT_TRUE(table().call("search_patterns", {{"query", "   "}}).data["patterns"].empty());
+  EXPECT_TRUE(table().call("search_patterns", {{"query", ""}}).failed);
+  EXPECT_TRUE(table().call("search_patterns", {{"query", std::string(201, 'a')}}).failed);
+  EXPECT_TRUE(table().call("search_patterns", {{"query", "rows"}, {"path", "/etc"}}).failed);
+  EXPECT_TRUE(table().call("search_patterns", {{"query", "../../etc/passwd"}}).data["patterns"].empty());
+}
+
+TEST(Tool, limits_are_asked_for_when_they_are_wanted) {
+  int asked = 0;
+  ToolTable all;
+  add_limits_tool(all, [&] {
+    ++asked;
+    return json{{"peaks", {{"read", 42.5}}}};
+  });
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(all.call("show_limits", json::object()).data["peaks"]["read"], 42.5);
+  EXPECT_EQ(asked, 1);
+}
+
+}  // namespace
+}  // namespace hone::agent
