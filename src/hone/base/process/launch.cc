@@ -51,6 +51,14 @@ HONE_AFTER_CLONE void default_signals() {
   for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &action, nullptr);
 }
 
+/// What the terminal sent before this process left its session was meant for the program that starts it: pending, it would
+/// end a runner as soon as signals are let through. Ignoring a signal forgets it.
+HONE_AFTER_CLONE void forget_the_terminal() {
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  for (const int signal : {SIGINT, SIGQUIT, SIGTSTP, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
 /// Kernels before 5.11 cannot mark a range: one by one then.
 HONE_AFTER_CLONE void close_everything_on_exec() {
   if (syscall(SYS_close_range, kFirstFreeDescriptor, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
@@ -75,8 +83,9 @@ HONE_AFTER_CLONE bool place_descriptors(LaunchPlan& plan) {
 HONE_AFTER_CLONE int become_program(void* argument) {
   Launch& launch = *static_cast<Launch*>(argument);
   LaunchPlan& plan = *launch.plan;
-  default_signals();
   setsid();
+  forget_the_terminal();
+  default_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // From inside a pid namespace we cannot be seen; its init has looked after that.
   const bool namespaces = plan.jail && plan.jail->namespaces;
