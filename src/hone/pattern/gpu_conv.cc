@@ -58,7 +58,8 @@ class GpuConvWriter {
     slots["columns"] = gpu::choices(columns, {128, 64, 256});
     slots["warp_columns"] = gpu::choices(columns == 64 ? 32 : 64, {64, 32, 128});
     slots["warp_rows"] = gpu::choices(std::min<int64_t>(rows, 32), {16, 32, 64});
-    slots["depths"] = rows <= 32 ? "16, 32" : "32, 16";
+    // Deeper ones spill where a factor is split into parts: what gathers needs registers beside them.
+    slots["depths"] = rows <= 32 || method.size == 4 ? "16, 32" : "32, 16";
     slots["math"] = method.math;
     slots["threads"] = "(ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS))";
     slots["bound"] = "ROWS * COLUMNS * 32 / (WARP_ROWS * WARP_COLUMNS)";
