@@ -58,14 +58,6 @@ Result<std::string> diagnoser_question(const Documents& documents, const kernel:
                                          {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}});
 }
 
-Result<Request> diagnoser_request(const std::string& system, const kernel::Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
-  Request request;
-  request.system = system;
-  HONE_TRY(std::string text, diagnoser_question(own_documents(), kernel, metrics, rules));
-  request.messages.push_back({Message::Role::kUser, std::move(text), {}, {}, false, nlohmann::json::array()});
-  return request;
-}
-
 Result<std::string> Team::research_question() const {
   std::vector<std::string> lessons = options_.lessons;
   lessons.insert(lessons.end(), options_.memory.begin(), options_.memory.end());

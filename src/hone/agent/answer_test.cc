@@ -9,6 +9,7 @@
 #include "hone/agent/prompt.h"
 #include "hone/agent/schema.h"
 #include "hone/agent/team.h"
+#include "hone/agent/team_words.h"
 #include "hone/agent/tool.h"
 #include "hone/base/random.h"
 
@@ -139,15 +140,15 @@ TEST(Answers, a_diagnosis_names_given_metrics_only) {
 TEST(Answers, the_diagnoser_is_asked_with_metrics_absent) {
   const auto kernel = kernel::parse_kernel(kKernel, "k");
   ASSERT_TRUE(kernel);
-  const auto bare = diagnoser_request("", *kernel, {}, "");
+  const auto bare = diagnoser_question(own_documents(), *kernel, {}, "");
   ASSERT_TRUE(bare);
-  EXPECT_THAT(bare->messages[0].text, HasSubstr("none was measured"));
-  const auto some = diagnoser_request("", *kernel, {{"dram", 0.5, false}, {"ipc", 2, true}, {"l2", {}, false}}, "memory-bound");
+  EXPECT_THAT(*bare, HasSubstr("none was measured"));
+  const auto some = diagnoser_question(own_documents(), *kernel, {{"dram", 0.5, false}, {"ipc", 2, true}, {"l2", {}, false}}, "memory-bound");
   ASSERT_TRUE(some);
-  EXPECT_THAT(some->messages[0].text, HasSubstr("dram: 0.5 (measured)"));
-  EXPECT_THAT(some->messages[0].text, HasSubstr("ipc: 2 (modelled)"));
-  EXPECT_THAT(some->messages[0].text, HasSubstr("l2: absent"));
-  EXPECT_THAT(some->messages[0].text, HasSubstr("memory-bound"));
+  EXPECT_THAT(*some, HasSubstr("dram: 0.5 (measured)"));
+  EXPECT_THAT(*some, HasSubstr("ipc: 2 (modelled)"));
+  EXPECT_THAT(*some, HasSubstr("l2: absent"));
+  EXPECT_THAT(*some, HasSubstr("memory-bound"));
 }
 
 TEST(Answers, research_and_tasks) {

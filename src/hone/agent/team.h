@@ -63,11 +63,6 @@ struct Promise {
   double speedup = 1;                      ///< over the kernel that was diagnosed
 };
 
-/// What the diagnoser is asked: metrics may be missing, all of them too; `rules` is what hone's own rules
-/// found, empty where they found nothing.
-[[nodiscard]] Result<Request> diagnoser_request(const std::string& system, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
-                                                const std::string& rules);
-
 /// The best so far, of whoever.
 struct Standing {
   std::optional<kernel::Kernel> kernel;

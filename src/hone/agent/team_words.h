@@ -19,7 +19,8 @@ inline constexpr int kFixes = 3;
 [[nodiscard]] std::string source_of(const kernel::Kernel& kernel);
 
 struct Metric;
-/// What a diagnoser is asked, in the words of `documents`.
+/// What a diagnoser is asked, in the words of `documents`: metrics may be missing, all of them too; `rules` is what hone's
+/// own rules found, empty where they found nothing.
 [[nodiscard]] Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
                                                      const std::string& rules);
 

@@ -18,14 +18,13 @@ using agent::Request;
 using nlohmann::json;
 using testing::answer_text;
 using testing::kernel_text;
+using testing::last_text;
 using testing::ModelBench;
 using testing::must;
 using testing::says;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string last_text(const Request& request) { return request.messages.back().text; }
 
 /// What is between two lines of a text; empty where the first is not there.
 std::string between(const std::string& text, const std::string& from, const std::string& to) {

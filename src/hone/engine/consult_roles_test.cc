@@ -24,13 +24,13 @@ using agent::Request;
 using nlohmann::json;
 using testing::answer_text;
 using testing::kernel_text;
+using testing::last_text;
 using testing::ModelBench;
 using testing::must;
 using testing::says;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string question(const Request& request) { return request.messages.back().text; }
 bool asks(const Request& request, const char* who) { return request.messages.front().text.find(std::string("You are the ") + who) != std::string::npos; }
 
 std::string diagnosis(const std::string& metric = "light", double promised = 2) {
@@ -103,15 +103,15 @@ TEST(Diagnoser, is_asked_before_each_optimiser_that_has_another_kernel) {
   EXPECT_EQ(bench.agents(), (std::vector<std::string>{"generator", "diagnoser", "optimiser", "diagnoser", "optimiser"}));
   const auto requests = bench.clients[0]->requests();
   ASSERT_EQ(requests.size(), 5U);
-  EXPECT_THAT(question(requests[1]), HasSubstr("light: 0.25 (measured)"));
-  EXPECT_THAT(question(requests[1]), HasSubstr("cache_miss_share: absent"));
-  EXPECT_THAT(question(requests[1]), HasSubstr("so say the rules"));
-  EXPECT_THAT(question(requests[1]), HasSubstr("split rows"));
+  EXPECT_THAT(last_text(requests[1]), HasSubstr("light: 0.25 (measured)"));
+  EXPECT_THAT(last_text(requests[1]), HasSubstr("cache_miss_share: absent"));
+  EXPECT_THAT(last_text(requests[1]), HasSubstr("so say the rules"));
+  EXPECT_THAT(last_text(requests[1]), HasSubstr("split rows"));
   EXPECT_TRUE(requests[1].tools.empty());
-  EXPECT_THAT(question(requests[2]), HasSubstr("step 1: read x once"));
-  EXPECT_THAT(question(requests[2]), HasSubstr("<<<DIAGNOSIS-"));
-  EXPECT_THAT(question(requests[2]), HasSubstr("What holds it back:\nhone's rules say:\n"));
-  EXPECT_THAT(question(requests[2]), HasSubstr("so say the rules"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("step 1: read x once"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("<<<DIAGNOSIS-"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("What holds it back:\nhone's rules say:\n"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("so say the rules"));
   // Prediction against outcome: each optimiser's kernel takes half of its parent's time, and three was promised.
   const json predictions = json::parse(result.summary_json).at("predictions");
   int of_diagnoser = 0;
@@ -141,7 +141,7 @@ TEST(Diagnoser, is_asked_where_the_rules_are_unsure_and_calls_are_few) {
     EXPECT_EQ(std::count(agents.begin(), agents.end(), "diagnoser"), sure ? 0 : 2) << sure;
     // The rules' answer is the optimiser's in any case.
     for (const Request& request : bench.clients[0]->requests()) {
-      if (asks(request, "optimiser")) { EXPECT_THAT(question(request), HasSubstr("so say the rules")); }
+      if (asks(request, "optimiser")) { EXPECT_THAT(last_text(request), HasSubstr("so say the rules")); }
     }
   }
 }
@@ -181,9 +181,9 @@ TEST(Diagnoser, evidence_that_was_never_measured_is_sent_back_once_and_then_done
   const RunResult result = bench.start();
   EXPECT_EQ(bench.agents(), (std::vector<std::string>{"generator", "diagnoser", "diagnoser", "optimiser"}));
   const auto requests = bench.clients[0]->requests();
-  EXPECT_THAT(question(requests[2]), HasSubstr("no metric that was given"));
-  EXPECT_THAT(question(requests[2]), Not(HasSubstr("holding the whole kernel file")));
-  EXPECT_THAT(question(requests[3]), Not(HasSubstr("<<<DIAGNOSIS-")));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("no metric that was given"));
+  EXPECT_THAT(last_text(requests[2]), Not(HasSubstr("holding the whole kernel file")));
+  EXPECT_THAT(last_text(requests[3]), Not(HasSubstr("<<<DIAGNOSIS-")));
   EXPECT_EQ(json::parse(result.summary_json).at("models").at("models")[0].at("failures"), 1);
 }
 
@@ -213,8 +213,8 @@ TEST(Researcher, is_asked_once_and_every_line_begins_with_the_answer) {
   EXPECT_EQ(bench.events("answered").front().at("ask"), 0) << "nobody else is asked before its answer is there";
   std::set<int> briefed;
   const auto requests = bench.clients[0]->requests();
-  EXPECT_THAT(question(requests[0]), HasSubstr("pattern0: look"));
-  EXPECT_THAT(question(requests[0]), HasSubstr("blocks of 64 were best"));
+  EXPECT_THAT(last_text(requests[0]), HasSubstr("pattern0: look"));
+  EXPECT_THAT(last_text(requests[0]), HasSubstr("blocks of 64 were best"));
   EXPECT_TRUE(requests[0].tools.empty());
   archive::Store store = bench.open();
   std::map<int, int> generators;
@@ -288,12 +288,12 @@ TEST(Diagnoser, what_is_said_of_settings_that_the_optimiser_does_not_see_is_mark
   judge(2);
   EXPECT_EQ(team.wants_facts(), std::vector<std::string>{kernel.hash()});
   team.tell(kernel.hash(), {{{"light", 0.25, false}}, "bottleneck: balance\n", true});
-  EXPECT_THAT(question(must(team.prepare(0, 0, {kernel, 2, 0})).request), HasSubstr("What holds it back:\nhone's rules say:\nbottleneck: balance\n"));
+  EXPECT_THAT(last_text(must(team.prepare(0, 0, {kernel, 2, 0})).request), HasSubstr("What holds it back:\nhone's rules say:\nbottleneck: balance\n"));
   kernel.config["A"] = 2;
   judge(3);
   const agent::Ask ask = must(team.prepare(0, 0, {kernel, 3, 0}));
   EXPECT_EQ(ask.agent, "optimiser");
-  EXPECT_THAT(question(ask.request), HasSubstr("What holds it back, looked at with the settings A=1:\nhone's rules say:\nbottleneck: balance\n"));
+  EXPECT_THAT(last_text(ask.request), HasSubstr("What holds it back, looked at with the settings A=1:\nhone's rules say:\nbottleneck: balance\n"));
   EXPECT_TRUE(team.wants_facts().empty()) << "a setting is no other kernel";
 }
 
@@ -308,8 +308,8 @@ TEST(Researcher, whose_answer_is_missing_is_not_taken_for_a_kernel) {
   EXPECT_EQ(team.take(0, std::nullopt, "no network", 1, {}).problem, "no network");
   ask = must(team.prepare(0, 0, {}));
   EXPECT_EQ(ask.agent, "generator");
-  EXPECT_THAT(question(ask.request), HasSubstr("- (yours) researcher by m: no answer: no network\n"));
-  EXPECT_THAT(question(ask.request), Not(HasSubstr("the best of the run")));
+  EXPECT_THAT(last_text(ask.request), HasSubstr("- (yours) researcher by m: no answer: no network\n"));
+  EXPECT_THAT(last_text(ask.request), Not(HasSubstr("the best of the run")));
 }
 
 TEST(Roles, a_transcript_of_them_replays_anywhere) {

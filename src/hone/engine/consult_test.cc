@@ -23,13 +23,12 @@ using nlohmann::json;
 using testing::answer_text;
 using testing::calls;
 using testing::kernel_text;
+using testing::last_text;
 using testing::ModelBench;
 using testing::must;
 using testing::says;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string last_text(const Request& request) { return request.messages.back().text; }
 
 TEST(Consult, refuses_and_accepts_for_the_right_reasons) {
   ModelBench bench;

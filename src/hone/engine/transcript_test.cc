@@ -19,13 +19,12 @@ using nlohmann::json;
 using testing::answer_text;
 using testing::calls;
 using testing::kernel_text;
+using testing::last_text;
 using testing::ModelBench;
 using testing::must;
 using testing::says;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string last_text(const Request& request) { return request.messages.back().text; }
 
 /// Models that use a tool, write nonsense, name tunables, repeat themselves and are refused.
 void add_models(ModelBench& bench) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
@@ -178,26 +179,8 @@ void Stage::State::fetch_boxes(const Cell& cell, size_t index, std::span<const B
   const task::Shape& shape = output_shape(index);
   const int64_t element = task::size_of(output_type(index));
   const target::Region& home = region(cell.region);
-  const size_t rank = shape.size();
-  for (const Box& box : boxes) {
-    // The longest run that is one piece of memory: the innermost dimensions that the box has whole, and one more.
-    size_t run_dims = rank;
-    int64_t run = 1;
-    while (run_dims > 0) {
-      --run_dims;
-      run *= box.extent[run_dims];
-      if (box.extent[run_dims] != shape[run_dims]) break;
-    }
-    std::vector<int64_t> at(box.start.begin(), box.start.end());
-    for (;;) {
-      int64_t flat = 0;
-      for (size_t d = 0; d < rank; ++d) flat = flat * shape[d] + at[d];
-      home.download(cell.tensor + flat * element, run * element);
-      size_t d = run_dims;
-      while (d > 0 && ++at[d - 1] == box.start[d - 1] + box.extent[d - 1]) --d, at[d] = box.start[d];
-      if (d == 0) break;
-    }
-  }
+  for (const Box& box : boxes)
+    for_each_piece(shape, box, [&](int64_t first, int64_t length) { home.download(cell.tensor + first * element, length * element); });
 }
 
 bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {

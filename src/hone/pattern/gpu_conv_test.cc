@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/convolution.h"
+#include "hone/pattern/gpu_offers_testing.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/plain_testing.h"
 #include "hone/target/simt_device.h"
@@ -18,16 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload) {
-  return task::task_from_expressions(compute, inputs, {workload}).value();
-}
-
-std::vector<std::string> actions(const std::vector<Offer>& offers) {
-  std::vector<std::string> all;
-  for (const Offer& offer : offers) all.push_back(offer.action);
-  return all;
-}
 
 constexpr char kTf32x3[] = "implicit matmul, matrix units, three products of TF32 parts";
 constexpr char kBf16x6[] = "implicit matmul, matrix units, six products of bf16 parts";

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/gpu_offers_testing.h"
 #include "hone/target/simt_device.h"
 
 namespace hone::pattern {
@@ -15,16 +16,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload) {
-  return task::task_from_expressions(compute, inputs, {workload}).value();
-}
-
-std::vector<std::string> actions(const std::vector<Offer>& offers) {
-  std::vector<std::string> all;
-  for (const Offer& offer : offers) all.push_back(offer.action);
-  return all;
-}
 
 kernel::BoundPlan bound(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, Language language) {
   const auto plan = kernel::bind(kernel, task, bindings, target::simt_limits(*target::simt_device(language)));

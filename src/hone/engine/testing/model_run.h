@@ -193,6 +193,9 @@ struct ModelBench : Bench {
   }
 };
 
+/// What was said last to a model.
+inline std::string last_text(const Request& request) { return request.messages.back().text; }
+
 inline agent::Reply says(std::string text) {
   agent::Reply reply;
   reply.text = std::move(text);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "hone/evaluate/oracle/box.h"
 #include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/oracle/runs.h"
 
 namespace hone::evaluate {
 namespace {
@@ -17,24 +17,10 @@ constexpr int64_t kShareDrawn = 4;
 
 void add(const task::Shape& shape, const Box& box, std::vector<Stretch>& to) {
   if (is_empty(box)) return;
-  const task::Shape stride = dense_strides(shape);
-  size_t runs = shape.size();  // dimensions before this one are walked, the others are one piece of memory
-  int64_t run = 1;
-  while (runs > 0) {
-    --runs;
-    run *= box.extent[runs];
-    if (box.extent[runs] != shape[runs]) break;
-  }
-  task::Shape at = box.start;
-  for (;;) {
-    int64_t flat = 0;
-    for (size_t d = 0; d < shape.size(); ++d) flat += at[d] * stride[d];
-    if (!to.empty() && flat >= to.back().begin && flat <= to.back().end + kNear) to.back().end = std::max(to.back().end, flat + run);
-    else to.push_back({flat, flat + run});
-    size_t d = runs;
-    while (d > 0 && ++at[d - 1] == box.start[d - 1] + box.extent[d - 1]) --d, at[d] = box.start[d];
-    if (d == 0) return;
-  }
+  for_each_piece(shape, box, [&](int64_t first, int64_t length) {
+    if (!to.empty() && first >= to.back().begin && first <= to.back().end + kNear) to.back().end = std::max(to.back().end, first + length);
+    else to.push_back({first, first + length});
+  });
 }
 
 void merge(std::vector<Stretch>& stretches) {
