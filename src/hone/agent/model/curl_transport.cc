@@ -55,7 +55,7 @@ const Curl& libcurl() {
   return curl;
 }
 
-struct Exchange {
+struct Transfer {
   HttpHead head;
   size_t header_bytes = 0;
   const std::function<bool(const HttpHead&, std::string_view)>* take = nullptr;
@@ -64,27 +64,27 @@ struct Exchange {
 };
 
 size_t on_header(char* data, size_t size, size_t count, void* user) {
-  auto& exchange = *static_cast<Exchange*>(user);
+  auto& transfer = *static_cast<Transfer*>(user);
   std::string_view line(data, size * count);
-  exchange.header_bytes += line.size();
-  if (exchange.header_bytes > kMaxHeaderBytes) return 0;
+  transfer.header_bytes += line.size();
+  if (transfer.header_bytes > kMaxHeaderBytes) return 0;
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
   // A new status line begins a new head: "100 Continue" comes before the answer's own.
-  if (line.starts_with("HTTP/")) exchange.head.headers.clear();
+  if (line.starts_with("HTTP/")) transfer.head.headers.clear();
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size * count;
   std::string name(line.substr(0, colon));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  exchange.head.headers[std::move(name)] = std::string(value);
+  transfer.head.headers[std::move(name)] = std::string(value);
   return size * count;
 }
 
 struct Handle {
   CURL* curl = libcurl().easy_init();
   curl_slist* headers = nullptr;
-  Exchange exchange;
+  Transfer transfer;
   Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -96,24 +96,24 @@ struct Handle {
 
 size_t on_body(char* data, size_t size, size_t count, void* user) {
   auto& handle = *static_cast<Handle*>(user);
-  Exchange& exchange = handle.exchange;
+  Transfer& transfer = handle.transfer;
   long status = 0;
   libcurl().easy_getinfo(handle.curl, CURLINFO_RESPONSE_CODE, &status);
-  exchange.head.status = static_cast<int>(status);
-  if ((*exchange.take)(exchange.head, {data, size * count})) return size * count;
-  exchange.stopped = true;
+  transfer.head.status = static_cast<int>(status);
+  if ((*transfer.take)(transfer.head, {data, size * count})) return size * count;
+  transfer.stopped = true;
   return 0;
 }
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  auto& exchange = static_cast<Handle*>(user)->exchange;
-  if (*exchange.cancelled && (*exchange.cancelled)()) exchange.was_cancelled = true;
-  return exchange.was_cancelled ? 1 : 0;
+  auto& transfer = static_cast<Handle*>(user)->transfer;
+  if (*transfer.cancelled && (*transfer.cancelled)()) transfer.was_cancelled = true;
+  return transfer.was_cancelled ? 1 : 0;
 }
 
-HttpEnd::How how_of(CURLcode code, const Exchange& exchange) {
-  if (exchange.was_cancelled) return HttpEnd::How::kCancelled;
-  if (exchange.stopped) return HttpEnd::How::kStopped;
+HttpEnd::How how_of(CURLcode code, const Transfer& transfer) {
+  if (transfer.was_cancelled) return HttpEnd::How::kCancelled;
+  if (transfer.stopped) return HttpEnd::How::kStopped;
   switch (code) {
     case CURLE_OK: return HttpEnd::How::kComplete;
     case CURLE_OPERATION_TIMEDOUT: return HttpEnd::How::kTimedOut;
@@ -136,8 +136,8 @@ class CurlTransport final : public HttpTransport {
     if (!lib.there) return {HttpEnd::How::kUnreachable, {}, "libcurl is not on this machine (Debian: apt-get install libcurl4)"};
     Handle handle;
     if (!handle.curl) return {HttpEnd::How::kUnreachable, {}, "libcurl could not be set up"};
-    handle.exchange.take = &take;
-    handle.exchange.cancelled = &cancelled;
+    handle.transfer.take = &take;
+    handle.transfer.cancelled = &cancelled;
     for (const auto& [name, value] : request.headers)
       handle.headers = lib.slist_append(handle.headers, (name + ": " + value).c_str());
     handle.headers = lib.slist_append(handle.headers, "Expect:");  // no waiting for "100 Continue"
@@ -157,7 +157,7 @@ class CurlTransport final : public HttpTransport {
     lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>((request.idle.count() + 999) / 1000)));
     lib.easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(request.total.count()));
     lib.easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    lib.easy_setopt(curl, CURLOPT_HEADERDATA, &handle.exchange);
+    lib.easy_setopt(curl, CURLOPT_HEADERDATA, &handle.transfer);
     lib.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     lib.easy_setopt(curl, CURLOPT_WRITEDATA, &handle);
     lib.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -166,10 +166,10 @@ class CurlTransport final : public HttpTransport {
     const CURLcode code = lib.easy_perform(curl);
     long status = 0;
     lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    handle.exchange.head.status = static_cast<int>(status);
+    handle.transfer.head.status = static_cast<int>(status);
     HttpEnd end;
-    end.how = how_of(code, handle.exchange);
-    end.head = std::move(handle.exchange.head);
+    end.how = how_of(code, handle.transfer);
+    end.head = std::move(handle.transfer.head);
     if (code != CURLE_OK) end.problem = problem[0] ? problem : lib.easy_strerror(code);
     return end;
   }

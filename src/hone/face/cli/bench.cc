@@ -198,7 +198,7 @@ std::string write_pages(const bench::State& state, const std::string& output) {
   return fmt::format("\n  pages: {}, bench.md beside it\n", (folder / "bench.html").string());
 }
 
-int finish(const bench::State& state, const BenchArguments& arguments) {
+int finish_bench(const bench::State& state, const BenchArguments& arguments) {
   const bench::Summary summary = bench::summary_of(state.rows());
   const std::string pages = write_pages(state, arguments.output);
   std::FILE* out = arguments.json ? stderr : stdout;
@@ -222,7 +222,7 @@ Result<int> run_bench(const BenchArguments& arguments) {
   watch_interrupts();
   BenchDisplay display;
   HONE_TRY_VOID(bench::work_through(state, work_of(display)).map([](bool) {}));
-  return finish(state, arguments);
+  return finish_bench(state, arguments);
 }
 
 }  // namespace hone::face

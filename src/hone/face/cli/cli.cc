@@ -61,8 +61,8 @@ void add_opponents(CLI::App* command, std::string& opponents) {
       ->type_name("LIST")->capture_default_str();
 }
 
-void add_json(CLI::App* command, bool& json) {
-  command->add_flag("--json", json, "end with one line of JSON on standard output (docs/json.md)");
+void add_json(CLI::App* command, bool& flag) {
+  command->add_flag("--json", flag, "end with one line of JSON on standard output (docs/json.md)");
 }
 
 void add_models(CLI::App* command, ModelArguments& models) {
@@ -263,7 +263,7 @@ int run_cli(int argc, char** argv) {
   command = add("report", "write a run's report as one HTML file");
   command->add_option("RUN", subject, a_run)->required();
   command->add_option("-o,--output", output, "file to write (default: in the reports folder of HONE_HOME)")->type_name("FILE");
-  command->callback([&] { action = [&] { return report(subject, output); }; });
+  command->callback([&] { action = [&] { return report_run(subject, output); }; });
 
   command = add("transcript", "write a finished run with its models' questions and answers as one file that replays anywhere");
   command->add_option("RUN", subject, a_run)->required();

@@ -99,7 +99,7 @@ struct DraftArguments {
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> list_targets(bool json);
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
-[[nodiscard]] Result<int> report(const std::string& run, const std::string& output);
+[[nodiscard]] Result<int> report_run(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> explain(const ExplainArguments& arguments);
 /// All operations, or one by its name or alias; as docs/language.md with `markdown`.
 [[nodiscard]] Result<int> list_ops(const std::string& name, bool markdown);

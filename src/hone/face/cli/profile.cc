@@ -24,7 +24,7 @@ using nlohmann::json;
 /// Of a trial of an action: differences are small.
 constexpr int kTrialRepetitions = 9;
 
-struct Bench {
+struct ProfileBench {
   std::shared_ptr<target::Toolchain> toolchain;
   std::unique_ptr<evaluate::Evaluator> evaluator;
   engine::Alternatives alternatives;
@@ -117,7 +117,7 @@ void print_diagnosis(std::FILE* out, const engine::Examined& examined) {
   fmt::print(out, "  {}\n", d.redesign ? "redesign: no retuning promises much" : "retune");
 }
 
-json json_of(const diagnose::Profile& profile) {
+json profile_json(const diagnose::Profile& profile) {
   return {{"workload", profile.workload},
           {"bindings", profile.bindings},
           {"weight", profile.weight},
@@ -125,7 +125,7 @@ json json_of(const diagnose::Profile& profile) {
 }
 
 /// Takes the best action that hone can take by itself and measures it beside the kernel.
-Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnose::Diagnosis& diagnosis, std::FILE* out) {
+Result<json> try_first(ProfileBench& bench, const kernel::Kernel& kernel, const diagnose::Diagnosis& diagnosis, std::FILE* out) {
   for (const diagnose::Action& action : diagnosis.actions) {
     const auto next = engine::take(action, kernel, bench.alternatives);
     if (!next) continue;
@@ -151,7 +151,7 @@ Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnos
 Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY_VOID(check_threads(arguments.threads));
-  Bench bench;
+  ProfileBench bench;
   HONE_TRY(bench.toolchain, target::local_toolchain());
   bench.alternatives = engine::cpu_alternatives(task, *bench.toolchain);
   bench.limits = target::cpu_limits(target::cpu_info());
@@ -176,7 +176,7 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
       {"kernel", kernel.hash()}, {"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"workloads", json::array()}};
   if (!verdict.accepted())
     fmt::print(out, "{}: {}\n{}", evaluate::name_of(verdict.kind), verdict.reason, verdict.detail.empty() ? "" : verdict.detail + "\n");
-  for (const diagnose::Profile& profile : examined.profiles) line["workloads"].push_back(json_of(profile));
+  for (const diagnose::Profile& profile : examined.profiles) line["workloads"].push_back(profile_json(profile));
   if (verdict.accepted() && !diagnosing) print_profiles(out, examined.profiles);
   if (diagnosing) {
     line["diagnosis"] = nullptr;
