@@ -87,26 +87,26 @@ struct PartProducts {
   HONE_DEVICE static constexpr int right(int i) { return i == 2 ? 2 : i == 1 || i == 4 ? 1 : 0; }
 };
 
-/// Warps of a block that makes tiles of Rows: the last one fetches.
-constexpr int group_warps(int rows) { return rows / 16 + 1; }
-/// Registers a thread when such a block has all of a multiprocessor's. (Bounds on threads would be taken for whole groups.)
-constexpr int group_registers(int rows) {
-  const int all = 65536 / (group_warps(rows) * 32) / 8 * 8;
-  return all < 255 ? all : 255;
-}
+/// Threads of a block that makes tiles of so many rows: a group for every 64, and one of which a thread fetches (the driver allots
+/// registers to whole groups).
+constexpr int group_threads(int rows) { return (rows / 64 + 1) * 128; }
 
 /// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
 /// has. `a` and `b`: the parts of the tile's rows and columns from split_factor, of which the tiles of `depth` are multiplied;
-/// it begins on a multiple of Depth. Part: columns of one product, as many sums as a thread has in the units. Turns: one group's
-/// products are behind the other's, so that while one adds up the other multiplies. `memory`: Stages tiles of both factors,
-/// or Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_warps(Rows) warps.
-template <int Rows, int Columns, int Part, int Depth, int Stages, bool Turns, class Sink>
+/// it begins on a multiple of Depth. A job is Together of the depth on Part columns, whose sums are in the units; with Buffers of
+/// 2 the next one of a tile is issued before a group adds up the last one's, which takes as many registers more. Turns: groups issue jobs
+/// in turns, so that one multiplies while another adds up. `memory`: Stages tiles of both factors, or Rows (Columns + 8) floats
+/// where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and a multiprocessor to itself:
+/// __launch_bounds__(group_threads(Rows), 1).
+template <int Rows, int Columns, int Part, int Depth, int Together, int Stages, int Buffers, bool Turns, class Sink>
 HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
                                void* memory, Sink sink) {
   using TileA = PartsTile<Rows, Depth>;
   using TileB = PartsTile<Columns, Depth>;
-  constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kAcross = Columns / Part, kStage = TileA::kBytes + TileB::kBytes;
-  static_assert(Rows % 64 == 0 && Columns % Part == 0 && Stages >= 2);
+  constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kAcross = Columns / Part, kJobs = Depth / Together * kAcross;
+  constexpr int kStage = TileA::kBytes + TileB::kBytes, kSteps = Together / 16;
+  static_assert(Rows % 64 == 0 && Rows <= 192 && Columns % Part == 0 && Depth % Together == 0 && Together % 16 == 0);
+  static_assert(Stages >= 2 && kJobs % Buffers == 0 && Buffers <= 2);
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], turn[kGroups], over;
   if (threadIdx.x == 0) {
     for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(kWarps);
@@ -119,8 +119,10 @@ HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int6
   const int64_t first = depth.begin / Depth;
   const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
-  if (warp == kWarps) {
-    if (in_warp != 0) return;
+  if (warp >= kWarps) {
+    // Of 512 registers for four threads, one of each group: what those who fetch do not need.
+    if constexpr (kGroups > 1) prim::registers_down<kGroups == 2 ? 24 : 32>();
+    if (warp > kWarps || in_warp != 0) return;
     const char* from_a = reinterpret_cast<const char*>(a) + first * TileA::kBytes;
     const char* from_b = reinterpret_cast<const char*>(b) + first * TileB::kBytes;
     for (int tile = 0, s = 0, phase = 1; tile < tiles; ++tile) {
@@ -134,29 +136,45 @@ HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int6
     return;
   }
 
+  if constexpr (kGroups > 1) prim::registers_up<kGroups == 2 ? 240 : 160>();
   const int group = warp / 4;
   prim::GroupProducts products;
-  float total[kAcross][Part / 2] = {}, sums[Part / 2] = {};
+  float total[kAcross][Part / 2] = {}, sums[Buffers][Part / 2] = {};
+  const auto add_up = [&](int job) {
+    HONE_UNROLL
+    for (int i = 0; i < Part / 2; ++i) total[job % kAcross][i] += sums[job % Buffers][i];
+  };
   for (int tile = 0, s = 0, phase = 0, mine = group == 0; tile < tiles; ++tile) {
     full[s].wait(phase);
     const prim::GroupFactor left(stages + s * kStage + group * 64 * 16, TileA::kNextDepth, TileA::kNextLines);
     const prim::GroupFactor right(stages + s * kStage + TileA::kBytes, TileB::kNextDepth, TileB::kNextLines);
     HONE_UNROLL
-    for (int j = 0; j < kAcross; ++j) {
+    for (int job = 0; job < kJobs; ++job) {
+      const int brick = job / kAcross * (Together / 8), column = job % kAcross * Part;
       if constexpr (Turns && kGroups > 1) turn[group].wait(mine), mine ^= 1;
       products.fence();
       HONE_UNROLL
       for (int p = 0; p < PartProducts::kCount; ++p)
         HONE_UNROLL
-        for (int k = 0; k < Depth / 16; ++k)
-          products.multiply(sums, left.after(PartProducts::left(p) * TileA::kPart + 2 * k * TileA::kNextDepth),
-                            right.after(PartProducts::right(p) * TileB::kPart + 2 * k * TileB::kNextDepth + j * Part * 16), p + k > 0);
+        for (int k = 0; k < kSteps; ++k)
+          products.multiply(sums[job % Buffers],
+                            left.after(PartProducts::left(p) * TileA::kPart + (brick + 2 * k) * TileA::kNextDepth),
+                            right.after(PartProducts::right(p) * TileB::kPart + (brick + 2 * k) * TileB::kNextDepth + column * 16),
+                            p + k > 0);
       products.commit();
       if constexpr (Turns && kGroups > 1)
         if (in_warp == 0) turn[(group + 1) % kGroups].arrive();
-      products.template wait<0>(sums);
-      HONE_UNROLL
-      for (int i = 0; i < Part / 2; ++i) total[j][i] += sums[i];
+      if constexpr (Buffers == 1) {
+        products.template wait<0>(sums[0]);
+        add_up(job);
+      } else if (job > 0) {
+        products.template wait<1>(sums[(job - 1) % 2]);
+        add_up(job - 1);
+      }
+    }
+    if constexpr (Buffers == 2) {
+      products.template wait<0>(sums[1]);
+      add_up(kJobs - 1);
     }
     if (in_warp == 0) empty[s].arrive();
     if (++s == Stages) s = 0, phase ^= 1;

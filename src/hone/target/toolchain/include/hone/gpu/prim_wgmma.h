@@ -98,6 +98,21 @@ HONE_DEVICE void async_fence() {
 #endif
 }
 
+/// The threads of a group have N registers each from here on (a multiple of 8, 24 to 256), fewer or more than before; more have
+/// to be free, or it waits for them. For kernels with __launch_bounds__ of two numbers, each group on a branch of its own.
+template <int N>
+HONE_DEVICE void registers_down() {
+#if !HONE_EMULATED
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+#endif
+}
+template <int N>
+HONE_DEVICE void registers_up() {
+#if !HONE_EMULATED
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+#endif
+}
+
 /// A thread's share of the products that its group has on the way.
 class GroupProducts {
  public:

@@ -22,7 +22,6 @@
 #define __constant__ static
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
-#define __maxnreg__(...)
 #define __grid_constant__
 #define __restrict__ __restrict
 #define __builtin_align__(n) __attribute__((aligned(n)))
