@@ -2,11 +2,10 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64, 192], COLUMNS = [256, 128, 64], PART = [128, 64], DEPTH = [32, 16, 64], TOGETHER = [32, 16, 64], STAGES = [3, 2, 4, 6], BUFFERS = [1, 2], TURNS = [1, 0], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [32, 16, 64], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1] }
 constraints = [
-  "STAGES * 6 * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
-  "COLUMNS % PART == 0 and DEPTH % TOGETHER == 0 and DEPTH // TOGETHER * (COLUMNS // PART) % BUFFERS == 0",
-  "(COLUMNS + BUFFERS * PART) // 2 + 32 <= select(ROWS == 192, 160, 240)",
+  "6 * STAGES * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
+  "COLUMNS * LEVELS <= 256",
 ]
 workspaces = { left = "bf16[3, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "bf16[3, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]" }
 [[launch]]
@@ -23,7 +22,7 @@ args   = [@arguments@, "right"]
 kernel = "multiply"
 grid   = ["@tiles@"]
 block  = ["2 * ROWS + 128"]
-shared = "max(STAGES * 6 * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8))"
+shared = "max(6 * STAGES * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8))"
 args   = [@arguments@, "left", "right"]
 */
 // Matmul of fp32 on Hopper's matrix units (wgmma), with the accuracy of fp32. Two launches write both factors as sums of three
@@ -34,12 +33,9 @@ args   = [@arguments@, "left", "right"]
 // When it pays: products so large that splitting (reads and writes of 10 bytes an element) is little beside them: about
 // twice as fast as mma.sync there, which splits in every warp anew.
 //   ROWS, COLUMNS  the tile: large reads less, and needs registers
-//   PART           columns of one instruction
-//   DEPTH          of a stage
-//   TOGETHER       of the depth, summed by the units before it is added to the rest: small is more accurate
+//   DEPTH          of a tile in shared memory, and of what the units sum before it is added to the rest
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
-//   BUFFERS        sums in the units: with two a group adds up one while it multiplies onto the other
-//   TURNS          groups issue in turns, so that one adds up while another multiplies
+//   LEVELS         2: sums of stretches of the depth are added up apart, which is more accurate where the depth is long
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 #include "hone/gpu/matmul_wgmma.h"
 #include "hone/gpu/math.h"
@@ -72,7 +68,7 @@ __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
-  hone::gpu::group_product<ROWS, COLUMNS, PART, DEPTH, TOGETHER, STAGES, BUFFERS, TURNS != 0>(
+  hone::gpu::group_product<ROWS, COLUMNS, DEPTH, STAGES, LEVELS>(
       left_at + (@a_in_batch@tile_at.down) * hone::gpu::parts_elements<ROWS, DEPTH>(ROWS, deep_at),
       right_at + (@b_in_batch@tile_at.across) * hone::gpu::parts_elements<COLUMNS, DEPTH>(COLUMNS, deep_at),
       stretch_at, row_at, column_at, rows_at, columns_at, memory_at, sink_at);

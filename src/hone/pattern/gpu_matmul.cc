@@ -55,6 +55,9 @@ bool wants_groups(const Shape& s) {
          std::ceil(s.rows / 128) * std::ceil(s.columns / 256) * s.batch * 2 >= kManyBlocks;
 }
 
+/// So many sums of tiles in a row that their rounding would come near the bound of the strict track where all have one sign.
+constexpr double kDeep = 2048;
+
 /// The largest number of columns (rows) that are few beside the rows (columns) of their workload; 0: never few.
 int few_beside(const std::vector<Shape>& shapes, bool rows) {
   double few = 0;
@@ -105,7 +108,8 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   const bool parts = language == kernel::Language::kCuda && exact_on_units(task.track, writer.a_dtype(), writer.b_dtype());
-  if (parts && std::any_of(shapes.begin(), shapes.end(), wants_groups)) offers.push_back(writer.groups());
+  if (parts && std::any_of(shapes.begin(), shapes.end(), wants_groups))
+    offers.push_back(writer.groups(std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; })));
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));

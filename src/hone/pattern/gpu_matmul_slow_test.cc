@@ -67,7 +67,7 @@ void make_small(kernel::Kernel& kernel, bool other) {
   const auto set = [&](const char* name, int64_t value) {
     if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
   };
-  set("ROWS", 64), set("COLUMNS", 64), set("WARP_COLUMNS", 32), set("PART", 64), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
+  set("ROWS", 64), set("COLUMNS", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
   if (!other) return;
   const bool units = kernel.config.contains("WARP_ROWS");
   set("DEPTH", units ? 16 : 8), set("WARP_ROWS", 16), set("WARP_COLUMNS", 64), set("STAGES", 2), set("GROUP", 1);

@@ -164,11 +164,13 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
-Offer GpuMatmulWriter::groups() const {
+Offer GpuMatmulWriter::groups(bool deep) const {
   const std::string action = "wgmma, six products of bf16 parts";
   Slots slots = common(action);
   const std::string batch = text_of(all_.batch.extent);
   slots["arguments"] = arguments_of(task_);
+  slots["tile_columns"] = deep ? "128, 256, 64" : "256, 128, 64";
+  slots["stages"] = deep ? "4, 3, 2, 6" : "3, 4, 2, 6", slots["levels"] = deep ? "2, 1" : "1, 2";
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["a_deep"] = all_.depth.extent.to_string();
   slots["tiles"] = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
