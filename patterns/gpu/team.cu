@@ -18,9 +18,12 @@ args   = [@args@]
 // of the team holds it; the rest is read again, last part first, while it is likely to be in a cache.
 //
 // When it pays: softmax and norms of rows far beyond a block's registers, up to a few times the device's shared memory.
-// The tiles of a team's next row are sent for one by one as those of this row are written out, and arrive while the block
-// computes, writes and waits (on HIP they are read when they are needed); another team's block on the same multiprocessor
-// computes meanwhile: hence RESIDENT.
+// The tiles of a team's next row are sent for one by one as those of this row are written out, by the hardware that
+// copies in bulk, and arrive while the block computes, writes and waits (on HIP, and before sm_90, they are read when they
+// are needed); another team's block on the same multiprocessor computes meanwhile: hence RESIDENT. Of a tile each wave has
+// a run of its own, and waits for no other wave but where results are brought together. Blocks tell each other what they
+// found in words that carry the row's number: one way through the memory system, not the five that a counter with
+// fences takes, each of which is long while memory is busy.
 //
 // Blocks that wait for each other must all run. A team has consecutive tickets in the order in which blocks start, and
 // the grid is no larger than what fits: SMS * RESIDENT blocks, by the launch bounds (registers, threads) and by the
@@ -40,13 +43,19 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
   const int thread = static_cast<int>(threadIdx.x);
   __shared__ int32_t number;
   extern __shared__ __align__(16) unsigned char kept_tiles[];
-@kept@  const int64_t ticket = hone::gpu::take_ticket(tickets, number);
+@kept@  const int64_t ticket = hone::gpu::take_ticket(reinterpret_cast<int32_t*>(mail), number);
   const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept};
-  hone::gpu::Ahead ahead([=](hone::gpu::RowCopies& copies, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {
-@fetches@  }, @rows_cpp@);
-  ahead.template send_row<THREADS, VEC, UNROLL>(@aligned@, @pieces@, @length@, share, thread, ticket / blocks);
+  const auto stands = [=]([[maybe_unused]] int64_t row) {
+@stands@  };
+  const auto fetch = [=](hone::gpu::RunBarrier& barrier, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {
+@fetches@  };
+  auto ahead = hone::gpu::look_ahead<@tensors@>(stands, fetch, @rows_cpp@, kept_tiles + kept * (THREADS * VEC * UNROLL * @bytes@));
+  ahead.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@, share, ticket / blocks);
+  int64_t* const box = mail + hone::gpu::kSlotWords + ticket / blocks * blocks * (2 * @messages@ * hone::gpu::kSlotWords);
+  int32_t turn = 0;
   for (int64_t row = ticket / blocks; row < @rows_cpp@; row += gridDim.x / blocks) {
-    ahead.next = row + gridDim.x / blocks;
-@prologue@    const bool aligned = @aligned@;
-@body@  }
+    const hone::gpu::Footing footing = ahead.footing;
+    ahead.turn_to(row + gridDim.x / blocks);
+    int64_t* const slots = box + ++turn % 2 * (@messages@ * hone::gpu::kSlotWords) * blocks;
+@prologue@@body@  }
 }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/cpp_writer.h"
-#include "hone/pattern/gpu_partials.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/template.h"
 
@@ -70,35 +69,36 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
     kept += bytes == 0 ? ");\n" : fmt::format(" + kept * (THREADS * VEC * UNROLL * {}));\n", bytes);
     bytes += task::size_of(program.node(id).type.dtype);
   }
-  const std::string rows = program.rows().to_string();
-  const std::string tiles = fmt::format("{}ceil_div({}, THREADS * VEC * UNROLL)", factor(writer.pieces()), writer.length().to_string());
+  const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
+  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(writer.pieces()), writer.length().to_string(), writer.most_lead(), tile);
   const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, THREADS * VEC * UNROLL * LEAST)))", teams,
-                                         program.row_length().to_string());
-  const std::string fits = fmt::format("(SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {})", kOwnBytes, bytes);
-  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", fits, tiles, blocks);
-  const Partials partials(writer, rounds, rows, blocks);
-  std::vector<std::string> names = partials.names;
-  for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
-  names.push_back("i32:" + blocks);
-  names.push_back("i32:" + keeps);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
+  // A kept tile, and a barrier for each wave.
+  const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
+  const std::string keeps = fmt::format("min(KEEP, (SHARED_MAX // RESIDENT - {}) // {}, ceil_div({}, {}))", kOwnBytes, place, tiles, blocks);
+  const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+  size_t messages = 0;
+  for (const Round& round : rounds) messages += round.results.size();
 
-  const std::string prologue = writer.row_prologue("row", "    ");
+  const std::string footing = writer.footing(), prologue = writer.row_prologue("row", "    ");
   std::string body;
-  for (size_t r = 0; r < rounds.size(); ++r) {
+  for (size_t r = 0, message = 0; r < rounds.size(); ++r) {
     const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r]), r + 1 == rounds.size());
     body += writer.round_loop(rounds[r], "share, ahead", turn, "    ");
     if (rounds[r].results.empty()) continue;
-    for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
-    body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
-    body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, blocks);\n", rounds.size(), r);
+    std::string tells, hears;
     for (const Running& result : rounds[r].results) {
-      std::vector<std::string> parts;
-      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
-      body += fmt::format("    r{0} = {{}};\n    for (int c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first,
-                          fmt::join(parts, ", "));
+      const std::string slots = fmt::format("slots + ({} + {{}}) * hone::gpu::kSlotWords", message == 0 ? "0" : fmt::format("{} * blocks", message));
+      tells += fmt::format("        hone::gpu::tell({}, r{}, turn);\n", fmt::format(fmt::runtime(slots), "share.rank"), result.first);
+      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS) r{0}.merge(hone::gpu::hear<decltype(r{0})>({1}, turn));\n",
+                           result.first, fmt::format(fmt::runtime(slots), "c"));
+      ++message;
     }
-    body += writer.merged(rounds[r], "    ");
+    std::string merges;
+    for (const Running& result : rounds[r].results) merges += fmt::format("    team.merge(r{});\n", result.first);
+    body += merges + "    if (blocks > 1) {\n      if (thread == 0) {\n" + tells + "      }\n" + hears;
+    for (const Running& result : rounds[r].results) body += fmt::format("      team.merge(r{});\n", result.first);
+    body += "    }\n" + writer.merged(rounds[r], "    ", false);
   }
 
   const int64_t vec = writer.widest_vector();
@@ -117,20 +117,20 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
                                   "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
-  slots["workspaces"] = partials.workspaces +
-                        fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
-  slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
-  slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);
-  slots["args"] = arguments_with(*program.task, names);
-  slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters +
-                        ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int32_t blocks, int32_t kept";
+  slots["grid"] = grid;
+  slots["shared"] = fmt::format("{} * {}", keeps, place);
+  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept";
   slots["kept"] = kept;
   slots["rows_cpp"] = bracketed(program.rows());
+  slots["stands"] = writer.row_prologue("row", "    ") + "    return " + footing + ";\n";
   slots["fetches"] = writer.row_prologue("row", "    ") + writer.fetches("    ");
+  slots["tensors"] = fmt::format("{}", leaves.size());
+  slots["messages"] = fmt::format("{}", messages);
   slots["pieces"] = writer.pieces().to_cpp(), slots["length"] = writer.length().to_cpp();
   slots["prologue"] = prologue;
-  slots["aligned"] = writer.aligned();
   slots["body"] = body + writer.row_stores("    ", "share.rank == 0 && thread == 0");
   return finished(fill_pattern("patterns/gpu/team.cu", slots), "team");
 }

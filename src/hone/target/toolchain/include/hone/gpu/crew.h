@@ -33,4 +33,54 @@ HONE_DEVICE void meet(int32_t* counter, int32_t blocks) {
   __syncthreads();
 }
 
+/// What the blocks of a team tell each other: each word of a message with the message's number beside it, as one word of
+/// eight bytes, so that a message that has come is there, and nothing else has to be waited for. Slots are zero before
+/// the launch; numbers of a slot's messages differ, and are not 0.
+constexpr int kSlotWords = 8;
+
+HONE_DEVICE void put_word(int64_t* slot, int64_t word) {
+#if defined(__HIP__)
+  __hip_atomic_store(slot, word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+  *static_cast<volatile int64_t*>(slot) = word;
+#endif
+}
+HONE_DEVICE int64_t look_at_word(const int64_t* slot) {
+#if defined(__HIP__)
+  return __hip_atomic_load(slot, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+  return *static_cast<const volatile int64_t*>(slot);
+#endif
+}
+
+/// By one thread.
+template <class A>
+HONE_DEVICE void tell(int64_t* slot, const A& a, int32_t number) {
+  constexpr int kWords = sizeof(A) / 4;
+  static_assert(sizeof(A) % 4 == 0 && kWords <= kSlotWords, "a message of at most eight words");
+  uint32_t words[kWords];
+  __builtin_memcpy(words, &a, sizeof a);
+  HONE_UNROLL
+  for (int i = 0; i < kWords; ++i) put_word(slot + i, static_cast<int64_t>(static_cast<uint64_t>(words[i]) << 32 | static_cast<uint32_t>(number)));
+}
+/// Waits until it is there.
+template <class A>
+HONE_DEVICE A hear(const int64_t* slot, int32_t number) {
+  constexpr int kWords = sizeof(A) / 4;
+  uint32_t words[kWords];
+  bool all = false;
+  while (!all) {
+    all = true;
+    HONE_UNROLL
+    for (int i = 0; i < kWords; ++i) {
+      const auto word = static_cast<uint64_t>(look_at_word(slot + i));
+      words[i] = static_cast<uint32_t>(word >> 32);
+      all = all && static_cast<int32_t>(word) == number;
+    }
+  }
+  A a;
+  __builtin_memcpy(&a, words, sizeof a);
+  return a;
+}
+
 }  // namespace hone::gpu

@@ -54,6 +54,12 @@ class PhaseBarrier {
                  "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
+  /// What this thread has stored to shared memory comes before copies that are issued after a barrier behind this.
+  HONE_DEVICE static void stores_before_copies() {
+#if !HONE_EMULATED
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  }
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
 #if HONE_EMULATED
