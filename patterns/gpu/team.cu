@@ -33,7 +33,8 @@ args   = [@args@]
 //   UNROLL    words of a tile that a thread has, and has in flight: a power of two
 //   TEAMS     teams that share the device, where there are rows for so many: 1 gives a row all of it
 //   RESIDENT  blocks a multiprocessor
-//   KEEP      tiles that a block keeps at most
+//   KEEP      tiles of a row that a block keeps at most
+//   AHEAD     places for tiles of rows to come besides, as far as there is room
 //   LEAST     tiles' worth of elements that a block gets at least: fewer blocks for short rows
 #include "hone/gpu/share.h"
 
@@ -44,18 +45,19 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
   __shared__ int32_t number;
   extern __shared__ __align__(16) unsigned char kept_tiles[];
 @kept@  const int64_t ticket = hone::gpu::take_ticket(reinterpret_cast<int32_t*>(mail), number);
-  const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept};
+  const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept, places};
+  const int64_t first_row = ticket / blocks, row_step = gridDim.x / blocks;
   const auto stands = [=]([[maybe_unused]] int64_t row) {
 @stands@  };
   const auto fetch = [=](hone::gpu::RunBarrier& barrier, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {
 @fetches@  };
-  auto ahead = hone::gpu::look_ahead<@tensors@>(stands, fetch, @rows_cpp@, kept_tiles + kept * (THREADS * VEC * UNROLL * @bytes@));
-  ahead.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@, share, ticket / blocks);
-  int64_t* const box = mail + hone::gpu::kSlotWords + ticket / blocks * blocks * (2 * @messages@ * hone::gpu::kSlotWords);
+  auto ahead = hone::gpu::look_ahead<@tensors@>(stands, fetch, kept_tiles + places * (THREADS * VEC * UNROLL * @bytes@), share, first_row,
+                                                row_step, @rows_cpp@);
+  ahead.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@);
+  int64_t* const box = mail + hone::gpu::kSlotWords + first_row * blocks * (2 * @messages@ * hone::gpu::kSlotWords);
   int32_t turn = 0;
-  for (int64_t row = ticket / blocks; row < @rows_cpp@; row += gridDim.x / blocks) {
-    const hone::gpu::Footing footing = ahead.footing;
-    ahead.turn_to(row + gridDim.x / blocks);
+  for (int64_t row = first_row; row < @rows_cpp@; row += row_step, ahead.next_row()) {
+    const hone::gpu::Footing footing = stands(row);
     int64_t* const slots = box + ++turn % 2 * (@messages@ * hone::gpu::kSlotWords) * blocks;
 @prologue@@body@  }
 }

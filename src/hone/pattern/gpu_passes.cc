@@ -233,9 +233,9 @@ std::string GpuWriter::round_resident(const Round& round, const std::string& ind
 }
 
 namespace {
-/// Of a running result: "r5.value", "r5.at", "r5.value != 0".
+/// Of a running result: "r5.value", "r5.place()", "r5.value != 0".
 std::string result_of(const std::string& running, bool arg, DType dtype) {
-  if (arg) return running + ".at";
+  if (arg) return running + ".place()";
   return dtype == DType::kBool ? running + ".value != 0" : running + ".value";
 }
 }  // namespace
@@ -287,9 +287,12 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
   }
   text += fmt::format("{}columns.rows({}, {}, [&](const auto rows) {{\n", indent, begin, end);
   text += reads + rooms(pass, in);
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
+  // Places come in ascending order: no need to bring them together anew each time.
+  for (const int id : pass.reductions)
+    text += is_arg(id) ? fmt::format("{0}auto& t{1} = r{1};\n", in, id) : fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
   text += in + each + in + "});\n";
-  for (const int id : pass.reductions) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
+  for (const int id : pass.reductions)
+    if (!is_arg(id)) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
   return text + stores(pass, in) + indent + "});\n";
 }
 

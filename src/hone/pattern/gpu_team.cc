@@ -66,7 +66,7 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   for (const int id : leaves) {
     const std::string type = storage_type(program.node(id).type.dtype), name = writer.leaf_name(id);
     kept += fmt::format("  {0}* const {1}_kept = reinterpret_cast<{0}*>(kept_tiles", type, name);
-    kept += bytes == 0 ? ");\n" : fmt::format(" + kept * (THREADS * VEC * UNROLL * {}));\n", bytes);
+    kept += bytes == 0 ? ");\n" : fmt::format(" + places * (THREADS * VEC * UNROLL * {}));\n", bytes);
     bytes += task::size_of(program.node(id).type.dtype);
   }
   const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
@@ -75,7 +75,9 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
   // A kept tile, and a barrier for each wave.
   const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
-  const std::string keeps = fmt::format("min(KEEP, (SHARED_MAX // RESIDENT - {}) // {}, ceil_div({}, {}))", kOwnBytes, place, tiles, blocks);
+  const std::string room = fmt::format("(SHARED_MAX // RESIDENT - {}) // {}", kOwnBytes, place);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, tiles, blocks);
+  const std::string places = fmt::format("min({}, {} + AHEAD)", room, keeps);
   const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
   size_t messages = 0;
   for (const Round& round : rounds) messages += round.results.size();
@@ -88,10 +90,10 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
     if (rounds[r].results.empty()) continue;
     std::string tells, hears;
     for (const Running& result : rounds[r].results) {
-      const std::string slots = fmt::format("slots + ({} + {{}}) * hone::gpu::kSlotWords", message == 0 ? "0" : fmt::format("{} * blocks", message));
-      tells += fmt::format("        hone::gpu::tell({}, r{}, turn);\n", fmt::format(fmt::runtime(slots), "share.rank"), result.first);
-      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS) r{0}.merge(hone::gpu::hear<decltype(r{0})>({1}, turn));\n",
-                           result.first, fmt::format(fmt::runtime(slots), "c"));
+      const std::string slots = message == 0 ? "slots" : fmt::format("slots + {} * hone::gpu::kSlotWords * blocks", message);
+      tells += fmt::format("        hone::gpu::tell({} + share.rank, blocks, r{}, turn);\n", slots, result.first);
+      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS) r{0}.merge(hone::gpu::hear<decltype(r{0})>({1} + c, blocks, turn));\n",
+                           result.first, slots);
       ++message;
     }
     std::string merges;
@@ -115,14 +117,14 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0]",
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = grid;
-  slots["shared"] = fmt::format("{} * {}", keeps, place);
-  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps});
-  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept";
+  slots["shared"] = fmt::format("{} * {}", places, place);
+  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept, int32_t places";
   slots["kept"] = kept;
   slots["rows_cpp"] = bracketed(program.rows());
   slots["stands"] = writer.row_prologue("row", "    ") + "    return " + footing + ";\n";

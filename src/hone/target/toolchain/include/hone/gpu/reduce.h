@@ -28,18 +28,24 @@ HONE_ACCUMULATOR(Max, kLowest<T>, max(value, x))
 HONE_ACCUMULATOR(Min, kHighest<T>, min(value, x))
 #undef HONE_ACCUMULATOR
 
-/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others.
+/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others. take() is given places in
+/// ascending order. Where nothing beats what it began with, all values are that, and the first place is 0.
 template <class T, int Sign>
 struct ArgBest {
+  static constexpr int64_t kNowhere = 9223372036854775807LL;
   T value = Sign > 0 ? kLowest<T> : kHighest<T>;
-  int64_t at = 9223372036854775807LL;
+  int64_t at = kNowhere;
   HONE_DEVICE void take(T x, int64_t j) {
-    const bool mine_nan = value != value, its_nan = x != x;
-    const bool beats = Sign > 0 ? x > value : x < value, equal = x == value || (mine_nan && its_nan);
-    if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && j < at)) value = x, at = j;
+    const bool beats = Sign > 0 ? !(x <= value) : !(x >= value);   // or one of them is NaN
+    if (beats && value == value) value = x, at = j;
   }
-  HONE_DEVICE void merge(const ArgBest& other) { take(other.value, other.at); }
+  HONE_DEVICE void merge(const ArgBest& other) {
+    const bool mine_nan = value != value, its_nan = other.value != other.value;
+    const bool beats = Sign > 0 ? other.value > value : other.value < value, equal = other.value == value || (mine_nan && its_nan);
+    if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && other.at < at)) *this = other;
+  }
   HONE_DEVICE ArgBest moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(at, lanes)}; }
+  HONE_DEVICE int64_t place() const { return at == kNowhere ? 0 : at; }
 };
 template <class T> using ArgMax = ArgBest<T, 1>;
 template <class T> using ArgMin = ArgBest<T, -1>;

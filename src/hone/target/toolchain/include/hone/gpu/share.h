@@ -15,11 +15,11 @@
 
 namespace hone::gpu {
 
-/// Tiles rank, rank + blocks, rank + 2 * blocks, … of a row are this block's; the first `kept` of them stay with it. Of
-/// a tile each wave of threads has a run, and of a run each lane as many words: a wave waits for no other but where
-/// results are brought together.
+/// Tiles rank, rank + blocks, rank + 2 * blocks, … of a row are this block's; the first `kept` of them stay with it, in
+/// some of its `places`, which are no fewer. Of a tile each wave of threads has a run, and of a run each lane as many
+/// words: a wave waits for no other but where results are brought together.
 struct Share {
-  int32_t rank, blocks, kept;
+  int32_t rank, blocks, kept, places;
 };
 
 /// Which time it is that a share is walked through, how many words of a run a lane takes at a time (a divisor of all),
@@ -164,72 +164,82 @@ HONE_DEVICE int32_t tiles_of(int64_t length, int64_t pieces, const Share& share)
   return static_cast<int32_t>((pieces * ((length + Size - 1) / Size) - share.rank + share.blocks - 1) / share.blocks);
 }
 
-/// The kept tiles of the row that comes next, each run sent for as soon as its place is free: memory is busy while a team
-/// computes, writes and waits. stands(row) gives the row's Footing; fetch(barrier, run, piece, row) sends for all
-/// `Tensors` tensors' parts of a run.
+/// The kept tiles of a team's rows, one row after the other, in places that are taken in turn: each run is sent for as
+/// soon as its place is free, so that memory is busy while a team computes, writes and waits. stands(row) gives a row's
+/// Footing; fetch(barrier, run, piece, row) sends for all `Tensors` tensors' parts of a run.
 template <int Tensors, class Stands, class Fetch>
 struct Ahead {
   Stands stands;
   Fetch fetch;
-  int64_t rows;             ///< of the tensor
-  RunBarrier* barriers;     ///< of each wave's runs, kept tile by kept tile: eight bytes in shared memory each
-  int64_t next = 0;         ///< row
-  Footing footing{};        ///< of that one
-  int parity = 1;           ///< of the copies of the row at hand
+  RunBarrier* barriers;         ///< of each wave's runs, place by place: eight bytes in shared memory each
+  Share share;
+  int64_t first, step, rows;    ///< rows first, first + step, … below `rows` are the team's
+  int32_t done = 0;             ///< kept tiles of the rows before the one at hand
 
-  HONE_DEVICE Ahead(Stands s, Fetch f, int64_t r, void* b) : stands(s), fetch(f), rows(r), barriers(static_cast<RunBarrier*>(b)) {}
+  HONE_DEVICE Ahead(Stands s, Fetch f, void* b, const Share& sh, int64_t at, int64_t by, int64_t r)
+      : stands(s), fetch(f), barriers(static_cast<RunBarrier*>(b)), share(sh), first(at), step(by), rows(r) {}
 
+  HONE_DEVICE int32_t place(int32_t k) const { return (done + k) % share.places; }
   template <int Threads>
-  HONE_DEVICE RunBarrier& barrier(int32_t k) const {
-    return barriers[k * (Threads / kWave) + static_cast<int>(threadIdx.x) / kWave];
+  HONE_DEVICE RunBarrier& barrier(int32_t place) const {
+    return barriers[place * (Threads / kWave) + static_cast<int>(threadIdx.x) / kWave];
   }
-  HONE_DEVICE void look_to(int64_t row) {
-    next = row;
-    if (row < rows) footing = stands(row);
+  /// Until kept tile k of the row at hand is there.
+  template <int Threads>
+  HONE_DEVICE void wait(int32_t k) const {
+    barrier<Threads>(place(k)).wait((done + k) / share.places % 2);
   }
+  /// Sends for what comes to the place of kept tile k of the row at hand, which is done with. Every place gets a phase
+  /// of its barrier for every tile in turn, even one that has nothing.
   template <int Threads, int Vec, int Unroll>
-  HONE_DEVICE void send(int64_t pieces, int64_t length, const Share& share, int32_t k) const {
+  HONE_DEVICE void send_behind(int64_t pieces, int64_t length, int32_t k) const {
+    send<Threads, Vec, Unroll>(pieces, length, done + k + share.places);
+  }
+  /// Before the first row.
+  template <int Threads, int Vec, int Unroll>
+  HONE_DEVICE void begin(int64_t pieces, int64_t length) const {
+    if (lane() == 0) {
+      HONE_STEP
+      for (int32_t p = 0; p < share.places; ++p) barrier<Threads>(p).init(Tensors);
+    }
+    HONE_STEP
+    for (int32_t p = 0; p < share.places; ++p) send<Threads, Vec, Unroll>(pieces, length, p);
+  }
+  HONE_DEVICE void next_row() { done += share.kept; }
+
+ private:
+  /// Kept tile `number` of all the team's rows.
+  template <int Threads, int Vec, int Unroll>
+  HONE_DEVICE void send([[maybe_unused]] int64_t pieces, [[maybe_unused]] int64_t length, [[maybe_unused]] int32_t number) const {
 #if HONE_SENDS
-    if (next >= rows || !footing.alike) return;
     constexpr int kSize = Threads * Vec * Unroll, kRun = kWave * Vec * Unroll;
+    const int64_t row = first + number / share.kept * step;
+    if (row >= rows) return;
+    const Footing footing = stands(row);
+    if (!footing.alike) return;
     const int wave = static_cast<int>(threadIdx.x) / kWave;
     meet_in_wave();
     if (lane() != 0) return;
-    const Place<kSize> place(length + footing.lead, pieces, share, k);
-    const int64_t start = place.start - footing.lead + wave * kRun, left = place.piece < pieces ? length - start : 0;
-    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
-    fetch(barrier<Threads>(k), SharedRun<Vec, Unroll, Fit::kEdges, Source::kFirst>(start, there, 0, (k * (Threads / kWave) + wave) * Unroll, 0,
-          there), place.piece, next);
+    const Place<kSize> at(length + footing.lead, pieces, share, number % share.kept);
+    const int64_t start = at.start - footing.lead + wave * kRun, left = at.piece < pieces ? length - start : 0;
+    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun, in = number % share.places;
+    fetch(barrier<Threads>(in), SharedRun<Vec, Unroll, Fit::kEdges, Source::kFirst>(start, there, 0, (in * (Threads / kWave) + wave) * Unroll,
+          0, there), at.piece, row);
 #endif
-  }
-  /// All kept tiles of the first row, `row`.
-  template <int Threads, int Vec, int Unroll>
-  HONE_DEVICE void begin(int64_t pieces, int64_t length, const Share& share, int64_t row) {
-    if (lane() == 0) {
-      HONE_STEP
-      for (int32_t k = 0; k < share.kept; ++k) barrier<Threads>(k).init(Tensors);
-    }
-    look_to(row);
-    HONE_STEP
-    for (int32_t k = 0; k < share.kept; ++k) send<Threads, Vec, Unroll>(pieces, length, share, k);
-  }
-  /// The row that was looked to before is at hand; the one that comes after it is `row`.
-  HONE_DEVICE void turn_to(int64_t row) {
-    parity ^= 1;
-    look_to(row);
   }
 };
 
 template <int Tensors, class Stands, class Fetch>
-HONE_DEVICE Ahead<Tensors, Stands, Fetch> look_ahead(Stands stands, Fetch fetch, int64_t rows, void* barriers) {
-  return {stands, fetch, rows, barriers};
+HONE_DEVICE Ahead<Tensors, Stands, Fetch> look_ahead(Stands stands, Fetch fetch, void* barriers, const Share& share, int64_t first,
+                                                     int64_t step, int64_t rows) {
+  return {stands, fetch, barriers, share, first, step, rows};
 }
 
 /// All tiles of `share` of `pieces` stretches: body(run, piece). In turn 0 the kept ones come first, as they arrive;
 /// in later turns the others come first and in the opposite order, as the last ones read are likeliest to be in a cache.
-/// In the last turn those of the row ahead.next are sent for.
-template <int Threads, int Vec, int Unroll, class Ahead, int Number, int Words, bool Last, class Body>
-HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, Ahead& ahead, Turn<Number, Words, Last>,
+/// In the last turn what comes to their places is sent for.
+template <int Threads, int Vec, int Unroll, class Row, int Number, int Words, bool Last, class Body>
+HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, const Row& ahead, Turn<Number, Words, Last>,
                        int thread, Body body) {
   // Element by element a word takes more registers. Who has an element is the same however many words are taken at a time.
   constexpr int kSingly = Words > 4 ? Words / 4 : 1, kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
@@ -240,12 +250,13 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
     constexpr Source kFrom = decltype(comes)::kFrom;
     const Place<kSize> place(all, pieces, share, k);
     const int64_t start = place.start - footing.lead + wave * kRun, left = length - start;
-    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun, word = (k * (Threads / kWave) + wave) * Unroll;
+    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
+    const int word = kFrom == Source::kRest ? 0 : (ahead.place(k) * (Threads / kWave) + wave) * Unroll;
     const auto part = [&](int w, int words) { return there - w * kWord < words * kWord ? there - w * kWord : words * kWord; };
     if (!footing.alike) {
       HONE_STEP
-      for (int w = 0; w * kWord < there; w += kSingly)
-        body(SharedRun<Vec, kSingly, Fit::kSingles, kFrom>(start + w * kWord, part(w, kSingly), 0, word + w, w * kWord, there), place.piece);
+      for (int w = 0; w * kWord < there; ++w)
+        body(SharedRun<Vec, 1, Fit::kSingles, kFrom>(start + w * kWord, part(w, 1), 0, word + w, w * kWord, there), place.piece);
     } else if (start >= 0 && there == kRun) {
       HONE_STEP
       for (int w = 0; w < Unroll; w += Words)
@@ -263,7 +274,7 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
   if constexpr (Number == 0) {
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
-      if (HONE_SENDS && footing.alike) ahead.template barrier<Threads>(k).wait(ahead.parity);
+      if (HONE_SENDS && footing.alike) ahead.template wait<Threads>(k);
       one(Comes<Source::kFirst>{}, k);
     }
   }
@@ -273,11 +284,11 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
       one(Comes<Source::kKept>{}, k);
-      if constexpr (Last) ahead.template send<Threads, Vec, Unroll>(pieces, length, share, k);
+      if constexpr (Last) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
     }
     if constexpr (Last) {
       HONE_STEP
-      for (int32_t k = kept; k < share.kept; ++k) ahead.template send<Threads, Vec, Unroll>(pieces, length, share, k);
+      for (int32_t k = kept; k < share.kept; ++k) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
     }
   }
 }
