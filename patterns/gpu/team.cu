@@ -35,6 +35,7 @@ args   = [@args@]
 //   RESIDENT  blocks a multiprocessor
 //   KEEP      tiles of a row that a block keeps at most
 //   AHEAD     places for tiles of rows to come besides, as far as there is room
+//   SPREAD    microseconds over which teams' beginnings are spread: about what a row takes
 //   LEAST     tiles' worth of elements that a block gets at least: fewer blocks for short rows
 #include "hone/gpu/share.h"
 
@@ -53,6 +54,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
 @fetches@  };
   auto ahead = hone::gpu::look_ahead<@tensors@>(stands, fetch, kept_tiles + places * (THREADS * VEC * UNROLL * @bytes@), share, first_row,
                                                 row_step, @rows_cpp@);
+  // Teams that begin together stay in step, and memory is idle while all of them wait at the same time.
+  hone::gpu::rest(static_cast<int>(first_row * SPREAD / row_step));
   ahead.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@);
   int64_t* const box = mail + hone::gpu::kSlotWords + first_row * blocks * (2 * @messages@ * hone::gpu::kSlotWords);
   int32_t turn = 0;

@@ -117,7 +117,7 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0]",
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [12, 0, 6, 24]",
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);

@@ -194,8 +194,10 @@ std::string GpuWriter::footing() {
     }
   }
   if (first < 0) return "hone::gpu::Footing{true, true, 0}";
-  const std::string row = (is_leaf(first) ? leaf_name(first) : output_name(first)) + "_row";
-  return fmt::format("hone::gpu::Footing::of<VEC>({}, {}, {})", whole_words(even), whole_words(alike), row);
+  const std::string name = is_leaf(first) ? leaf_name(first) : output_name(first);
+  const auto access = program_.nest.access.find(first);
+  const std::string tensor = !is_leaf(first) ? name : program_.tensor_of_input(access == program_.nest.access.end() ? first : access->second.input);
+  return fmt::format("hone::gpu::Footing::of({}, {}, {}_row, {})", whole_words(even), whole_words(alike), name, tensor);
 }
 
 std::string GpuWriter::most_lead() const {
@@ -204,7 +206,7 @@ std::string GpuWriter::most_lead() const {
     const std::string text = fmt::format("({}) % VEC == 0", step.to_string());
     if (!is_zero(step) && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
   }
-  return all.empty() ? "0" : fmt::format("select({}, 0, VEC - 1)", fmt::join(all, " and "));
+  return all.empty() ? "0" : fmt::format("select({}, 0, 31)", fmt::join(all, " and "));
 }
 
 IntExpr GpuWriter::pieces() const { return product(program_, stretch_.pieces); }

@@ -39,7 +39,7 @@ class GpuWriter {
   [[nodiscard]] std::string aligned() const;
   /// The row's hone::gpu::Footing, by the pointers of row_prologue(). From here on rounds go by `footing`, not `aligned`.
   [[nodiscard]] std::string footing();
-  /// Of a plan: elements between the boundary of words before a row and its beginning, at most.
+  /// Of a plan: a Footing's lead, at most.
   [[nodiscard]] std::string most_lead() const;
   [[nodiscard]] task::IntExpr pieces() const;
   [[nodiscard]] task::IntExpr length() const;   ///< of the stretch

@@ -24,6 +24,20 @@ HONE_DEVICE void wait_a_little() {
 #endif
 }
 
+/// About so many microseconds, for the whole block.
+HONE_DEVICE void rest(int microseconds) {
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < microseconds; ++i) {
+#if defined(__HIP__)
+      __builtin_amdgcn_s_sleep(32);
+#else
+      __nanosleep(1000);
+#endif
+    }
+  }
+  __syncthreads();
+}
+
 /// What this block's first thread wrote before is there for all threads of a crew of `blocks` blocks after it. `counter`
 /// is zero before the launch, and used once.
 HONE_DEVICE void meet(int32_t* counter, int32_t blocks) {

@@ -35,16 +35,21 @@ enum class Fit {
   kSingles,  ///< element by element, neighbouring threads side by side: any boundary, any length
 };
 
-/// How the rows of a kernel's tensors stand on boundaries of words.
-struct Footing {
-  bool even;    ///< every row of every tensor begins on one, and ends on one
-  bool alike;   ///< the rows of all tensors stand alike: words of one are words of the others
-  int lead;     ///< elements between the boundary before this row, and its beginning: less than Vec; 0 unless alike
+/// Elements of a line of memory: a wave that begins on its boundary moves whole sectors. A multiple of every Vec.
+constexpr int kLine = 32;
 
-  /// `row`: this row of one of the tensors, which begin on boundaries of 16 bytes. even and alike are the same for all rows.
-  template <int Vec, class T>
-  HONE_DEVICE static Footing of(bool even, bool alike, const T* row) {
-    return {even, alike, alike && !even ? static_cast<int>(reinterpret_cast<uintptr_t>(row) / sizeof(T) % Vec) : 0};
+/// How the rows of a kernel's tensors stand on boundaries of words and lines.
+struct Footing {
+  bool even;    ///< every row of every tensor begins on a word's boundary, and ends on one
+  bool alike;   ///< the rows of all tensors stand alike: words of one are words of the others
+  int lead;     ///< elements between the boundary of a line before this row, and its beginning: less than kLine; 0 if even
+                ///< or not alike
+
+  /// `row`: this row of one of the tensors, `tensor`, which begin on boundaries of lines. even and alike are the same for
+  /// all rows.
+  template <class T>
+  HONE_DEVICE static Footing of(bool even, bool alike, const T* row, const T* tensor) {
+    return {even, alike, alike && !even ? static_cast<int>((row - tensor) % kLine) : 0};
   }
 };
 
@@ -155,7 +160,7 @@ HONE_DEVICE void one_tile(const Footing& footing, int64_t length, int64_t room, 
   const int all = static_cast<int>(length);
   if (footing.even)
     body(Tile<Threads, Vec, Unroll, Fit::kPacks>{0, all, thread});
-  else if (footing.alike && room + Vec - 1 <= Threads * Vec * Unroll)
+  else if (footing.alike && room + kLine - 1 <= Threads * Vec * Unroll)
     body(Tile<Threads, Vec, Unroll, Fit::kEdges>{-footing.lead, all > 0 ? all + footing.lead : 0, thread, footing.lead});
   else
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, all, thread});
