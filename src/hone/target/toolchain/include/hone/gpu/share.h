@@ -87,8 +87,8 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
       : Plain{start, left, lane(), skip}, word(w), before(b), run(r) {}
   using Plain::load;
 
-  /// Bytes that one copy brings of a tensor's part of the run: whole units of 16 up to `end` of the tensor. 0: it is not
-  /// sent for. The same in all lanes.
+  /// Bytes that one copy brings of a tensor's part of the run: whole words, and units of 16 bytes, up to `end` of the
+  /// tensor. 0: it is not sent for. The same in all lanes.
   template <class T>
   HONE_DEVICE uint32_t sent(const T* stretch, const T* end) const {
     if constexpr (!HONE_SENDS || Shape == Fit::kSingles) {
@@ -97,7 +97,8 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
       return sizeof(T) * static_cast<uint32_t>(run);
     } else {
       const auto from = reinterpret_cast<uintptr_t>(stretch + (this->start - before));
-      const uint32_t bytes = (sizeof(T) * static_cast<uint32_t>(run > 0 ? run : 0) + 15) / 16 * 16;
+      constexpr uint32_t kUnit = sizeof(T) * Vec > 16 ? sizeof(T) * Vec : 16;
+      const uint32_t bytes = (sizeof(T) * static_cast<uint32_t>(run) + kUnit - 1) / kUnit * kUnit;
       return from % 16 == 0 && from + bytes <= reinterpret_cast<uintptr_t>(end) ? bytes : 0;
     }
   }
