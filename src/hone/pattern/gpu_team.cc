@@ -41,9 +41,10 @@ Reads reads_of(const Program& program, const Stretch& stretch, const std::vector
   return reads;
 }
 
-/// Words that a thread takes at a time where it needs registers for so many tensors.
-const char* words_of(size_t tensors) {
-  return tensors < 2 ? "UNROLL" : tensors == 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
+/// Words that a lane takes at a time where it needs registers for so many tensors, and for as many as `most` in another
+/// round, whose addresses stay in registers meanwhile.
+const char* words_of(size_t tensors, size_t most) {
+  return tensors < 2 && most < 3 ? "UNROLL" : tensors <= 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const std::string footing = writer.footing(), prologue = writer.row_prologue("row", "    ");
   std::string body;
   for (size_t r = 0, message = 0; r < rounds.size(); ++r) {
-    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r]), r + 1 == rounds.size());
+    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], *std::max_element(reads.tensors.begin(), reads.tensors.end())), r + 1 == rounds.size());
     body += writer.round_loop(rounds[r], "share, ahead", turn, "    ");
     if (rounds[r].results.empty()) continue;
     std::string tells, hears;

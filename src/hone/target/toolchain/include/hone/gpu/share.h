@@ -242,9 +242,8 @@ HONE_DEVICE Ahead<Tensors, Stands, Fetch> look_ahead(Stands stands, Fetch fetch,
 template <int Threads, int Vec, int Unroll, class Row, int Number, int Words, bool Last, class Body>
 HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, const Row& ahead, Turn<Number, Words, Last>,
                        int thread, Body body) {
-  // Element by element a word takes more registers. Who has an element is the same however many words are taken at a time.
-  constexpr int kSingly = Words > 4 ? Words / 4 : 1, kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
-  static_assert(Unroll % Words == 0 && Words % kSingly == 0, "words that do not divide a run");
+  constexpr int kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
+  static_assert(Unroll % Words == 0, "words that do not divide a run");
   const int64_t all = length + footing.lead;
   const int32_t mine = tiles_of<kSize>(all, pieces, share), kept = mine < share.kept ? mine : share.kept, wave = thread / kWave;
   const auto one = [&](const auto comes, int32_t k) {
@@ -253,19 +252,20 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
     const int64_t start = place.start - footing.lead + wave * kRun, left = length - start;
     const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
     const int word = kFrom == Source::kRest ? 0 : (ahead.place(k) * (Threads / kWave) + wave) * Unroll;
-    const auto part = [&](int w, int words) { return there - w * kWord < words * kWord ? there - w * kWord : words * kWord; };
+    // Element by element a word takes more registers: one at a time. Who has an element is the same either way.
+    const auto part = [&](int w) { return there - w * kWord < kWord ? there - w * kWord : kWord; };
     if (!footing.alike) {
       HONE_STEP
       for (int w = 0; w * kWord < there; ++w)
-        body(SharedRun<Vec, 1, Fit::kSingles, kFrom>(start + w * kWord, part(w, 1), 0, word + w, w * kWord, there), place.piece);
+        body(SharedRun<Vec, 1, Fit::kSingles, kFrom>(start + w * kWord, part(w), 0, word + w, w * kWord, there), place.piece);
     } else if (start >= 0 && there == kRun) {
       HONE_STEP
       for (int w = 0; w < Unroll; w += Words)
         body(SharedRun<Vec, Words, Fit::kWhole, kFrom>(start + w * kWord, Words * kWord, 0, word + w, w * kWord, kRun), place.piece);
     } else {
       HONE_STEP
-      for (int w = 0; w * kWord < there; w += kSingly)
-        body(SharedRun<Vec, kSingly, Fit::kEdges, kFrom>(start + w * kWord, part(w, kSingly), w == 0 && start < 0 ? footing.lead : 0, word + w,
+      for (int w = 0; w * kWord < there; ++w)
+        body(SharedRun<Vec, 1, Fit::kEdges, kFrom>(start + w * kWord, part(w), w == 0 && start < 0 ? footing.lead : 0, word + w,
              w * kWord, there), place.piece);
     }
   };
