@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) crews(@parameters@) {
   const int thread = static_cast<int>(threadIdx.x);
   __shared__ int32_t number;
   const int64_t ticket = hone::gpu::take_ticket(tickets, number), row = ticket / blocks, rank = ticket % blocks;
-@prologue@  const bool aligned = @aligned@;
-  hone::gpu::tile_at<THREADS, VEC, WORDS>(aligned, @length_cpp@, rank, thread, [&](const auto tile) {
+@prologue@  const hone::gpu::Footing footing = @footing@;
+  hone::gpu::tile_at<THREADS, VEC, WORDS>(footing, @length_cpp@, rank, thread, [&](const auto tile) {
 @body@  });
 }

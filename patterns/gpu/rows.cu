@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(THREADS * ROWS) rows(@parameters@) {
   const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;
   const bool some = asked <= last;
   const int64_t row = some ? asked : last;
-@prologue@  const bool aligned = @aligned_row@;
-  hone::gpu::one_tile<THREADS, VEC, WORDS>(aligned, some ? @length_cpp@ : 0, thread, [&](const auto tile) {
+@prologue@  const hone::gpu::Footing footing = @footing_row@;
+  hone::gpu::one_tile<THREADS, VEC, WORDS>(footing, some ? @length_cpp@ : 0, @length_cpp@, thread, [&](const auto tile) {
 @resident@  });
 }
 
@@ -48,5 +48,5 @@ __global__ void __launch_bounds__(THREADS * ROWS) long_rows(@parameters@) {
   const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;
   const bool some = asked <= last;
   const int64_t row = some ? asked : last, first = some ? 0 : INT64_MAX;
-@long_prologue@  const bool aligned = @aligned@;
+@long_prologue@  const hone::gpu::Footing footing = @footing@;
 @body@}

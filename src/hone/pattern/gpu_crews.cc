@@ -27,7 +27,7 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   const int64_t vec = writer.widest_vector();
   // Three blocks of 256 leave a thread 80 registers, which is comfortable; the longest rows need all there are.
   const bool packed = GpuWriter::largest(program, length) > kComfortable;
-  const std::string blocks = fmt::format("ceil_div({}, THREADS * VEC * WORDS)", length.to_string());
+  const std::string blocks = fmt::format("ceil_div({} + {}, THREADS * VEC * WORDS)", length.to_string(), writer.most_lead());
   const Partials partials(writer, rounds, program.rows().to_string(), blocks);
   std::string require = writer.requirements();
   const std::string room = fmt::format("\"{} <= SMS * RESIDENT\"", blocks);
@@ -63,7 +63,7 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   slots["args"] = arguments_with(*program.task, names);
   slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";
   slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["aligned"] = writer.aligned();
+  slots["footing"] = writer.footing();
   slots["length_cpp"] = bracketed(length);
   slots["body"] = body + writer.row_stores("    ", "rank == 0 && thread == 0");
   return finished(fill_pattern("patterns/gpu/crews.cu", slots), "crews");

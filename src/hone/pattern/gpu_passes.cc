@@ -80,7 +80,8 @@ std::string GpuWriter::loads(const std::string& indent) {
     }
     const std::string at = offset(id, stretch_.pieces);
     const bool stays = std::find(staying_.begin(), staying_.end(), id) != staying_.end();
-    text += fmt::format("{}const auto {}_v = tile.load({}{}_row{}{});\n", indent, name, stays ? name + "_kept, " : "", name, at.empty() ? "" : " + " + at, index);
+    text += fmt::format("{}const auto {}_v = tile.load({}{}_row{}{});\n", indent, name, stays ? name + "_kept, " : "", name,
+                        at.empty() ? "" : " + " + at, index + (stays ? ", " + leaf_end(id) : ""));
   }
   return text;
 }
@@ -89,7 +90,7 @@ std::string GpuWriter::fetches(const std::string& indent) {
   std::string text = stretch_.pieces.empty() ? "" : decode(stretch_.pieces, "piece", indent, false);
   for (const int id : staying_) {
     const std::string name = leaf_name(id), at = offset(id, stretch_.pieces);
-    text += fmt::format("{}tile.fetch(copies, {}_kept, {}_row{});\n", indent, name, name, at.empty() ? "" : " + " + at);
+    text += fmt::format("{}tile.fetch(barrier, {}_kept, {}_row{}, {});\n", indent, name, name, at.empty() ? "" : " + " + at, leaf_end(id));
   }
   return text;
 }
@@ -203,8 +204,8 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
                         goes_back(), length().to_cpp());
   else
-    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>(aligned, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent,
-                        pieces().to_cpp(), length().to_cpp(), first, step);
+    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n",
+                        indent, footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
   text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";
@@ -226,15 +227,15 @@ std::string GpuWriter::round_resident(const Round& round, const std::string& ind
     for (const int id : pass.reductions) inner += fmt::format("{}team.merge(t{});\n", indent, id);
   for (const Running& result : round.results)
     if (result.second < 0) inner += fmt::format("{0}auto r{1} = t{1};\n", indent, result.first);
-  if (together) inner += second_pass(round, "tile.left", indent, true);
+  if (together) inner += second_pass(round, "tile.inside()", indent, true);
   const std::string reads = loads(indent);
   return take_row_lines(indent) + reads + rooms(pass, indent) + inner + stores(pass, indent);
 }
 
 namespace {
-/// Of a running result: "r5.value", "r5.at", "r5.value != 0".
+/// Of a running result: "r5.value", "r5.place()", "r5.value != 0".
 std::string result_of(const std::string& running, bool arg, DType dtype) {
-  if (arg) return running + ".at";
+  if (arg) return running + ".place()";
   return dtype == DType::kBool ? running + ".value != 0" : running + ".value";
 }
 }  // namespace
@@ -286,9 +287,12 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
   }
   text += fmt::format("{}columns.rows({}, {}, [&](const auto rows) {{\n", indent, begin, end);
   text += reads + rooms(pass, in);
-  for (const int id : pass.reductions) text += fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
+  // Places come in ascending order: no need to bring them together anew each time.
+  for (const int id : pass.reductions)
+    text += is_arg(id) ? fmt::format("{0}auto& t{1} = r{1};\n", in, id) : fmt::format("{}{} t{}[VEC];\n", in, accumulator(id), id);
   text += in + each + in + "});\n";
-  for (const int id : pass.reductions) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
+  for (const int id : pass.reductions)
+    if (!is_arg(id)) text += fmt::format("{}for (int e = 0; e < VEC; ++e) r{}[e].merge(t{}[e]);\n", in, id, id);
   return text + stores(pass, in) + indent + "});\n";
 }
 

@@ -75,7 +75,8 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   slots["rows_cpp"] = bracketed(program.rows());
   slots["length_cpp"] = bracketed(length);
   slots["prologue"] = resident.row_prologue("row", "  ");
-  slots["aligned_row"] = resident.aligned();
+  slots["footing_row"] = resident.footing();
+  const std::string footing = loops.footing();
   std::string body, looped;
   for (const Round& round : rounds_of(program, false)) {
     body += resident.round_resident(round, "    ");
@@ -87,7 +88,7 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   }
   slots["resident"] = body + resident.row_stores("    ", "some && thread == 0");
   slots["long_prologue"] = loops.row_prologue("row", "  ");
-  slots["aligned"] = loops.aligned();
+  slots["footing"] = footing;
   slots["body"] = looped + loops.row_stores("  ", "some && thread == 0");
   return finished(fill_pattern("patterns/gpu/rows.cu", slots), "rows");
 }
@@ -119,7 +120,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   for (size_t r = 0; r < rounds.size(); ++r) {
     GpuWriter writer(program, stretch);
     std::string body = opening + "  const int64_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks;\n" + writer.row_prologue("row", "  ");
-    body += fmt::format("  const bool aligned = {};\n", writer.aligned());
+    body += fmt::format("  const hone::gpu::Footing footing = {};\n", writer.footing());
     body += combined(writer, r);
     // What a pass read last lies in the cache when the next one comes.
     body += writer.round_loop(rounds[r], "chunk", r % 2 == 0 ? "chunks" : "BACK ? -chunks : chunks", "  ");

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/cpp_writer.h"
-#include "hone/pattern/gpu_partials.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/template.h"
 
@@ -42,9 +41,10 @@ Reads reads_of(const Program& program, const Stretch& stretch, const std::vector
   return reads;
 }
 
-/// Words that a thread takes at a time where it needs registers for so many tensors.
-const char* words_of(size_t tensors) {
-  return tensors < 2 ? "UNROLL" : tensors == 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
+/// Words that a lane takes at a time where it needs registers for so many tensors, and for as many as `most` in another
+/// round, whose addresses stay in registers meanwhile.
+const char* words_of(size_t tensors, size_t most) {
+  return tensors < 2 && most < 3 ? "UNROLL" : tensors <= 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
 }
 
 }  // namespace
@@ -67,38 +67,41 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   for (const int id : leaves) {
     const std::string type = storage_type(program.node(id).type.dtype), name = writer.leaf_name(id);
     kept += fmt::format("  {0}* const {1}_kept = reinterpret_cast<{0}*>(kept_tiles", type, name);
-    kept += bytes == 0 ? ");\n" : fmt::format(" + kept * (THREADS * VEC * UNROLL * {}));\n", bytes);
+    kept += bytes == 0 ? ");\n" : fmt::format(" + places * (THREADS * VEC * UNROLL * {}));\n", bytes);
     bytes += task::size_of(program.node(id).type.dtype);
   }
-  const std::string rows = program.rows().to_string();
-  const std::string tiles = fmt::format("{}ceil_div({}, THREADS * VEC * UNROLL)", factor(writer.pieces()), writer.length().to_string());
+  const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
+  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(writer.pieces()), writer.length().to_string(), writer.most_lead(), tile);
   const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, THREADS * VEC * UNROLL * LEAST)))", teams,
-                                         program.row_length().to_string());
-  const std::string fits = fmt::format("(SHARED_MAX // RESIDENT - {}) // (THREADS * VEC * UNROLL * {})", kOwnBytes, bytes);
-  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", fits, tiles, blocks);
-  const Partials partials(writer, rounds, rows, blocks);
-  std::vector<std::string> names = partials.names;
-  for (const char* name : {"tickets", "arrived"}) names.emplace_back(name);
-  names.push_back("i32:" + blocks);
-  names.push_back("i32:" + keeps);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
+  // A kept tile, and a barrier for each wave.
+  const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
+  const std::string room = fmt::format("(SHARED_MAX // RESIDENT - {}) // {}", kOwnBytes, place);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, tiles, blocks);
+  const std::string places = fmt::format("min({}, {} + AHEAD)", room, keeps);
+  const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+  size_t messages = 0;
+  for (const Round& round : rounds) messages += round.results.size();
 
-  const std::string prologue = writer.row_prologue("row", "    ");
+  const std::string footing = writer.footing(), prologue = writer.row_prologue("row", "    ");
   std::string body;
-  for (size_t r = 0; r < rounds.size(); ++r) {
-    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r]), r + 1 == rounds.size());
+  for (size_t r = 0, message = 0; r < rounds.size(); ++r) {
+    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], *std::max_element(reads.tensors.begin(), reads.tensors.end())), r + 1 == rounds.size());
     body += writer.round_loop(rounds[r], "share, ahead", turn, "    ");
     if (rounds[r].results.empty()) continue;
-    for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
-    body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + share.rank", "      ") + "    }\n";
-    body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, blocks);\n", rounds.size(), r);
+    std::string tells, hears;
     for (const Running& result : rounds[r].results) {
-      std::vector<std::string> parts;
-      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
-      body += fmt::format("    r{0} = {{}};\n    for (int c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first,
-                          fmt::join(parts, ", "));
+      const std::string slots = message == 0 ? "slots" : fmt::format("slots + {} * hone::gpu::kSlotWords * blocks", message);
+      tells += fmt::format("        hone::gpu::tell({} + share.rank, blocks, r{}, turn);\n", slots, result.first);
+      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS) r{0}.merge(hone::gpu::hear<decltype(r{0})>({1} + c, blocks, turn));\n",
+                           result.first, slots);
+      ++message;
     }
-    body += writer.merged(rounds[r], "    ");
+    std::string merges;
+    for (const Running& result : rounds[r].results) merges += fmt::format("    team.merge(r{});\n", result.first);
+    body += merges + "    if (blocks > 1) {\n      if (thread == 0) {\n" + tells + "      }\n" + hears;
+    for (const Running& result : rounds[r].results) body += fmt::format("      team.merge(r{});\n", result.first);
+    body += "    }\n" + writer.merged(rounds[r], "    ", false);
   }
 
   const int64_t vec = writer.widest_vector();
@@ -115,22 +118,22 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4]",
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [12, 0, 6, 24]",
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
-  slots["workspaces"] = partials.workspaces +
-                        fmt::format(", tickets = \"zero i32[1]\", arrived = \"zero i32[{}, {}]\"", rows, rounds.size());
+  slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
-  slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
-  slots["shared"] = fmt::format("{} * (THREADS * VEC * UNROLL * {})", keeps, bytes);
-  slots["args"] = arguments_with(*program.task, names);
-  slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters +
-                        ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int32_t blocks, int32_t kept";
+  slots["grid"] = grid;
+  slots["shared"] = fmt::format("{} * {}", places, place);
+  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept, int32_t places";
   slots["kept"] = kept;
   slots["rows_cpp"] = bracketed(program.rows());
+  slots["stands"] = writer.row_prologue("row", "    ") + "    return " + footing + ";\n";
   slots["fetches"] = writer.row_prologue("row", "    ") + writer.fetches("    ");
+  slots["tensors"] = fmt::format("{}", leaves.size());
+  slots["messages"] = fmt::format("{}", messages);
   slots["pieces"] = writer.pieces().to_cpp(), slots["length"] = writer.length().to_cpp();
   slots["prologue"] = prologue;
-  slots["aligned"] = writer.aligned();
   slots["body"] = body + writer.row_stores("    ", "share.rank == 0 && thread == 0");
   return finished(fill_pattern("patterns/gpu/team.cu", slots), "team");
 }

@@ -33,10 +33,12 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
     const auto team = gpu::team(*program, language);
     ASSERT_TRUE(team) << team.error().to_string();
     const std::vector<kernel::Config> configs = {
-        // One tile of several stays, and one team takes all rows; everything stays; as many blocks as tiles.
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}},
-        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}},
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}},
+        // One tile of several stays, and one team takes all rows; everything stays; a place for the row to come; as many
+        // blocks as tiles.
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPREAD", 0}},
+        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 3}, {"SPREAD", 3}},
+        {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 1}, {"AHEAD", 1}, {"SPREAD", 1}},
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPREAD", 0}},
     };
     for (const kernel::Config& config : configs) {
       kernel::Kernel kernel = *team;

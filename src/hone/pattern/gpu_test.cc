@@ -11,6 +11,7 @@ namespace hone::pattern {
 namespace {
 
 using testing::ElementsAre;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -70,9 +71,12 @@ TEST(GpuRows, ReadOnceAndKeepWhatIsDear) {
   EXPECT_THAT(source, HasSubstr("when   = \"D > THREADS * VEC * WORDS\""));
 }
 
-TEST(GpuRows, AreAlignedOnlyWhereEveryRowIs) {
+TEST(GpuRows, GoByWordsWhereTheyStandAlike) {
+  // Input and output rows stand alike whatever D is; a weight stands at the same place for every row.
   EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")),
-              HasSubstr("const bool aligned = D % VEC == 0;"));
+              HasSubstr("Footing::of(D % VEC == 0, true, x_row, x)"));
+  EXPECT_THAT(first_source(task_of("y = x * w / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]", "w=f32[D]"}, "B=64,D=4095")),
+              ContainsRegex("Footing::of\\(D % VEC == 0, [^,]*D[^,]* % VEC == 0, x_row, x\\)"));
 }
 
 TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {

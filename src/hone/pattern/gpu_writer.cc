@@ -105,6 +105,14 @@ std::string GpuWriter::leaf_tensor(int id) const {
   return is_zero(slice->second.base) ? tensor : tensor + " + " + parenthesised(slice->second.base);
 }
 
+std::string GpuWriter::leaf_end(int id) const {
+  const auto slice = program_.nest.access.find(id);
+  const int input = slice == program_.nest.access.end() ? id : slice->second.input;
+  IntExpr all = 1;
+  for (const IntExpr& extent : program_.node(input).type.dims) all = all * extent;
+  return fmt::format("{} + {}", program_.tensor_of_input(input), parenthesised(all));
+}
+
 std::string GpuWriter::leaf_name(int id) const {
   const auto slice = program_.nest.access.find(id);
   return slice == program_.nest.access.end() ? program_.tensor_of_input(id)
@@ -130,27 +138,75 @@ std::string GpuWriter::requirements() const {
   return all.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(all, ", "));
 }
 
-std::string GpuWriter::aligned() const {
-  std::vector<std::string> all;
-  const auto add = [&](const IntExpr& step) {
-    if (is_zero(step)) return;
-    const std::string text = fmt::format("{} % VEC == 0", parenthesised(step));
-    if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
-  };
-  if (resident_ && !program_.by_columns) add(length());
+/// What has to be whole words for every row and piece to begin on a boundary.
+std::vector<IntExpr> GpuWriter::steps() const {
+  std::vector<IntExpr> all;
+  if (resident_ && !program_.by_columns) all.push_back(length());
   for (const int id : tensors()) {
     if (!is_linear(id)) continue;
     if (const auto access = program_.nest.access.find(id); access != program_.nest.access.end()) {
-      add(access->second.base);
-      if (access->second.index >= 0) add(access->second.index_stride);
+      all.push_back(access->second.base);
+      if (access->second.index >= 0) all.push_back(access->second.index_stride);
     }
     for (size_t axis = 0; axis < program_.nest.axes.size(); ++axis) {
       const int a = static_cast<int>(axis);
       const bool along = std::find(stretch_.axes.begin(), stretch_.axes.end(), a) != stretch_.axes.end();
-      if (!along && program_.nest.has(id, a)) add(program_.nest.stride(id, a));
+      if (!along && program_.nest.has(id, a)) all.push_back(program_.nest.stride(id, a));
     }
   }
+  return all;
+}
+
+namespace {
+/// "D % VEC == 0 && …", each condition once; "true".
+std::string whole_words(const std::vector<IntExpr>& steps) {
+  std::vector<std::string> all;
+  for (const IntExpr& step : steps) {
+    const std::string text = fmt::format("{} % VEC == 0", parenthesised(step));
+    if (!is_zero(step) && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
   return all.empty() ? "true" : fmt::format("{}", fmt::join(all, " && "));
+}
+}  // namespace
+
+std::string GpuWriter::aligned() const { return whole_words(steps()); }
+
+std::string GpuWriter::footing() {
+  footed_ = true;
+  std::vector<IntExpr> even = steps(), alike;
+  even.push_back(length());
+  int first = -1;
+  const auto base = [&](int id) {
+    const auto access = program_.nest.access.find(id);
+    return access == program_.nest.access.end() ? IntExpr(0) : access->second.base;
+  };
+  for (const int id : tensors()) {
+    if (!is_linear(id)) continue;
+    if (first < 0) first = id;
+    alike.push_back(base(id) - base(first));
+    if (const auto access = program_.nest.access.find(id); access != program_.nest.access.end() && access->second.index >= 0)
+      alike.push_back(access->second.index_stride);
+    for (size_t axis = 0; axis < program_.nest.axes.size(); ++axis) {
+      const int a = static_cast<int>(axis);
+      const auto stride = [&](int of) { return program_.nest.has(of, a) ? program_.nest.stride(of, a) : IntExpr(0); };
+      const auto among = [&](const std::vector<int>& axes) { return std::find(axes.begin(), axes.end(), a) != axes.end(); };
+      if (!among(stretch_.axes)) alike.push_back(among(stretch_.pieces) ? stride(id) : stride(id) - stride(first));
+    }
+  }
+  if (first < 0) return "hone::gpu::Footing{true, true, 0}";
+  const std::string name = is_leaf(first) ? leaf_name(first) : output_name(first);
+  const auto access = program_.nest.access.find(first);
+  const std::string tensor = !is_leaf(first) ? name : program_.tensor_of_input(access == program_.nest.access.end() ? first : access->second.input);
+  return fmt::format("hone::gpu::Footing::of({}, {}, {}_row, {})", whole_words(even), whole_words(alike), name, tensor);
+}
+
+std::string GpuWriter::most_lead() const {
+  std::vector<std::string> all;
+  for (const IntExpr& step : steps()) {
+    const std::string text = fmt::format("({}) % VEC == 0", step.to_string());
+    if (!is_zero(step) && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+  return all.empty() ? "0" : fmt::format("select({}, 0, 31)", fmt::join(all, " and "));
 }
 
 IntExpr GpuWriter::pieces() const { return product(program_, stretch_.pieces); }

@@ -37,6 +37,10 @@ class GpuWriter {
   [[nodiscard]] std::string requirements() const;
   /// Whether words begin on their boundaries whatever the row or piece: a condition on VEC.
   [[nodiscard]] std::string aligned() const;
+  /// The row's hone::gpu::Footing, by the pointers of row_prologue(). From here on rounds go by `footing`, not `aligned`.
+  [[nodiscard]] std::string footing();
+  /// Of a plan: a Footing's lead, at most.
+  [[nodiscard]] std::string most_lead() const;
   [[nodiscard]] task::IntExpr pieces() const;
   [[nodiscard]] task::IntExpr length() const;   ///< of the stretch
   /// Elements that one word of 16 bytes holds of the widest tensor read or written along the stretch.
@@ -88,6 +92,8 @@ class GpuWriter {
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
+  [[nodiscard]] std::string leaf_end(int id) const;   ///< behind the tensor that a leaf lies in
+  [[nodiscard]] std::vector<task::IntExpr> steps() const;
   [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
   [[nodiscard]] std::vector<int> tensors() const;   ///< leaves and outputs that tiles read and write
@@ -131,6 +137,7 @@ class GpuWriter {
   bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
   std::set<int> scanned_;                    ///< scans whose results the tile has
   bool in_rows_ = false;
+  bool footed_ = false;
   std::vector<int> columns_needed_;
   std::set<int> columns_known_;
 };

@@ -107,7 +107,8 @@ class AxisTable {
     if (!whole.is_constant() || !outer.is_constant())
       conditions.push_back(IntExpr::parse(fmt::format("({}) % ({}) == 0", whole.to_string(), outer.to_string())).value());
     const int first = fresh(outer);
-    const int second = fresh(IntExpr::floor_div(whole, outer));
+    const auto exact = IntExpr::divide_exactly(whole, outer);
+    const int second = fresh(exact ? *exact : IntExpr::floor_div(whole, outer));
     entries_[static_cast<size_t>(axes[at])].parts = {first, second};
     axes[at] = first;
     axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(at) + 1, second);

@@ -89,4 +89,12 @@ class PhaseBarrier {
   uint64_t word_;
 };
 
+/// What threads have written into shared memory is there for the copies and matrix products that go on beside them, behind
+/// the next barrier. By each thread that has written.
+HONE_DEVICE void async_fence() {
+#if !HONE_EMULATED
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 }  // namespace hone::prim

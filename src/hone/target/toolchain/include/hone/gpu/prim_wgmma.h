@@ -90,14 +90,6 @@ HONE_DEVICE void group_product(float (&sums)[128], uint64_t a_word, uint64_t b_w
 #undef HONE_SUMS_32
 #endif
 
-/// What threads have written into shared memory is there for the copies and matrix products that go on beside them, behind
-/// the next barrier. By each thread that has written.
-HONE_DEVICE void async_fence() {
-#if !HONE_EMULATED
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
 /// The threads of a group have N registers each from here on (a multiple of 8, 24 to 256), fewer or more than before; more have
 /// to be free, or it waits for them. For kernels with __launch_bounds__ of two numbers, each group on a branch of its own.
 template <int N>

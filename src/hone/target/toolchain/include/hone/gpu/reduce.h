@@ -28,41 +28,65 @@ HONE_ACCUMULATOR(Max, kLowest<T>, max(value, x))
 HONE_ACCUMULATOR(Min, kHighest<T>, min(value, x))
 #undef HONE_ACCUMULATOR
 
-/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others.
+/// The first place of the largest (Sign 1) or smallest (-1) value; a NaN beats all others. take() is given places in
+/// ascending order. Where nothing beats what it began with, all values are that, and the first place is 0.
 template <class T, int Sign>
 struct ArgBest {
+  static constexpr int64_t kNowhere = 9223372036854775807LL;
   T value = Sign > 0 ? kLowest<T> : kHighest<T>;
-  int64_t at = 9223372036854775807LL;
+  int64_t at = kNowhere;
   HONE_DEVICE void take(T x, int64_t j) {
-    const bool mine_nan = value != value, its_nan = x != x;
-    const bool beats = Sign > 0 ? x > value : x < value, equal = x == value || (mine_nan && its_nan);
-    if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && j < at)) value = x, at = j;
+    const bool beats = Sign > 0 ? !(x <= value) : !(x >= value);   // or one of them is NaN
+    if (beats && value == value) value = x, at = j;
   }
-  HONE_DEVICE void merge(const ArgBest& other) { take(other.value, other.at); }
+  HONE_DEVICE void merge(const ArgBest& other) {
+    const bool mine_nan = value != value, its_nan = other.value != other.value;
+    const bool beats = Sign > 0 ? other.value > value : other.value < value, equal = other.value == value || (mine_nan && its_nan);
+    if ((its_nan && !mine_nan) || (!mine_nan && beats) || (equal && other.at < at)) *this = other;
+  }
   HONE_DEVICE ArgBest moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(at, lanes)}; }
+  HONE_DEVICE int64_t place() const { return at == kNowhere ? 0 : at; }
 };
 template <class T> using ArgMax = ArgBest<T, 1>;
 template <class T> using ArgMin = ArgBest<T, -1>;
 
-/// The largest of some values, and the sum of exp(value - largest). Finite however large they are.
+/// The largest of some values, and the sum of exp(value - largest). Finite however large they are. Many are brought
+/// together in two steps, first() of all and then under() that: of plain results, cheaper than one by one.
 template <class T>
 struct ExpSum {
   T value = kLowest<T>, second = 0;
+  HONE_DEVICE Max<T> first() const { return {value}; }
+  HONE_DEVICE Sum<T> under(const Max<T>& all) const { return {mended(all.value)}; }
+  HONE_DEVICE static ExpSum both(const Max<T>& all, const Sum<T>& sum) { return {all.value, sum.value}; }
   HONE_DEVICE static ExpSum of(T largest, T sum, T) { return {largest, sum}; }
   HONE_DEVICE void merge(const ExpSum& other) {
     const T largest = max(value, other.value);
     second = mended(largest) + other.mended(largest);
     value = largest;
   }
-  HONE_DEVICE ExpSum moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(second, lanes)}; }
   /// The sum under another maximum. Where all values are -infinity the local sum means nothing.
   HONE_DEVICE T mended(T largest) const { return value == kLowest<T> ? T(0) : value == largest ? second : second * exp(value - largest); }
 };
 
-/// The sum of `count` values, and the sum of their squared distances from their mean.
+/// The sum of `count` values.
+template <class T>
+struct Counted {
+  T value = 0, count = 0;
+  HONE_DEVICE void merge(const Counted& other) { value += other.value, count += other.count; }
+  HONE_DEVICE Counted moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(count, lanes)}; }
+};
+
+/// The sum of `count` values, and the sum of their squared distances from their mean. Many in two steps, as ExpSum.
 template <class T>
 struct Moments {
   T value = 0, second = 0, count = 0;
+  HONE_DEVICE Counted<T> first() const { return {value, count}; }
+  HONE_DEVICE Sum<T> under(const Counted<T>& all) const {
+    if (count == 0) return {};
+    const T apart = value / count - all.value / all.count;
+    return {second + apart * apart * count};
+  }
+  HONE_DEVICE static Moments both(const Counted<T>& all, const Sum<T>& squares) { return {all.value, squares.value, all.count}; }
   HONE_DEVICE static Moments of(T sum, T squares, T count) { return {sum, squares, count}; }
   HONE_DEVICE void merge(const Moments& other) {
     if (other.count == 0) return;
@@ -72,8 +96,12 @@ struct Moments {
     value += other.value;
     count = both;
   }
-  HONE_DEVICE Moments moved(int lanes) const { return {shuffle_xor(value, lanes), shuffle_xor(second, lanes), shuffle_xor(count, lanes)}; }
 };
+
+/// Running results that many threads bring together in two steps.
+template <class A> constexpr bool kTwoSteps = false;
+template <class T> constexpr bool kTwoSteps<ExpSum<T>> = true;
+template <class T> constexpr bool kTwoSteps<Moments<T>> = true;
 
 /// Shared memory through which the waves of a team speak: two turns, so that one barrier a merge is enough.
 template <int Threads, int Rows>
@@ -97,16 +125,24 @@ struct Team {
   template <class A>
   HONE_DEVICE void merge(A& a) {
     static_assert(sizeof(A) <= 32, "a running result of at most 32 bytes");
-    HONE_UNROLL
-    for (int lanes = (Threads < kWave ? Threads : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
-    if constexpr (kWaves > 1) {
-      A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 32);
-      turn ^= 1;
-      if (lane() == 0) slots[threadIdx.x / kWave] = a;
-      __syncthreads();
-      a = slots[lane() % kWaves];
+    if constexpr (kTwoSteps<A>) {
+      auto first = a.first();
+      merge(first);
+      auto second = a.under(first);
+      merge(second);
+      a = A::both(first, second);
+    } else {
       HONE_UNROLL
-      for (int lanes = kWaves / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+      for (int lanes = (Threads < kWave ? Threads : kWave) / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+      if constexpr (kWaves > 1) {
+        A* const slots = reinterpret_cast<A*>(scratch.bytes + (turn * Rows + row()) * kWaves * 32);
+        turn ^= 1;
+        if (lane() == 0) slots[threadIdx.x / kWave] = a;
+        __syncthreads();
+        a = slots[lane() % kWaves];
+        HONE_UNROLL
+        for (int lanes = kWaves / 2; lanes > 0; lanes /= 2) a.merge(a.moved(lanes));
+      }
     }
   }
 };

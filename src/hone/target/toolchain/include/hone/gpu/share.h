@@ -6,43 +6,47 @@
 /// Bodies are large: once is enough.
 #define HONE_STEP _Pragma("unroll 1")
 
+/// Whether the hardware copies by itself while threads do other things: bulk copies that arrive at barriers with phases.
+#if defined(__HIP__) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
+#define HONE_SENDS 0
+#else
+#define HONE_SENDS 1
+#endif
+
 namespace hone::gpu {
 
-/// Tiles rank, rank + blocks, rank + 2 * blocks, … of a row are this block's; the first `kept` of them stay with it.
+/// Tiles rank, rank + blocks, rank + 2 * blocks, … of a row are this block's; the first `kept` of them stay with it, in
+/// some of its `places`, which are no fewer. Of a tile each wave of threads has a run, and of a run each lane as many
+/// words: a wave waits for no other but where results are brought together.
 struct Share {
-  int32_t rank, blocks, kept;
+  int32_t rank, blocks, kept, places;
 };
 
-/// Which time it is that a share is walked through, how many words of a tile a thread takes at a time (a divisor of
-/// all), and whether it is the last time.
+/// Which time it is that a share is walked through, how many words of a run a lane takes at a time (a divisor of all),
+/// and whether it is the last time.
 template <int Number, int Words, bool Last>
 struct Turn {};
 
-#if defined(__HIP__)
-/// Nothing goes on by itself: what is kept is read when it is first needed.
-struct RowCopies {
-  template <int Bytes>
-  HONE_DEVICE void copy(void*, const void*, bool) {}
-  HONE_DEVICE void commit() {}
-  template <int Latest>
-  HONE_DEVICE void wait() {}
-};
+#if HONE_SENDS
+using RunBarrier = prim::PhaseBarrier;
 #else
-using RowCopies = prim::AsyncCopies;
+/// Nothing goes on by itself: what is kept is read when it is first needed.
+struct alignas(8) RunBarrier {
+  HONE_DEVICE void init(int) {}
+  HONE_DEVICE void arrive() {}
+  HONE_DEVICE void wait(int) {}
+};
 #endif
 
-/// Elements of T that a thread fetches while it computes: words that asynchronous copies take.
-template <class T, int Vec>
-HONE_DEVICE constexpr bool fetched_ahead() {
-#if defined(__HIP__)
-  return false;
-#else
-  return sizeof(Pack<T, Vec>) % 4 == 0 && (sizeof(Pack<T, Vec>) < 16 ? 16 % sizeof(Pack<T, Vec>) : sizeof(Pack<T, Vec>) % 16) == 0;
+/// The lanes of a wave wait for each other.
+HONE_DEVICE void meet_in_wave() {
+#if HONE_SENDS
+  __syncwarp();
 #endif
 }
 
 enum class Source {
-  kFirst,   ///< was fetched ahead, or comes from memory; stays
+  kFirst,   ///< was sent for, or comes from memory; stays
   kKept,    ///< is there
   kRest,    ///< comes from memory each time
 };
@@ -70,77 +74,90 @@ HONE_DEVICE void pass_on(Word* to, const Word& word) {
   *to = word;
 }
 
-/// A tile whose words stay from place `word` of its block's share on. A thread finds again what it left itself, so that
-/// nobody waits.
-template <int Threads, int Vec, int Unroll, Fit Shape, Source From>
-struct SharedTile : Tile<Threads, Vec, Unroll, Shape> {
-  using Plain = Tile<Threads, Vec, Unroll, Shape>;
+/// Some words of a wave's run, which stay from place `word` of its block's on (places are a wave wide). A lane finds again
+/// what it left itself, so that nobody waits.
+template <int Vec, int Words, Fit Shape, Source From>
+struct SharedRun : Tile<kWave, Vec, Words, Shape> {
+  using Plain = Tile<kWave, Vec, Words, Shape>;
   int32_t word;
+  int before;   ///< elements of the run before these words
+  int run;      ///< and in all
 
-  HONE_DEVICE SharedTile(int64_t start, int left, int thread, int32_t w) : Plain{start, left, thread}, word(w) {}
+  HONE_DEVICE SharedRun(int64_t start, int left, int skip, int32_t w, int b, int r)
+      : Plain{start, left, lane(), skip}, word(w), before(b), run(r) {}
   using Plain::load;
-  /// A tensor's part of the tile. `kept`: where its words stay, one of each thread after the other.
+
+  /// Bytes that one copy brings of a tensor's part of the run: whole words, and units of 16 bytes, up to `end` of the
+  /// tensor. 0: it is not sent for. The same in all lanes.
   template <class T>
-  HONE_DEVICE Packs<T, Vec, Unroll> load(T* kept, const T* stretch) const {
-    Pack<T, Vec>* const mine = reinterpret_cast<Pack<T, Vec>*>(kept) + (word * Threads + this->thread);
-    Packs<T, Vec, Unroll> all;
-    if constexpr (From == Source::kKept) {
+  HONE_DEVICE uint32_t sent(const T* stretch, const T* end) const {
+    if constexpr (!HONE_SENDS || Shape == Fit::kSingles) {
+      return 0;
+    } else if constexpr (Shape == Fit::kWhole && sizeof(T) * Vec % 16 == 0) {
+      return sizeof(T) * static_cast<uint32_t>(run);
+    } else {
+      const auto from = reinterpret_cast<uintptr_t>(stretch + (this->start - before));
+      constexpr uint32_t kUnit = sizeof(T) * Vec > 16 ? sizeof(T) * Vec : 16;
+      const uint32_t bytes = (sizeof(T) * static_cast<uint32_t>(run) + kUnit - 1) / kUnit * kUnit;
+      return from % 16 == 0 && from + bytes <= reinterpret_cast<uintptr_t>(end) ? bytes : 0;
+    }
+  }
+  /// Sends for it, by one lane, when all have read what was in its place.
+  template <class T>
+  HONE_DEVICE void fetch([[maybe_unused]] RunBarrier& barrier, [[maybe_unused]] T* kept, const T* stretch, const T* end) const {
+    const uint32_t bytes = sent(stretch, end);
+    if (bytes == 0) return barrier.arrive();
+#if HONE_SENDS
+    barrier.arrive_expecting(bytes);
+    barrier.bulk_copy(kept + word * kWave * Vec, stretch + (this->start - before), bytes);
+#endif
+  }
+  /// A tensor's part. `kept`: where its words stay, one of each lane after the other; `end`: of the tensor.
+  template <class T>
+  HONE_DEVICE Packs<T, Vec, Words> load(T* kept, const T* stretch, [[maybe_unused]] const T* end) const {
+    Pack<T, Vec>* const mine = reinterpret_cast<Pack<T, Vec>*>(kept) + word * kWave + lane();
+    Packs<T, Vec, Words> all;
+    bool there = From == Source::kKept;
+    if constexpr (From == Source::kFirst) there = sent(stretch, end) > 0;
+    if (there) {
       HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u) all[u] = mine[u * Threads];
-    } else if constexpr (From == Source::kFirst) {
-      if constexpr (Shape == Fit::kWhole && fetched_ahead<T, Vec>()) {
-        HONE_UNROLL
-        for (int u = 0; u < Unroll; ++u) all[u] = mine[u * Threads];
-        return all;
-      } else if constexpr (Shape == Fit::kWhole) {
-        HONE_UNROLL
-        for (int u = 0; u < Unroll; ++u)
-          all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)));
-      } else {
-        all = Plain::load(stretch);
-      }
+      for (int u = 0; u < Words; ++u)
+        if (Shape == Fit::kWhole || this->at(u, 0) < this->left) all[u] = mine[u * kWave];
+      return all;
+    }
+    if constexpr (Shape == Fit::kWhole && From == Source::kFirst) {
       HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u) mine[u * Threads] = all[u];
+      for (int u = 0; u < Words; ++u) all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)));
     } else {
       all = Plain::load(stretch);
     }
+    if constexpr (From == Source::kFirst) {
+      HONE_UNROLL
+      for (int u = 0; u < Words; ++u) mine[u * kWave] = all[u];
+#if HONE_SENDS
+      prim::async_fence();  // a copy may go there next
+#endif
+    }
     return all;
   }
-  /// Sends for what load() of a first time will find.
   template <class T>
-  HONE_DEVICE void fetch([[maybe_unused]] RowCopies& copies, [[maybe_unused]] T* kept, [[maybe_unused]] const T* stretch) const {
-    if constexpr (fetched_ahead<T, Vec>()) {
-      constexpr int kBytes = sizeof(Pack<T, Vec>) < 16 ? sizeof(Pack<T, Vec>) : 16;
-      HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u) {
-        auto* const to = reinterpret_cast<unsigned char*>(reinterpret_cast<Pack<T, Vec>*>(kept) + (word + u) * Threads + this->thread);
-        const auto* const from = reinterpret_cast<const unsigned char*>(stretch + this->start + this->at(u, 0));
-        HONE_UNROLL
-        for (int b = 0; b < static_cast<int>(sizeof(Pack<T, Vec>)); b += kBytes) copies.template copy<kBytes>(to + b, from + b, true);
-      }
-    }
-  }
-  template <class T>
-  HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Unroll>& from) const {
-    if constexpr (Shape == Fit::kWhole) {
-      HONE_UNROLL
-      for (int u = 0; u < Unroll; ++u) pass_on(reinterpret_cast<Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)), from[u]);
-    } else {
-      Plain::store(stretch, from);
+  HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Words>& from) const {
+    HONE_UNROLL
+    for (int u = 0; u < Words; ++u) {
+      if (this->moves(u)) pass_on(reinterpret_cast<Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)), from[u]);
+      else this->store_word(stretch, u, from[u]);
     }
   }
 };
 
-/// Where tile k of a share lies.
+/// Where tile k of a share lies: `start` is counted from the boundary of words before the row.
 template <int Size>
 struct Place {
   int64_t piece, start;
-  int left;
   HONE_DEVICE Place(int64_t length, int64_t pieces, const Share& share, int32_t k) {
     const int64_t each = (length + Size - 1) / Size, q = share.rank + int64_t{k} * share.blocks;
     piece = pieces == 1 ? 0 : q / each;
     start = (q - piece * each) * Size;
-    left = length - start < Size ? static_cast<int>(length - start) : Size;
   }
 };
 template <int Size>
@@ -148,70 +165,108 @@ HONE_DEVICE int32_t tiles_of(int64_t length, int64_t pieces, const Share& share)
   return static_cast<int32_t>((pieces * ((length + Size - 1) / Size) - share.rank + share.blocks - 1) / share.blocks);
 }
 
-/// The kept tiles of the row that comes next, each sent for as soon as its place is free: memory is busy while a team
-/// computes, writes and waits. Each tile is a group of copies, with nothing in it where there are no whole words.
-/// fetch(copies, tile, piece, row) sends for all tensors' parts of a tile.
-template <class Fetch>
+/// The kept tiles of a team's rows, one row after the other, in places that are taken in turn: each run is sent for as
+/// soon as its place is free, so that memory is busy while a team computes, writes and waits. stands(row) gives a row's
+/// Footing; fetch(barrier, run, piece, row) sends for all `Tensors` tensors' parts of a run.
+template <int Tensors, class Stands, class Fetch>
 struct Ahead {
+  Stands stands;
   Fetch fetch;
-  int64_t rows;             ///< of the tensor
-  int64_t next = 0;         ///< row
-  RowCopies copies{};
+  RunBarrier* barriers;         ///< of each wave's runs, place by place: eight bytes in shared memory each
+  Share share;
+  int64_t first, step, rows;    ///< rows first, first + step, … below `rows` are the team's
+  int32_t done = 0;             ///< kept tiles of the rows before the one at hand
 
-  HONE_DEVICE Ahead(Fetch f, int64_t r) : fetch(f), rows(r) {}
-  template <int Threads, int Vec, int Unroll>
-  HONE_DEVICE void send(bool aligned, int64_t pieces, int64_t length, const Share& share, int thread, int32_t k) {
-    constexpr int kSize = Threads * Vec * Unroll;
-    const Place<kSize> place(length, pieces, share, k);
-    if (next < rows && aligned && place.left == kSize)
-      fetch(copies, SharedTile<Threads, Vec, Unroll, Fit::kWhole, Source::kFirst>(place.start, kSize, thread, k * Unroll), place.piece, next);
-    copies.commit();
+  HONE_DEVICE Ahead(Stands s, Fetch f, void* b, const Share& sh, int64_t at, int64_t by, int64_t r)
+      : stands(s), fetch(f), barriers(static_cast<RunBarrier*>(b)), share(sh), first(at), step(by), rows(r) {}
+
+  HONE_DEVICE int32_t place(int32_t k) const { return (done + k) % share.places; }
+  template <int Threads>
+  HONE_DEVICE RunBarrier& barrier(int32_t place) const {
+    return barriers[place * (Threads / kWave) + static_cast<int>(threadIdx.x) / kWave];
   }
-  /// All kept tiles of row `row`.
-  template <int Threads, int Vec, int Unroll>
-  HONE_DEVICE void send_row(bool aligned, int64_t pieces, int64_t length, const Share& share, int thread, int64_t row) {
-    const int32_t mine = tiles_of<Threads * Vec * Unroll>(length, pieces, share), kept = mine < share.kept ? mine : share.kept;
-    next = row;
-    HONE_STEP
-    for (int32_t k = 0; k < kept; ++k) send<Threads, Vec, Unroll>(aligned, pieces, length, share, thread, k);
+  /// Until kept tile k of the row at hand is there.
+  template <int Threads>
+  HONE_DEVICE void wait(int32_t k) const {
+    barrier<Threads>(place(k)).wait((done + k) / share.places % 2);
   }
-  /// Until no more than `under_way` tiles are.
-  HONE_DEVICE void wait(int32_t under_way) {
-    switch (under_way) {
-      case 0: return copies.template wait<0>();
-      case 1: return copies.template wait<1>();
-      case 2: return copies.template wait<2>();
-      case 3: return copies.template wait<3>();
-      case 4: return copies.template wait<4>();
-      case 5: return copies.template wait<5>();
-      default: return copies.template wait<6>();
+  /// Sends for what comes to the place of kept tile k of the row at hand, which is done with. Every place gets a phase
+  /// of its barrier for every tile in turn, even one that has nothing.
+  template <int Threads, int Vec, int Unroll>
+  HONE_DEVICE void send_behind(int64_t pieces, int64_t length, int32_t k) const {
+    send<Threads, Vec, Unroll>(pieces, length, done + k + share.places);
+  }
+  /// Before the first row.
+  template <int Threads, int Vec, int Unroll>
+  HONE_DEVICE void begin(int64_t pieces, int64_t length) const {
+    if (lane() == 0) {
+      HONE_STEP
+      for (int32_t p = 0; p < share.places; ++p) barrier<Threads>(p).init(Tensors);
     }
+    HONE_STEP
+    for (int32_t p = 0; p < share.places; ++p) send<Threads, Vec, Unroll>(pieces, length, p);
+  }
+  HONE_DEVICE void next_row() { done += share.kept; }
+
+ private:
+  /// Kept tile `number` of all the team's rows.
+  template <int Threads, int Vec, int Unroll>
+  HONE_DEVICE void send([[maybe_unused]] int64_t pieces, [[maybe_unused]] int64_t length, [[maybe_unused]] int32_t number) const {
+#if HONE_SENDS
+    constexpr int kSize = Threads * Vec * Unroll, kRun = kWave * Vec * Unroll;
+    const int64_t row = first + number / share.kept * step;
+    if (row >= rows) return;
+    const Footing footing = stands(row);
+    if (!footing.alike) return;
+    const int wave = static_cast<int>(threadIdx.x) / kWave;
+    meet_in_wave();
+    if (lane() != 0) return;
+    const Place<kSize> at(length + footing.lead, pieces, share, number % share.kept);
+    const int64_t start = at.start - footing.lead + wave * kRun, left = at.piece < pieces ? length - start : 0;
+    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun, in = number % share.places;
+    fetch(barrier<Threads>(in), SharedRun<Vec, Unroll, Fit::kEdges, Source::kFirst>(start, there, 0, (in * (Threads / kWave) + wave) * Unroll,
+          0, there), at.piece, row);
+#endif
   }
 };
 
-/// All tiles of `share` of `pieces` stretches: body(tile, piece). In turn 0 the kept ones come first, as they arrive;
+template <int Tensors, class Stands, class Fetch>
+HONE_DEVICE Ahead<Tensors, Stands, Fetch> look_ahead(Stands stands, Fetch fetch, void* barriers, const Share& share, int64_t first,
+                                                     int64_t step, int64_t rows) {
+  return {stands, fetch, barriers, share, first, step, rows};
+}
+
+/// All tiles of `share` of `pieces` stretches: body(run, piece). In turn 0 the kept ones come first, as they arrive;
 /// in later turns the others come first and in the opposite order, as the last ones read are likeliest to be in a cache.
-/// In the last turn those of the row ahead.next are sent for.
-template <int Threads, int Vec, int Unroll, class Fetch, int Number, int Words, bool Last, class Body>
-HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share& share, Ahead<Fetch>& ahead, Turn<Number, Words, Last>,
+/// In the last turn what comes to their places is sent for.
+template <int Threads, int Vec, int Unroll, class Row, int Number, int Words, bool Last, class Body>
+HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, const Row& ahead, Turn<Number, Words, Last>,
                        int thread, Body body) {
-  // Element by element a word takes more registers. Who has an element is the same however many words are taken at a time.
-  constexpr int kSingly = Words > 1 ? Words / 2 : 1, kWord = Threads * Vec, kSize = kWord * Unroll;
-  static_assert(Unroll % Words == 0 && Words % kSingly == 0, "words that do not divide a tile");
-  const int32_t mine = tiles_of<kSize>(length, pieces, share), kept = mine < share.kept ? mine : share.kept;
+  constexpr int kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
+  static_assert(Unroll % Words == 0, "words that do not divide a run");
+  const int64_t all = length + footing.lead;
+  const int32_t mine = tiles_of<kSize>(all, pieces, share), kept = mine < share.kept ? mine : share.kept, wave = thread / kWave;
   const auto one = [&](const auto comes, int32_t k) {
     constexpr Source kFrom = decltype(comes)::kFrom;
-    const Place<kSize> place(length, pieces, share, k);
-    if (aligned && place.left == kSize) {
+    const Place<kSize> place(all, pieces, share, k);
+    const int64_t start = place.start - footing.lead + wave * kRun, left = length - start;
+    const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
+    const int word = kFrom == Source::kRest ? 0 : (ahead.place(k) * (Threads / kWave) + wave) * Unroll;
+    // Element by element a word takes more registers: one at a time. Who has an element is the same either way.
+    const auto part = [&](int w) { return there - w * kWord < kWord ? there - w * kWord : kWord; };
+    if (!footing.alike) {
+      HONE_STEP
+      for (int w = 0; w * kWord < there; ++w)
+        body(SharedRun<Vec, 1, Fit::kSingles, kFrom>(start + w * kWord, part(w), 0, word + w, w * kWord, there), place.piece);
+    } else if (start >= 0 && there == kRun) {
       HONE_STEP
       for (int w = 0; w < Unroll; w += Words)
-        body(SharedTile<Threads, Vec, Words, Fit::kWhole, kFrom>(place.start + w * kWord, Words * kWord, thread, k * Unroll + w), place.piece);
+        body(SharedRun<Vec, Words, Fit::kWhole, kFrom>(start + w * kWord, Words * kWord, 0, word + w, w * kWord, kRun), place.piece);
     } else {
       HONE_STEP
-      for (int w = 0; w * kWord < place.left; w += kSingly) {
-        const int there = place.left - w * kWord < kSingly * kWord ? place.left - w * kWord : kSingly * kWord;
-        body(SharedTile<Threads, Vec, kSingly, Fit::kSingles, kFrom>(place.start + w * kWord, there, thread, k * Unroll + w), place.piece);
-      }
+      for (int w = 0; w * kWord < there; ++w)
+        body(SharedRun<Vec, 1, Fit::kEdges, kFrom>(start + w * kWord, part(w), w == 0 && start < 0 ? footing.lead : 0, word + w,
+             w * kWord, there), place.piece);
     }
   };
   // Narrow words of several threads share four bytes, which is as finely as the emulator tells who reads and who writes.
@@ -220,7 +275,7 @@ HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share
   if constexpr (Number == 0) {
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
-      ahead.wait(kept - 1 - k);
+      if (HONE_SENDS && footing.alike) ahead.template wait<Threads>(k);
       one(Comes<Source::kFirst>{}, k);
     }
   }
@@ -230,7 +285,11 @@ HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, const Share
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k) {
       one(Comes<Source::kKept>{}, k);
-      if constexpr (Last) ahead.template send<Threads, Vec, Unroll>(aligned, pieces, length, share, thread, k);
+      if constexpr (Last) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
+    }
+    if constexpr (Last) {
+      HONE_STEP
+      for (int32_t k = kept; k < share.kept; ++k) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
     }
   }
 }

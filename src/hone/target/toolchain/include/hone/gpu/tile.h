@@ -30,31 +30,59 @@ struct Packs {
 enum class Fit {
   kWhole,    ///< words, all of them inside
   kPacks,    ///< words, each inside or outside
+  kEdges,    ///< words; where the stretch begins or ends within one, element by element
   kLoose,    ///< where words would be, but element by element: for who needs a thread's elements in order
   kSingles,  ///< element by element, neighbouring threads side by side: any boundary, any length
 };
 
-/// A tile of Threads * Vec * Unroll elements from `start` of a stretch, `left` of them inside.
+/// Elements of a line of memory: a wave that begins on its boundary moves whole sectors. A multiple of every Vec.
+constexpr int kLine = 32;
+
+/// How the rows of a kernel's tensors stand on boundaries of words and lines.
+struct Footing {
+  bool even;    ///< every row of every tensor begins on a word's boundary, and ends on one
+  bool alike;   ///< the rows of all tensors stand alike: words of one are words of the others
+  int lead;     ///< elements between the boundary of a line before this row, and its beginning: less than kLine; 0 if even
+                ///< or not alike
+
+  /// `row`: this row of one of the tensors, `tensor`, which begin on boundaries of lines. even and alike are the same for
+  /// all rows.
+  template <class T>
+  HONE_DEVICE static Footing of(bool even, bool alike, const T* row, const T* tensor) {
+    return {even, alike, alike && !even ? static_cast<int>((row - tensor) % kLine) : 0};
+  }
+};
+
+/// A tile of Threads * Vec * Unroll elements from `start` of a stretch, those from `skip` to `left` of them inside.
 template <int Threads, int Vec, int Unroll, Fit Shape>
 struct Tile {
   static constexpr int kSize = Threads * Vec * Unroll;
   int64_t start;
   int left;
   int thread;
+  int skip = 0;   ///< kEdges
 
   /// Where element e of word u stands in the tile.
   HONE_DEVICE int at(int u, int e) const {
     return Shape == Fit::kSingles ? (u * Vec + e) * Threads + thread : (u * Threads + thread) * Vec + e;
   }
-  HONE_DEVICE bool has(int u, int e) const { return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left; }
+  HONE_DEVICE bool has(int u, int e) const {
+    if constexpr (Shape == Fit::kEdges) return at(u, e) >= skip && at(u, e) < left;
+    return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left;
+  }
+  /// Whether word u moves as one. kEdges: else element by element, as far as it is inside.
+  HONE_DEVICE bool moves(int u) const {
+    if constexpr (Shape == Fit::kEdges) return at(u, 0) >= skip && at(u, Vec - 1) < left;
+    return (Shape == Fit::kWhole || Shape == Fit::kPacks) && has(u, 0);
+  }
 
   /// Word u of a stretch; what lies outside stays as it was.
   template <class T>
   HONE_DEVICE void load_word(Pack<T, Vec>& to, const T* stretch, int u) const {
     const T* const from = stretch + start;
-    if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
-      if (has(u, 0)) to = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
-    } else {
+    if (moves(u)) {
+      to = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
+    } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
         if (has(u, e)) to[e] = from[at(u, e)];
@@ -63,9 +91,9 @@ struct Tile {
   template <class T>
   HONE_DEVICE void store_word(T* stretch, int u, const Pack<T, Vec>& from) const {
     T* const to = stretch + start;
-    if constexpr (Shape == Fit::kWhole || Shape == Fit::kPacks) {
-      if (has(u, 0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from;
-    } else {
+    if (moves(u)) {
+      *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from;
+    } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
         if (has(u, e)) to[at(u, e)] = from[e];
@@ -110,6 +138,8 @@ struct Tile {
     }
     return all;
   }
+  /// Elements that all its threads have.
+  HONE_DEVICE int inside() const { return left > skip ? left - skip : 0; }
   /// Elements that this thread has.
   HONE_DEVICE int count() const {
     if constexpr (Shape == Fit::kWhole) return Vec * Unroll;
@@ -124,17 +154,20 @@ struct Tile {
   }
 };
 
-/// One tile that holds all `length` elements. `aligned`: each word of the stretch begins on its boundary; the same in
-/// all threads of the block, as `length` is but for 0.
+/// One tile that holds all `length` elements, `length` being the same in all threads of the block but for 0.
 template <int Threads, int Vec, int Unroll, class Body>
-HONE_DEVICE void one_tile(bool aligned, int64_t length, int thread, Body body) {
-  if (aligned)
-    body(Tile<Threads, Vec, Unroll, Fit::kPacks>{0, static_cast<int>(length), thread});
+HONE_DEVICE void one_tile(const Footing& footing, int64_t length, int64_t room, int thread, Body body) {
+  const int all = static_cast<int>(length);
+  if (footing.even)
+    body(Tile<Threads, Vec, Unroll, Fit::kPacks>{0, all, thread});
+  else if (footing.alike && room + kLine - 1 <= Threads * Vec * Unroll)
+    body(Tile<Threads, Vec, Unroll, Fit::kEdges>{-footing.lead, all > 0 ? all + footing.lead : 0, thread, footing.lead});
   else
-    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, static_cast<int>(length), thread});
+    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, all, thread});
 }
 
-/// Tile number `t` of `length` elements.
+/// Tile number `t` of `length` elements. `aligned`: each word of the stretch begins on its boundary; the same in all
+/// threads of the block.
 template <int Threads, int Vec, int Unroll, class Body>
 HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
@@ -144,16 +177,32 @@ HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Bo
   else
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, left < kSize ? static_cast<int>(left) : kSize, thread});
 }
+/// Likewise; tiles are counted from the boundary before the row.
+template <int Threads, int Vec, int Unroll, class Body>
+HONE_DEVICE void tile_at(const Footing& footing, int64_t length, int64_t t, int thread, Body body) {
+  constexpr int kSize = Threads * Vec * Unroll;
+  const int64_t start = t * kSize - footing.lead, left = length - start;
+  const int there = left < kSize ? static_cast<int>(left) : kSize;
+  if (footing.alike && start >= 0 && there == kSize)
+    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
+  else if (footing.alike)
+    body(Tile<Threads, Vec, Unroll, Fit::kEdges>{start, there, thread, start < 0 ? footing.lead : 0});
+  else
+    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, there, thread});
+}
+
+HONE_DEVICE int64_t lead_of(bool) { return 0; }
+HONE_DEVICE int64_t lead_of(const Footing& footing) { return footing.lead; }
 
 /// Every `step`th tile of `pieces` stretches, from tile `first`: body(tile, piece). A negative step counts tiles from the
-/// last one on, backwards.
-template <int Threads, int Vec, int Unroll, class Body>
-HONE_DEVICE void tiles(bool aligned, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
+/// last one on, backwards. `footing`: a Footing, or whether each word begins on its boundary.
+template <int Threads, int Vec, int Unroll, class Stands, class Body>
+HONE_DEVICE void tiles(const Stands& footing, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
-  const int64_t each = (length + kSize - 1) / kSize, all = pieces * each;
+  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each;
   for (int64_t turn = first; turn < all; turn += step < 0 ? -step : step) {
     const int64_t q = step < 0 ? all - 1 - turn : turn, piece = pieces == 1 ? 0 : q / each;
-    tile_at<Threads, Vec, Unroll>(aligned, length, q - piece * each, thread, [&](const auto tile) { body(tile, piece); });
+    tile_at<Threads, Vec, Unroll>(footing, length, q - piece * each, thread, [&](const auto tile) { body(tile, piece); });
   }
 }
 
