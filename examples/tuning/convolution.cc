@@ -1,7 +1,7 @@
 /* hone
 language = "c++"
 note     = "direct convolution, output channels and positions in registers"
-tunables = { OUT = [4, 1, 2, 6, 8], WIDE = [2, 1, 3, 4], ROWS = [2, 1, 4], CHANNELS = [64, 8, 16], PACK = [1, 0], ROWS_INSIDE = [0, 1] }
+tunables = { OUT = [4, 1, 2, 8], WIDE = [2, 1, 3, 4], ROWS = [2, 1, 4], CHANNELS = [64, 8, 16], PACK = [1, 0], ROWS_INSIDE = [0, 1] }
 constraints = ["OUT * WIDE <= 28"]
 [[launch]]
 kernel = "convolve"

@@ -1,7 +1,7 @@
 /* hone
 language = "c++"
 note     = "packed panels and register tiles, blocks in scratch"
-tunables = { ROWS = [12, 4, 6, 8, 14], COLUMNS = [32, 16, 48, 64], DEPTH = [512, 128, 256], TALL = [8, 1, 2, 4], WIDE = [4, 1, 2, 8] }
+tunables = { ROWS = [12, 4, 6, 8], COLUMNS = [32, 16, 48, 64], DEPTH = [512, 128, 256], TALL = [8, 1, 2, 4], WIDE = [4, 1, 2, 8] }
 constraints = ["ROWS * COLUMNS <= 448", "TALL * ROWS * WIDE * COLUMNS <= 65536"]
 workspaces = { packed_a = "f32[ceil_div(M, ROWS) * ROWS * K]", packed_b = "f32[ceil_div(N, COLUMNS) * COLUMNS * K]" }
 [[launch]]

@@ -1,7 +1,7 @@
 /* hone
 language = "c++"
 note     = "three passes over a row, each unrolled by itself"
-tunables = { ROWS = [4, 32], FIRST = [4, 1, 2, 8], SECOND = [2, 1, 4], THIRD = [4, 1, 2], KEEP = [1, 0, 2], STREAM = [0, 1], AHEAD = [0, 1] }
+tunables = { ROWS = [4, 32], FIRST = [4, 1, 8], SECOND = [2, 1, 4], THIRD = [4, 1, 2], KEEP = [1, 0, 2], STREAM = [0, 1], AHEAD = [0, 1] }
 constraints = ["STREAM == 0 or KEEP != 1"]
 [[launch]]
 kernel = "softmax"

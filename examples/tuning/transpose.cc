@@ -1,7 +1,7 @@
 /* hone
 language = "c++"
 note     = "tiles, read by rows or by columns or through scratch"
-tunables = { TALL = [32, 8, 16, 64, 128], WIDE = [32, 8, 16, 64, 128], WAY = [1, 0, 2], PAD = [0, 1], STREAM = [0, 1], AHEAD = [0, 1], DOWN_FIRST = [0, 1] }
+tunables = { TALL = [32, 16, 64, 128], WIDE = [32, 8, 16, 64, 128], WAY = [1, 0, 2], PAD = [0, 1], STREAM = [0, 1], AHEAD = [0, 1], DOWN_FIRST = [0, 1] }
 constraints = ["STREAM == 0 or WAY > 0", "PAD == 0 or WAY == 2"]
 [[launch]]
 kernel = "transpose"
