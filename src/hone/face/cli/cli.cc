@@ -137,7 +137,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
       ->type_name("BUDGET")->capture_default_str();
-  command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->type_name("NAME")->capture_default_str();
+  command->add_option("--strategy", optimizing.strategy, "beam, greedy, evolution or tune")->type_name("NAME")->capture_default_str();
   command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
   command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
   command->add_flag("--no-memory", optimizing.no_memory, "neither use what earlier runs learnt nor add to it");
