@@ -111,8 +111,10 @@ class Evolution final : public Strategy {
     if (!good) return;
     scores_[proposal.kernel.hash()] = outcome.score;
     best_ = std::max(best_, outcome.score);
+    const Elite elite{given.source, proposal.kernel.config, outcome.score};
+    if (const auto [at, first] = worked_.emplace(given.source, elite); !first && elite.score > at->second.score) at->second = elite;
     Island& island = islands_[given.island];
-    island.take(options_.behaviours ? outcome.behaviour : Behaviour(), {given.source, proposal.kernel.config, outcome.score});
+    island.take(options_.behaviours ? outcome.behaviour : Behaviour(), elite);
     if (options_.migration > 0 && ++island.told % options_.migration == 0) migrate(given.island);
   }
 
@@ -307,12 +309,11 @@ class Evolution final : public Strategy {
 
   /// Whatever a tuner still knows of any source that works.
   bool last_resort(std::vector<Proposal>& batch) {
-    for (const Island& island : islands_)
-      for (const auto& [behaviour, elite] : island.places)
-        if (const auto config = suggested(elite.source)) {
-          propose(batch, elite.source, *config, changes(elite.config, *config), "what is left", kernel_of(elite).hash(), kTuner);
-          return true;
-        }
+    for (const auto& [source, elite] : worked_)
+      if (const auto config = suggested(source)) {
+        propose(batch, source, *config, changes(elite.config, *config), "what is left", kernel_of(elite).hash(), kTuner);
+        return true;
+      }
     return false;
   }
 
@@ -341,6 +342,7 @@ class Evolution final : public Strategy {
   Bandit bandit_;
   std::map<std::string, Given> given_;
   std::map<std::string, double> scores_;  ///< of what was accepted
+  std::map<int, Elite> worked_;           ///< the best of each source
   std::set<std::pair<int, Config>> seen_;
   double best_ = 0;
   size_t turn_ = 0, dealt_ = 0, next_way_ = 0;
