@@ -137,7 +137,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
       ->type_name("BUDGET")->capture_default_str();
-  command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->type_name("NAME")->capture_default_str();
+  command->add_option("--strategy", optimizing.strategy, "beam, greedy, evolution or tune")->type_name("NAME")->capture_default_str();
   command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
   command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
   command->add_flag("--no-memory", optimizing.no_memory, "neither use what earlier runs learnt nor add to it");
@@ -174,8 +174,16 @@ int run_cli(int argc, char** argv) {
   });
 
   TuneArguments tuning;
-  command = add("tune", "replay the tuner on tuning spaces of which everything was measured");
-  command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...")->required();
+  command = add("tune", "replay the tuner on tuning spaces of which everything was measured; or measure one");
+  command->add_option("KERNEL", tuning.kernel, "kernel whose every configuration is to be measured: a file");
+  add_task(command, tuning.task);
+  command->add_option("--strategy", tuning.strategy, "of measuring: all")->type_name("NAME");
+  command->add_option("--cache", tuning.cache, "the Kernel Tuner cache to write (.gz: gzipped), or to go on with")->type_name("FILE");
+  command->add_option("--budget", tuning.budget, "wall time for it, such as 100s; what is not measured by then is left out (default: none)")->type_name("BUDGET");
+  command->add_option("--jobs", tuning.jobs, "builds side by side, beside the measuring where there are cores for both (default: all)")->type_name("N");
+  command->add_option("--repetitions", tuning.repetitions, "timings of a configuration; 7 or more where the budget is short")->type_name("N")->capture_default_str();
+  add_threads(command, tuning.threads);
+  command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...");
   command->add_option("--space", tuning.space, "T1 file: search only what its conditions allow")->type_name("FILE");
   command->add_option("--warm", tuning.warm, "caches of other devices, shapes or tasks to learn from")->type_name("FILE...");
   command->add_option("--evals", tuning.evaluations, "configurations to evaluate")->type_name("N")->capture_default_str();

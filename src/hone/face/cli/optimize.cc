@@ -104,7 +104,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   engine::RunOptions options;
   options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);
-  if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
+  if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, evolution, tune");
   options.strategy = *strategy;
   options.seed = arguments.seed;
   options.memory = !arguments.no_memory;

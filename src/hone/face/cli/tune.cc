@@ -127,6 +127,9 @@ Status save(const std::string& file, std::string text) {
 }  // namespace
 
 Result<int> tune(const TuneArguments& arguments) {
+  if (arguments.replay.empty()) return measure_space(arguments);
+  if (!arguments.kernel.empty() || !arguments.cache.empty() || !arguments.strategy.empty())
+    return fail(ErrorCode::kUsage, "a kernel is measured or caches are replayed: not both");
   HONE_TRY_VOID(check(arguments));
   HONE_TRY(const auto methods, methods_of(arguments));
   HONE_TRY(const auto files, files_of(arguments.replay));
