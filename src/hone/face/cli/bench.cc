@@ -32,6 +32,10 @@ namespace {
 /// Seconds of search below which a diagnosis, itself a second or two, costs more evaluations than its advice saves.
 constexpr double kDiagnosedSearch = 20;
 
+/// Of a promotion, in seconds, however short the search: some ten processes of PyTorch on 128 MiB, so that its interval
+/// says something. And as a share of the budget.
+constexpr double kLeastSampling = 10, kSamplingShare = 0.5;
+
 std::string new_id() { return fmt::format("{:012x}", base::secret_seed() >> 16); }
 
 Result<bench::Asked> asked_of(const BenchArguments& arguments) {
@@ -39,6 +43,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   HONE_TRY_VOID(check_threads(arguments.threads));
   bench::Asked asked;
   HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
+  if (asked.options.budget_seconds > 0) asked.options.sampling_seconds = std::max(kLeastSampling, kSamplingShare * asked.options.budget_seconds);
   asked.options.diagnose = asked.options.budget_seconds <= 0 || asked.options.budget_seconds >= kDiagnosedSearch;
   asked.options.target = arguments.target;
   asked.options.threads = arguments.threads;
