@@ -59,8 +59,8 @@ class PytorchHost {
   /// The one that all opponents of this process share, begun when it is first asked for. A failure is remembered,
   /// as it would not end differently. Thread-safe. `readiness` counts where it is begun.
   [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> shared(int threads, bool on_card = false, Readiness readiness = Readiness::kImported);
-  /// Whether the shared one turned out to have ended; it is forgotten then.
-  [[nodiscard]] static bool replace_ended(int threads, bool on_card = false);
+  /// Whether `host` turned out to have ended when a server was asked of it; shared() then begins another.
+  [[nodiscard]] static bool forget_ended(const std::shared_ptr<PytorchHost>& host);
   ~PytorchHost();
 
  private:

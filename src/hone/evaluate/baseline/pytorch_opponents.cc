@@ -17,13 +17,13 @@ std::vector<Opponent> opponents_with(const task::Task& task, int threads, const 
       options.mode = mode;
       options.threads = threads;
       options.card = card;
-      const auto start = [&]() -> Result<std::shared_ptr<PytorchServer>> {
-        HONE_TRY(auto host, PytorchHost::shared(threads, card.has_value()));
-        return PytorchServer::start(std::move(host), *shared, stage.bindings(), stage.regions(), options);
-      };
-      auto server = start();
+      HONE_TRY(auto host, PytorchHost::shared(threads, card.has_value()));
+      auto server = PytorchServer::start(host, *shared, stage.bindings(), stage.regions(), options);
       // The host that all share may have ended at any time before.
-      if (!server && server.error().code == ErrorCode::kUnavailable && PytorchHost::replace_ended(threads, card.has_value())) server = start();
+      if (!server && PytorchHost::forget_ended(host)) {
+        HONE_TRY(host, PytorchHost::shared(threads, card.has_value()));
+        server = PytorchServer::start(host, *shared, stage.bindings(), stage.regions(), options);
+      }
       if (!server) return tl::unexpected(server.error());
       return [server = std::move(*server)]() -> Result<std::unique_ptr<target::Session>> {
         HONE_TRY(auto session, PytorchServer::fork(server));

@@ -143,13 +143,11 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::shared(int threads, bool on_ca
   return known.hosts.emplace(key, start(threads, on_card, readiness)).first->second;
 }
 
-bool PytorchHost::replace_ended(int threads, bool on_card) {
+bool PytorchHost::forget_ended(const std::shared_ptr<PytorchHost>& host) {
+  if (!host->state_->ended) return false;
   Known& known = known_hosts();
   const std::scoped_lock lock(known.mutex);
-  const auto it = known.hosts.find(key_of(threads, on_card));
-  if (it == known.hosts.end()) return true;  // somebody else did
-  if (!it->second || !(*it->second)->state_->ended) return false;
-  known.hosts.erase(it);
+  std::erase_if(known.hosts, [&](const auto& one) { return one.second && *one.second == host; });
   return true;
 }
 

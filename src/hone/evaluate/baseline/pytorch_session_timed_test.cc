@@ -226,7 +226,7 @@ TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) {
   EXPECT_EQ(*first, *PytorchHost::shared(2));
   const std::vector<int> pythons = own_pythons();
   ASSERT_EQ(pythons.size(), 1U);
-  EXPECT_FALSE(PytorchHost::replace_ended(2));
+  EXPECT_FALSE(PytorchHost::forget_ended(*first));
   kill(pythons.front(), SIGKILL);
 
   const task::Task task = make_task("y = -x", {"x=f32[A]"}, "A=8");
