@@ -103,11 +103,15 @@ Services services_on(const Place& place, archive::Store& store, const std::files
   return services;
 }
 
+/// Of a time budget, for the rounds of a promotion that has no time of its own.
+constexpr double kSamplingShare = 0.3;
+
 evaluate::EvaluatorOptions evaluator_options(const RunOptions& options, const std::function<bool()>& hurried) {
   evaluate::EvaluatorOptions evaluator;
   evaluator.threads = options.threads;
   evaluator.interrupted = hurried;
-  if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
+  if (options.sampling_seconds > 0) evaluator.sampling_seconds = options.sampling_seconds;
+  else if (options.budget_seconds > 0) evaluator.sampling_seconds = kSamplingShare * options.budget_seconds;
   return evaluator;
 }
 

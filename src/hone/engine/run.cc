@@ -37,7 +37,7 @@ using nlohmann::json;
 
 /// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
 constexpr double kYardstickGain = 1.15;
-/// Share of a time budget kept for the finalists' race and the promotion.
+/// Share of a time budget kept for the finalists' race and the promotion, where that has no time of its own.
 constexpr double kPromotionShare = 0.4;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
 constexpr double kAtLight = 0.985;
@@ -152,6 +152,8 @@ class Run {
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
+  /// Of the budget; the rest is kept for the promotion.
+  [[nodiscard]] double search_seconds() const { return (options_.sampling_seconds > 0 ? 1 : 1 - kPromotionShare) * options_.budget_seconds; }
   [[nodiscard]] json summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
                              const std::string& path) const;
   /// Null for one that was not accepted.
@@ -328,7 +330,7 @@ agent::Standing Run::standing() const {
 
 Status Run::await_models(const char* kind) {
   return log_.step(kind, [&]() -> Result<json> {
-    const double limit = options_.budget_seconds > 0 ? (1 - kPromotionShare) * options_.budget_seconds : INFINITY;
+    const double limit = options_.budget_seconds > 0 ? search_seconds() : INFINITY;
     const auto stopped = [&] { return services_.interrupted && services_.interrupted(); };
     while (consult_->open() > 0 && !consult_->came() && log_.now() <= limit && !stopped()) consult_->wait(std::chrono::milliseconds(100));
     return json{{"open", consult_->open()}};
@@ -494,7 +496,7 @@ std::string Run::stop_reason(bool batch_empty) const {
   if (batch_empty) return "exhausted";
   if (services_.interrupted && services_.interrupted()) return "interrupted";
   // Preparing may have eaten it all: the first kernel is looked at even so.
-  if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > (1 - kPromotionShare) * options_.budget_seconds) return "budget";
+  if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > search_seconds()) return "budget";
   if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
   if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
   if (since_gain_ >= kPatience) return "stagnation";
@@ -692,6 +694,7 @@ std::string RunOptions::to_json() const {
   if (!models_json.empty()) out["models"] = models_json;
   out["memory"] = memory;
   if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
+  if (sampling_seconds > 0) out["sampling_seconds"] = sampling_seconds;
   return base::canonical_json(out);
 }
 
@@ -705,6 +708,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.seed = in.value("seed", uint64_t{1});
   options.budget_seconds = in.value("budget_seconds", 60.0);
   options.budget_evaluations = in.value("budget_evaluations", 0);
+  options.sampling_seconds = in.value("sampling_seconds", 0.0);
   options.threads = in.value("threads", 0);
   // As it was before a run could have another.
   options.batch = in.value("batch", 2);

@@ -272,6 +272,8 @@ Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vect
 Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
   Promotion promotion;
   double sampled = 0;
+  // Imports and compilations beside our checks: none of it is timed.
+  Preparations preparations = begin_preparing(opponents, courses_.front().play, loader_);
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
@@ -294,7 +296,9 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     options.peaks_again = [this] {
       if (!loader_.card()) set_compute_side(target::measure_cpu_peaks_again(options_.threads));
     };
-    HONE_TRY(WorkloadResult result, promote_on(courses_[i].play, kernel, opponents, loader_, options, rng_, promotion));
+    if (i > 0) preparations = begin_preparing(opponents, courses_[i].play, loader_);
+    HONE_TRY(WorkloadResult result,
+             promote_on(courses_[i].play, kernel, opponents, std::move(preparations), loader_, options, rng_, promotion));
     if (!promotion.verdict.accepted()) return promotion;
     sampled += result.sampling_seconds;
     promotion.workloads.push_back(std::move(result));
