@@ -39,6 +39,20 @@ double largest(std::initializer_list<double> values) {
   return most;
 }
 
+/// One word that a warp shares, or two, is no waste: nobody could ask for less.
+double excess_sectors(Launch l) {
+  double all = 0, unused = 0;
+  for (const std::string_view op : {"ld", "st"}) {
+    const double sectors = l.get(fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op));
+    const double requests = l.get(fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", op));
+    const double used = l.get(fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", op)) / 100;
+    if (std::isnan(sectors) || std::isnan(requests) || std::isnan(used)) return std::numeric_limits<double>::quiet_NaN();
+    all += sectors;
+    if (sectors > 2 * requests) unused += sectors * std::max(0.0, 1 - used);
+  }
+  return all > 0 ? unused / all : 0;
+}
+
 constexpr CardMetric kMetrics[] = {
     {"kernel_ns", "ns", "gpu__time_duration.sum", "gpu__time_duration", "time on the card under the profiler, caches cold", Over::kSum,
      [](Launch l) { return l.get("gpu__time_duration.sum"); }},
@@ -92,14 +106,19 @@ constexpr CardMetric kMetrics[] = {
      [](Launch l) {
        return l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") / l.get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
      }},
-    {"excess_sector_share", "share", "memory_l2_theoretical_sectors_global memory_l2_theoretical_sectors_global_ideal", "1 - ideal / sectors",
-     "sectors of loads and stores beyond those that as many bytes side by side need", Over::kTime,
+    {"load_use_share", "share", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "data bytes / 32 bytes of a sector",
+     "of the sectors that loads touch, what the warp asked for", Over::kTime,
+     [](Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"); }},
+    {"store_use_share", "share", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "data bytes / 32 bytes of a sector",
+     "the same of stores", Over::kTime, [](Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"); }},
+    {"excess_sector_share", "share", "", "mean of 1 - load_use_share and 1 - store_use_share by sectors, where a request touches more than two",
+     "sectors of loads and stores that nobody asked for", Over::kTime, [](Launch l) { return excess_sectors(l); }},
+    {"shared_conflict_share", "share", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+     "conflicts / wavefronts", "passes through shared memory that bank conflicts cost", Over::kTime,
      [](Launch l) {
-       return 1 - l.get("memory_l2_theoretical_sectors_global_ideal") / l.get("memory_l2_theoretical_sectors_global");
+       const double passes = l.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
+       return passes > 0 ? std::min(1.0, l.get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum") / passes) : passes;
      }},
-    {"shared_conflict_share", "share", "memory_l1_wavefronts_shared memory_l1_wavefronts_shared_ideal", "1 - ideal / wavefronts",
-     "passes through shared memory that bank conflicts cost", Over::kTime,
-     [](Launch l) { return 1 - l.get("memory_l1_wavefronts_shared_ideal") / l.get("memory_l1_wavefronts_shared"); }},
     {"shared_share", "share", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum l1tex__data_pipe_lsu_wavefronts.sum", "shared / all wavefronts",
      "shared memory's part of the first-level cache's work", Over::kTime,
      [](Launch l) { return l.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum") / l.get("l1tex__data_pipe_lsu_wavefronts.sum"); }},
