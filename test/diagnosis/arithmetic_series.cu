@@ -6,7 +6,7 @@ grid   = ["ceil_div(N, 256)"]
 block  = ["256"]
 args   = ["x", "y", "i64:N", "i64:1", "i64:0"]
 */
-// wrong: a hundred multiply-adds that change nothing
+// wrong: hundreds of multiply-adds that change nothing
 // expect: arithmetic units|instruction issue
 // Many multiply-adds that leave x as it is: nobody tells the compiler that one is 1 and none is 0.
 __device__ float work(float x, float one, float none) {
@@ -15,5 +15,8 @@ __device__ float work(float x, float one, float none) {
 }
 __global__ void k(const float* x, float* y, long long N, long long one, long long none) {
   const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
-  if (i < N) y[i] = work(x[i], one, none);
+  if (i >= N) return;
+  float v = x[i];
+  for (int turn = 0; turn < 8; ++turn) v = work(v, one, none);
+  y[i] = v;
 }

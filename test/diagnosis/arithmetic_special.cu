@@ -6,13 +6,14 @@ grid   = ["ceil_div(N, 256)"]
 block  = ["256"]
 args   = ["x", "y", "i64:N"]
 */
-// wrong: sixteen sines where one would do
+// wrong: sixty-four sines that change nothing
 // expect: arithmetic units
 __global__ void k(const float* x, float* y, long long N) {
   const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
   if (i >= N) return;
-  float s = 0;
-#pragma unroll 1
-  for (int turn = 0; turn < 16; ++turn) s = sinf(x[i] + 0.0f * s) + 0.0f * expf(s) + 0.0f * logf(2.0f + s);
+  const float a = x[i];
+  float s = a;
+#pragma unroll 8
+  for (int turn = 0; turn < 64; ++turn) s = a + 0.0f * __sinf(s);
   y[i] = s;
 }

@@ -80,6 +80,12 @@ class CardReckoning : Reckoner {
   /// The share of its time in which no unit is what it waits for.
   [[nodiscard]] double idle() const { return std::max(0.0, active_ - std::max({dram_, l2_, l1_, issue_, arithmetic_, matrix_})); }
 
+  /// Of a warp's. Short ways apart are predicates, which cost the instructions of one way: they count half.
+  [[nodiscard]] double lanes_at_work() const {
+    const double lanes = std::clamp(get("lane_share", 1), 0.0, 1.0);
+    return 0.5 * (lanes + std::min(lanes, get("predicated_lane_share", lanes)));
+  }
+
   void patterns(std::string_view cause, double saved, const std::string& why) {
     for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, cause, saved, kReachPattern, why);
   }
@@ -98,7 +104,7 @@ class CardReckoning : Reckoner {
   void passes() {
     const double extra = get("workspace_ratio", 0);
     if (extra < 0.1 || get("compute_light", 0) > get("memory_light", 0)) return;
-    const double share = counted_ ? std::max(dram_, l2_) : 1 - 0.5 * light_;
+    const double share = counted_ ? std::max({dram_, l2_, 0.9 * active_ * waiting_}) : 1 - 0.5 * light_;
     const double saved = cause(kPasses, extra / (1 + extra) * share,
                                fmt::format("memory-bound: its workspaces move {:.2f} times the least bytes again", extra), {"workspace_ratio", "launches", "dram_share"});
     const std::string why = fmt::format("{:.2f} of all bytes are workspaces'", extra / (1 + extra));
@@ -154,7 +160,8 @@ class CardReckoning : Reckoner {
     double worst = 0, ratio = 0;
     const char* level = "";
     const auto look = [&](const char* name, double busy, double needed, const char* text) {
-      const double times = get(name, 0) * needed;
+      // What workspaces are read for is the passes' fault.
+      const double times = get(name, 0) * needed - get("workspace_read_ratio", 0);
       if (times <= kReadsEnough) return;
       if (const double share = (1 - 1 / times) * busy; share > worst) worst = share, ratio = times, level = text;
     };
@@ -185,7 +192,7 @@ class CardReckoning : Reckoner {
   }
 
   void divergence() {
-    const double lanes = std::min(get("lane_share", 1), get("predicated_lane_share", 1));
+    const double lanes = lanes_at_work();
     if (lanes > kLanesEnough) return;
     const double working = std::max({issue_, arithmetic_, active_ * (get("execution_stall_share", 0) + get("ready_share", 0))});
     const double saved = cause(kDivergence, (1 - lanes) * working,
@@ -197,11 +204,12 @@ class CardReckoning : Reckoner {
   }
 
   void barriers() {
-    const double share = active_ * get("barrier_stall_share", 0) * (1 - std::max({dram_, l2_, l1_, issue_}));
+    // Others may be at work meanwhile, often on the way to the same barrier.
+    const double share = active_ * get("barrier_stall_share", 0) * (1 - 0.5 * std::max({dram_, l2_, l1_, issue_}));
     if (share < 0.05) return;
     const double saved = cause(kBarriers, share, fmt::format("latency-bound: warps wait for others of their block {:.0f} % of their time", 100 * get("barrier_stall_share", 0)),
                                {"barrier_stall_share", "issue_share", "block_threads", "code_barriers"});
-    const std::string why = fmt::format("warps at barriers {:.2f}, while nothing else is busy", share);
+    const std::string why = fmt::format("warps at barriers {:.2f} of the time, less half of what others do meanwhile", share);
     tune(Role::kThreads, -1, kBarriers, saved, kReachTune, why);
     tune(Role::kStages, +1, kBarriers, saved, 0.5 * kReachTune, why);
     tune(Role::kUnroll, +1, kBarriers, saved, 0.3 * kReachTune, why);
@@ -256,7 +264,7 @@ class CardReckoning : Reckoner {
     // A unit that takes most of what is issued is what the schedulers wait for.
     const bool matrix = matrix_ >= 0.9 * most, arithmetic = arithmetic_ >= 0.9 * most;
     // Lanes that idle are divergence's.
-    const double lanes = std::min({1.0, get("lane_share", 1), get("predicated_lane_share", 1)});
+    const double lanes = lanes_at_work();
     const std::string_view name = matrix ? kMatrix : arithmetic ? kArithmetic : kIssue;
     const double saved = cause(name, 0.7 * std::max(0.0, most * lanes - least_),
                                fmt::format("compute-bound: {} {:.0f} % busy", matrix ? "matrix units are" : arithmetic ? "arithmetic units are" : "schedulers are", 100 * most),

@@ -81,9 +81,12 @@ void add_card_code(const target::Build& build, const kernel::BoundPlan& plan, co
   if (!largest) return;
   metrics.modelled("launches", static_cast<double>(plan.launches.size()), "of the plan, a call");
   metrics.modelled("fewest_blocks", fewest, "of the launch with the fewest blocks");
-  double workspace = 0;
-  for (const auto& w : plan.workspaces)
-    workspace += static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)) * (w.zero ? 3 : 2);
+  double workspace = 0, read = 0;
+  for (const auto& w : plan.workspaces) {
+    const auto bytes = static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype));
+    workspace += bytes * (w.zero ? 3 : 2), read += bytes;
+  }
+  if (cost.bytes_read > 0) metrics.modelled("workspace_read_ratio", read / cost.bytes_read, "bytes of workspaces, read once each, against the task's least");
   if (const double least = cost.bytes_read + cost.bytes_written; least > 0)
     metrics.modelled("workspace_ratio", workspace / least, "bytes of workspaces, written and read once each, against the task's least bytes");
   const Facts facts(build, largest->function);
