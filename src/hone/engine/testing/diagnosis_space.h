@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 
 #include "hone/base/random.h"
 #include "hone/diagnose/rules.h"
+#include "hone/engine/testing/fake_run.h"
 #include "hone/kernel/kernel.h"
 #include "hone/search/advice.h"
 #include "hone/search/strategy.h"
@@ -51,15 +51,6 @@ struct Trial {
 inline int setting(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
   return text && *text ? std::atoi(text) : otherwise;
-}
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    ADD_FAILURE() << result.error().to_string();
-    throw std::runtime_error(result.error().to_string());
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
 /// At most three values of each tunable, then two, until the space is small enough.
