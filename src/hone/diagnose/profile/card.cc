@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kVariable = "HONE_NCU";
 /// Of one run: a constant, and for each kernel.
 constexpr std::chrono::seconds kDeadline{120}, kDeadlineEach{20};
+/// Inputs of one case are drawn to disk, and ncu copies outputs aside: larger workloads are not counted (bytes).
+constexpr double kMostInputs = 4e9;
 
 void add_reading(const CardReading& reading, const std::string& arch, Metrics& metrics) {
   add_card_code(reading.build, reading.plan, target::arch_limits(arch), reading.cost, metrics);
@@ -51,15 +53,23 @@ Status CardCounters::count(std::span<const CardCase> cases, std::vector<CardRead
   if (!ncu) return nobody(unavailable_ = "nothing was counted: " + ncu.error().message);
   std::vector<target::LaunchJob> jobs;
   for (size_t i = 0; i < cases.size(); ++i) {
-    HONE_TRY(auto tensors, tensors_of(cases[i]));
-    jobs.push_back({readings[i].build, readings[i].plan, std::move(tensors)});
+    if (readings[i].cost.bytes_read > kMostInputs) return nobody("nothing was counted: the inputs are too large to be drawn once more for the profiler");
+    auto tensors = tensors_of(cases[i]);
+    if (!tensors && tensors.error().code == ErrorCode::kExhausted) return nobody("nothing was counted: " + tensors.error().message);
+    if (!tensors) return tl::unexpected(tensors.error());
+    jobs.push_back({readings[i].build, readings[i].plan, std::move(*tensors)});
   }
   std::vector<std::string> tool = {ncu->string()};
   for (std::string& option : ncu_options()) tool.push_back(std::move(option));
   HONE_TRY(const target::Launched launched,
            target::launch_under(card_, tool, jobs, true, kDeadline + static_cast<int>(cases.size()) * kDeadlineEach));
   const auto counted = read_ncu_csv(launched.exit.out + "\n" + launched.exit.err);
-  if (!counted) return nobody(unavailable_ = "nothing was counted: " + counted.error().message);
+  if (!counted) {
+    const std::string why = "nothing was counted: " + counted.error().message;
+    // Permission does not come by asking again.
+    if (why.find("ERR_NVGPUCTRPERM") != std::string::npos) unavailable_ = why;
+    return nobody(why);
+  }
   // Launches come in the order of the jobs. A job that failed has as many as it got to, which nobody counts.
   size_t next = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
