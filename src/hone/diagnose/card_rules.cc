@@ -207,7 +207,8 @@ class CardReckoning : Reckoner {
     // Others may be at work meanwhile, often on the way to the same barrier.
     const double share = active_ * get("barrier_stall_share", 0) * (1 - 0.5 * std::max({dram_, l2_, l1_, issue_}));
     if (share < 0.05) return;
-    const double saved = cause(kBarriers, share, fmt::format("latency-bound: warps wait for others of their block {:.0f} % of their time", 100 * get("barrier_stall_share", 0)),
+    const double saved = cause(kBarriers, share,
+                               fmt::format("latency-bound: warps wait for others of their block {:.0f} % of their time", 100 * get("barrier_stall_share", 0)),
                                {"barrier_stall_share", "issue_share", "block_threads", "code_barriers"});
     const std::string why = fmt::format("warps at barriers {:.2f} of the time, less half of what others do meanwhile", share);
     tune(Role::kThreads, -1, kBarriers, saved, kReachTune, why);
@@ -267,7 +268,7 @@ class CardReckoning : Reckoner {
     const double lanes = lanes_at_work();
     const std::string_view name = matrix ? kMatrix : arithmetic ? kArithmetic : kIssue;
     const double saved = cause(name, 0.7 * std::max(0.0, most * lanes - least_),
-                               fmt::format("compute-bound: {} {:.0f} % busy", matrix ? "matrix units are" : arithmetic ? "arithmetic units are" : "schedulers are", 100 * most),
+                               fmt::format("compute-bound: {} are {:.0f} % busy", matrix ? "matrix units" : arithmetic ? "arithmetic units" : "schedulers", 100 * most),
                                {"issue_share", "arithmetic_share", "special_share", "tensor_share", "compute_light"});
     const std::string why = fmt::format("busy {:.2f} of the time; the least is {:.2f}", most, least_);
     for (const Role role : {Role::kVector, Role::kUnroll, Role::kHeld}) tune(role, +1, name, saved, 0.5 * kReachTune, why);
@@ -282,8 +283,8 @@ class CardReckoning : Reckoner {
     const double limit = get("occupancy_modelled", 1), word = get("code_load_bytes", 16), waves = get("waves", 8);
     const double hot = std::clamp(get("hot_share", 1), 0.0, 1.0);
     if (limit < kWarpsEnough) {
-      const double saved = cause(kOccupancy, room_ * (1 - limit / kWarpsEnough) * 0.8, fmt::format("occupancy-bound, by its code: {:.0f} % of the warps fit", 100 * limit),
-                                 {"occupancy_modelled", "registers", "block_threads"});
+      const double saved = cause(kOccupancy, room_ * (1 - limit / kWarpsEnough) * 0.8,
+                                 fmt::format("occupancy-bound, by its code: {:.0f} % of the warps fit", 100 * limit), {"occupancy_modelled", "registers", "block_threads"});
       const std::string why = fmt::format("{:.2f} of the warps fit a multiprocessor", limit);
       for (const Role role : {Role::kHeld, Role::kUnroll}) tune(role, -1, kOccupancy, saved, kReachTune, why);
       tune(Role::kThreads, get("limited_by_registers", 0) + get("limited_by_shared", 0) > 0 ? -1 : +1, kOccupancy, saved, kReachTune, why);
