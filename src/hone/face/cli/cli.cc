@@ -249,12 +249,19 @@ int run_cli(int argc, char** argv) {
                                  [](const KernelArguments& a) { return profile_kernel(a, true); })
                          : judge("profile", "show what is known of a kernel's speed: measured, modelled or absent", 1,
                                  [](const KernelArguments& a) { return profile_kernel(a, false); });
+    command->add_option("--target", judging.target, where)->type_name("NAME");
     command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).");
     command->add_option("--config", judging.config, "set tunables of the kernel: A=1,B=2")->type_name("LIST");
     if (diagnosing) command->add_flag("--try", judging.try_first, "take the best action that hone can take by itself, and measure what it gains");
     add_threads(command, judging.threads);
     add_json(command, judging.json);
   }
+  command = add("diagnose-files", "diagnose kernels on a card from counters alone, many in one run of the profiler");
+  command->add_option("KERNEL", judging.kernels, "kernel files, each with its task beside it: NAME.cu and NAME.toml")->required();
+  command->add_option("--target", judging.target, where)->type_name("NAME")->required();
+  command->add_option("-w,--workload", judging.task.workloads, "a workload of the task files by its name")->type_name("NAME")->allow_extra_args(false);
+  add_json(command, judging.json);
+  command->callback([&] { action = [&] { return diagnose_files(judging); }; });
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);
   command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
   command->footer("Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");

@@ -99,6 +99,9 @@ struct DraftArguments {
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
 /// Metrics of a kernel; with `diagnosing` its bottleneck and what to do about it instead.
 [[nodiscard]] Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing);
+/// Diagnoses from counters alone, all kernels in one run of the profiler: `arguments.kernels` are files, each with its task
+/// beside it (NAME.cu, NAME.toml). For figures; nobody verifies or times them.
+[[nodiscard]] Result<int> diagnose_files(const KernelArguments& arguments);
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
 /// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
