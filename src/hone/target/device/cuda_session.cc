@@ -115,7 +115,7 @@ std::string refuse(const CardInfo& card, const kernel::BoundPlan& plan, const st
 }
 
 /// The plan has passed refuse().
-Status fill_cuda_control(CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
+Status fill(CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
   const auto limit = [](size_t have, int most, const char* what) -> Status {
     if (have > static_cast<size_t>(most))
       return fail(ErrorCode::kInput, fmt::format("a card's worker takes at most {} {}, here are {}", most, what, have));
@@ -172,7 +172,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
   for (const Region* region : regions) descriptors.push_back(region->fd());
   for (bool again = false;; again = true) {
     HONE_TRY(std::unique_ptr<CudaWorker> worker, again ? workers->start(card) : workers->take(card));
-    if (const Status filled = fill_cuda_control(worker->control(), build, plan, tensors, regions); !filled) {
+    if (const Status filled = fill(worker->control(), build, plan, tensors, regions); !filled) {
       workers->give_back(std::move(worker));
       return tl::unexpected(filled.error());
     }
