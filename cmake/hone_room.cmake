@@ -26,7 +26,7 @@ function(hone_room name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  set(links Threads::Threads fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json ${ARG_USES})
+  set(links Threads::Threads ${HONE_FMT} nlohmann_json::nlohmann_json ${ARG_USES})
   set_property(GLOBAL APPEND PROPERTY HONE_USES ${links})  # for cmake/hone_install.cmake
   foreach(room ${ARG_ROOMS})
     list(APPEND links hone_${room})

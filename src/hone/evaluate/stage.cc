@@ -385,15 +385,17 @@ Verdict Stage::check_quick(int slot) {
   return {};
 }
 
+std::vector<std::span<const std::byte>> Stage::outputs(int slot) const {
+  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)]) state_->fetch(cell);
+  std::vector<std::span<const std::byte>> outputs;
+  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
+    outputs.emplace_back(state_->output(slot, i), static_cast<size_t>(state_->output_bytes[i]));
+  return outputs;
+}
+
 bool Stage::same_outputs(int slot_a, int slot_b) const {
   HONE_CHECK(content_of(slot_a) == content_of(slot_b));
-  for (const int slot : {slot_a, slot_b})
-    for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)]) state_->fetch(cell);
-  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
-    if (std::memcmp(state_->output(slot_a, i), state_->output(slot_b, i),
-                    static_cast<size_t>(state_->output_bytes[i])) != 0)
-      return false;
-  return true;
+  return std::ranges::equal(outputs(slot_a), outputs(slot_b), [](auto a, auto b) { return std::ranges::equal(a, b); });
 }
 
 }  // namespace hone::evaluate
