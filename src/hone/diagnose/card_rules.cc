@@ -10,7 +10,7 @@ namespace hone::diagnose {
 namespace {
 
 /// As for CPUs (rules.cc).
-constexpr double kAtLight = 0.93;
+constexpr double kCardAtLight = 0.93;
 /// What a launch costs at least, the gap to the next one included (nanoseconds).
 constexpr double kLaunchNs = 2000;
 /// Warps in flight, of the most there could be, from which on more of them seldom help.
@@ -46,7 +46,7 @@ class CardReckoning : Reckoner {
       out.says = "it could not be timed against the speed of light";
       return out;
     }
-    if (light_ >= kAtLight) {
+    if (light_ >= kCardAtLight) {
       out.bottleneck = kLight;
       out.says = fmt::format("at {:.2f} of the least time this card could take: little is left to win", light_);
       out.evidence = evidence({"light", "memory_light", "compute_light", "dram_share"});

@@ -29,7 +29,7 @@ Row fields_of(std::string_view line) {
 }
 
 /// "1,234.5" -> 1234.5; NaN for what is no number ("n/a").
-double number_of(std::string text) {
+double ncu_number(std::string text) {
   std::erase(text, ',');
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -57,7 +57,7 @@ std::string_view first_words(std::string_view text, std::string_view mark) {
 }
 
 LaunchCounters& launch_of(std::vector<LaunchCounters>& all, const std::string& id, const std::string& kernel) {
-  const double number = number_of(id);
+  const double number = ncu_number(id);
   const int wanted = std::isnan(number) ? -1 : static_cast<int>(number);
   const auto at = std::find_if(all.begin(), all.end(), [&](const LaunchCounters& l) { return l.id == wanted; });
   if (at != all.end()) return *at;
@@ -92,7 +92,7 @@ Result<std::vector<LaunchCounters>> read_ncu_csv(std::string_view text) {
     }
     if (row.size() < 2) continue;
     if (column("Metric Name") < head.size()) {
-      const double value = number_of(field(row, "Metric Value")) * scale_of(field(row, "Metric Unit"));
+      const double value = ncu_number(field(row, "Metric Value")) * scale_of(field(row, "Metric Unit"));
       LaunchCounters& launch = launch_of(all, row[0], field(row, "Kernel Name"));
       if (!std::isnan(value)) launch.values[field(row, "Metric Name")] = value;
     } else if (row[0].empty()) {
@@ -100,7 +100,7 @@ Result<std::vector<LaunchCounters>> read_ncu_csv(std::string_view text) {
     } else {
       LaunchCounters& launch = launch_of(all, row[0], field(row, "Kernel Name"));
       for (size_t i = 0; i < row.size() && i < head.size(); ++i) {
-        const double value = number_of(row[i]);
+        const double value = ncu_number(row[i]);
         if (!std::isnan(value)) launch.values[head[i]] = value * (i < units.size() ? scale_of(units[i]) : 1);
       }
     }

@@ -83,7 +83,7 @@ Known& known_hosts() {
   return known;
 }
 
-std::pair<int, bool> key_of(int threads, bool on_card) { return {threads > 0 ? threads : target::cpu_info().threads, on_card}; }
+std::pair<int, bool> host_key(int threads, bool on_card) { return {threads > 0 ? threads : target::cpu_info().threads, on_card}; }
 
 Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, bool compile, int threads) {
   HONE_TRY(std::string source, emit_pytorch(task, bindings));
@@ -138,7 +138,7 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_car
 Result<std::shared_ptr<PytorchHost>> PytorchHost::shared(int threads, bool on_card, Readiness readiness) {
   Known& known = known_hosts();
   const std::scoped_lock lock(known.mutex);
-  const auto key = key_of(threads, on_card);
+  const auto key = host_key(threads, on_card);
   if (const auto it = known.hosts.find(key); it != known.hosts.end()) return it->second;
   return known.hosts.emplace(key, start(threads, on_card, readiness)).first->second;
 }

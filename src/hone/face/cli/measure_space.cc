@@ -21,7 +21,7 @@ namespace {
 
 namespace tuning = search::tune;
 
-constexpr size_t kMostBytes = size_t{1} << 30;
+constexpr size_t kMostCacheBytes = size_t{1} << 30;
 /// Fewer timings say too little of a configuration.
 constexpr int kLeast = 7;
 
@@ -41,7 +41,7 @@ Result<std::optional<tuning::TuningCache>> known_of(const std::string& file) {
   if (!std::filesystem::exists(file, ignored)) return std::optional<tuning::TuningCache>();
   HONE_TRY(std::string text, base::read_file(file));
   if (base::is_gzip(text)) {
-    HONE_TRY(text, base::gunzip(text, kMostBytes, file));
+    HONE_TRY(text, base::gunzip(text, kMostCacheBytes, file));
   }
   HONE_TRY(tuning::TuningCache cache, tuning::parse_cache(text, file));
   return std::optional(std::move(cache));

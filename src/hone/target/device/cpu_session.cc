@@ -148,7 +148,7 @@ class CpuSession final : public Session {
   uint32_t batch_ = 0;
 };
 
-Status fill_control(Control& control, const kernel::BoundPlan& plan, int tensors,
+Status fill_cpu_control(Control& control, const kernel::BoundPlan& plan, int tensors,
             std::span<const Region* const> regions, int threads) {
   const auto limit = [](size_t have, int most, const char* what) -> Status {
     if (have > static_cast<size_t>(most))
@@ -210,7 +210,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
     if (std::string why = refuse_launches(*build.emulates, plan, build.facts); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
     threads = 1;
   }
-  HONE_TRY_VOID(fill_control(control, plan, tensors, regions, threads));
+  HONE_TRY_VOID(fill_cpu_control(control, plan, tensors, regions, threads));
   if (build.emulates) {
     HONE_CHECK(options.tensor_bytes.size() == static_cast<size_t>(tensors));
     std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
