@@ -26,7 +26,7 @@ constexpr double kNeighbour = 0.7, kMutated = 0.3;
 
 /// Ways to change a parent, in the order in which a bandit tries them first.
 enum Way : size_t { kTuner, kMutate, kCross, kWays };
-constexpr const char* kCellNames[] = {"tuner", "mutation", "crossing"};
+constexpr const char* kWayNames[] = {"tuner", "mutation", "crossing"};
 
 struct Elite {
   int source = 0;
@@ -297,7 +297,7 @@ class Evolution final : public Strategy {
         const std::optional<size_t> way = options_.bandit ? bandit_.choose(able) : in_turn(able);
         if (!way) break;
         if (const auto config = child(parent, static_cast<Way>(*way))) {
-          propose(batch, parent.source, *config, changes(parent.config, *config), fmt::format("{} on island {}", kCellNames[*way], turn_ % islands_.size() + 1),
+          propose(batch, parent.source, *config, changes(parent.config, *config), fmt::format("{} on island {}", kWayNames[*way], turn_ % islands_.size() + 1),
                   kernel_of(parent).hash(), static_cast<int>(*way));
           return ++turn_, true;
         }

@@ -25,7 +25,7 @@ constexpr size_t kMostCacheBytes = size_t{1} << 30;
 /// Fewer timings say too little of a configuration.
 constexpr int kLeast = 7;
 
-Status check(const TuneArguments& a) {
+Status check_measuring(const TuneArguments& a) {
   if (a.kernel.empty()) return fail(ErrorCode::kUsage, "nothing to do", "hone tune --replay CACHE, or hone tune KERNEL TASK --strategy all --cache FILE");
   if (a.strategy != "all")
     return fail(ErrorCode::kUsage, a.strategy.empty() ? "--strategy is missing" : fmt::format("unknown strategy \"{}\"", a.strategy),
@@ -50,7 +50,7 @@ Result<std::optional<tuning::TuningCache>> known_of(const std::string& file) {
 }  // namespace
 
 Result<int> measure_space(const TuneArguments& arguments) {
-  HONE_TRY_VOID(check(arguments));
+  HONE_TRY_VOID(check_measuring(arguments));
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernel, nullptr));
   HONE_TRY_VOID(check_target_of("cpu", kernel));
