@@ -1,4 +1,4 @@
-# hone_room(NAME [APART] [COLD] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
+# hone_room(NAME [APART] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
 # One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test program of its own,
 # hone_NAME_<file>, registered with ctest. The name of the file says the label, and the label when it runs:
 #   *_test.cc        unit   `make check`, side by side
@@ -7,8 +7,7 @@
 #   *_long_test.cc   long   `make check-long`
 # BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
 # that measure time; all others are compiled as unit tests are. FIRST names those to start first: what takes long
-# and starts last has the other cores wait. COLD is a room that computes little: compiled with less optimisation, it is
-# ready a quarter sooner.
+# and starts last has the other cores wait.
 #
 # With HONE_UNITY a room's sources are compiled a dozen at a time: what they include is read, and the templates that
 # they share are compiled, once for all of them, which takes less than half the time. Sources with options of their
@@ -20,7 +19,7 @@ option(HONE_UNITY "Compile a room's sources a dozen at a time" OFF)
 set(HONE_UNITY_SOURCES 12)
 
 function(hone_room name)
-  cmake_parse_arguments(ARG "APART;COLD" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -36,12 +35,7 @@ function(hone_room name)
     add_library(hone_${name} STATIC ${sources})
     target_include_directories(hone_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
     target_link_libraries(hone_${name} PUBLIC ${links})
-    if(ARG_COLD)
-      target_compile_options(hone_${name} PRIVATE ${HONE_COLD_OPTIONS})
-      hone_pch(hone_${name} cold_sources)
-    else()
-      hone_pch(hone_${name} sources)
-    endif()
+    hone_pch(hone_${name} sources)
     if(HONE_UNITY AND NOT ARG_APART)
       set_target_properties(hone_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${HONE_UNITY_SOURCES})
     endif()
