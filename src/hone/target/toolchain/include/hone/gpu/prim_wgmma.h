@@ -47,7 +47,7 @@ class GroupFactor {
 };
 
 #if !HONE_EMULATED
-// Registers 0 to 31, 63, 127 of a product in the words of PTX, and as operands.
+// Registers 0 to 31, 63 or 127 of a product in the words of PTX, and as operands.
 #define HONE_SUMS_32 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
   ", " "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
