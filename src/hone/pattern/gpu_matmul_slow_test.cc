@@ -161,7 +161,6 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   const task::Task task = task::task_from_expressions("C = A @ B", factors, {"M=33,K=1060,N=20"}).value();
   constexpr double kUnit = 0x1p-24;
-  double found[2] = {};
   for (const bool deep : {false, true}) {
     const task::Task large = task::task_from_expressions("C = A @ B", factors, {deep ? "M=4096,K=4096,N=4096" : "M=4096,K=512,N=4096"}).value();
     kernel::Kernel kernel = gpu_matmul_offers(large, Language::kCuda).front().kernel;
@@ -173,10 +172,8 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
     const evaluate::Accuracy& nearest = *verdict.accuracy;
     fmt::print("{} levels: {:.2f} of the bound {:.2f} (units of 2^-24; a sum in fp32 has {:.2f}), {} on {}\n", deep ? 2 : 1,
                nearest.candidate / kUnit, nearest.bound / kUnit, nearest.anchor / kUnit, nearest.family, nearest.shape);
-    found[deep] = nearest.candidate;
-    EXPECT_LE(nearest.candidate, 12 * kUnit);
+    EXPECT_LE(nearest.candidate, 6 * kUnit + nearest.anchor);
   }
-  EXPECT_LT(found[1], found[0]);
 }
 
 }  // namespace
