@@ -40,11 +40,12 @@ std::vector<Case> cases() {
       {"groups", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=70,K=70,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true},
       {"groups_transposed_and_an_epilogue", "y = gelu(x.T @ w.T + b) + r", {"x=f32[K,M]", "w=f32[N,K]", "b=f32[N]", "r=f32[M,N]"},
        {"M=67,K=35,N=18", "M=20,K=68,N=36"}, kLarge, kNone, false, true},
-      {"groups_of_batches", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[2,M,K]", "w=f32[3,K,N]"}, {"M=9,K=20,N=36", "M=5,K=17,N=11"}, kLarge,
-       kNone, false, true},
-      {"groups_on_two_levels", "C = A @ B.T", {"A=f32[M,K]", "B=f32[N,K]"}, {"M=20,K=1100,N=36", "M=5,K=515,N=9"}, "M=4096,K=4096,N=4096", kNone,
+      {"groups_of_batches", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[2,M,K]", "w=f32[3,K,N]"}, {"M=9,K=20,N=36", "M=5,K=17,N=11"},
+       kLarge, kNone, false, true},
+      {"groups_on_two_levels", "C = A @ B.T", {"A=f32[M,K]", "B=f32[N,K]"}, {"M=20,K=1100,N=36", "M=5,K=515,N=9"},
+       "M=4096,K=4096,N=4096", kNone, false, true},
+      {"groups_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu,
        false, true},
-      {"groups_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu, false, true},
       {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"f16_transposed", "C = A.T @ B.T", {"A=f16[K,M]", "B=f16[N,K]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"split_depth", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=8,K=1100,N=12", "M=5,K=1031,N=9"}, "M=256,K=65536,N=256"},
@@ -160,7 +161,6 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   const task::Task task = task::task_from_expressions("C = A @ B", factors, {"M=33,K=1060,N=20"}).value();
   constexpr double kUnit = 0x1p-24;
-  double found[2] = {};
   for (const bool deep : {false, true}) {
     const task::Task large = task::task_from_expressions("C = A @ B", factors, {deep ? "M=4096,K=4096,N=4096" : "M=4096,K=512,N=4096"}).value();
     kernel::Kernel kernel = gpu_matmul_offers(large, Language::kCuda).front().kernel;
@@ -172,10 +172,8 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
     const evaluate::Accuracy& nearest = *verdict.accuracy;
     fmt::print("{} levels: {:.2f} of the bound {:.2f} (units of 2^-24; a sum in fp32 has {:.2f}), {} on {}\n", deep ? 2 : 1,
                nearest.candidate / kUnit, nearest.bound / kUnit, nearest.anchor / kUnit, nearest.family, nearest.shape);
-    found[deep] = nearest.candidate;
-    EXPECT_LE(nearest.candidate, 12 * kUnit);
+    EXPECT_LE(nearest.candidate, 6 * kUnit + nearest.anchor);
   }
-  EXPECT_LT(found[1], found[0]);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/file.h"
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_testing.h"
 
@@ -33,7 +34,9 @@ TEST_P(GpuNvcc, CompilesWithoutSpills) {
   const auto scratch = base::ScratchDirectory::create("nvcc");
   ASSERT_TRUE(scratch) << scratch.error().to_string();
   bool first = true;
-  for (const Offer& offer : offers_gpu(*task, kernel::Language::kCuda, why_not)) {
+  auto offers = offers_gpu(*task, kernel::Language::kCuda, why_not);
+  if (auto products = gpu_matmul_offers(*task, kernel::Language::kCuda); !products.empty()) offers.insert(offers.begin(), std::move(products.front()));
+  for (const Offer& offer : offers) {
     const auto source = scratch->path() / (offer.pattern + ".cu"), log = scratch->path() / "log";
     ASSERT_TRUE(base::write_file_atomic(source, unit(offer.kernel)));
     const std::string command = fmt::format("nvcc -std=c++17 --expt-relaxed-constexpr -arch=sm_90a -Xptxas -v -cubin -I{}/src/hone/target/toolchain/include -o {}.cubin {} > {} 2>&1",

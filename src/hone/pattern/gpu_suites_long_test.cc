@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hone/evaluate/evaluator.h"
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_testing.h"
 
@@ -33,17 +34,18 @@ TEST_P(GpuSuites, FirstOffersAreAcceptedAtTiny) {
     std::vector<std::string> why_not;
     std::set<std::string> seen;
     auto offers = offers_gpu(*task, language, why_not);
-    for (Offer& offer : offers_gpu(*large, language, why_not))
+    for (Offer& offer : gpu_matmul_offers(*large, language))
       if (offer.action.starts_with("wgmma")) offers.push_back(std::move(offer));
     for (const Offer& offer : offers) {
-      if (!seen.insert(offer.pattern + (offer.action.starts_with("wgmma") ? " by groups" : "")).second) continue;
+      const std::string& kind = offer.action.starts_with("wgmma") ? offer.action : offer.pattern;
+      if (!seen.insert(kind).second) continue;
       const auto screening = (*evaluator)->screen(offer.kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
       const bool accepted = screening->verdict.accepted();
       EXPECT_TRUE(accepted) << offer.pattern << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
                             << screening->verdict.detail << "\n" << offer.kernel.source;
-      line += fmt::format("  {} {}{}", kernel::name_of(language), offer.pattern == "parts" || offer.action.starts_with("wgmma") ? offer.action : offer.pattern, accepted ? ""
-                          : " REFUSED");
+      line += fmt::format("  {} {}{}", kernel::name_of(language), kind == "parts" ? offer.action : kind,
+                          accepted ? "" : " REFUSED");
     }
   }
   if (line.empty()) GTEST_SKIP() << "plain loops only";

@@ -175,21 +175,20 @@ __global__ void __launch_bounds__(256, 1) twist(const float* x, float* y, int64_
   }
   hone::prim::registers_up<240>();
   hone::prim::GroupProducts products;
-  float sums[128], half[64], quarter[32];
   const hone::prim::GroupFactor a(left, 1024, 128), b(right, 4096, 128);
-  products.fence();
+  const auto multiply = [&](auto& sums, int first) {
+    products.fence();
+    products.multiply(sums, a, b, false);
+    products.multiply(sums, a.after(2048), b.after(8192), true);
+    products.commit();
+    products.wait<0>(sums);
 #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    products.multiply(sums, a.after(2048 * k), b.after(8192 * k), k > 0);
-    products.multiply(half, a.after(2048 * k), b.after(8192 * k), k > 0);
-    products.multiply(quarter, a.after(2048 * k), b.after(8192 * k), k > 0);
-  }
-  products.commit();
-  products.wait<0>(sums);
-  products.wait<0>(half);
-  products.wait<0>(quarter);
-#pragma unroll
-  for (int i = 0; i < 128; ++i) y[i * 128 + threadIdx.x] = sums[i] + half[i / 2] + quarter[i / 4];
+    for (int i = 0; i < int(sizeof sums / sizeof sums[0]); ++i) y[(first + i) * 128 + threadIdx.x] = sums[i];
+  };
+  float whole[128], half[64], quarter[32];
+  multiply(whole, 0);
+  multiply(half, 128);
+  multiply(quarter, 192);
 }
 )");
   EXPECT_EQ(build.symbols.count("twist"), 1u);

@@ -47,7 +47,7 @@ class GroupFactor {
 };
 
 #if !HONE_EMULATED
-// Registers 0 to 31, 63, 127 of a product in the words of PTX, and as operands.
+// Registers 0 to 31, 63 or 127 of a product in the words of PTX, and as operands.
 #define HONE_SUMS_32 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
   ", " "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -90,18 +90,18 @@ HONE_DEVICE void group_product(float (&sums)[128], uint64_t a_word, uint64_t b_w
 #undef HONE_SUMS_32
 #endif
 
-/// The threads of a group have N registers each from here on (a multiple of 8, 24 to 256), fewer or more than before; more have
+/// The threads of a group have so many registers each from here on (a multiple of 8, 24 to 256), fewer or more than before; more have
 /// to be free, or it waits for them. For kernels with __launch_bounds__ of two numbers, each group on a branch of its own.
-template <int N>
+template <int Registers>
 HONE_DEVICE void registers_down() {
 #if !HONE_EMULATED
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 #endif
 }
-template <int N>
+template <int Registers>
 HONE_DEVICE void registers_up() {
 #if !HONE_EMULATED
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 #endif
 }
 
@@ -119,17 +119,17 @@ class GroupProducts {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
   }
-  /// sums = a * b (+ sums, if add) on 64 rows x 2 N columns, bf16, 16 of the depth. Warp w of the group has rows 16 w to
+  /// sums = a * b (+ sums, if add) on 64 rows x 2 Sums columns, bf16, 16 of the depth. Warp w of the group has rows 16 w to
   /// 16 w + 15; with r = lane / 4 and t = lane % 4, sums[4 j], sums[4 j + 1] are row r, columns 8 j + 2 t and 8 j + 2 t + 1;
   /// sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the units; other
   /// products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 16 of the depth at a time.
-  template <int N>
-  HONE_DEVICE void multiply(float (&sums)[N], const GroupFactor& a, const GroupFactor& b, bool add,
+  template <int Sums>
+  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const GroupFactor& b, bool add,
                             [[maybe_unused]] int line = __builtin_LINE()) {
-    static_assert(N == 32 || N == 64 || N == 128, "64, 128 or 256 columns");
+    static_assert(Sums == 32 || Sums == 64 || Sums == 128, "64, 128 or 256 columns");
 #if HONE_EMULATED
     const hone::simt::GroupProduct product = {sums,          a.first_,        b.first_,      a.next_depth_, a.next_lines_,
-                                              b.next_depth_, b.next_lines_, 2 * N, 0, add};
+                                              b.next_depth_, b.next_lines_, 2 * Sums, 0, add};
     hone::simt::meet_group(a.first_, b.first_, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
@@ -145,8 +145,8 @@ class GroupProducts {
 #endif
   }
   /// Until at most the Latest youngest batches are on their way. Then `sums`, of batches before those, may be read.
-  template <int Latest, int N>
-  HONE_DEVICE void wait(float (&sums)[N], [[maybe_unused]] int line = __builtin_LINE()) {
+  template <int Latest, int Sums>
+  HONE_DEVICE void wait(float (&sums)[Sums], [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
     static_cast<void>(sums);
     call(hone::simt::GroupOp::kWait, nullptr, Latest);
@@ -154,7 +154,7 @@ class GroupProducts {
 #else
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Latest) : "memory");
 #pragma unroll
-    for (int i = 0; i < N; ++i) asm volatile("" : "+f"(sums[i])::"memory");  // nothing reads them before
+    for (int i = 0; i < Sums; ++i) asm volatile("" : "+f"(sums[i])::"memory");  // nothing reads them before
 #endif
   }
 

@@ -80,7 +80,8 @@ inline void issue_product(GroupState& s, const GroupProduct& p, const void* wher
     text << "a group's product without a fence since its threads may have touched the sums";
     group_finding(Finding::kUndefined, text, where);
   }
-  const auto all = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) | static_cast<uintptr_t>(p.a_depth | p.a_lines | p.b_depth | p.b_lines);
+  const auto all = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) |
+                   static_cast<uintptr_t>(p.a_depth | p.a_lines | p.b_depth | p.b_lines);
   if (all % 16 != 0) {
     text << "a factor of a group's product: its address and the ways to its next bricks have to be multiples of 16 bytes";
     group_finding(Finding::kUndefined, text, where);
@@ -96,8 +97,8 @@ inline void issue_product(GroupState& s, const GroupProduct& p, const void* wher
   if (m.lane == 0) {
     Warp& w = *m.warp;
     ++w.products;
-    const uint64_t what = static_cast<uint64_t>(p.a - m.shared) ^ static_cast<uint64_t>(p.b - m.shared) << 20 ^ static_cast<uint64_t>(p.columns) << 40 ^
-                          static_cast<uint64_t>(p.add) << 60;
+    const uint64_t what = static_cast<uint64_t>(p.a - m.shared) ^ static_cast<uint64_t>(p.b - m.shared) << 20 ^
+                          static_cast<uint64_t>(p.columns) << 40 ^ static_cast<uint64_t>(p.add) << 60;
     w.products_mark = (w.products_mark ^ what) * 0x9e3779b97f4a7c15;
     w.products_pc = offset_of(where);
   }
