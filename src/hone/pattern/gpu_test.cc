@@ -105,6 +105,7 @@ TEST(GpuRounds, JoinWhatCanBeMended) {
   EXPECT_THAT(passes_of_rounds(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), false), ElementsAre(1u, 1u, 1u));
   EXPECT_THAT(passes_of_rounds(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u, 1u));
   EXPECT_THAT(passes_of_rounds(task_of("y = var(x, axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true), ElementsAre(2u));
+  EXPECT_THAT(passes_of_rounds(task_of("y = group_norm(x, G)", {"x=f32[N,G*P,H]"}, "N=2,G=3,P=2,H=5"), true), ElementsAre(2u, 1u));
   // The sum of distances is no sum of squares, and half the mean is no mean.
   EXPECT_THAT(passes_of_rounds(task_of("y = sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1)", {"x=f32[B,D]"}, "B=4,D=8"), true),
               ElementsAre(1u, 1u));
