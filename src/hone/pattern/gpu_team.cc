@@ -116,13 +116,15 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes);
   const int64_t nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
   const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::min<int64_t>(count, kBlocks / 2));
+  // What all rows read, teams in step read at the same time, and it comes from memory once for all of them.
+  const bool in_step = reads.tensors.back() > leaves.size() + program.passes.back().stores.size();
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [12, 0, 6, 24]",
-                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [{}]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}), choices(in_step ? 0 : 12, {12, 0, 6, 24}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = grid;

@@ -54,6 +54,19 @@ class PhaseBarrier {
                  "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
+  /// Likewise of what is read once: it leaves the second-level cache first.
+  HONE_DEVICE void bulk_copy_passing(void* to, const void* from, uint32_t bytes) {
+#if HONE_EMULATED
+    hone_simt_bulk_copy(to, from, bytes, &word_);
+    asm volatile("" ::: "memory");
+#else
+    asm volatile(
+        "{\n.reg .b64 first;\ncreatepolicy.fractional.L2::evict_first.b64 first, 1.0;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], first;\n}" ::"r"(
+            shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
+#endif
+  }
   /// What this thread has stored to shared memory comes before copies that are issued after a barrier behind this.
   HONE_DEVICE static void stores_before_copies() {
 #if !HONE_EMULATED
