@@ -6,6 +6,7 @@
 #   make build       build everything; installs nothing
 #   make fast        the unit tests only
 #   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
+#   make portable    one program that needs glibc only: build/portable/hone
 #   make install     PREFIX=/usr/local
 #   make docs        write docs/language.md anew, from the program's own tables
 #   make format      clang-format over our sources
@@ -16,7 +17,7 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: demo check check-long build fast tests pytorch install docs format clean
+.PHONY: demo portable check check-long build fast tests pytorch install docs format clean
 .DEFAULT_GOAL := build
 
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
@@ -47,6 +48,12 @@ fast: build
 
 pytorch:
 	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/venv" scripts/setup_python.sh
+
+portable:
+	cmake --preset portable --log-level=WARNING
+	@cmake --build --preset portable --target hone --parallel $(JOBS)
+	@strip -o build/portable/hone.stripped build/portable/hone && mv build/portable/hone.stripped build/portable/hone
+	@scripts/check_portable.sh build/portable/hone
 
 install:
 	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }

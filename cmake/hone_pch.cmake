@@ -13,7 +13,7 @@ option(HONE_PCH "Precompile the headers that most sources include" ON)
 set(hone_pch_sources <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
   <set> <span> <string> <string_view> <thread> <vector> <fmt/format.h> <fmt/ranges.h> <tl/expected.hpp>)
 set(hone_pch_tests ${hone_pch_sources} <gmock/gmock.h> <gtest/gtest.h>)
-set(hone_pch_links Threads::Threads fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json)  # for their definitions
+set(hone_pch_links Threads::Threads ${HONE_FMT} nlohmann_json::nlohmann_json)  # for their definitions
 # What ccache asks for: g++ leaves the include of the header in preprocessed text, and clang leaves the
 # time out of the header, which else is another one each time.
 set(hone_pch_options $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>

@@ -1,4 +1,4 @@
-# hone_room(NAME [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
+# hone_room(NAME [APART] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
 # One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test program of its own,
 # hone_NAME_<file>, registered with ctest. The name of the file says the label, and the label when it runs:
 #   *_test.cc        unit   `make check`, side by side
@@ -8,14 +8,24 @@
 # BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
 # that measure time; all others are compiled as unit tests are. FIRST names those to start first: what takes long
 # and starts last has the other cores wait.
+#
+# With HONE_UNITY a room's sources are compiled a dozen at a time: what they include is read, and the templates that
+# they share are compiled, once for all of them, which takes less than half the time. Sources with options of their
+# own are compiled alone, and so are those of a room that is APART: small programs take single files from it.
+# This changes what is fast, not what is allowed. The presets develop, debug and sanitize compile each source by
+# itself, so every source includes what it uses; and what anonymous namespaces declare has another name in each
+# file of a room (scripts/check_rooms.py), so that nothing means something else beside another file.
+option(HONE_UNITY "Compile a room's sources a dozen at a time" OFF)
+set(HONE_UNITY_SOURCES 12)
+
 function(hone_room name)
-  cmake_parse_arguments(ARG "" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  set(links Threads::Threads fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json ${ARG_USES})
+  set(links Threads::Threads ${HONE_FMT} nlohmann_json::nlohmann_json ${ARG_USES})
   set_property(GLOBAL APPEND PROPERTY HONE_USES ${links})  # for cmake/hone_install.cmake
   foreach(room ${ARG_ROOMS})
     list(APPEND links hone_${room})
@@ -26,6 +36,9 @@ function(hone_room name)
     target_include_directories(hone_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
     target_link_libraries(hone_${name} PUBLIC ${links})
     hone_pch(hone_${name} sources)
+    if(HONE_UNITY AND NOT ARG_APART)
+      set_target_properties(hone_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${HONE_UNITY_SOURCES})
+    endif()
   else()
     add_library(hone_${name} INTERFACE)
     target_link_libraries(hone_${name} INTERFACE ${links})

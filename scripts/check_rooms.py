@@ -11,6 +11,10 @@ Rules
                the kernels we write: those include each other only.
     headers    stay under 300 lines and begin with #pragma once or an opening comment
     leftovers  no notes to ourselves about work to do, no `using namespace` except for literals
+    own names  what an anonymous namespace of a room's sources declares has another name in each of the room's files
+               (in the same enclosing namespace; an alias may be repeated as it is). Sources are compiled several
+               at a time (HONE_UNITY in cmake/hone_room.cmake): a name used twice is an error at best, and at
+               worst an overload that fits better than the one that was meant.
 """
 import pathlib
 import re
@@ -22,6 +26,12 @@ MAX_HEADER_LINES = 300
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\s+(?!\S*literals;)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"hone/([^/"]+)(/?)')
+OPEN_NAMESPACE = re.compile(r"(?:inline )?namespace\b\s*([\w:]*)\s*\{$")
+OWN_TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?) (\w+)\b(?!\s*;)")
+OWN_ALIAS = re.compile(r"using (?:[\w:]*::)?(\w+)(?: = .*)?;")
+OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| = )")
+ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
+RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 CODE = {".cc", ".h", ".cu", ".hip", ".cl"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
 FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
@@ -74,6 +84,34 @@ def check_text(path, lines):
             yield f"{path}:1: header begins with neither a comment nor #pragma once"
 
 
+def own_names(lines):
+    """What the anonymous namespaces of a source declare at the beginning of a line: (enclosing namespace, name, the
+    alias's text or None, line)."""
+    text = RAW_STRING.sub(lambda raw: '""' + "\n" * raw.group().count("\n"), "\n".join(lines))
+    spaces = []
+    for number, line in enumerate(text.split("\n"), 1):
+        line = ATTRIBUTE.sub("", line).strip("\r\n")
+        if space := OPEN_NAMESPACE.match(line):
+            spaces.append(space.group(1))
+        elif line.startswith("}") and "namespace" in line and spaces:
+            spaces.pop()
+        elif "" in spaces and line[:1].isalpha() and not line.startswith(("template", "namespace")):
+            alias = OWN_ALIAS.match(line)
+            found = alias or OWN_TYPE.match(line) or OWN_OTHER.match(line)
+            if found:
+                yield "::".join(filter(None, spaces)), found.group(1), alias and line, number
+
+
+def check_own_names(sources):
+    """`sources`: (room, path, lines) of all that is compiled into the rooms' libraries."""
+    seen = {}
+    for room, path, lines in sources:
+        for space, name, alias, number in own_names(lines):
+            first_path, first_alias = seen.setdefault((room, space, name), (path, alias))
+            if first_path != path and not (alias and alias == first_alias):
+                yield f"{path}:{number}: {name} is a name of {first_path}'s own too"
+
+
 def check(root):
     rooms = declared_rooms(root)
     if not rooms:
@@ -82,6 +120,7 @@ def check(root):
     described = described_rooms(root)
     if described != rooms:
         yield f"docs/design.md:1: rooms {described} differ from CMakeLists.txt's {rooms}"
+    sources = []
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             path = file.relative_to(root)
@@ -97,6 +136,9 @@ def check(root):
                     yield from check_kernel_header(root, path, lines)
                 else:
                     yield from check_includes(path, lines, room, rooms)
+                    if path.suffix == ".cc" and not path.stem.endswith(("_test", "_main")):
+                        sources.append((room, path, lines))
+    yield from check_own_names(sources)
 
 
 def self_test():
@@ -107,6 +149,10 @@ def self_test():
         "src/hone/base/a.h": '// A.\n#pragma once\n#include "hone/base/b.h"\n',
         "src/hone/task/t.cc": '#include "hone/base/a.h"\n#include "hone/task/t.h"\nusing base::a;\n'
                               "using namespace std::chrono_literals;\n",
+        "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nusing base::a;\nint size(int x) { return x; }\n"
+                              "}  // namespace\n}  // namespace hone::task\n",
+        "src/hone/task/v.cc": "namespace hone::task::graph {\nnamespace {\nusing base::a;\nint size(int x);\n"
+                              "const char* kText = R\"(\nint shape(long x);\n)\";\nint shape(int x);\n}\n}  // namespace\n",
         "src/hone/main.cc": '#include "hone/task/t.h"\n',
         "src/hone/task/include/hone/cpu/a.h": '// A.\n#include "hone/cpu/b.h"\n',
         "src/hone/task/include/hone/cpu/b.h": "// B.\n",
@@ -122,6 +168,17 @@ def self_test():
         "a leftover": {"src/hone/base/a.cc": "int a;  // TO" + "DO: more\n"},
         "a leftover outside the rooms": {"scripts/a.py": "# FIX" + "ME\n"},
         "using namespace": {"src/hone/base/a.cc": "  using namespace std;\n"},
+        "a function of one name in two files": {
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nstd::string size(const std::string& text) {\n"},
+        "a type of one name in two files": {
+            "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nstruct Row {\n};\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nenum class Row : int { kA };\n"},
+        "a constant of one name in two files": {
+            "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nconstexpr int kRows = 2;\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nconst Row kRows[] = {{1}};\n"},
+        "an alias with two meanings": {
+            "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nusing Kind = Row::Kind;\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Kind = Op::Kind;\n"},
         "a document out of date": {"docs/design.md": design.replace("`base`", "`cellar`")},
     }
     wrong = []

@@ -19,7 +19,6 @@ build_packages=(
   nlohmann-json3-dev   # reports and protocols (JSON)
   libsqlite3-dev       # the archive
   libfmt-dev           # text formatting
-  libspdlog-dev        # log
   libexpected-dev      # tl::expected, the results that carry errors
   libcurl4-openssl-dev # language models over HTTP
   libcpp-httplib-dev   # hone mcp --http, and the tests' own model server

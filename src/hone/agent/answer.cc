@@ -53,7 +53,7 @@ struct Parts {
   json data;
   std::string other;
 };
-tl::expected<Parts, Unusable> parts_of(std::string_view text, const json& schema, size_t others) {
+tl::expected<Parts, Unusable> answer_parts(std::string_view text, const json& schema, size_t others) {
   if (text.empty()) return unusable("the answer is empty");
   auto blocks = blocks_of(text);
   if (!blocks) return tl::unexpected(blocks.error());
@@ -129,7 +129,7 @@ tl::expected<KernelAnswer, Unusable> kernel_answer(std::string_view text, kernel
   static const json schema = object_schema({{"action", text_schema(200, 1)}, {"reason", text_schema(2000, 1)}, {"lesson", text_schema(500)},
                                             {"expected_speedup", {{"type", "number"}, {"minimum", 0}, {"maximum", 10000}}}},
                                            {"action", "reason", "expected_speedup"});
-  auto parts = parts_of(text, schema, 1);
+  auto parts = answer_parts(text, schema, 1);
   if (!parts) return tl::unexpected(parts.error());
   auto kernel = foreign_kernel(parts->other, language);
   if (!kernel) return tl::unexpected(kernel.error());
@@ -149,7 +149,7 @@ tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, 
                                               {"metric", "value"}), 8)},
        {"plan", list_schema(text_schema(300, 1), 3)}, {"expected_speedup", {{"type", "number"}, {"minimum", 0}, {"maximum", 10000}}}},
       {"bottleneck", "evidence", "plan"});
-  auto parts = parts_of(text, schema, 0);
+  auto parts = answer_parts(text, schema, 0);
   if (!parts) return tl::unexpected(parts.error());
   DiagnosisAnswer answer;
   answer.bottleneck = parts->data["bottleneck"];
@@ -171,7 +171,7 @@ tl::expected<ResearchAnswer, Unusable> research_answer(std::string_view text) {
       {{"applies", list_schema(object_schema({{"name", text_schema(200, 1)}, {"why", text_schema(400)}}, {"name", "why"}), 12)},
        {"ideas", list_schema(text_schema(300, 1), 8)}},
       {"applies", "ideas"});
-  auto parts = parts_of(text, schema, 0);
+  auto parts = answer_parts(text, schema, 0);
   if (!parts) return tl::unexpected(parts.error());
   ResearchAnswer answer;
   for (const json& item : parts->data["applies"])
@@ -183,7 +183,7 @@ tl::expected<ResearchAnswer, Unusable> research_answer(std::string_view text) {
 tl::expected<TaskAnswer, Unusable> task_answer(std::string_view text) {
   static const json schema =
       object_schema({{"name", text_schema(60, 1)}, {"assumptions", list_schema(text_schema(500), 12)}}, {"name", "assumptions"});
-  auto parts = parts_of(text, schema, 1);
+  auto parts = answer_parts(text, schema, 1);
   if (!parts) return tl::unexpected(parts.error());
   return TaskAnswer{one_line(parts->data["name"].get<std::string>(), 60), std::move(parts->other), texts(parts->data["assumptions"])};
 }

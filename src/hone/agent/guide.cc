@@ -13,11 +13,11 @@ struct Named {
   std::string_view name;
   Language language;
 };
-constexpr Named kNames[] = {{"OpenCL C", Language::kOpenCl}, {"OpenCL", Language::kOpenCl}, {"C++", Language::kCpp}, {"CUDA", Language::kCuda}, {"HIP", Language::kHip}};
+constexpr Named kLanguageNames[] = {{"OpenCL C", Language::kOpenCl}, {"OpenCL", Language::kOpenCl}, {"C++", Language::kCpp}, {"CUDA", Language::kCuda}, {"HIP", Language::kHip}};
 
 /// The language that `text` begins with, and what is behind its name.
 std::optional<Language> take_language(std::string_view& text) {
-  for (const Named& named : kNames)
+  for (const Named& named : kLanguageNames)
     if (text.starts_with(named.name)) {
       text.remove_prefix(named.name.size());
       return named.language;

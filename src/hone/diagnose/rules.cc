@@ -7,17 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "hone/diagnose/tunable_role.h"
+#include "hone/diagnose/reckoner.h"
 
 namespace hone::diagnose {
 namespace {
 
 /// Near enough to the speed of light that nothing is worth a try.
 constexpr double kAtLight = 0.93;
-/// A retuning that promises less than this is no reason not to redesign.
-constexpr double kWorthRetuning = 1.03;
-/// A redesign is preferred where it promises so many times as much.
-constexpr double kFarBetter = 3;
 /// How much of what arithmetic allows an action usually gets. Estimates: hone_engine_diagnosis_long_test says how they fare.
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
@@ -34,14 +30,15 @@ struct Parts {
   [[nodiscard]] double room() const { return 1 - std::min(light, 1.0); }
 };
 
-class Reckoning {
+class Reckoning : Reckoner {
  public:
-  Reckoning(const Metrics& metrics, const Subject& subject) : metrics_(metrics), subject_(subject) {
+  Reckoning(const Metrics& metrics, const Subject& subject) : Reckoner(metrics, subject) {
     parts_.light = std::clamp(metrics.get_or("light", 0), 0.0, 1.0);
     parts_.memory = std::clamp(metrics.get_or("memory_light", 0), 0.0, 1.0);
     parts_.compute = std::clamp(metrics.get_or("compute_light", 0), 0.0, 1.0);
     parts_.core_known = metrics.get("hot_share").has_value();
     parts_.core = std::clamp(metrics.get_or("hot_share", 1), 0.0, 1.0);
+    room_ = parts_.room();
   }
 
   Diagnosis conclude() {
@@ -68,72 +65,12 @@ class Reckoning {
     passes();
     instructions();
     others();
-    std::stable_sort(actions_.begin(), actions_.end(), [](const Action& a, const Action& b) { return a.gain > b.gain; });
-    const auto cause = std::max_element(causes_.begin(), causes_.end(), [](const Cause& a, const Cause& b) { return a.saved < b.saved; });
-    if (cause != causes_.end() && cause->saved > 0.02) {
-      out.bottleneck = cause->name, out.says = cause->says, out.evidence = evidence(cause->metrics);
-    } else {
-      out.bottleneck = parts_.memory >= parts_.core ? kMemory : kUnknown;
-      out.says = "no metric tells what its time beyond the speed of light goes to";
-      out.evidence = evidence({"light", "memory_light", "hot_share"});
-    }
-    out.actions = std::move(actions_);
-    double retuned = 1, redesigned = 1;
-    for (const Action& a : out.actions) {
-      const bool retuning = a.kind == Action::Kind::kTunable || a.kind == Action::Kind::kCompiler;
-      (retuning ? retuned : redesigned) = std::max(retuning ? retuned : redesigned, a.gain);
-    }
-    out.redesign = retuned < kWorthRetuning || redesigned - 1 > kFarBetter * (retuned - 1);
+    conclude_with(out, {parts_.memory >= parts_.core ? kMemory : kUnknown, "no metric tells what its time beyond the speed of light goes to",
+                        {"light", "memory_light", "hot_share"}});
     return out;
   }
 
  private:
-  struct Cause {
-    std::string_view name;
-    double saved;
-    std::string says;
-    std::vector<std::string_view> metrics;
-  };
-
-  std::vector<Metric> evidence(const std::vector<std::string_view>& names) const {
-    std::vector<Metric> found;
-    for (const std::string_view name : names)
-      if (const Metric* metric = metrics_.find(name); metric && metric->origin != Origin::kAbsent) found.push_back(*metric);
-    return found;
-  }
-
-  /// A cause that keeps `saved` of the time (before any action's reach).
-  double cause(std::string_view name, double saved, std::string says, std::vector<std::string_view> metrics) {
-    saved = std::clamp(saved, 0.0, parts_.room());
-    causes_.push_back({name, saved, std::move(says), std::move(metrics)});
-    return saved;
-  }
-
-  void act(Action::Kind kind, std::string name, int64_t from, int64_t to, std::string_view cause, double saved, double reach,
-           std::string why) {
-    saved = std::clamp(saved * reach, 0.0, std::min(parts_.room(), 0.95));
-    if (saved <= 0) return;
-    // A tunable may help one workload and hurt another; other kernels and compilers are taken to change all alike.
-    const double share = kind == Action::Kind::kTunable ? std::clamp(subject_.share, 0.0, 1.0) : 1;
-    const double gain = std::pow(1 / (1 - saved), share);
-    const auto same = std::find_if(actions_.begin(), actions_.end(),
-                                   [&](const Action& a) { return a.kind == kind && a.name == name && a.to == to; });
-    if (same != actions_.end() && same->gain >= gain) return;
-    if (same != actions_.end()) actions_.erase(same);
-    actions_.push_back({kind, std::move(name), from, to, saved, gain, std::string(cause), std::move(why)});
-  }
-
-  /// The next value of each tunable of `role` in a direction (-1, +1).
-  void tune(Role role, int direction, std::string_view cause, double saved, double reach, const std::string& why) {
-    for (const kernel::Tunable& tunable : subject_.header.tunables) {
-      if (role_of(tunable.name, subject_.header.pattern) != role) continue;
-      const auto from = subject_.config.find(tunable.name);
-      if (from == subject_.config.end()) continue;
-      if (const auto to = step(tunable, subject_.header, subject_.config, subject_.limits, direction))
-        act(Action::Kind::kTunable, tunable.name, from->second, *to, cause, saved, reach, why);
-    }
-  }
-
   /// Stores that fetch each line before they fill it, or that leave the caches where these would have taken them. The
   /// stream twin, timed both ways on this shape, says which is dearer.
   void stores() {
@@ -302,15 +239,15 @@ class Reckoning {
     return std::nullopt;
   }
 
-  const Metrics& metrics_;
-  const Subject& subject_;
   Parts parts_{};
-  std::vector<Cause> causes_;
-  std::vector<Action> actions_;
 };
 
 }  // namespace
 
-Diagnosis diagnose(const Metrics& metrics, const Subject& subject) { return Reckoning(metrics, subject).conclude(); }
+Diagnosis diagnose(const Metrics& metrics, const Subject& subject) {
+  const kernel::Language language = subject.header.language;
+  if (language == kernel::Language::kCuda || language == kernel::Language::kHip) return diagnose_card(metrics, subject);
+  return Reckoning(metrics, subject).conclude();
+}
 
 }  // namespace hone::diagnose

@@ -44,6 +44,11 @@ inline constexpr std::string_view kLight = "speed of light", kMemory = "memory b
                                   kStores = "write traffic", kDependencies = "dependent instructions", kInstructions = "instructions",
                                   kScalar = "scalar code", kSpills = "register spills", kBalance = "balance",
                                   kPasses = "passes over memory", kBlocks = "small blocks", kUnknown = "unknown";
+/// Those of cards beside kLight, kMemory, kSpills, kPasses and kUnknown.
+inline constexpr std::string_view kUncoalesced = "uncoalesced access", kRedundant = "redundant reads", kBanks = "bank conflicts",
+                                  kOccupancy = "low occupancy", kFewBytes = "too few bytes in flight", kDivergence = "divergence",
+                                  kTail = "serial tail", kLaunches = "launches", kBarriers = "barriers", kIssue = "instruction issue",
+                                  kArithmetic = "arithmetic units", kMatrix = "matrix units", kAtomics = "atomics";
 
 /// What a diagnosis may propose for a kernel.
 struct Subject {

@@ -6,8 +6,33 @@
 
 namespace hone::diagnose {
 
-Role role_of(std::string_view name, std::string_view pattern) {
+namespace {
+
+/// A kernel made of parts numbers its tunables.
+std::string_view without_number(std::string_view name) {
   while (!name.empty() && (std::isdigit(static_cast<unsigned char>(name.back())) || name.back() == '_')) name.remove_suffix(1);
+  return name;
+}
+
+}  // namespace
+
+Role role_of(std::string_view tunable, const kernel::Header& header) {
+  if (header.language != kernel::Language::kCuda && header.language != kernel::Language::kHip) return role_of(tunable, header.pattern);
+  const std::string_view name = without_number(tunable);
+  const auto is = [&](auto... words) { return ((name == words) || ...); };
+  if (is("VEC", "VECTOR")) return Role::kVector;
+  if (is("UNROLL", "AHEAD")) return Role::kUnroll;
+  if (is("WORDS", "HELD", "HOLD", "ITEMS")) return Role::kHeld;
+  if (is("STAGES")) return Role::kStages;
+  if (is("THREADS", "ACROSS", "DOWN", "BLOCK")) return Role::kThreads;
+  if (is("BLOCKS", "TEAMS", "RESIDENT", "SPLIT", "PARTS", "CHUNKS")) return Role::kParts;
+  if (is("TILE", "TILE_M", "TILE_N", "TILE_K", "DEPTH")) return Role::kTile;
+  if (is("ROWS", "GROUP", "COLUMNS", "LINES")) return Role::kGrain;
+  return Role::kOther;
+}
+
+Role role_of(std::string_view name, std::string_view pattern) {
+  name = without_number(name);
   const auto is = [&](auto... words) { return ((name == words) || ...); };
   if (is("STREAM", "NON_TEMPORAL", "NT")) return Role::kStream;
   if (is("AHEAD", "PREFETCH")) return Role::kAhead;

@@ -15,11 +15,18 @@ enum class Role : uint8_t {
   kDepth,   ///< DEPTH: how much of a sum is taken at a time
   kGrain,   ///< ROWS, CHUNK, WIDTH, TALL, WIDE, BLOCK: work of one block
   kParts,   ///< CHUNKS, SPLIT, PARTS: blocks that share a row
+  kVector,   ///< a card's VEC: elements of a load or store
+  kHeld,     ///< a card's WORDS, HELD, HOLD: what a thread keeps in registers
+  kStages,   ///< a card's STAGES: tiles of shared memory under way
+  kThreads,  ///< a card's THREADS, ACROSS, DOWN: the size of a block
   kOther,
 };
 
 /// Numbers at its end (of a kernel made of parts) do not count.
 [[nodiscard]] Role role_of(std::string_view tunable, std::string_view pattern);
+
+/// For kernels of GPUs too, whose words are more.
+[[nodiscard]] Role role_of(std::string_view tunable, const kernel::Header& header);
 
 /// The nearest other value in a direction (-1: smaller, +1: larger) that the constraints allow beside `config`.
 [[nodiscard]] std::optional<int64_t> step(const kernel::Tunable& tunable, const kernel::Header& header, const kernel::Config& config,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 
 namespace hone::engine {
@@ -24,8 +25,16 @@ Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& t
   return all;
 }
 
+Alternatives card_alternatives(const task::Task& task) {
+  Alternatives all;
+  std::vector<std::string> why_not;
+  for (auto offers : {pattern::gpu_matmul_offers(task, kernel::Language::kCuda), pattern::offers_gpu(task, kernel::Language::kCuda, why_not)})
+    for (pattern::Offer& offer : offers) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  return all;
+}
+
 Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
-                         const Alternatives& alternatives, bool thorough) {
+                         const Alternatives& alternatives, bool thorough, diagnose::CardCounters* counters) {
   Examined out;
   HONE_TRY(const auto times, evaluator.conditions(kernel, thorough));
   for (const evaluate::Conditions& on : times)
@@ -33,10 +42,14 @@ Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, c
       out.verdict = on.verdict;
       return out;
     }
-  HONE_TRY(const target::BuildOutcome built, evaluator.build(kernel));
-  const auto* const build = std::get_if<target::Build>(&built);
-  if (!build) return fail(ErrorCode::kInternal, "a kernel that was timed does not build");
-  HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits, thorough));
+  if (counters) {
+    HONE_TRY(out.profiles, diagnose::profile_card(*counters, kernel, task, times));
+  } else {
+    HONE_TRY(const target::BuildOutcome built, evaluator.build(kernel));
+    const auto* const build = std::get_if<target::Build>(&built);
+    if (!build) return fail(ErrorCode::kInternal, "a kernel that was timed does not build");
+    HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits, thorough));
+  }
   const diagnose::Profile* const chosen = diagnose::most_to_win(out.profiles);
   if (!chosen) return fail(ErrorCode::kInternal, "a task without workloads");
   out.workload = chosen->workload;
@@ -50,6 +63,16 @@ Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, c
   subject.share = weights > 0 ? chosen->weight / weights : 1;
   out.diagnosis = diagnose::diagnose(chosen->metrics, subject);
   return out;
+}
+
+ExamineInRun within_seconds(ExamineInRun examine, base::Clock& clock, double seconds) {
+  return [examine = std::move(examine), &clock, seconds, spent = 0.0](evaluate::Evaluator& evaluator, const Kernel& kernel, bool thorough) mutable -> Result<Examined> {
+    if (!thorough && spent >= seconds) return fail(ErrorCode::kUnavailable, fmt::format("diagnoses have had their {:.0f} seconds", seconds));
+    const int64_t start = clock.now_ns();
+    auto found = examine(evaluator, kernel, thorough);
+    if (!thorough) spent += static_cast<double>(clock.now_ns() - start) * 1e-9;
+    return found;
+  };
 }
 
 std::optional<Kernel> take(const Action& action, const Kernel& kernel, const Alternatives& alternatives) {

@@ -1,10 +1,12 @@
 // One kernel profiled and diagnosed: what the command line, hone mcp and runs do alike. The evaluator times it, its code
 // and its plan are read, the rules conclude.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "hone/diagnose/profile/profile.h"
+#include "hone/base/clock.h"
+#include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/search/strategy.h"
@@ -27,10 +29,20 @@ struct Examined {
 /// The library's C++ kernels for `task` and the compilers of `toolchain`.
 [[nodiscard]] Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain);
 
+/// The library's CUDA kernels for `task`.
+[[nodiscard]] Alternatives card_alternatives(const task::Task& task);
+
 /// For a kernel that was accepted. `thorough`: on one thread too, and the compiler is asked what it could not vectorise.
-/// kUnavailable where the evaluator has no clock.
+/// `counters`: for kernels on a card, which the evaluator times. kUnavailable where the evaluator has no clock.
 [[nodiscard]] Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task,
-                                       const kernel::Limits& limits, const Alternatives& alternatives, bool thorough);
+                                       const kernel::Limits& limits, const Alternatives& alternatives, bool thorough,
+                                       diagnose::CardCounters* counters = nullptr);
+
+/// How a run has a kernel looked at.
+using ExamineInRun = std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)>;
+/// `examine` until what is not thorough has taken `seconds` by `clock`: from then on kUnavailable, which leaves kernels without a
+/// diagnosis and the rest of the budget to the search. A card's profiler takes seconds however small the kernel.
+[[nodiscard]] ExamineInRun within_seconds(ExamineInRun examine, base::Clock& clock, double seconds);
 
 /// "rows: one pass over memory": how actions name a kernel of the library.
 [[nodiscard]] std::string name_of(const search::Seed& seed);

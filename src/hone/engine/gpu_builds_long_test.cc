@@ -1,14 +1,15 @@
-// Kernels built for real GPUs without one: the plain kernel of every task of level 1, and the small kernels that
-// test/simt has for the emulator, so that one source serves both. Prints a table; skips what has no compiler here.
+// Kernels built for real GPUs without one: for every task of level 1 the plain kernel and all that the patterns offer, and
+// the small kernels that test/simt has for the emulator, so that one source serves both. Prints a table; skips what has no
+// compiler here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include <fmt/format.h>
 
-#include "hone/base/file.h"
+#include "hone/evaluate/simt_table_testing.h"
+#include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
 #include "hone/target/toolchain/toolchain.h"
 #include "hone/task/task.h"
@@ -24,12 +25,6 @@ std::vector<fs::path> files_in(const std::string& folder, const std::string& ext
     if (entry.path().extension() == extension) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
-}
-
-std::string after(const std::string& source, const std::string& mark) {
-  const size_t at = source.find(mark);
-  if (at == std::string::npos) return {};
-  return source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
 }
 
 /// "built", with the largest facts of its functions, or why not.
@@ -60,7 +55,7 @@ class GpuBuilds : public testing::TestWithParam<std::string> {
   }
   [[nodiscard]] static bool cuda() { return GetParam().starts_with("cuda:"); }
   void count(const std::string& name, const std::string& found, bool ok) {
-    fmt::print("{} {:<12} {:<44} {}\n", ok ? " " : "X", GetParam(), name, found);
+    fmt::print("{} {:<12} {:<52} {}\n", ok ? " " : "X", GetParam(), name, found);
     ++all_;
     built_ += ok;
   }
@@ -70,42 +65,41 @@ class GpuBuilds : public testing::TestWithParam<std::string> {
   int all_ = 0, built_ = 0;
 };
 
-TEST_P(GpuBuilds, PlainKernelsOfLevelOne) {
+TEST_P(GpuBuilds, KernelsOfLevelOne) {
+  const kernel::Language language = cuda() ? kernel::Language::kCuda : kernel::Language::kHip;
+  int tasks = 0;
   for (const fs::path& file : files_in("tasks/kernelbench/level1", ".toml")) {
     const auto task = task::load_task(file);
     ASSERT_TRUE(task) << task.error().to_string();
+    ++tasks;
+    const std::string number = file.stem().string().substr(0, 3);
     bool ok = false;
-    const std::string found = build(*toolchain_, pattern::plain_gpu(*task, cuda() ? kernel::Language::kCuda : kernel::Language::kHip), *task, ok);
-    count(file.stem(), found, ok);
+    std::string found = build(*toolchain_, pattern::plain_gpu(*task, language), *task, ok);
+    count(number + " plain", found, ok);
+    std::vector<std::string> why_not;
+    for (const pattern::Offer& offer : pattern::offers_gpu(*task, language, why_not)) {
+      ok = false;
+      found = build(*toolchain_, offer.kernel, *task, ok);
+      count(number + " " + offer.pattern + ": " + offer.action, found, ok);
+    }
   }
-  EXPECT_EQ(all_, 100);
+  EXPECT_EQ(tasks, 100);
   EXPECT_EQ(built_, all_);
 }
 
 TEST_P(GpuBuilds, KernelsOfTheEmulatorsTable) {
-  for (const fs::path& file : files_in("test/simt", cuda() ? ".cu" : ".hip")) {
-    const std::string source = base::read_file(file).value();
-    const auto kernel = kernel::parse_kernel(source, file.filename());
+  for (const evaluate::SimtCase& c : evaluate::simt_table()) {
+    if (!c.name.ends_with(cuda() ? ".cu" : ".hip")) continue;
+    const auto kernel = kernel::parse_kernel(c.source, c.name);
     ASSERT_TRUE(kernel) << kernel.error().to_string();
-    std::vector<std::vector<std::string>> parts;
-    std::istringstream words(after(source, "// task: "));
-    std::string compute;
-    std::getline(words, compute, '|');
-    for (std::string part; std::getline(words, part, '|');) {
-      std::istringstream in(part);
-      parts.emplace_back();
-      for (std::string word; in >> word;) parts.back().push_back(word);
-    }
-    ASSERT_EQ(parts.size(), 2u) << file;
-    const auto task = task::task_from_expressions(compute, parts[0], parts[1]);
+    const auto task = c.task();
     ASSERT_TRUE(task) << task.error().to_string();
     bool ok = false;
     const std::string found = build(*toolchain_, *kernel, *task, ok);
     // What the emulator does not compile is not built either; what it finds when it runs is, unless it is more static
     // shared memory than a block can have, which the compiler sees.
-    const std::string expected = after(source, "// expect: ");
-    const bool too_much = expected.find("of __shared__ variables") != std::string::npos && found.find("exceeds limit") != std::string::npos;
-    count(file.stem(), found, too_much || ok == (expected.find("does not compile") == std::string::npos));
+    const bool too_much = c.words.find("of __shared__ variables") != std::string::npos && found.find("exceeds limit") != std::string::npos;
+    count(c.name, found, too_much || ok == (c.verdict != "does not compile"));
   }
   EXPECT_GE(all_, 40);
   EXPECT_EQ(built_, all_);

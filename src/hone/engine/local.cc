@@ -81,6 +81,9 @@ std::string machine_json() {
 
 namespace {
 
+/// Of a run's time, for diagnoses on a card.
+constexpr double kDiagnosisShare = 0.15;
+
 /// What a run on a GPU begins with: the patterns' kernels, most promising first. Plain loops, which take no advantage
 /// of a GPU, only where there are none.
 void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& services) {
@@ -103,11 +106,15 @@ Services services_on(const Place& place, archive::Store& store, const std::files
   return services;
 }
 
+/// Of a time budget, for the rounds of a promotion that has no time of its own.
+constexpr double kSamplingShare = 0.3;
+
 evaluate::EvaluatorOptions evaluator_options(const RunOptions& options, const std::function<bool()>& hurried) {
   evaluate::EvaluatorOptions evaluator;
   evaluator.threads = options.threads;
   evaluator.interrupted = hurried;
-  if (options.budget_seconds > 0) evaluator.sampling_seconds = 0.3 * options.budget_seconds;
+  if (options.sampling_seconds > 0) evaluator.sampling_seconds = options.sampling_seconds;
+  else if (options.budget_seconds > 0) evaluator.sampling_seconds = kSamplingShare * options.budget_seconds;
   return evaluator;
 }
 
@@ -157,6 +164,12 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
   services.evaluator = [&task, toolchain, card, options, hurried = std::move(hurried)]() {
     return evaluate::card_evaluator(task, toolchain, card, evaluator_options(options, hurried));
   };
+  const auto counters = std::make_shared<diagnose::CardCounters>(card->info(), toolchain);
+  services.examine = [&task, counters, limits = services.limits](evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, bool thorough) {
+    return examine(evaluator, kernel, task, limits, {}, thorough, counters.get());
+  };
+  if (options.budget_seconds > 0)
+    services.examine = within_seconds(std::move(services.examine), base::system_clock(), kDiagnosisShare * options.budget_seconds);
   HONE_TRY(services.opponents, card_opponents(task, options.opponents, card->info()));
   HONE_TRY_VOID(add_start(options, kernel::Language::kCuda, "", services));
   add_start_opponent(services);

@@ -9,6 +9,9 @@ namespace {
 
 using nlohmann::json;
 
+/// Share of a promotion's sampling that a recalled champion gets.
+constexpr double kSamplingAgain = 0.4;
+
 bool same_workloads(const json& recorded, const task::Task& task) {
   if (!recorded.is_array() || recorded.size() != task.workloads.size()) return false;
   for (size_t w = 0; w < task.workloads.size(); ++w)
@@ -68,6 +71,8 @@ RunOptions recalling(RunOptions options, const std::string& champion) {
   options.start_source.clear();
   options.strategy = search::StrategyKind::kTune;
   options.budget_evaluations = 1;
+  // Its first interval is in the archive; this one says whether it still holds.
+  options.sampling_seconds *= kSamplingAgain;
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include <fmt/format.h>
@@ -15,8 +16,10 @@
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
+#include "hone/engine/behaviour.h"
 #include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
+#include "hone/engine/code_name.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
 #include "hone/engine/facts.h"
@@ -34,7 +37,7 @@ using nlohmann::json;
 
 /// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
 constexpr double kYardstickGain = 1.15;
-/// Share of a time budget kept for the finalists' race and the promotion.
+/// Share of a time budget kept for the finalists' race and the promotion, where that has no time of its own.
 constexpr double kPromotionShare = 0.4;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
 constexpr double kAtLight = 0.985;
@@ -138,13 +141,19 @@ class Run {
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
   Result<Screening> screen(const Kernel& kernel);
-  Status screen_proposal(const search::Proposal& proposal);
+  /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
+  Status screen_proposal(const search::Proposal& proposal, const std::string& code);
+  /// A proposal whose code was evaluated before: written down, and nothing else.
+  Status drop(const search::Proposal& proposal, const std::string& code);
+  [[nodiscard]] search::Outcome outcome_of(const Kernel& kernel, const Screening& screening, double score) const;
   /// kCorrupt where an event speaks of another kernel than the one that follows from the seed.
   Status about(const json& event, const std::string& hash) const;
   Status set_yardstick(const Candidate& candidate);
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
+  /// Of the budget; the rest is kept for the promotion.
+  [[nodiscard]] double search_seconds() const { return (options_.sampling_seconds > 0 ? 1 : 1 - kPromotionShare) * options_.budget_seconds; }
   [[nodiscard]] json summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
                              const std::string& path) const;
   /// Null for one that was not accepted.
@@ -174,6 +183,7 @@ class Run {
   std::vector<double> bounds_ns_;
   std::vector<evaluate::LightBound> bounds_;
   std::vector<Candidate> accepted_;      ///< best first
+  std::map<std::string, std::string> codes_;  ///< machine code and plan -> the kernel that was evaluated with it
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
   int evaluated_ = 0, considered_ = 0, refused_ = 0, since_gain_ = 0;
@@ -320,7 +330,7 @@ agent::Standing Run::standing() const {
 
 Status Run::await_models(const char* kind) {
   return log_.step(kind, [&]() -> Result<json> {
-    const double limit = options_.budget_seconds > 0 ? (1 - kPromotionShare) * options_.budget_seconds : INFINITY;
+    const double limit = options_.budget_seconds > 0 ? search_seconds() : INFINITY;
     const auto stopped = [&] { return services_.interrupted && services_.interrupted(); };
     while (consult_->open() > 0 && !consult_->came() && log_.now() <= limit && !stopped()) consult_->wait(std::chrono::milliseconds(100));
     return json{{"open", consult_->open()}};
@@ -374,7 +384,39 @@ Status Run::set_yardstick(const Candidate& candidate) {
   return {};
 }
 
-Status Run::screen_proposal(const search::Proposal& proposal) {
+search::Outcome Run::outcome_of(const Kernel& kernel, const Screening& screening, double score) const {
+  search::Outcome outcome;
+  outcome.accepted = screening.verdict.accepted();
+  outcome.score = score;
+  outcome.seconds = static_cast<double>(screening.spent.build + screening.spent.verify + screening.spent.run) * 1e-9;
+  if (outcome.accepted) outcome.behaviour = behaviour_of(kernel, task_, services_.limits, screening.median_ns, bounds_);
+  return outcome;
+}
+
+Status Run::drop(const search::Proposal& proposal, const std::string& code) {
+  const std::string hash = proposal.kernel.hash();
+  HONE_TRY(const json event, log_.step("duplicate", [&]() -> Result<json> {
+    HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
+    return json{{"kernel", hash}, {"of", codes_.at(code)}, {"parent", proposal.kernel.parent}, {"author", proposal.kernel.author},
+                {"pattern", proposal.kernel.header.pattern}, {"action", proposal.action}, {"reason", proposal.reason},
+                {"config", proposal.kernel.config}, {"build_ns", std::exchange(batch_build_ns_, 0)}};
+  }));
+  HONE_TRY_VOID(about(event, hash));
+  spent_.build += event.value("build_ns", int64_t{0});
+  const std::string twin = event.at("of");
+  ++since_gain_;
+  search::Outcome outcome;
+  outcome.seconds = static_cast<double>(event.value("build_ns", int64_t{0})) * 1e-9;
+  outcome.twin = twin;
+  strategy_->observe(proposal, outcome);
+  if (consult_)
+    consult_->judged(hash, {false, "not looked at", fmt::format("it became the same machine code as kernel {}: propose something else", base::short_hash(twin)),
+                            "", 0, leader() ? leader()->score : 0, 0});
+  return {};
+}
+
+Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
+  if (log_.replaying() ? log_.next_kind() == "duplicate" : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
   const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
@@ -405,6 +447,7 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
     if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
     if (promise) body["predicted"] = promise->speedup, body["cause"] = promise->cause;
     if (first_score) body["first_score"] = *first_score;
+    if (!code.empty()) body["code"] = code;
     return body;
   }));
   HONE_TRY_VOID(about(event, hash));
@@ -415,7 +458,8 @@ Status Run::screen_proposal(const search::Proposal& proposal) {
   const bool accepted = screening.verdict.accepted();
   if (accepted && reference_.empty()) reference_ = hash;
   memory_.observe(proposal.kernel, accepted, score);
-  strategy_->observe(proposal, {accepted, score});
+  if (const std::string name = event.value("code", ""); !name.empty()) codes_.emplace(name, hash);
+  strategy_->observe(proposal, outcome_of(proposal.kernel, screening, score));
   if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) {
     advisor_.outcome(proposal, score, parent->score);
     if (promise && parent->score > 0) advisor_.outcome(promise->action, promise->cause, promise->speedup, score / parent->score);
@@ -452,7 +496,7 @@ std::string Run::stop_reason(bool batch_empty) const {
   if (batch_empty) return "exhausted";
   if (services_.interrupted && services_.interrupted()) return "interrupted";
   // Preparing may have eaten it all: the first kernel is looked at even so.
-  if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > (1 - kPromotionShare) * options_.budget_seconds) return "budget";
+  if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > search_seconds()) return "budget";
   if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
   if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
   if (since_gain_ >= kPatience) return "stagnation";
@@ -503,18 +547,19 @@ Result<std::string> Run::search() {
       HONE_TRY_VOID(await_models("waited"));
       continue;
     }
+    std::vector<std::string> codes(batch.size());
     if (!log_.replaying()) {
       // Building and measuring exclude each other on a CPU: all builds first, side by side.
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
       const int64_t before = services_.clock->now_ns();
       std::vector<std::thread> others;
-      for (size_t i = 1; i < batch.size(); ++i)
-        others.emplace_back([&, i] { (void)evaluator->build(batch[i].kernel); });
-      (void)evaluator->build(batch[0].kernel);
+      const auto build = [&](size_t i) { codes[i] = code_name(batch[i].kernel, evaluator->build(batch[i].kernel), task_, services_.limits); };
+      for (size_t i = 1; i < batch.size(); ++i) others.emplace_back(build, i);
+      build(0);
       for (std::thread& t : others) t.join();
       batch_build_ns_ = services_.clock->now_ns() - before;
     }
-    for (const search::Proposal& proposal : batch) HONE_TRY_VOID(screen_proposal(proposal));
+    for (size_t i = 0; i < batch.size(); ++i) HONE_TRY_VOID(screen_proposal(batch[i], codes[i]));
   }
 }
 
@@ -649,6 +694,7 @@ std::string RunOptions::to_json() const {
   if (!models_json.empty()) out["models"] = models_json;
   out["memory"] = memory;
   if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
+  if (sampling_seconds > 0) out["sampling_seconds"] = sampling_seconds;
   return base::canonical_json(out);
 }
 
@@ -662,6 +708,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.seed = in.value("seed", uint64_t{1});
   options.budget_seconds = in.value("budget_seconds", 60.0);
   options.budget_evaluations = in.value("budget_evaluations", 0);
+  options.sampling_seconds = in.value("sampling_seconds", 0.0);
   options.threads = in.value("threads", 0);
   // As it was before a run could have another.
   options.batch = in.value("batch", 2);

@@ -30,6 +30,8 @@ struct RunOptions {
   uint64_t seed = 1;                ///< of the search; inputs are secret whatever it is
   double budget_seconds = 60;       ///< 0: none
   int budget_evaluations = 0;       ///< 0: none
+  /// Of a promotion's rounds, beside the budget, which then is the search's alone. 0: they take their share of the budget.
+  double sampling_seconds = 0;
   int threads = 0;                  ///< 0: all
   int batch = 0;                    ///< proposals at a time, built side by side; 0: as the services have it
   std::string opponents = "all";    ///< as the user named them

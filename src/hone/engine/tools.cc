@@ -28,7 +28,7 @@ using nlohmann::json;
 
 constexpr size_t kMostFound = 10, kSourcesShown = 2, kSourceShown = size_t{3} << 10, kMostRuns = 1000;
 constexpr int kMostKernel = 131072;
-constexpr size_t kDetail = size_t{4} << 10;
+constexpr size_t kDetailShown = size_t{4} << 10;
 
 std::string lower(std::string s) {
   std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -233,7 +233,7 @@ agent::ToolTable run_tools(RunTools on) {
           HONE_TRY(const evaluate::Screening screening, evaluator->screen(*draft));
           if (!screening.verdict.accepted())
             return json{{"verdict", evaluate::name_of(screening.verdict.kind)}, {"reason", screening.verdict.reason},
-                        {"detail", agent::bounded(screening.verdict.detail, kDetail)}};
+                        {"detail", agent::bounded(screening.verdict.detail, kDetailShown)}};
           out["verdict"] = evaluate::name_of(screening.verdict.kind);
           kernel = std::move(*draft);
         } else {

@@ -125,7 +125,7 @@ Result<std::vector<search::RecordedStep>> steps_of(const std::vector<archive::Ev
       skipped = {body.at("constraint"), body.at("duplicate"), body.at("predicted_slower")};
     } else if (event.kind == "waited") {
       steps.push_back({std::nullopt, std::exchange(skipped, {})});
-    } else if (event.kind == "screened") {
+    } else if (event.kind == "screened" || event.kind == "duplicate") {
       HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
       HONE_TRY(kernel::Kernel kernel, kernel_from(row));
       kernel.parent = body.at("parent");
@@ -183,7 +183,7 @@ Result<std::string> transcript_of(archive::Store& store, const archive::RunInfo&
   std::string system;
   for (const archive::Event& event : events) {
     const json body = parsed(event.json);
-    if (event.kind == "screened" && told.insert(body.at("kernel")).second) {
+    if ((event.kind == "screened" || event.kind == "duplicate") && told.insert(body.at("kernel")).second) {
       HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
       const std::string source = base::content_hash(row.source);
       if (told.insert(source).second) add_line(out, {{"text", row.source}});

@@ -13,9 +13,9 @@
 namespace hone::evaluate {
 namespace {
 
-constexpr int kShapesSanitized = 3;
+constexpr int kEmulatedShapesSanitized = 3;
 /// For a workload's calls together.
-constexpr std::chrono::seconds kDeadline{300};
+constexpr std::chrono::seconds kEmulatedRunDeadline{300};
 
 class EmulatedEvaluator final : public Evaluator {
  public:
@@ -51,7 +51,7 @@ class EmulatedEvaluator final : public Evaluator {
     HONE_TRY(const auto fresh, Verifier::create(task_, toolchain_, verifier_options()));
     HONE_TRY(promotion.verdict, fresh->verify(kernel));
     if (!promotion.verdict.accepted()) return promotion;
-    HONE_TRY(const Sanitized sanitized, fresh->sanitize(kernel, kShapesSanitized, promotion.spent));
+    HONE_TRY(const Sanitized sanitized, fresh->sanitize(kernel, kEmulatedShapesSanitized, promotion.spent));
     promotion.sanitized_shapes = sanitized.shapes;
     promotion.sanitizers_absent = sanitized.unavailable;
     if (!sanitized.verdict.accepted()) promotion.verdict = sanitized.verdict;
@@ -63,7 +63,7 @@ class EmulatedEvaluator final : public Evaluator {
 
   static VerifierOptions verifier_options() {
     VerifierOptions options;
-    options.deadline = kDeadline;
+    options.deadline = kEmulatedRunDeadline;
     return options;
   }
 

@@ -24,8 +24,8 @@ struct Opponent {
   std::optional<kernel::Kernel> kernel;
   /// A fresh process, each time.
   using Starter = std::function<Result<std::unique_ptr<target::Session>>()>;
-  /// Used when there is no kernel: gets ready for a workload, once. The starter is used while the stage
-  /// lives. An Error (kUnavailable) makes the opponent absent, with its message.
+  /// Used when there is no kernel: gets ready for a workload, once; on a CPU possibly in a thread of its own, beside
+  /// other opponents and the evaluator's checks. The starter is used while the stage lives. An Error (kUnavailable) makes the opponent absent, with its message.
   std::function<Result<Starter>(const Stage& stage)> prepare;
 };
 

@@ -11,13 +11,13 @@
 namespace hone::evaluate {
 namespace {
 
-constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
+constexpr Family kHiddenFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
 /// with fewer threads come first.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
-constexpr std::chrono::seconds kDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
+constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
 /// Of a stage's inputs and outputs. Where all families do not fit, they take turns.
 constexpr int64_t kMostBytes = int64_t{2} << 30;
 
@@ -32,7 +32,7 @@ std::optional<int64_t> call_bytes(const task::Task& task, const task::Bindings& 
 }
 
 /// Threads of one call; nothing where the plan does not fit the shape.
-std::optional<int64_t> threads_of(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const kernel::Limits& limits) {
+std::optional<int64_t> threads_needed(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const kernel::Limits& limits) {
   const auto plan = kernel::bind(kernel, task, bindings, limits);
   if (!plan) return std::nullopt;
   int64_t threads = 0;
@@ -58,7 +58,7 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   }
   if (emulates)
     std::stable_partition(all.begin(), all.end(), [&](const task::Bindings& bindings) {
-      return threads_of(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads;
+      return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads;
     });
   if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));
   return all;
@@ -81,7 +81,7 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   StageOptions options;
   const int tensors = static_cast<int>(task.inputs.size() + task.outputs.size());
   const int64_t bytes = call_bytes(task, bindings).value_or(1);
-  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::size(kFamilies)));
+  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::size(kHiddenFamilies)));
   options.contents = options.calls;
   options.edge = true;
   options.card = loader_.card();
@@ -93,7 +93,7 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   }
   // Nothing is kept where the task itself makes no sense.
   for (int c = 0; stage && c < stage->contents(); ++c)
-    stage->draw(c, kFamilies[static_cast<size_t>(c)], base::secret_seed());
+    stage->draw(c, kHiddenFamilies[static_cast<size_t>(c)], base::secret_seed());
   return stages_.emplace(bindings, std::move(stage)).first->second.get();
 }
 
@@ -103,10 +103,10 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
   HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
   if (!loaded.session) return loaded.verdict;
   const auto turn = static_cast<size_t>(stage.contents());
-  for (size_t first = 0; first < std::size(kFamilies); first += turn) {
-    if (turn < std::size(kFamilies))
+  for (size_t first = 0; first < std::size(kHiddenFamilies); first += turn) {
+    if (turn < std::size(kHiddenFamilies))
       for (size_t c = 0; c < turn; ++c)
-        stage.draw(static_cast<int>(c), kFamilies[(first + c) % std::size(kFamilies)], base::secret_seed());
+        stage.draw(static_cast<int>(c), kHiddenFamilies[(first + c) % std::size(kHiddenFamilies)], base::secret_seed());
     std::vector<int> slots(static_cast<size_t>(stage.calls()));
     std::iota(slots.begin(), slots.end(), 0);
     base::Rng rng(base::secret_seed());
@@ -131,9 +131,9 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
 
 Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
   std::vector<task::Bindings> shapes = admitted(kernel, most);
-  std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kDeadline;
+  std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kHiddenDeadline;
   if (const auto own = shapes.empty() ? own_shape(kernel) : std::nullopt) {
-    const int64_t all = call_bytes(loader_.task(), *own).value_or(0) * static_cast<int64_t>(std::size(kFamilies));
+    const int64_t all = call_bytes(loader_.task(), *own).value_or(0) * static_cast<int64_t>(std::size(kHiddenFamilies));
     if (thorough || all <= kMostBytes) shapes.push_back(*own);
     deadline = std::max(deadline, kOwnShapeDeadline);
   }

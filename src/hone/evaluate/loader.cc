@@ -33,7 +33,7 @@ std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph) {
   return bytes;
 }
 
-Verdict verdict_of(const target::BuildFailure& failure) {
+Verdict refused_build(const target::BuildFailure& failure) {
   return {failure.evades ? VerdictKind::kCheating : VerdictKind::kDoesNotCompile, failure.reason, failure.log, {}};
 }
 
@@ -69,7 +69,7 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
     return tl::unexpected(outcome.error());
   }
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
-    return Loaded{nullptr, verdict_of(*failure)};
+    return Loaded{nullptr, refused_build(*failure)};
   const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_for(kernel));
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();

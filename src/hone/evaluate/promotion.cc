@@ -20,9 +20,9 @@ constexpr double kDrawingShare = 0.25;
 /// The contest's view of a stage and the processes around it.
 class StageArena final : public Arena {
  public:
-  StageArena(Playing& play, const Kernel& kernel, const std::vector<Opponent>& opponents, Loader& loader,
+  StageArena(Playing& play, const Kernel& kernel, const std::vector<Opponent>& opponents, Preparations preparations, Loader& loader,
              const PromotionOptions& options, base::Rng& rng, Promotion& promotion)
-      : play_(play), opponents_(opponents), loader_(loader), options_(options), rng_(rng), promotion_(promotion) {
+      : play_(play), preparations_(std::move(preparations)), loader_(loader), options_(options), rng_(rng), promotion_(promotion) {
     sides_.resize(kFirstOpponent + opponents.size());
     sides_[kCandidate].name = "candidate";
     sides_[kCandidate].kernel = &kernel;
@@ -42,7 +42,7 @@ class StageArena final : public Arena {
     Side& side = at(who);
     if (side.kernel) return true;
     const Stopwatch watch(promotion_.spent.build);  // PyTorch's start and torch.compile are somebody's build
-    auto starter = opponents_[static_cast<size_t>(who - kFirstOpponent)].prepare(*play_.stage);
+    auto starter = preparations_[static_cast<size_t>(who - kFirstOpponent)].get();
     if (!starter) return out(side, starter.error().message);
     side.starter = std::move(*starter);
     return true;
@@ -152,7 +152,7 @@ class StageArena final : public Arena {
   }
 
   Playing& play_;
-  const std::vector<Opponent>& opponents_;
+  Preparations preparations_;
   Loader& loader_;
   const PromotionOptions& options_;
   base::Rng& rng_;
@@ -235,10 +235,21 @@ Status check_bound(Playing& play, Player& candidate, Loader& loader, const Promo
 
 }  // namespace
 
+Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, const Loader& loader) {
+  Preparations all;
+  for (const Opponent& opponent : opponents) {
+    auto& preparation = all.emplace_back();
+    if (!opponent.kernel)
+      preparation = std::async(loader.card() ? std::launch::deferred : std::launch::async,
+                               [prepare = opponent.prepare, &stage = *play.stage] { return prepare(stage); });
+  }
+  return all;
+}
+
 Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std::vector<Opponent>& opponents,
-                                    Loader& loader, const PromotionOptions& options, base::Rng& rng,
+                                    Preparations preparations, Loader& loader, const PromotionOptions& options, base::Rng& rng,
                                     Promotion& promotion) {
-  StageArena arena(play, kernel, opponents, loader, options, rng, promotion);
+  StageArena arena(play, kernel, opponents, std::move(preparations), loader, options, rng, promotion);
   ContestOptions rules;
   rules.compare.max_pairs = options.max_pairs;
   rules.seconds = options.seconds;

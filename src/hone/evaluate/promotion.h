@@ -2,6 +2,7 @@
 // nobody has seen, and what is measured beside it (speed of light, hot time, determinism).
 #pragma once
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "hone/evaluate/evaluator.h"
@@ -10,6 +11,13 @@
 
 namespace hone::evaluate {
 
+/// What each opponent's prepare() gives; nothing for kernels of ours.
+using Preparations = std::vector<std::future<Result<Opponent::Starter>>>;
+
+/// Begins to prepare all opponents for a workload: on a CPU side by side, while the caller does what needs no quiet
+/// machine; on a card, which one at a time may use, when each is asked for.
+[[nodiscard]] Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, const Loader& loader);
+
 struct PromotionOptions {
   double seconds = 20;                ///< of sampling on this workload
   int max_pairs = 200;
@@ -17,10 +25,10 @@ struct PromotionOptions {
   std::function<void()> peaks_again;  ///< measures the CPU's peaks anew and updates the workloads' compute_ns
 };
 
-/// Adds refusals, absent opponents, seeds and time to `promotion`. Where its verdict is no longer accepted,
+/// `preparations`: of the same opponents and workload. Adds refusals, absent opponents, seeds and time to `promotion`. Where its verdict is no longer accepted,
 /// the result means nothing.
 [[nodiscard]] Result<WorkloadResult> promote_on(Playing& play, const kernel::Kernel& kernel,
-                                                const std::vector<Opponent>& opponents, Loader& loader,
+                                                const std::vector<Opponent>& opponents, Preparations preparations, Loader& loader,
                                                 const PromotionOptions& options, base::Rng& rng,
                                                 Promotion& promotion);
 

@@ -11,9 +11,9 @@
 namespace hone::evaluate {
 namespace {
 
-constexpr Family kFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge};
+constexpr Family kSanitizedFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge};
 /// Instrumented code at -O1 is some ten times slower, and shapes are small.
-constexpr std::chrono::seconds kDeadline{60};
+constexpr std::chrono::seconds kSanitizeDeadline{60};
 
 /// What a batch that did not end well says under sanitizers.
 Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bindings& bindings) {
@@ -32,7 +32,7 @@ Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bin
 
 Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Loader& loader) {
   StageOptions options;
-  options.calls = options.contents = static_cast<int>(std::size(kFamilies));
+  options.calls = options.contents = static_cast<int>(std::size(kSanitizedFamilies));
   auto made = Stage::create(loader.task(), bindings, options);
   if (!made) {
     // The task itself makes no sense at this shape.
@@ -43,14 +43,14 @@ Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindi
   std::vector<int> slots;
   std::vector<target::Call> calls;
   for (int slot = 0; slot < stage.calls(); ++slot) {
-    stage.draw(stage.content_of(slot), kFamilies[static_cast<size_t>(slot)], base::secret_seed());
+    stage.draw(stage.content_of(slot), kSanitizedFamilies[static_cast<size_t>(slot)], base::secret_seed());
     slots.push_back(slot);
   }
   HONE_TRY(const Loaded loaded, loader.load(kernel, stage, true));
   if (!loaded.session) return loaded.verdict;
   stage.poison(slots);
   for (const int slot : slots) calls.push_back(stage.call(slot));
-  const target::BatchOutcome outcome = loaded.session->run(calls, kDeadline);
+  const target::BatchOutcome outcome = loaded.session->run(calls, kSanitizeDeadline);
   if (outcome.how != target::BatchOutcome::How::kDone) return verdict_from_report(outcome, bindings);
   // Whoever does less when watched gives other answers, or none.
   for (const int slot : slots)

@@ -28,24 +28,24 @@ int64_t slack_of(int64_t bytes) { return std::clamp<int64_t>((bytes + 63) / 64 *
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-/// One drawn set of inputs and what is known of the right answers.
-struct Content {
-  Family family = Family::kNormal;
-  uint64_t seed = 0;
-  int home = 0;                               ///< the slot whose inputs the oracle reads
-  std::vector<std::optional<Reference>> sampled, full;   ///< per output
-};
-
-/// Where an output of a slot lies: a cell with guards around the tensor.
-struct Cell {
-  int region = 0;
-  int64_t start = 0, size = 0;                ///< of the cell
-  int64_t tensor = 0;                         ///< offset of the tensor in the region
-};
-
 }  // namespace
 
 struct Stage::State {
+  /// One drawn set of inputs and what is known of the right answers.
+  struct Content {
+    Family family = Family::kNormal;
+    uint64_t seed = 0;
+    int home = 0;                               ///< the slot whose inputs the oracle reads
+    std::vector<std::optional<Reference>> sampled, full;   ///< per output
+  };
+
+  /// Where an output of a slot lies: a cell with guards around the tensor.
+  struct Cell {
+    int region = 0;
+    int64_t start = 0, size = 0;                ///< of the cell
+    int64_t tensor = 0;                         ///< offset of the tensor in the region
+  };
+
   const task::Task& task;
   StageOptions options;
   task::ConcreteGraph graph;
@@ -291,7 +291,7 @@ int64_t Stage::call_bytes() const {
 
 void Stage::draw(int number, Family family, uint64_t seed) {
   State& s = *state_;
-  Content& content = s.contents[static_cast<size_t>(number)];
+  State::Content& content = s.contents[static_cast<size_t>(number)];
   content.family = family;
   content.seed = seed;
   content.sampled.assign(s.task.outputs.size(), std::nullopt);
@@ -323,7 +323,7 @@ void Stage::draw(int number, Family family, uint64_t seed) {
 target::Call Stage::call(int slot) const {
   target::Call call;
   call.tensors = state_->inputs[static_cast<size_t>(slot)];
-  for (const Cell& cell : state_->cells[static_cast<size_t>(slot)])
+  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)])
     call.tensors.push_back({cell.region, cell.tensor});
   return call;
 }
@@ -332,7 +332,7 @@ void Stage::poison(std::span<const int> slots) {
   State& s = *state_;
   for (const int slot : slots)
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {
-      Cell& cell = s.cells[static_cast<size_t>(slot)][i];
+      State::Cell& cell = s.cells[static_cast<size_t>(slot)][i];
       if (!s.options.edge)
         cell.tensor = cell.start + kGuard + s.line() * static_cast<int64_t>(s.rng.below(static_cast<uint64_t>(slack_of(s.output_bytes[i]) / s.line() + 1)));
       s.guard(cell, s.output_bytes[i]);
@@ -356,7 +356,7 @@ void Stage::evict(std::span<const int> slots) {
       const target::Placement& place = s.inputs[static_cast<size_t>(slot)][i];
       add(s.at(place.region, place.offset), s.input_bytes[i]);
     }
-    for (const Cell& cell : s.cells[static_cast<size_t>(slot)]) add(s.at(cell.region, cell.start), cell.size);
+    for (const State::Cell& cell : s.cells[static_cast<size_t>(slot)]) add(s.at(cell.region, cell.start), cell.size);
   }
   std::atomic<bool> done{true};
   parallel_for(static_cast<int64_t>(parts.size()), s.options.threads, [&](int64_t i) {
@@ -385,15 +385,17 @@ Verdict Stage::check_quick(int slot) {
   return {};
 }
 
+std::vector<std::span<const std::byte>> Stage::outputs(int slot) const {
+  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)]) state_->fetch(cell);
+  std::vector<std::span<const std::byte>> outputs;
+  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
+    outputs.emplace_back(state_->output(slot, i), static_cast<size_t>(state_->output_bytes[i]));
+  return outputs;
+}
+
 bool Stage::same_outputs(int slot_a, int slot_b) const {
   HONE_CHECK(content_of(slot_a) == content_of(slot_b));
-  for (const int slot : {slot_a, slot_b})
-    for (const Cell& cell : state_->cells[static_cast<size_t>(slot)]) state_->fetch(cell);
-  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
-    if (std::memcmp(state_->output(slot_a, i), state_->output(slot_b, i),
-                    static_cast<size_t>(state_->output_bytes[i])) != 0)
-      return false;
-  return true;
+  return std::ranges::equal(outputs(slot_a), outputs(slot_b), [](auto a, auto b) { return std::ranges::equal(a, b); });
 }
 
 }  // namespace hone::evaluate

@@ -63,6 +63,8 @@ class Stage {
   [[nodiscard]] Verdict check(int slot);
   /// Guards and poison over everything, the gate on nothing: what every timed call gets at least.
   [[nodiscard]] Verdict check_quick(int slot);
+  /// What the outputs of one slot hold now, in the task's order.
+  [[nodiscard]] std::vector<std::span<const std::byte>> outputs(int slot) const;
   /// True when outputs of two slots with the same content are bitwise equal.
   [[nodiscard]] bool same_outputs(int slot_a, int slot_b) const;
 

@@ -7,6 +7,7 @@
 #include "hone/base/clock.h"
 #include "hone/base/random.h"
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/evaluate/card_sanitize.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/evaluate/hidden_trial.h"
 #include "hone/evaluate/loader.h"
@@ -260,18 +261,30 @@ Status TimedEvaluator::set_yardstick(const Kernel& kernel) {
   return {};
 }
 
-/// A card has no sanitized builds: the emulator looks at its kernels.
+/// A card has no sanitized builds: the emulator looks at its kernels, and compute-sanitizer at what the card runs. One of
+/// them is enough for shapes to count; what did not look is said.
 Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent) {
   if (!loader_.card()) return evaluate::sanitize(kernel, shapes, loader_, spent);
-  auto emulator = target::simt_toolchain();
-  if (!emulator) return Sanitized{{}, 0, emulator.error().message};
-  Loader emulated(task_, std::move(*emulator), 1);
-  return evaluate::sanitize(kernel, shapes, emulated, spent);
+  Sanitized emulated;
+  if (auto emulator = target::simt_toolchain()) {
+    Loader loader(task_, std::move(*emulator), 1);
+    HONE_TRY(emulated, evaluate::sanitize(kernel, shapes, loader, spent));
+  } else {
+    emulated.unavailable = emulator.error().message;
+  }
+  if (!emulated.verdict.accepted()) return emulated;
+  HONE_TRY(Sanitized watched, sanitize_on_card(kernel, shapes, loader_, spent));
+  watched.shapes = std::max(watched.shapes, emulated.shapes);
+  if (!watched.unavailable.empty() && !emulated.unavailable.empty()) watched.unavailable = emulated.unavailable + "; " + watched.unavailable;
+  else if (watched.unavailable.empty() && !emulated.unavailable.empty()) watched.unavailable = "the emulator: " + emulated.unavailable;
+  return watched;
 }
 
 Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
   Promotion promotion;
   double sampled = 0;
+  // Imports and compilations beside our checks: none of it is timed.
+  Preparations preparations = begin_preparing(opponents, courses_.front().play, loader_);
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
@@ -294,7 +307,9 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     options.peaks_again = [this] {
       if (!loader_.card()) set_compute_side(target::measure_cpu_peaks_again(options_.threads));
     };
-    HONE_TRY(WorkloadResult result, promote_on(courses_[i].play, kernel, opponents, loader_, options, rng_, promotion));
+    if (i > 0) preparations = begin_preparing(opponents, courses_[i].play, loader_);
+    HONE_TRY(WorkloadResult result,
+             promote_on(courses_[i].play, kernel, opponents, std::move(preparations), loader_, options, rng_, promotion));
     if (!promotion.verdict.accepted()) return promotion;
     sampled += result.sampling_seconds;
     promotion.workloads.push_back(std::move(result));

@@ -13,7 +13,7 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-tl::unexpected<Error> no(const char* why) { return fail(ErrorCode::kUnavailable, why); }
+tl::unexpected<Error> no_contraction(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
 struct View {
   int input = -1;
@@ -28,14 +28,14 @@ Result<View> view_of(const Graph& graph, int id) {
   switch (node.prim) {
     case Prim::kCast: {
       if (!task::is_float(graph.node(node.operands[0]).type.dtype) || !task::is_float(node.type.dtype))
-        return no("a factor is converted from or to integers");
+        return no_contraction("a factor is converted from or to integers");
       if (task::size_of(node.type.dtype) < task::size_of(graph.node(node.operands[0]).type.dtype))
-        return no("a factor is rounded before it is multiplied");
+        return no_contraction("a factor is rounded before it is multiplied");
       return view_of(graph, node.operands[0]);
     }
     case Prim::kReshape: {
       HONE_TRY(View view, view_of(graph, node.operands[0]));
-      if (!view.whole) return no("a factor is reshaped after it was permuted");
+      if (!view.whole) return no_contraction("a factor is reshaped after it was permuted");
       view.strides = dense(node.type.dims);
       return view;
     }
@@ -54,7 +54,7 @@ Result<View> view_of(const Graph& graph, int id) {
       return view;
     }
     default:
-      return no("a factor is computed, not read");
+      return no_contraction("a factor is computed, not read");
   }
 }
 
@@ -103,7 +103,7 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot) {
     if (!needed[id] || static_cast<int>(id) == dot) continue;
     Node node = graph.nodes[id];
     for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
-    if (task::is_reduction(node.prim)) return no("a reduction beside the product");
+    if (task::is_reduction(node.prim)) return no_contraction("a reduction beside the product");
     place[id] = static_cast<int>(out.nodes.size());
     if (node.prim == Prim::kInput) {
       const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), static_cast<int>(id));
@@ -129,20 +129,20 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   int dot = -1;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     if (graph.nodes[id].prim != Prim::kDot) continue;
-    if (dot >= 0) return no("more than one product");
+    if (dot >= 0) return no_contraction("more than one product");
     dot = static_cast<int>(id);
   }
-  if (dot < 0) return no("no product");
+  if (dot < 0) return no_contraction("no product");
   const Node& node = graph.node(dot);
   auto found = std::make_unique<Contraction>();
   found->accumulate = node.type.dtype;
-  if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64) return no("a product of integers");
+  if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64) return no_contraction("a product of integers");
   const std::string& spec = node.attr<std::string>("spec");
   const size_t comma = spec.find(','), arrow = spec.find("->");
   std::string left = spec.substr(0, comma), right = spec.substr(comma + 1, arrow - comma - 1);
   const std::string result = spec.substr(arrow + 2);
   int first = node.operands[0], second = node.operands[1];
-  if (result.empty()) return no("a product without rows and columns");
+  if (result.empty()) return no_contraction("a product without rows and columns");
   // Columns are what the last letter of the result belongs to.
   if (right.find(result.back()) == std::string::npos) {
     std::swap(left, right);
@@ -160,11 +160,11 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   size_t rows = columns;
   while (rows > 0 && alone(result[rows - 1], left, right)) --rows;
   const std::string letters[] = {result.substr(0, rows), result.substr(rows, columns - rows), result.substr(columns)};
-  if (letters[1].empty() || letters[2].empty()) return no("the product has no rows or no columns");
+  if (letters[1].empty() || letters[2].empty()) return no_contraction("the product has no rows or no columns");
   std::string depth;
   for (const char c : left)
     if (result.find(c) == std::string::npos) depth += c;
-  if (depth.empty()) return no("the product sums nothing");
+  if (depth.empty()) return no_contraction("the product sums nothing");
   const auto& dims = node.type.dims;
   found->batch = {letters[0], extent_of(letters[0], result, dims)};
   found->row = {letters[1], extent_of(letters[1], result, dims)};
@@ -184,10 +184,10 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   std::vector<int> axes = program.row_axes;
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   const auto& product = program.nest.of_node[0];
-  if (axes != product || program.inner_axes.size() != 1) return no("the result's element-wise part runs over other axes");
-  if (!is_one(found->column.extent) && !(program.extent(program.inner_axes.back()) == found->column.extent)) return no("the columns of the result are not one stretch");
+  if (axes != product || program.inner_axes.size() != 1) return no_contraction("the result's element-wise part runs over other axes");
+  if (!is_one(found->column.extent) && !(program.extent(program.inner_axes.back()) == found->column.extent)) return no_contraction("the columns of the result are not one stretch");
   for (const int output : program.nest.graph->outputs)
-    if (program.nest.of_node[static_cast<size_t>(output)] != product) return no("an output is not laid out as the product is");
+    if (program.nest.of_node[static_cast<size_t>(output)] != product) return no_contraction("an output is not laid out as the product is");
   return found;
 }
 

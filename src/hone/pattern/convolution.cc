@@ -11,7 +11,7 @@ using task::Node;
 using task::Prim;
 using Ints = std::vector<int64_t>;
 
-tl::unexpected<Error> no(const char* why) { return fail(ErrorCode::kUnavailable, why); }
+tl::unexpected<Error> no_convolution(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
 /// The task's input that an operand is, widened at most.
 Result<const task::InputSpec*> input_of(const task::Task& task, int id) {
@@ -20,10 +20,10 @@ Result<const task::InputSpec*> input_of(const task::Task& task, int id) {
   if (node.prim == Prim::kCast) {
     const task::DType from = graph.node(node.operands[0]).type.dtype;
     if (!task::is_float(from) || task::size_of(node.type.dtype) < task::size_of(from))
-      return no("an operand of the convolution is converted");
+      return no_convolution("an operand of the convolution is converted");
     return input_of(task, node.operands[0]);
   }
-  if (node.prim != Prim::kInput) return no("an operand of the convolution is computed, not read");
+  if (node.prim != Prim::kInput) return no_convolution("an operand of the convolution is computed, not read");
   const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), id);
   return &task.inputs[static_cast<size_t>(at - graph.inputs.begin())];
 }
@@ -46,10 +46,10 @@ Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task) {
   int id = -1;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].prim != Prim::kConv && graph.nodes[n].prim != Prim::kConvTranspose) continue;
-    if (id >= 0) return no("more than one convolution");
+    if (id >= 0) return no_convolution("more than one convolution");
     id = static_cast<int>(n);
   }
-  if (id < 0) return no("no convolution");
+  if (id < 0) return no_convolution("no convolution");
   const Node& node = graph.node(id);
   auto found = std::make_unique<Convolution>();
   HONE_TRY(const task::InputSpec* x, input_of(task, node.operands[0]));
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task) {
   found->x = x->name, found->w = w->name;
   found->x_dtype = x->type.dtype, found->w_dtype = w->type.dtype;
   if (!is_read(found->x_dtype) || !is_read(found->w_dtype) || node.type.dtype != task::DType::kF32)
-    return no("a convolution that is not of floats summed in f32");
+    return no_convolution("a convolution that is not of floats summed in f32");
 
   const task::Dims &x_dims = x->type.dims, &w_dims = w->type.dims, &dims = node.type.dims;
   found->transposed = node.prim == Prim::kConvTranspose;
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task) {
   found->dilation = node.attr<Ints>("dilation");
   found->padding = node.attr<Ints>(found->transposed ? "padding" : "padding_low");
   found->reaches_out = found->transposed || any(found->padding) || any(node.attr<Ints>("padding_high"));
-  if (found->space() < 1 || found->space() > 3) return no("a convolution over more than three dimensions of space");
+  if (found->space() < 1 || found->space() > 3) return no_convolution("a convolution over more than three dimensions of space");
 
   Contraction& rest = found->rest;
   rest.accumulate = node.type.dtype;
@@ -83,9 +83,9 @@ Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task) {
   std::vector<int> axes = program.row_axes;
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   const auto& product = program.nest.of_node[0];
-  if (axes != product) return no("the element-wise part behind the convolution runs over other axes");
+  if (axes != product) return no_convolution("the element-wise part behind the convolution runs over other axes");
   for (const int output : program.nest.graph->outputs)
-    if (program.nest.of_node[static_cast<size_t>(output)] != product) return no("an output is not laid out as the convolution is");
+    if (program.nest.of_node[static_cast<size_t>(output)] != product) return no_convolution("an output is not laid out as the convolution is");
   return found;
 }
 

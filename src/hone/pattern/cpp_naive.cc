@@ -26,7 +26,7 @@ std::string plain_type(DType dtype) {
   }
 }
 
-std::string wrapped(const IntExpr& e) { return "(" + e.to_cpp() + ")"; }
+std::string in_parentheses(const IntExpr& e) { return "(" + e.to_cpp() + ")"; }
 
 class PlainWriter {
  public:
@@ -47,7 +47,7 @@ class PlainWriter {
     std::string text, rest = "row";
     for (size_t k = program_.row_axes.size(); k-- > 0;) {
       const int axis = program_.row_axes[k];
-      const std::string extent = wrapped(program_.extent(axis));
+      const std::string extent = in_parentheses(program_.extent(axis));
       text += fmt::format("  [[maybe_unused]] const int64_t at{} = {}{};\n", axis, rest, k ? " % " + extent : "");
       rest += " / " + extent;
     }
@@ -57,7 +57,7 @@ class PlainWriter {
   std::string index(int id) const {
     std::vector<std::string> terms;
     for (const int axis : program_.nest.of_node[static_cast<size_t>(id)])
-      terms.push_back(fmt::format("at{} * {}", axis, wrapped(program_.nest.stride(id, axis))));
+      terms.push_back(fmt::format("at{} * {}", axis, in_parentheses(program_.nest.stride(id, axis))));
     return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
   }
 
@@ -91,7 +91,7 @@ class PlainWriter {
     if (node.prim == Prim::kConstant) {
       return names_[id] = fmt::format("{}({})", type, constant_text(node, Way::kScalar));
     } else if (node.prim == Prim::kSymbol) {
-      text = fmt::format("{}{}", type, wrapped(node.attr<IntExpr>("value")));
+      text = fmt::format("{}{}", type, in_parentheses(node.attr<IntExpr>("value")));
     } else if (node.prim == Prim::kIota) {
       const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
       text = axis ? fmt::format("at{}", *axis) : "0";

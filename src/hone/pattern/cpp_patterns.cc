@@ -185,7 +185,7 @@ Result<kernel::Kernel> columns(const Program& program, Way way) {
 }
 
 /// Offers of single patterns.
-std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string>& why_not) {
+std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
   if (const auto contraction = find_contraction(task); !contraction) {
     why_not.push_back("matmul: " + contraction.error().message);
@@ -230,7 +230,7 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
 
 std::vector<Offer> direct_offers_of(const task::Task& task) {
   std::vector<std::string> ignored;
-  return direct_offers(task, ignored);
+  return direct_cpp_offers(task, ignored);
 }
 
 bool has_direct_offer(const task::Task& task) { return !direct_offers_of(task).empty(); }
@@ -253,7 +253,7 @@ PartWriter part_writer(Covered covered) {
 
 std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
-  std::vector<Offer> offers = direct_offers(task, why_not);
+  std::vector<Offer> offers = direct_cpp_offers(task, why_not);
   if (!offers.empty()) return offers;
   return offers_in_parts(task, part_writer(has_direct_offer));
 }

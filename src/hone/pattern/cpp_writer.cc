@@ -38,11 +38,6 @@ const char* scan_of(Prim op) {
   }
 }
 
-std::string parenthesised(const IntExpr& e) {
-  const std::string text = e.to_cpp();
-  return text.find_first_of(" ?") == std::string::npos ? text : "(" + text + ")";
-}
-
 }  // namespace
 
 CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept, std::vector<int> local)

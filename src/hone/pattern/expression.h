@@ -28,6 +28,13 @@ enum class Way : uint8_t {
 [[nodiscard]] std::string operation_text(const task::Node& node, const std::vector<std::string>& operands,
                                          const std::vector<task::DType>& types, Way way);
 
+/// The expression in C++, fit to be an operand.
+[[nodiscard]] inline std::string parenthesised(const task::IntExpr& e) {
+  const std::string text = e.to_cpp();
+  return text.find_first_of(" ?") == std::string::npos ? text : "(" + text + ")";
+}
+[[nodiscard]] inline bool is_zero(const task::IntExpr& e) { return e.is_constant() && e.constant() == 0; }
+
 /// Whether element values of these dtypes can be computed in 32-bit lanes.
 [[nodiscard]] bool fits_32(task::DType dtype);
 

@@ -11,9 +11,7 @@ namespace {
 
 using task::IntExpr;
 
-bool is_zero(const IntExpr& e) { return e.is_constant() && e.constant() == 0; }
-
-std::string times(const std::string& index, const IntExpr& stride) {
+std::string strided(const std::string& index, const IntExpr& stride) {
   if (is_zero(stride)) return {};
   return is_one(stride) ? index : fmt::format("{} * {}", index, wrapped(stride.to_cpp()));
 }
@@ -45,14 +43,14 @@ bool GpuFactor::linear(const AxisGroup& group) const {
 std::string GpuFactor::offset(const AxisGroup& group, const std::string& index) const {
   if (group.letters.empty()) return "0";
   if (linear(group)) {
-    const std::string all = times(index, factor_.stride(group.letters.back()));
+    const std::string all = strided(index, factor_.stride(group.letters.back()));
     return all.empty() ? "0" : all;
   }
   std::string sum, rest = index;
   for (size_t k = group.letters.size(); k-- > 0;) {
     const char c = group.letters[k];
     const std::string extent = wrapped(all_.extents.at(c).to_cpp());
-    const std::string term = times(k == 0 ? rest : fmt::format("({} % {})", rest, extent), factor_.stride(c));
+    const std::string term = strided(k == 0 ? rest : fmt::format("({} % {})", rest, extent), factor_.stride(c));
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
     rest = fmt::format("({} / {})", rest, extent);
   }

@@ -20,6 +20,10 @@ class GpuFactor {
   [[nodiscard]] task::DType dtype() const { return dtype_; }
   [[nodiscard]] int vector() const { return static_cast<int>(16 / task::size_of(dtype_)); }  ///< elements of 16 bytes
   [[nodiscard]] bool along_depth() const { return along_depth_; }
+  /// Neighbours in depth are neighbours in memory, all along it.
+  [[nodiscard]] bool side_by_side() const { return along_depth_ && linear(all_.depth); }
+  /// Not the same in every batch.
+  [[nodiscard]] bool batched() const { return offset(all_.batch, "batch_at") != "0"; }
   /// Pointer to the factor's first element in batch `batch_at`.
   [[nodiscard]] std::string base() const;
   [[nodiscard]] std::string line() const { return offset(lines_, "line_at"); }

@@ -48,6 +48,16 @@ bool wants_split(const Shape& s) {
   return s.depth >= 2048 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
 }
 
+/// Large enough for blocks of 128 x 256 on most multiprocessors, with so much to sum that splitting the factors first is a
+/// small part of the work.
+bool wants_groups(const Shape& s) {
+  return s.depth >= 256 && s.rows >= 256 && s.columns >= 256 &&
+         std::ceil(s.rows / 128) * std::ceil(s.columns / 256) * s.batch * 2 >= kManyBlocks;
+}
+
+/// So many sums of tiles in a row that their rounding would come near the bound of the strict track where all have one sign.
+constexpr double kDeep = 2048;
+
 /// The largest number of columns (rows) that are few beside the rows (columns) of their workload; 0: never few.
 int few_beside(const std::vector<Shape>& shapes, bool rows) {
   double few = 0;
@@ -56,6 +66,11 @@ int few_beside(const std::vector<Shape>& shapes, bool rows) {
     if (others <= kFew && others < many) few = std::max(few, others);
   }
   return few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few);
+}
+
+/// Factors in fp32, in a track that asks for its accuracy.
+bool exact_on_units(task::Track track, DType a, DType b) {
+  return a == DType::kF32 && b == DType::kF32 && track != task::Track::kTf32 && track != task::Track::kBf16 && track != task::Track::kF16;
 }
 
 bool readable(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
@@ -92,6 +107,9 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
+  const bool parts = language == kernel::Language::kCuda && exact_on_units(task.track, writer.a_dtype(), writer.b_dtype());
+  if (parts && std::any_of(shapes.begin(), shapes.end(), wants_groups))
+    offers.push_back(writer.groups(std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; })));
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));

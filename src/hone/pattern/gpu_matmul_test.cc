@@ -12,6 +12,7 @@ namespace hone::pattern {
 namespace {
 
 using kernel::Language;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -24,6 +25,7 @@ kernel::BoundPlan bound(const kernel::Kernel& kernel, const task::Task& task, co
 }
 
 constexpr char kTf32x3[] = "matrix units, three products of TF32 parts";
+constexpr char kGroups[] = "wgmma, six products of bf16 parts";
 constexpr char kBf16x6[] = "matrix units, six products of bf16 parts";
 
 TEST(GpuMatmul, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
@@ -33,6 +35,24 @@ TEST(GpuMatmul, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
   EXPECT_THAT(actions(hip), ElementsAre("tile in registers"));
   EXPECT_EQ(hip[0].kernel.header.language, Language::kHip);
   EXPECT_THAT(hip[0].kernel.source, Not(HasSubstr("prim")));
+}
+
+TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLargeAndFp32) {
+  const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
+  const std::string large = "M=4096,K=512,N=4096";
+  const task::Task task = task_of("C = A @ B", factors, large);
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  EXPECT_THAT(actions(offers), ElementsAre(kGroups, kTf32x3, kBf16x6, "tile in registers"));
+  const auto plan = bound(offers[0].kernel, task, {{"M", 300}, {"K", 100}, {"N", 1000}}, Language::kCuda);
+  ASSERT_EQ(plan.launches.size(), 3u);
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(6 * 4));   // 384 rows in 64, 128 of the depth in 32
+  EXPECT_THAT(plan.launches[1].grid, ElementsAre(16 * 4));
+  EXPECT_THAT(plan.launches[2].grid, ElementsAre(3 * 4));
+  EXPECT_THAT(plan.launches[2].block, ElementsAre(384));
+  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kHip)), Not(Contains(kGroups)));
+  EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", factors, "M=4096,K=64,N=4096"), Language::kCuda)), Not(Contains(kGroups)));
+  EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", factors, "M=4096,K=512,N=8"), Language::kCuda)), Not(Contains(kGroups)));
+  EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, large), Language::kCuda)), Not(Contains(kGroups)));
 }
 
 TEST(GpuMatmul, WideLoadsWhereStridesAllow) {

@@ -164,6 +164,32 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
+Offer GpuMatmulWriter::groups(bool deep) const {
+  const std::string action = "wgmma, six products of bf16 parts";
+  Slots slots = common(action);
+  const std::string batch = text_of(all_.batch.extent);
+  slots["arguments"] = arguments_of(task_);
+  slots["tile_columns"] = deep ? "128, 256, 64" : "256, 128, 64";
+  slots["stages"] = deep ? "4, 3, 2, 6" : "3, 4, 2, 6", slots["levels"] = deep ? "2, 1" : "1, 2";
+  slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
+  slots["a_deep"] = all_.depth.extent.to_string();
+  slots["tiles"] = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
+                               times_batch());
+  const auto factor = [&](const GpuFactor& f, const std::string& name, const IntExpr& lines, const char* tiles) {
+    slots[name] = f.base(), slots[name + "_line"] = f.line(), slots[name + "_depth"] = f.depth();
+    slots[name + "_along"] = f.along_depth() ? "true" : "false";
+    slots[name + "_side_by_side"] = f.side_by_side() ? "true" : "false";
+    slots[name + "_lines"] = lines.to_string();
+    slots[name + "_batch"] = f.batched() ? batch : "1";
+    slots[name + "_in_batch"] = f.batched() ? fmt::format("tile_at.batch * {} + ", tiles) : "";
+  };
+  factor(a_, "a", all_.row.extent, "down_at");
+  factor(b_, "b", all_.column.extent, "across_at");
+  slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, deep_at}};\n", triangular() ? "" : "const ") + clips();
+  slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
+  return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
+}
+
 /// The launch that adds up `parts` sums of each element.
 void GpuMatmulWriter::add_up(Slots& slots, const std::string& parts) const {
   const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;

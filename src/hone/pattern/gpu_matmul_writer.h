@@ -34,6 +34,10 @@ class GpuMatmulWriter {
   /// Tiles of the result; `split`: the depth is split between blocks, whose sums a second launch adds up.
   [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
 
+  /// The same on Hopper's wgmma: factors in fp32, which launches before it split into parts. `deep`: so much is
+  /// summed that it should be summed on two levels.
+  [[nodiscard]] Offer groups(bool deep) const;
+
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
   /// For products of about `few` columns (of rows, where the columns are many).

@@ -29,7 +29,7 @@ constexpr int64_t kLongestKept = 16 * kLongestShared;
 constexpr int64_t kFewRows = 512;
 
 /// Offers of single patterns.
-std::vector<Offer> direct_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
+std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers = gpu_conv_offers(task, language);
   if (!offers.empty()) return offers;
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
@@ -78,7 +78,7 @@ std::vector<Offer> direct_offers(const task::Task& task, kernel::Language langua
 std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
   std::vector<std::string> ignored;
   std::vector<Offer> offers = gpu_matmul_offers(part, language);
-  return offers.empty() ? direct_offers(part, language, ignored) : offers;
+  return offers.empty() ? direct_gpu_offers(part, language, ignored) : offers;
 }
 
 /// What covers a part does so in either language.
@@ -88,7 +88,7 @@ bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::
 
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
   const task::Task task = normal_form(given);
-  std::vector<Offer> offers = direct_offers(task, language, why_not);
+  std::vector<Offer> offers = direct_gpu_offers(task, language, why_not);
   if (!offers.empty()) return offers;
   const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
   const auto plain = [language](const task::Task& part) { return Offer{plain_gpu(part, language), "plain", "plain loops"}; };

@@ -1,5 +1,5 @@
 // The tasks of KernelBench level 1 that a GPU pattern covers, at their tiny workload, on both emulators: a table of
-// what is accepted. Tasks that only plain loops cover have no line.
+// what is accepted, with what is offered first for their full size alone. Tasks that only plain loops cover have no line.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -21,6 +21,8 @@ class GpuSuites : public testing::TestWithParam<TaskFile> {};
 TEST_P(GpuSuites, FirstOffersAreAcceptedAtTiny) {
   const auto task = plain_testing::task_at(GetParam(), "tiny");
   ASSERT_TRUE(task) << task.error().to_string();
+  const auto large = plain_testing::task_at(GetParam(), "full");
+  ASSERT_TRUE(large) << large.error().to_string();
   auto simt = target::simt_toolchain();
   if (!simt) GTEST_SKIP() << simt.error().to_string();
   const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
@@ -30,14 +32,17 @@ TEST_P(GpuSuites, FirstOffersAreAcceptedAtTiny) {
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
     std::vector<std::string> why_not;
     std::set<std::string> seen;
-    for (const Offer& offer : offers_gpu(*task, language, why_not)) {
-      if (!seen.insert(offer.pattern).second) continue;
+    auto offers = offers_gpu(*task, language, why_not);
+    for (Offer& offer : offers_gpu(*large, language, why_not))
+      if (offer.action.starts_with("wgmma")) offers.push_back(std::move(offer));
+    for (const Offer& offer : offers) {
+      if (!seen.insert(offer.pattern + (offer.action.starts_with("wgmma") ? " by groups" : "")).second) continue;
       const auto screening = (*evaluator)->screen(offer.kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
       const bool accepted = screening->verdict.accepted();
       EXPECT_TRUE(accepted) << offer.pattern << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
                             << screening->verdict.detail << "\n" << offer.kernel.source;
-      line += fmt::format("  {} {}{}", kernel::name_of(language), offer.pattern == "parts" ? offer.action : offer.pattern, accepted ? ""
+      line += fmt::format("  {} {}{}", kernel::name_of(language), offer.pattern == "parts" || offer.action.starts_with("wgmma") ? offer.action : offer.pattern, accepted ? ""
                           : " REFUSED");
     }
   }

@@ -15,7 +15,7 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-IntExpr product(const std::vector<IntExpr>& extents) {
+IntExpr product_of(const std::vector<IntExpr>& extents) {
   IntExpr all = 1;
   for (const IntExpr& e : extents) all = all * e;
   return all;
@@ -321,7 +321,7 @@ IntExpr Nest::stride(int node, int axis) const {
   if (at == mine.end()) return 0;
   std::vector<IntExpr> inner;
   for (auto it = at + 1; it != mine.end(); ++it) inner.push_back(axes[static_cast<size_t>(*it)].extent);
-  return product(inner);
+  return product_of(inner);
 }
 
 Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {

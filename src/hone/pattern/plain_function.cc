@@ -37,7 +37,7 @@ bool is_atom(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
-std::string wrapped(const std::string& text) { return is_atom(text) ? text : "(" + text + ")"; }
+std::string as_operand(const std::string& text) { return is_atom(text) ? text : "(" + text + ")"; }
 
 }  // namespace
 
@@ -59,18 +59,18 @@ Names names_for(const task::Task& task, const Plan& plan) {
 Text operator+(const Text& a, const Text& b) {
   if (a.text == "0") return b;
   if (b.text == "0") return a;
-  return {a.text + " + " + wrapped(b.text), std::max(a.level, b.level)};
+  return {a.text + " + " + as_operand(b.text), std::max(a.level, b.level)};
 }
 
 Text operator-(const Text& a, const Text& b) {
   if (b.text == "0") return a;
-  return {a.text + " - " + wrapped(b.text), std::max(a.level, b.level)};
+  return {a.text + " - " + as_operand(b.text), std::max(a.level, b.level)};
 }
 
 Text operator*(const Text& a, const Text& b) {
   if (a.text == "0" || b.text == "1") return a;
   if (b.text == "0" || a.text == "1") return b;
-  return {wrapped(a.text) + " * " + wrapped(b.text), std::max(a.level, b.level)};
+  return {as_operand(a.text) + " * " + as_operand(b.text), std::max(a.level, b.level)};
 }
 
 Text call(const std::string& function, const std::vector<Text>& arguments) {
@@ -117,7 +117,7 @@ Text Function::always_loop_over(const std::string& name, const IntExpr& e) {
 std::string Function::maybe_short(const IntExpr& e) {
   const std::string whole = extent(e).text;
   std::vector<Mistake> wrong{{"the last term left out", whole + " - 1"}};
-  if (!e.is_constant() || e.constant() % 8 != 0) wrong.push_back({"the tail after the last eight left out", wrapped(whole) + " / 8 * 8"});
+  if (!e.is_constant() || e.constant() % 8 != 0) wrong.push_back({"the tail after the last eight left out", as_operand(whole) + " / 8 * 8"});
   return maybe(whole, wrong);
 }
 
@@ -150,7 +150,7 @@ std::vector<Text> Function::grid(const std::vector<std::string>& names, const st
   std::vector<std::string> lines;
   for (size_t n = loops.size(); n-- > 0;) {
     const size_t k = loops[n];
-    const std::string e = wrapped(extent(extents[k]).text);
+    const std::string e = as_operand(extent(extents[k]).text);
     lines.push_back(fmt::format("const int64_t {} = {}{};", names[k], rest, n ? " % " + e : ""));
     rest += " / " + e;
     positions[k] = {names[k], 0};

@@ -47,7 +47,7 @@ struct Parameter {
   bool constant = false;
 };
 
-struct Function {
+struct FunctionText {
   std::vector<Parameter> parameters;
   std::string_view body;
 };
@@ -60,13 +60,13 @@ Parameter parameter_of(std::string_view text) {
 }
 
 /// Of `void NAME(…) {…}`, whose closing brace stands at the beginning of a line, as in all that patterns write.
-Result<Function> function_of(std::string_view source, const std::string& name) {
+Result<FunctionText> function_text(std::string_view source, const std::string& name) {
   const std::string head = "void " + name + "(";
   const size_t at = source.find(head);
   const size_t open = at == std::string_view::npos ? at : source.find(") {", at);
   const size_t end = open == std::string_view::npos ? open : source.find("\n}", open);
   if (end == std::string_view::npos) return fail(ErrorCode::kInput, fmt::format("the source has no function {}", name));
-  Function out;
+  FunctionText out;
   out.body = source.substr(open, end - open);
   const std::string_view list = source.substr(at + head.size(), open - at - head.size());
   int depth = 0;
@@ -109,7 +109,7 @@ Result<Traffic> traffic_of(const kernel::Kernel& kernel, const task::Task& task,
   Traffic traffic;
   std::set<size_t> filled;
   for (const kernel::BoundLaunch& launch : plan.launches) {
-    HONE_TRY(const Function function, function_of(kernel.source, launch.function));
+    HONE_TRY(const FunctionText function, function_text(kernel.source, launch.function));
     LaunchTraffic& moved = traffic.launches.emplace_back();
     moved.function = launch.function;
     std::set<size_t> seen;  // a tensor may be two arguments

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "hone/search/advice.h"
+#include "hone/search/bandit.h"
+#include "hone/search/evolution.h"
 #include "hone/search/tune/tunables.h"
 
 namespace hone::search {
@@ -28,12 +31,16 @@ struct Tried {
   int source = 0;
   Config config;
   Outcome outcome;
+  std::optional<double> cost;   ///< that its tuner knows of
 };
+
+/// Who may be asked for a proposal, in the order in which a bandit tries them first.
+enum Proposer : size_t { kModels, kPatterns, kTuners, kProposers };
 
 class PoolSearch final : public Strategy {
  public:
-  PoolSearch(StrategyKind kind, std::vector<Seed> seeds, kernel::Limits limits, uint64_t seed)
-      : kind_(kind), seeds_(std::move(seeds)), limits_(std::move(limits)), seed_(seed) {
+  PoolSearch(StrategyKind kind, std::vector<Seed> seeds, kernel::Limits limits, uint64_t seed, const StrategyOptions& options)
+      : kind_(kind), options_(options), seeds_(std::move(seeds)), limits_(std::move(limits)), seed_(seed) {
     if (kind_ == StrategyKind::kTune && seeds_.size() > 1) seeds_.resize(1);
     // The same text twice (a start kernel that is a pattern's) is one source.
     std::set<std::string> texts;
@@ -85,9 +92,10 @@ class PoolSearch final : public Strategy {
     // What was good elsewhere, then every source once, in order of promise, before any is refined.
     while (static_cast<int>(batch.size()) < most) {
       if (!given_.empty() && !recalled_.empty()) recall(batch);
-      else if (!unopened_.empty()) open(batch, unopened_);
+      else if (!unopened_.empty() && (given_.empty() || !options_.bandit)) open(batch, unopened_);
       else break;
     }
+    if (options_.bandit && !given_.empty()) return by_gain(std::move(batch), most);
     if (!batch.empty() || !unopened_.empty()) return batch;
     while (static_cast<int>(batch.size()) < most) {
       if (!late_.empty() && ++since_late_ % kLate == 0) open(batch, late_);
@@ -101,9 +109,16 @@ class PoolSearch final : public Strategy {
   void observe(const Proposal& proposal, const Outcome& outcome) override {
     const auto known = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first == proposal.kernel.hash(); });
     HONE_CHECK(known != given_.end(), "an answer to what was never proposed");
-    tried_.push_back({known->second, proposal.kernel.config, outcome});
     advice_.observe(proposal, outcome);
-    if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost_of(outcome));
+    std::optional<double> cost = cost_of(outcome);
+    // Whose code is another's takes as long: worth knowing for the tuner, and no parent.
+    if (const auto twin = scores_.find(outcome.twin); twin != scores_.end()) cost = 1 / twin->second;
+    if (cost && outcome.twin.empty()) scores_[proposal.kernel.hash()] = outcome.score;
+    if (const auto arm = arms_.find(proposal.kernel.hash()); arm != arms_.end())
+      bandit_.told(arm->second, best_ > 0 && outcome.accepted ? outcome.score / best_ : 0, outcome.seconds);
+    if (outcome.accepted) best_ = std::max(best_, outcome.score);
+    tried_.push_back({known->second, proposal.kernel.config, outcome, cost});
+    if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost);
   }
 
   bool add(Seed seed) override {
@@ -206,7 +221,7 @@ class PoolSearch final : public Strategy {
       refining.tuner.emplace(seeds_[static_cast<size_t>(source)].kernel.header, limits_, seed_ + static_cast<uint64_t>(source),
                              refining.recollections);
       for (const Tried& t : tried_)
-        if (t.source == source) refining.tuner->tell(t.config, cost_of(t.outcome));
+        if (t.source == source) refining.tuner->tell(t.config, t.cost);
     }
     // What a diagnosis asked for meanwhile needs no second look.
     if (refining.next && seen_.contains({source, refining.next->config})) refining.next.reset();
@@ -283,7 +298,41 @@ class PoolSearch final : public Strategy {
     return true;
   }
 
+  /// Proposals of whoever gains most a second.
+  std::vector<Proposal> by_gain(std::vector<Proposal> batch, int most) {
+    bool able[kProposers] = {true, true, true};
+    const auto is_model = [&](int source) { return seeds_[static_cast<size_t>(source)].kernel.author.starts_with("model:"); };
+    while (static_cast<int>(batch.size()) < most) {
+      const bool models = std::any_of(unopened_.begin(), unopened_.end(), is_model);
+      able[kModels] = able[kModels] && models;
+      able[kPatterns] = able[kPatterns] && !(std::all_of(unopened_.begin(), unopened_.end(), is_model) && late_.empty());
+      const auto chosen = bandit_.choose(able);
+      if (!chosen) break;
+      const size_t before = batch.size();
+      if (*chosen == kTuners) {
+        able[kTuners] = extend(batch);
+      } else {
+        const auto at = std::find_if(unopened_.begin(), unopened_.end(), [&](int s) { return is_model(s) == (*chosen == kModels); });
+        if (at == unopened_.end()) {
+          open(batch, late_);
+        } else {
+          std::rotate(unopened_.begin(), at, at + 1);
+          open(batch, unopened_);
+        }
+      }
+      if (batch.size() == before) continue;
+      arms_[batch.back().kernel.hash()] = *chosen;
+      bandit_.asked(*chosen);
+    }
+    return batch;
+  }
+
   StrategyKind kind_;
+  StrategyOptions options_;
+  Bandit bandit_{kProposers};
+  std::map<std::string, size_t> arms_;      ///< who proposed a kernel, where a bandit chose
+  std::map<std::string, double> scores_;    ///< of what was accepted
+  double best_ = 0;
   std::vector<Seed> seeds_;
   kernel::Limits limits_;
   uint64_t seed_;
@@ -298,7 +347,7 @@ class PoolSearch final : public Strategy {
   Skipped skipped_;
 };
 
-constexpr std::string_view kNames[] = {"beam", "greedy", "tune"};
+constexpr std::string_view kNames[] = {"beam", "greedy", "tune", "evolution"};
 
 }  // namespace
 
@@ -311,8 +360,9 @@ std::optional<StrategyKind> strategy_from(std::string_view name) {
 }
 
 std::unique_ptr<Strategy> make_strategy(StrategyKind kind, std::vector<Seed> seeds, const kernel::Limits& limits,
-                                        uint64_t seed) {
-  return std::make_unique<PoolSearch>(kind, std::move(seeds), limits, seed);
+                                        uint64_t seed, const StrategyOptions& options) {
+  if (kind == StrategyKind::kEvolution) return make_evolution(std::move(seeds), limits, seed);
+  return std::make_unique<PoolSearch>(kind, std::move(seeds), limits, seed, options);
 }
 
 }  // namespace hone::search

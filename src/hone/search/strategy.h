@@ -49,10 +49,24 @@ struct Memory {
   std::vector<Known> known;
 };
 
+/// How a kernel goes about its work, in coarse steps: what evolution keeps apart (docs/search.md).
+struct Behaviour {
+  std::string make;           ///< the pattern it came from; empty: nobody's
+  int launches = 0;
+  int traffic = 0;            ///< bytes that its plan moves over the least the task can do with, as a power of two
+  int balance = 0;            ///< 0: far from every bound; 1: near what memory allows; 2: near what arithmetic allows
+  int vectors = 0;            ///< 1: its source computes on vectors; 0: element by element
+  friend auto operator<=>(const Behaviour&, const Behaviour&) = default;
+};
+
 /// What became of a proposal.
 struct Outcome {
   bool accepted = false;
   double score = 0;           ///< speedup over the first accepted kernel; higher is better
+  double seconds = 0;         ///< that it took to find out; 0: nobody knows
+  Behaviour behaviour;
+  /// Not evaluated: it became the same machine code as this kernel (its hash), which was.
+  std::string twin;
 };
 
 /// Proposals looked at and left aside before any build.
@@ -91,12 +105,19 @@ enum class StrategyKind : uint8_t {
   kBeam,    ///< several parents of different make, extended side by side
   kGreedy,  ///< always extend the best
   kTune,    ///< the first seed only: its tunables
+  kEvolution,  ///< islands of kernels that differ in what they do (evolution.h)
 };
 [[nodiscard]] std::string_view name_of(StrategyKind kind);
 [[nodiscard]] std::optional<StrategyKind> strategy_from(std::string_view name);
 
+struct StrategyOptions {
+  /// Beam and greedy: whether to open another of the built-in patterns' sources, to open a model's, or to ask the tuners is
+  /// chosen by what each gains a second. Else every source is opened as it comes, before any is refined.
+  bool bandit = false;
+};
+
 /// `seeds` in order of promise. `limits` for the tunables' constraints.
-[[nodiscard]] std::unique_ptr<Strategy> make_strategy(StrategyKind kind, std::vector<Seed> seeds,
-                                                      const kernel::Limits& limits, uint64_t seed);
+[[nodiscard]] std::unique_ptr<Strategy> make_strategy(StrategyKind kind, std::vector<Seed> seeds, const kernel::Limits& limits, uint64_t seed,
+                                                      const StrategyOptions& options = {});
 
 }  // namespace hone::search

@@ -50,19 +50,19 @@ std::string domain_text(const InputSpec& input) {
   return std::string(name_of(input.domain));
 }
 
-std::string_view trim(std::string_view text) {
+std::string_view stripped(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
 }
 
-Result<InputSpec> input_from(const std::string& text) {
+Result<InputSpec> input_spec(const std::string& text) {
   const std::string context = fmt::format("-i '{}'", text);
   const size_t equals = text.find('=');
   if (equals == std::string::npos)
     return fail(ErrorCode::kUsage, "expected NAME=TYPE", "such as -i 'x=f32[4096,1024]'", context);
   InputSpec input;
-  input.name = trim(std::string_view(text).substr(0, equals));
+  input.name = stripped(std::string_view(text).substr(0, equals));
   if (!is_identifier(input.name))
     return fail(ErrorCode::kUsage, fmt::format("'{}' is not a name: letters, digits and _", input.name), "",
                 context);
@@ -77,16 +77,16 @@ Result<Workload> workload_from(const std::string& text, size_t index) {
   Workload workload;
   workload.name = fmt::format("w{}", index);
   std::string_view rest = text;
-  while (!trim(rest).empty()) {
+  while (!stripped(rest).empty()) {
     const size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos)
-      return fail(ErrorCode::kUsage, fmt::format("expected SYMBOL=NUMBER, found '{}'", trim(item)),
+      return fail(ErrorCode::kUsage, fmt::format("expected SYMBOL=NUMBER, found '{}'", stripped(item)),
                   "such as -w 'B=4,D=8'", context);
-    const std::string key(trim(item.substr(0, equals)));
-    const std::string_view value = trim(item.substr(equals + 1));
+    const std::string key(stripped(item.substr(0, equals)));
+    const std::string_view value = stripped(item.substr(equals + 1));
     if (key == "name") {
       workload.name = value;
       continue;
@@ -203,7 +203,7 @@ Result<Task> task_from_expressions(const std::string& compute, const std::vector
   if (inputs.empty())
     return fail(ErrorCode::kUsage, "a computation needs an input", "such as -i 'x=f32[4096,1024]'");
   for (const std::string& text : inputs) {
-    HONE_TRY(InputSpec input, input_from(text));
+    HONE_TRY(InputSpec input, input_spec(text));
     draft.task.inputs.push_back(std::move(input));
     draft.input_where.emplace_back();
   }

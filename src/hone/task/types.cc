@@ -7,13 +7,13 @@
 namespace hone::task {
 namespace {
 
-struct Row {
+struct TypeRow {
   std::string_view name;
   int size;
   double roundoff;
   double normal;
 };
-constexpr std::array<Row, 9> kRows{{
+constexpr std::array<TypeRow, 9> kTypes{{
     {"f64", 8, 0x1p-53, 0x1p-1022},
     {"f32", 4, 0x1p-24, 0x1p-126},
     {"bf16", 2, 0x1p-8, 0x1p-126},
@@ -25,7 +25,7 @@ constexpr std::array<Row, 9> kRows{{
     {"bool", 1, 0, 0},
 }};
 
-const Row& row(DType type) { return kRows[static_cast<size_t>(type)]; }
+const TypeRow& row(DType type) { return kTypes[static_cast<size_t>(type)]; }
 
 }  // namespace
 
@@ -35,8 +35,8 @@ double unit_roundoff(DType type) { return row(type).roundoff; }
 double smallest_normal(DType type) { return row(type).normal; }
 
 std::optional<DType> dtype_from(std::string_view name) {
-  for (size_t i = 0; i < kRows.size(); ++i)
-    if (kRows[i].name == name) return static_cast<DType>(i);
+  for (size_t i = 0; i < kTypes.size(); ++i)
+    if (kTypes[i].name == name) return static_cast<DType>(i);
   return std::nullopt;
 }
 

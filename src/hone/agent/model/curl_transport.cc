@@ -1,8 +1,9 @@
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cctype>
-#include <mutex>
 
 #include "hone/agent/model/transport.h"
 
@@ -11,7 +12,50 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = size_t{64} << 10;
 
-struct Exchange {
+/// The functions of libcurl, found when the first request is made: hone starts sooner without it and the forty libraries
+/// that it brings, and runs where it is not installed.
+struct Curl {
+  decltype(&curl_global_init) global_init = nullptr;
+  decltype(&curl_easy_init) easy_init = nullptr;
+  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
+  decltype(&curl_easy_perform) easy_perform = nullptr;
+  decltype(&curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&curl_slist_append) slist_append = nullptr;
+  decltype(&curl_slist_free_all) slist_free_all = nullptr;
+  bool there = false;
+};
+
+/// Never unloaded: it may have threads of its own.
+const Curl& libcurl() {
+  static const Curl curl = [] {
+    Curl c;
+    void* library = nullptr;
+    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"})
+      if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return c;
+    c.there = true;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      c.there &= function != nullptr;
+    };
+    find(c.global_init, "curl_global_init");
+    find(c.easy_init, "curl_easy_init");
+    find(c.easy_cleanup, "curl_easy_cleanup");
+    find(c.easy_setopt, "curl_easy_setopt");
+    find(c.easy_getinfo, "curl_easy_getinfo");
+    find(c.easy_perform, "curl_easy_perform");
+    find(c.easy_strerror, "curl_easy_strerror");
+    find(c.slist_append, "curl_slist_append");
+    find(c.slist_free_all, "curl_slist_free_all");
+    if (c.there) c.there = c.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    return c;
+  }();
+  return curl;
+}
+
+struct Transfer {
   HttpHead head;
   size_t header_bytes = 0;
   const std::function<bool(const HttpHead&, std::string_view)>* take = nullptr;
@@ -20,56 +64,56 @@ struct Exchange {
 };
 
 size_t on_header(char* data, size_t size, size_t count, void* user) {
-  auto& exchange = *static_cast<Exchange*>(user);
+  auto& transfer = *static_cast<Transfer*>(user);
   std::string_view line(data, size * count);
-  exchange.header_bytes += line.size();
-  if (exchange.header_bytes > kMaxHeaderBytes) return 0;
+  transfer.header_bytes += line.size();
+  if (transfer.header_bytes > kMaxHeaderBytes) return 0;
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
   // A new status line begins a new head: "100 Continue" comes before the answer's own.
-  if (line.starts_with("HTTP/")) exchange.head.headers.clear();
+  if (line.starts_with("HTTP/")) transfer.head.headers.clear();
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size * count;
   std::string name(line.substr(0, colon));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  exchange.head.headers[std::move(name)] = std::string(value);
+  transfer.head.headers[std::move(name)] = std::string(value);
   return size * count;
 }
 
 struct Handle {
-  CURL* curl = curl_easy_init();
+  CURL* curl = libcurl().easy_init();
   curl_slist* headers = nullptr;
-  Exchange exchange;
+  Transfer transfer;
   Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() {
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(curl);
+    libcurl().slist_free_all(headers);
+    libcurl().easy_cleanup(curl);
   }
 };
 
 size_t on_body(char* data, size_t size, size_t count, void* user) {
   auto& handle = *static_cast<Handle*>(user);
-  Exchange& exchange = handle.exchange;
+  Transfer& transfer = handle.transfer;
   long status = 0;
-  curl_easy_getinfo(handle.curl, CURLINFO_RESPONSE_CODE, &status);
-  exchange.head.status = static_cast<int>(status);
-  if ((*exchange.take)(exchange.head, {data, size * count})) return size * count;
-  exchange.stopped = true;
+  libcurl().easy_getinfo(handle.curl, CURLINFO_RESPONSE_CODE, &status);
+  transfer.head.status = static_cast<int>(status);
+  if ((*transfer.take)(transfer.head, {data, size * count})) return size * count;
+  transfer.stopped = true;
   return 0;
 }
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  auto& exchange = static_cast<Handle*>(user)->exchange;
-  if (*exchange.cancelled && (*exchange.cancelled)()) exchange.was_cancelled = true;
-  return exchange.was_cancelled ? 1 : 0;
+  auto& transfer = static_cast<Handle*>(user)->transfer;
+  if (*transfer.cancelled && (*transfer.cancelled)()) transfer.was_cancelled = true;
+  return transfer.was_cancelled ? 1 : 0;
 }
 
-HttpEnd::How how_of(CURLcode code, const Exchange& exchange) {
-  if (exchange.was_cancelled) return HttpEnd::How::kCancelled;
-  if (exchange.stopped) return HttpEnd::How::kStopped;
+HttpEnd::How how_of(CURLcode code, const Transfer& transfer) {
+  if (transfer.was_cancelled) return HttpEnd::How::kCancelled;
+  if (transfer.stopped) return HttpEnd::How::kStopped;
   switch (code) {
     case CURLE_OK: return HttpEnd::How::kComplete;
     case CURLE_OPERATION_TIMEDOUT: return HttpEnd::How::kTimedOut;
@@ -86,50 +130,47 @@ HttpEnd::How how_of(CURLcode code, const Exchange& exchange) {
 
 class CurlTransport final : public HttpTransport {
  public:
-  CurlTransport() {
-    static std::once_flag once;
-    std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  }
-
   HttpEnd post(const HttpRequest& request, const std::function<bool(const HttpHead&, std::string_view)>& take,
                const std::function<bool()>& cancelled) override {
+    const Curl& lib = libcurl();
+    if (!lib.there) return {HttpEnd::How::kUnreachable, {}, "libcurl is not on this machine (Debian: apt-get install libcurl4)"};
     Handle handle;
     if (!handle.curl) return {HttpEnd::How::kUnreachable, {}, "libcurl could not be set up"};
-    handle.exchange.take = &take;
-    handle.exchange.cancelled = &cancelled;
+    handle.transfer.take = &take;
+    handle.transfer.cancelled = &cancelled;
     for (const auto& [name, value] : request.headers)
-      handle.headers = curl_slist_append(handle.headers, (name + ": " + value).c_str());
-    handle.headers = curl_slist_append(handle.headers, "Expect:");  // no waiting for "100 Continue"
+      handle.headers = lib.slist_append(handle.headers, (name + ": " + value).c_str());
+    handle.headers = lib.slist_append(handle.headers, "Expect:");  // no waiting for "100 Continue"
     char problem[CURL_ERROR_SIZE] = "";
     CURL* curl = handle.curl;
-    curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle.headers);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, problem);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect.count()));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>((request.idle.count() + 999) / 1000)));
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(request.total.count()));
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &handle.exchange);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &handle);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &handle);
-    const CURLcode code = curl_easy_perform(curl);
+    lib.easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+    lib.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    lib.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    lib.easy_setopt(curl, CURLOPT_HTTPHEADER, handle.headers);
+    lib.easy_setopt(curl, CURLOPT_POST, 1L);
+    lib.easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
+    lib.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    lib.easy_setopt(curl, CURLOPT_ERRORBUFFER, problem);
+    lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect.count()));
+    lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>((request.idle.count() + 999) / 1000)));
+    lib.easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(request.total.count()));
+    lib.easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    lib.easy_setopt(curl, CURLOPT_HEADERDATA, &handle.transfer);
+    lib.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    lib.easy_setopt(curl, CURLOPT_WRITEDATA, &handle);
+    lib.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    lib.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    lib.easy_setopt(curl, CURLOPT_XFERINFODATA, &handle);
+    const CURLcode code = lib.easy_perform(curl);
     long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    handle.exchange.head.status = static_cast<int>(status);
+    lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    handle.transfer.head.status = static_cast<int>(status);
     HttpEnd end;
-    end.how = how_of(code, handle.exchange);
-    end.head = std::move(handle.exchange.head);
-    if (code != CURLE_OK) end.problem = problem[0] ? problem : curl_easy_strerror(code);
+    end.how = how_of(code, handle.transfer);
+    end.head = std::move(handle.transfer.head);
+    if (code != CURLE_OK) end.problem = problem[0] ? problem : lib.easy_strerror(code);
     return end;
   }
 };

@@ -13,15 +13,15 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kNames[] = {"chat", "responses", "messages"};
+constexpr std::string_view kProtocolNames[] = {"chat", "responses", "messages"};
 
 }  // namespace
 
-std::string_view name_of(Protocol protocol) { return kNames[static_cast<size_t>(protocol)]; }
+std::string_view name_of(Protocol protocol) { return kProtocolNames[static_cast<size_t>(protocol)]; }
 
 std::optional<Protocol> protocol_from(std::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (kNames[i] == name) return static_cast<Protocol>(i);
+  for (size_t i = 0; i < std::size(kProtocolNames); ++i)
+    if (kProtocolNames[i] == name) return static_cast<Protocol>(i);
   return std::nullopt;
 }
 

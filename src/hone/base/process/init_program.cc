@@ -71,7 +71,7 @@ int write_program() {
   Fd fd(memfd_create("hone-init", kFlags | kExecutable));
   if (!fd) fd = Fd(memfd_create("hone-init", kFlags));
   const Image image = make_image();
-  if (!fd || write(fd.get(), &image, sizeof image) != ssize_t{sizeof image}) return -1;
+  if (!fd || ::write(fd.get(), &image, sizeof image) != ssize_t{sizeof image}) return -1;
   // Executing refuses a file that is open for writing.
   const Fd writable = std::move(fd);
   fcntl(writable.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

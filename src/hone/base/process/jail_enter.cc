@@ -28,7 +28,7 @@ HONE_AFTER_CLONE bool mount_on(const char* type, const char* place, unsigned lon
 HONE_AFTER_CLONE bool write_to(const char* path, const char* text, size_t size) {
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool written = write(fd, text, size) == static_cast<ssize_t>(size);
+  const bool written = ::write(fd, text, size) == static_cast<ssize_t>(size);
   close(fd);
   return written;
 }

@@ -81,6 +81,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
   /// What happens around the evaluator's calls; tests count, refuse and kill here.
   struct Hooks {
     std::function<void(const char* call, const kernel::Kernel& kernel)> before, after;
+    std::function<std::string(const kernel::Kernel&)> code;  ///< that it is built into; null: nobody knows
     std::function<bool(const kernel::Kernel&)> refuse_promotion;
     std::function<bool(const kernel::Kernel&)> refuse_race;  ///< what was accepted before, when screened again
   };
@@ -92,7 +93,9 @@ class FakeEvaluator final : public evaluate::Evaluator {
     const std::scoped_lock lock(mutex_);
     const Around around(*this, "build", kernel);
     clock_.advance_ns(costs_.build);
-    return target::Build{};
+    target::Build build;
+    if (hooks_.code) build.code = hooks_.code(kernel);
+    return build;
   }
 
   Result<evaluate::Screening> screen(const kernel::Kernel& kernel) override {

@@ -61,7 +61,7 @@ std::string list(const Ints& values) { return fmt::format("{{{}}}", fmt::join(va
 
 std::string call_of(const std::string& body) { return "static void call(void* const* t) {\n" + body + "  line().wait();\n}\n"; }
 
-Result<std::string> matmul(const task::Task& task, const task::ConcreteGraph& graph) {
+Result<std::string> matmul_call(const task::Task& task, const task::ConcreteGraph& graph) {
   HONE_TRY(const GemmForm form, as_gemm(graph));
   HONE_TRY(const std::string a, type_of(form.a_type));
   HONE_TRY(const std::string b, type_of(form.b_type));
@@ -266,7 +266,7 @@ Result<std::string> primitive(const Call& call, size_t output) {
 
 Result<std::string> onednn_source(const task::Task& task, const task::Bindings& bindings) {
   HONE_TRY(const task::ConcreteGraph graph, task::instantiate(task.primitive, bindings));
-  auto text = matmul(task, graph);
+  auto text = matmul_call(task, graph);
   if (!text) {
     HONE_TRY(const Call call, Call::of(task, bindings));
     text = primitive(call, task.inputs.size());

@@ -51,8 +51,16 @@ class PytorchSession;
 /// A Python that has imported torch once for all workloads, and forks servers.
 class PytorchHost {
  public:
+  /// What it has done when it is ready; the rest it does when a job first asks for it.
+  enum class Readiness : uint8_t { kImported, kCompiler };
+
   /// kUnavailable where there is no torch. `threads`: 0 for all.
-  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads, bool on_card = false);
+  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads, bool on_card = false, Readiness readiness = Readiness::kImported);
+  /// The one that all opponents of this process share, begun when it is first asked for. A failure is remembered,
+  /// as it would not end differently. Thread-safe. `readiness` counts where it is begun.
+  [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> shared(int threads, bool on_card = false, Readiness readiness = Readiness::kImported);
+  /// Whether `host` turned out to have ended when a server was asked of it; shared() then begins another.
+  [[nodiscard]] static bool forget_ended(const std::shared_ptr<PytorchHost>& host);
   ~PytorchHost();
 
  private:

@@ -15,7 +15,7 @@ constexpr const char* kHint =
     "`make pytorch` creates a virtual environment with the pinned torch; HONE_PYTHON names another "
     "Python";
 
-constexpr const char* kProbe =
+constexpr const char* kProbeProgram =
     "import json, platform, sys, torch\n"
     "print(json.dumps([sys.executable, platform.python_version(), torch.__version__]))\n";
 
@@ -71,7 +71,7 @@ std::map<std::string, std::string> pytorch_environment(bool on_card) {
 
 Result<PythonTorch> probe_pytorch(const std::filesystem::path& python, std::chrono::nanoseconds deadline) {
   base::SpawnOptions options;
-  options.argv = {python.string(), "-c", kProbe};
+  options.argv = {python.string(), "-c", kProbeProgram};
   options.environment = pytorch_environment();
   HONE_TRY(const base::Exit exit, base::run(options, deadline));
   if (!exit.ok())

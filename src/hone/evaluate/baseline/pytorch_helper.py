@@ -1,7 +1,9 @@
 """The processes a PyTorch opponent lives in; src/hone/evaluate/baseline/pytorch_server.cc and
 pytorch_session.cc drive them. Each forks the next, so that nothing is imported or compiled twice.
 
-The host imports torch. Descriptor 3 brings it commands of one byte:
+The host imports torch, and with "compile" as its argument, or when the first job asks for it, the compiler too; it
+then compiles one tiny function, since much of a first compilation is the compiler getting to know its machine.
+Descriptor 3 brings it commands of one byte:
 
     J  fork a server; a socket for it and the shared regions come along (SCM_RIGHTS), then a length (u32)
        and a JSON object: the source of forward(), how to run it, the tensors' types, the regions' sizes.
@@ -26,6 +28,7 @@ byte, each answered by b"K" (done) or b"E", a length (u32) and a message. All sa
 The caller holds the clock and times R alone. On a card R's answer goes on with nanoseconds (i64): the calls'
 own time by events on the stream, which the caller compares with its clock.
 """
+import contextlib
 import ctypes
 import gc
 import json
@@ -67,11 +70,36 @@ def send_error(error):
     send(b"E" + struct.pack("<I", len(text)) + text)
 
 
+def on_a_thread(torch, threads, function):
+    """OpenMP's threads belong to the thread that started them and end with it. A process that has
+    some must not be forked: its child would wait for them for ever."""
+    failure = []
+
+    def body():
+        try:
+            torch.set_num_threads(threads)
+            with torch.inference_mode():
+                function()
+        except Exception as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+
+
+def negated(x):
+    return -x
+
+
 class Opponent:
     """What the server prepares once; sessions inherit it."""
 
-    def __init__(self, torch, job, regions):
+    def __init__(self, torch, job, regions, negated=None):
         self.torch = torch
+        self.negated = negated  # least(), compiled by the host
         self.mappable = list(zip(job["regions"], regions))
         self.threads = job["threads"]
         torch.set_float32_matmul_precision(job["matmul_precision"])
@@ -96,23 +124,7 @@ class Opponent:
         return self.torch.ones(count)
 
     def on_a_thread(self, function):
-        """OpenMP's threads belong to the thread that started them and end with it. A process that has
-        some must not be forked: its child would wait for them for ever."""
-        failure = []
-
-        def body():
-            try:
-                self.torch.set_num_threads(self.threads)
-                with self.torch.inference_mode():
-                    function()
-            except Exception as error:
-                failure.append(error)
-
-        thread = threading.Thread(target=body)
-        thread.start()
-        thread.join()
-        if failure:
-            raise failure[0]
+        on_a_thread(self.torch, self.threads, function)
 
     def open(self):
         """In a session: threads and memory of its own."""
@@ -147,7 +159,9 @@ class Opponent:
         self.empty(self.ones(1))
         memory = {z.untyped_storage().data_ptr() for z in zeros}
         for r in results:
-            if not r.is_contiguous() or r.untyped_storage().data_ptr() in memory:
+            # Another order of the axes is the library's own affair (attention on a card); repeats of few values are not.
+            storage = r.untyped_storage()
+            if storage.data_ptr() in memory or storage.nbytes() < r.numel() * r.element_size():
                 raise TypeError("forward() returns a view of its input, which costs nothing")
 
     def tensor(self, number, region, offset):
@@ -191,9 +205,9 @@ class Opponent:
 
     def least(self):
         """One operation on one element, in our mode."""
-        def negated(x):
-            return -x
-        return self.torch.compile(negated, dynamic=False) if self.compiled else negated
+        if not self.compiled:
+            return negated
+        return self.negated or self.torch.compile(negated, dynamic=False)
 
     def timed_run(self):
         start = time.perf_counter_ns()
@@ -405,14 +419,17 @@ def card_server(torch, job, regions):
         os.close(own)
 
 
-def server(torch, job, regions):
+def server(torch, job, regions, compiled_negated):
     if "card" in job:
         return card_server(torch, job, regions)
-    opponent = Opponent(torch, job, regions)
+    opponent = Opponent(torch, job, regions, compiled_negated)
     # What lives until here is never garbage, and no collection falls into a timed run.
     gc.collect()
     gc.freeze()
     gc.disable()
+    # A session's heap grows by fresh pages, huge where the machine has them; what the heap still held would be copied
+    # page by page.
+    ctypes.CDLL(None).malloc_trim(0)
     send(b"K")
     for descriptors in commands(b"F"):
         send(b"K" + struct.pack("<q", fork(descriptors[0], session, opponent)))
@@ -422,13 +439,25 @@ def host():
     # Inputs are mapped read-only on purpose; torch warns that writing to them would be undefined.
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
     import torch
+    compiled = None
+
+    def compiler(threads):
+        import torch._inductor.compile_fx
+        function = torch.compile(negated, dynamic=False)
+        on_a_thread(torch, threads, lambda: function(torch.ones(1)))
+        return function
+
+    if "compile" in sys.argv[1:]:
+        with contextlib.suppress(Exception):  # a job that needs it fails by itself, and says why
+            compiled = compiler(int(os.environ["OMP_NUM_THREADS"]))
     send(b"K")
     for descriptors in commands(b"J"):
         (size,) = struct.unpack("<I", receive(4))
         job = json.loads(receive(size))
-        if job["compile"] and "card" not in job:  # it looks at cards, and a context does not survive a fork
-            import torch._inductor.compile_fx  # most of a first compilation's time
-        pid = fork(descriptors[0], server, torch, job, descriptors[1:])
+        if job["compile"] and not compiled and "card" not in job:  # it looks at cards, and a context does not survive a fork
+            with contextlib.suppress(Exception):
+                compiled = compiler(job["threads"])
+        pid = fork(descriptors[0], server, torch, job, descriptors[1:], compiled)
         send(b"K" + struct.pack("<q", pid))
 
 

@@ -60,7 +60,7 @@ Result<Term> along(const Site& site, std::string_view detail) {
   return call_term(fmt::format("{}({}, dim={})", detail, site.real(0), site.axis("axis")));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kActivationWriters[] = {
     {"relu", plain_any, "F.relu"},
     {"relu6", plain_any, "F.relu6"},
     {"leaky_relu", leaky_relu},
@@ -90,6 +90,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> activation_writers() { return kRows; }
+std::span<const WriterRow> activation_writers() { return kActivationWriters; }
 
 }  // namespace hone::evaluate

@@ -147,7 +147,7 @@ Result<Term> constant(const Site& site, std::string_view) {
   return term;
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kElementwiseWriters[] = {
     {"constant", constant},
     {"symbol", constant},
     {"add", infix, "+"},
@@ -207,6 +207,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> elementwise_writers() { return kRows; }
+std::span<const WriterRow> elementwise_writers() { return kElementwiseWriters; }
 
 }  // namespace hone::evaluate

@@ -42,7 +42,7 @@ Result<Term> slice(const Site& site, std::string_view) {
 }
 
 /// One axis from `start` to `end`.
-Term part_of(const Site& site, int64_t axis, int64_t start, int64_t length) {
+Term narrowed(const Site& site, int64_t axis, int64_t start, int64_t length) {
   std::string subscript;
   for (int64_t i = 0; i < axis; ++i) subscript += ":, ";
   if (axis != 0 && axis == site.rank(0) - 1) subscript = "..., ";
@@ -53,13 +53,13 @@ Term part_of(const Site& site, int64_t axis, int64_t start, int64_t length) {
 }
 
 Result<Term> narrow(const Site& site, std::string_view) {
-  return part_of(site, site.integer("axis"), site.integer("start"), site.integer("length"));
+  return narrowed(site, site.integer("axis"), site.integer("start"), site.integer("length"));
 }
 
 /// One part of split or chunk: a view, so that taking the parts one by one costs nothing more.
 Result<Term> part(const Site& site, std::string_view) {
   const int64_t axis = site.integer("axis");
-  return part_of(site, axis, site.integer("start"), site.result_shape()[static_cast<size_t>(axis)]);
+  return narrowed(site, axis, site.integer("start"), site.result_shape()[static_cast<size_t>(axis)]);
 }
 
 Result<Term> select(const Site& site, std::string_view) {
@@ -139,7 +139,7 @@ Result<Term> topk(const Site& site, std::string_view) {
 
 constexpr std::string_view kValuesAndIndices[] = {"values", "indices"};
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kIndexWriters[] = {
     {"slice", slice},
     {"narrow", narrow},
     {"select", select},
@@ -162,6 +162,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> index_writers() { return kRows; }
+std::span<const WriterRow> index_writers() { return kIndexWriters; }
 
 }  // namespace hone::evaluate

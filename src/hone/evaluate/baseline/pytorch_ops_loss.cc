@@ -92,7 +92,7 @@ Result<Term> triplet(const Site& site, std::string_view) {
                                reduction(site)));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kLossWriters[] = {
     {"mse_loss", pair_loss, "F.mse_loss"},
     {"l1_loss", pair_loss, "F.l1_loss"},
     {"smooth_l1_loss", pair_loss, "F.smooth_l1_loss"},
@@ -110,6 +110,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> loss_writers() { return kRows; }
+std::span<const WriterRow> loss_writers() { return kLossWriters; }
 
 }  // namespace hone::evaluate

@@ -75,7 +75,7 @@ Result<Term> normalize(const Site& site, std::string_view) {
                                site.keyword("eps", 1e-12)));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kNormWriters[] = {
     {"layer_norm", trailing_norm, "F.layer_norm"},
     {"rms_norm", trailing_norm, "F.rms_norm"},
     {"batch_norm", batch_norm},
@@ -88,6 +88,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> norm_writers() { return kRows; }
+std::span<const WriterRow> norm_writers() { return kNormWriters; }
 
 }  // namespace hone::evaluate

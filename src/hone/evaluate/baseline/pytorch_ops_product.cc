@@ -146,7 +146,7 @@ Result<Term> scan(const Site& site, std::string_view detail) {
   return call_term(std::move(text));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kProductWriters[] = {
     {"matmul", matmul},
     {"bmm", product, "torch.bmm"},
     {"linear", linear},
@@ -164,6 +164,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> product_writers() { return kRows; }
+std::span<const WriterRow> product_writers() { return kProductWriters; }
 
 }  // namespace hone::evaluate

@@ -60,7 +60,7 @@ Result<Term> count_nonzero(const Site& site, std::string_view) {
   return call_term(fmt::format("torch.count_nonzero({}{})", site.tensor(0), reduced(site)));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kReductionWriters[] = {
     {"sum", reduce, "torch.sum"},
     {"prod", prod},
     {"mean", mean},
@@ -78,6 +78,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> reduction_writers() { return kRows; }
+std::span<const WriterRow> reduction_writers() { return kReductionWriters; }
 
 }  // namespace hone::evaluate

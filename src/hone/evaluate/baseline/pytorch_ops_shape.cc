@@ -158,7 +158,7 @@ Result<Term> eye(const Site& site, std::string_view) {
   return call_term(fmt::format("torch.eye({}, {}{})", shape[0], shape[1], dtype_keyword(site)));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kShapeWriters[] = {
     {"reshape", reshape},
     {"flatten", flatten},
     {"squeeze", squeeze},
@@ -187,6 +187,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> shape_writers() { return kRows; }
+std::span<const WriterRow> shape_writers() { return kShapeWriters; }
 
 }  // namespace hone::evaluate

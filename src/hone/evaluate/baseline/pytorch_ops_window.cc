@@ -49,7 +49,7 @@ Result<Term> adaptive_pool(const Site& site, std::string_view detail) {
   return pool(site, mean ? site.real(0) : site.tensor(0), size.size(), detail, ", " + one_or_tuple(size));
 }
 
-constexpr WriterRow kRows[] = {
+constexpr WriterRow kWindowWriters[] = {
     {"conv1d", conv, "F.conv1d"},
     {"conv2d", conv, "F.conv2d"},
     {"conv3d", conv, "F.conv3d"},
@@ -72,6 +72,6 @@ constexpr WriterRow kRows[] = {
 
 }  // namespace
 
-std::span<const WriterRow> window_writers() { return kRows; }
+std::span<const WriterRow> window_writers() { return kWindowWriters; }
 
 }  // namespace hone::evaluate

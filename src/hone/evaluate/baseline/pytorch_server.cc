@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/embedded.h"
@@ -70,6 +71,20 @@ std::string why(const Reply& reply) {
   }
 }
 
+/// Hosts that opponents share.
+struct Known {
+  std::mutex mutex;
+  std::map<std::pair<int, bool>, Result<std::shared_ptr<PytorchHost>>> hosts;
+};
+
+/// Never destroyed: threads may still use it while the process ends, and the hosts end with the process.
+Known& known_hosts() {
+  static Known& known = *new Known;
+  return known;
+}
+
+std::pair<int, bool> host_key(int threads, bool on_card) { return {threads > 0 ? threads : target::cpu_info().threads, on_card}; }
+
 Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, bool compile, int threads) {
   HONE_TRY(std::string source, emit_pytorch(task, bindings));
   nlohmann::json job = {{"source", std::move(source)},
@@ -97,7 +112,7 @@ PytorchHost::~PytorchHost() = default;
 PytorchServer::PytorchServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PytorchServer::~PytorchServer() = default;
 
-Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_card) {
+Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_card, Readiness readiness) {
   const Result<PythonTorch>& python = find_pytorch();
   if (!python) return tl::unexpected(python.error());
   HONE_TRY(auto pair, socket_pair());
@@ -106,6 +121,7 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_car
   HONE_CHECK(helper.has_value(), "the helper is built in");
   base::SpawnOptions spawn;
   spawn.argv = {python->python.string(), "-c", std::string(*helper)};
+  if (readiness == Readiness::kCompiler) spawn.argv.emplace_back("compile");
   spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   spawn.descriptors[kControl] = pair.second.get();
@@ -116,7 +132,23 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_car
   if (const Reply ready = channel.receive(0, SteadyClock::now() + kImport); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, "PyTorch does not start: " + why(ready));
   return std::shared_ptr<PytorchHost>(new PytorchHost(std::unique_ptr<State>(
-      new State{std::move(child), std::move(channel), threads, python->torch_version, on_card})));
+      new State{std::move(child), {}, std::move(channel), {}, threads, python->torch_version, on_card})));
+}
+
+Result<std::shared_ptr<PytorchHost>> PytorchHost::shared(int threads, bool on_card, Readiness readiness) {
+  Known& known = known_hosts();
+  const std::scoped_lock lock(known.mutex);
+  const auto key = host_key(threads, on_card);
+  if (const auto it = known.hosts.find(key); it != known.hosts.end()) return it->second;
+  return known.hosts.emplace(key, start(threads, on_card, readiness)).first->second;
+}
+
+bool PytorchHost::forget_ended(const std::shared_ptr<PytorchHost>& host) {
+  if (!host->state_->ended) return false;
+  Known& known = known_hosts();
+  const std::scoped_lock lock(known.mutex);
+  std::erase_if(known.hosts, [&](const auto& one) { return one.second && *one.second == host; });
+  return true;
 }
 
 Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<PytorchHost> host, const task::Task& task,
@@ -145,7 +177,14 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   std::string message(reinterpret_cast<const char*>(&size), sizeof size);
   message += text;
   const auto deadline = SteadyClock::now() + options.start_deadline;
-  HONE_TRY(Forked forked, ask_for_fork(host->state_->channel, 'J', message, std::move(descriptors)));
+  std::unique_lock lock(host->state_->mutex);
+  auto asked = ask_for_fork(host->state_->channel, 'J', message, std::move(descriptors));
+  if (!asked) {
+    host->state_->ended = true;
+    return tl::unexpected(asked.error());
+  }
+  lock.unlock();
+  Forked forked = std::move(*asked);
   const std::string_view mode = compile ? "compiled" : "eager";
   if (const Reply ready = forked.channel.receive(0, deadline); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why(ready)));

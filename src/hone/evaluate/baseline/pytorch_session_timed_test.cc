@@ -2,10 +2,18 @@
 // no torch.
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
 
+#include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/evaluate/baseline/pytorch_testing.h"
 
 namespace hone::evaluate {
@@ -195,6 +203,53 @@ TEST(PytorchServer, EverySessionIsAProcessOfItsOwn) {
       EXPECT_EQ(floats(out)[0], expected);
     }
   }
+}
+
+/// The Python processes that this one has started itself.
+std::vector<int> own_pythons() {
+  std::vector<int> found;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(thread.path() / "children");
+    for (int pid = 0; children >> pid;) {
+      std::ifstream command(fmt::format("/proc/{}/cmdline", pid));
+      const std::string words{std::istreambuf_iterator<char>(command), {}};
+      if (words.find("import torch") != std::string::npos) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) {
+  SKIP_WITHOUT_TORCH();
+  const auto first = PytorchHost::shared(2, false, PytorchHost::Readiness::kCompiler);
+  ASSERT_TRUE(first) << first.error().to_string();
+  EXPECT_EQ(*first, *PytorchHost::shared(2));
+  const std::vector<int> pythons = own_pythons();
+  ASSERT_EQ(pythons.size(), 1U);
+  EXPECT_FALSE(PytorchHost::forget_ended(*first));
+  kill(pythons.front(), SIGKILL);
+
+  const task::Task task = make_task("y = -x", {"x=f32[A]"}, "A=8");
+  StageOptions options;
+  const auto stage = Stage::create(task, task.workloads[0].bindings, options);
+  ASSERT_TRUE(stage) << stage.error().to_string();
+  // Both at once, as a promotion prepares them.
+  std::vector<std::future<Result<Opponent::Starter>>> prepared;
+  for (const Opponent& opponent : pytorch_opponents(task, 2))
+    prepared.push_back(std::async(std::launch::async, [prepare = opponent.prepare, &stage] { return prepare(**stage); }));
+  for (auto& one : prepared) {
+    const auto starter = one.get();
+    ASSERT_TRUE(starter) << starter.error().to_string();
+    const auto session = (*starter)();
+    ASSERT_TRUE(session) << session.error().to_string();
+    const int slots[] = {0};
+    (*stage)->draw(0, Family::kNormal, 1);
+    (*stage)->poison(slots);
+    const Call call = (*stage)->call(0);
+    ASSERT_EQ((*session)->run({&call, 1}, kDeadline).how, BatchOutcome::How::kDone);
+    EXPECT_TRUE((*stage)->check(0).accepted());
+  }
+  EXPECT_EQ(own_pythons().size(), 1U);
 }
 
 TEST(PytorchFind, APythonWithoutTorchIsUnavailable) {

@@ -1,6 +1,8 @@
 // What a PyTorch host, its servers and their sessions hold; private to the PyTorch opponent.
 #pragma once
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +16,9 @@ namespace hone::evaluate {
 
 struct PytorchHost::State {
   base::Child child;
+  std::mutex mutex;  ///< of the channel: one asks for a server at a time
   Channel channel;
+  std::atomic<bool> ended = false;  ///< it answered no more
   int threads = 1;
   std::string torch_version;
   bool on_card = false;

@@ -8,7 +8,7 @@
 namespace hone::evaluate {
 namespace {
 
-constexpr int kProbe = 8;
+constexpr int kProbeRounds = 8;
 constexpr double kTargetNs = 1.25 * static_cast<double>(kShortestBatchNs);
 
 }  // namespace
@@ -16,7 +16,7 @@ constexpr double kTargetNs = 1.25 * static_cast<double>(kShortestBatchNs);
 Pace::Pace(int most) : most_(most) { HONE_CHECK(most >= 1); }
 
 int Pace::calls() const {
-  if (!known()) return std::min(kProbe, most_);
+  if (!known()) return std::min(kProbeRounds, most_);
   return static_cast<int>(std::clamp(std::ceil(kTargetNs / call_ns_), 1.0, static_cast<double>(most_)));
 }
 

@@ -75,10 +75,10 @@ Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, b
   for (Player& twin : twins) players.push_back(&twin);
   if (candidate) players.push_back(candidate);
   // Interleaved, so that a slow moment does not fall on one variant alone.
-  constexpr int kRounds = 6;  // the first may be no more than a probe
+  const int rounds = play.batch > 1 ? 6 : 4;  // the first of several calls may be no more than a probe
   Spent spent;
   std::vector<std::vector<double>> times(players.size());
-  for (int round = 0; round < kRounds; ++round)
+  for (int round = 0; round < rounds; ++round)
     for (size_t i = 0; i < players.size(); ++i) {
       const std::vector<int> slots = pick_slots(*play.stage, players[i]->pace.calls(), rng);
       BatchOptions batch;

@@ -45,12 +45,12 @@ bool can_stream(Prim op) { return op >= Prim::kSum && op <= Prim::kAll; }
 
 }  // namespace
 
-bool Evaluator::is_kept(int id, const Box& need) const {
+bool TiledEvaluator::is_kept(int id, const Box& need) const {
   const Tensor& kept = kept_[static_cast<size_t>(id)];
   return kept.hold && contains(kept.box, need);
 }
 
-Needs Evaluator::pull_back(int root, const Box& box) const {
+Needs TiledEvaluator::pull_back(int root, const Box& box) const {
   const size_t count = static_cast<size_t>(root) + 1;
   Needs needs{std::vector<Box>(count), std::vector<uint8_t>(count, 0)};
   needs.box[count - 1] = box;
@@ -71,7 +71,7 @@ Needs Evaluator::pull_back(int root, const Box& box) const {
   return needs;
 }
 
-std::vector<Box> Evaluator::inputs_read(int root, const Box& box) const {
+std::vector<Box> TiledEvaluator::inputs_read(int root, const Box& box) const {
   Needs needs = pull_back(root, box);
   needs.box.resize(graph_.graph.nodes.size());
   needs.used.resize(graph_.graph.nodes.size());
@@ -93,7 +93,7 @@ std::vector<Box> Evaluator::inputs_read(int root, const Box& box) const {
   return read;
 }
 
-Evaluator::Cost Evaluator::cost_of(const Needs& needs) const {
+TiledEvaluator::Cost TiledEvaluator::cost_of(const Needs& needs) const {
   Cost cost;
   for (size_t i = 0; i < needs.used.size(); ++i) {
     const int id = static_cast<int>(i);
@@ -106,11 +106,11 @@ Evaluator::Cost Evaluator::cost_of(const Needs& needs) const {
   return cost;
 }
 
-Evaluator::Cost Evaluator::cost_of(int root, const Box& box) const {
+TiledEvaluator::Cost TiledEvaluator::cost_of(int root, const Box& box) const {
   return cost_of(pull_back(root, box));
 }
 
-Shape Evaluator::choose_tile(int root, const Box& box, double budget) const {
+Shape TiledEvaluator::choose_tile(int root, const Box& box, double budget) const {
   Box tile = box;
   Cost cost = cost_of(root, tile);
   while (cost.held > budget) {
@@ -142,11 +142,11 @@ Shape Evaluator::choose_tile(int root, const Box& box, double budget) const {
   return tile.extent;
 }
 
-Step Evaluator::step_of(int id, const Box& box, std::span<const Tensor> operands) {
+Step TiledEvaluator::step_of(int id, const Box& box, std::span<const Tensor> operands) {
   return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_, summation_};
 }
 
-Tensor Evaluator::run_tile(int root, const Box& box) {
+Tensor TiledEvaluator::run_tile(int root, const Box& box) {
   const Needs needs = pull_back(root, box);
   const size_t count = needs.used.size();
   std::vector<size_t> last_use(count, 0);
@@ -174,7 +174,7 @@ Tensor Evaluator::run_tile(int root, const Box& box) {
   return results.back();
 }
 
-Tensor Evaluator::stream_reduction(int root, const Box& box) {
+Tensor TiledEvaluator::stream_reduction(int root, const Box& box) {
   const int operand = graph_.graph.node(root).operands[0];
   const Box need = operand_box(graph_, root, 0, box);
   const Shape tile = choose_tile(operand, need, budget_of(operand, need));
@@ -198,10 +198,10 @@ Tensor Evaluator::stream_reduction(int root, const Box& box) {
   return out.tensor;
 }
 
-std::vector<Tensor> Evaluator::partial_reductions(int root, const Box& box, const Tiling& regions) {
+std::vector<Tensor> TiledEvaluator::partial_reductions(int root, const Box& box, const Tiling& regions) {
   const int operand = graph_.graph.node(root).operands[0];
   std::vector<Tensor> partials(static_cast<size_t>(regions.count()));
-  const auto reduce = [&](Evaluator& by, int64_t region) {
+  const auto reduce = [&](TiledEvaluator& by, int64_t region) {
     partials[static_cast<size_t>(region)] = reduce_region(by.step_of(root, box, {}), by.compute(operand, regions[region]));
   };
   const int64_t workers = std::min<int64_t>(threads_, regions.count());
@@ -211,7 +211,7 @@ std::vector<Tensor> Evaluator::partial_reductions(int root, const Box& box, cons
   }
   std::atomic<int64_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](int64_t) {
-    Evaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_);
+    TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_);
     worker.keep(kept_);
     for (int64_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < regions.count();) reduce(worker, r);
   });
@@ -219,7 +219,7 @@ std::vector<Tensor> Evaluator::partial_reductions(int root, const Box& box, cons
 }
 
 template <class Visit>
-void Evaluator::for_each_invariant(int root, const Box& box, Visit visit) {
+void TiledEvaluator::for_each_invariant(int root, const Box& box, Visit visit) {
   Box unit = box;
   std::fill(unit.extent.begin(), unit.extent.end(), 1);
   for (int id = 0; id < root; ++id) {
@@ -232,18 +232,18 @@ void Evaluator::for_each_invariant(int root, const Box& box, Visit visit) {
   }
 }
 
-void Evaluator::settle_invariants(int root, const Box& box) {
+void TiledEvaluator::settle_invariants(int root, const Box& box) {
   for_each_invariant(root, box, [&](int id, const Box& need) { return compute(id, need); });
 }
 
-void Evaluator::assume_invariants(int root, const Box& box) {
+void TiledEvaluator::assume_invariants(int root, const Box& box) {
   static const auto kNowhere = std::make_shared<const double>(0.0);
   for_each_invariant(root, box, [](int, const Box& need) {
     return Tensor{need, task::Shape(need.extent.size(), 0), nullptr, nullptr, kNowhere};
   });
 }
 
-void Evaluator::keep_shared(int root, const Box& box, const Box& tile) {
+void TiledEvaluator::keep_shared(int root, const Box& box, const Box& tile) {
   if (tile == box) return;
   // Expensive nodes first: with their results at hand, less of the rest is needed whole.
   for (const bool heavy : {true, false}) {
@@ -273,7 +273,7 @@ void Evaluator::keep_shared(int root, const Box& box, const Box& tile) {
   }
 }
 
-double Evaluator::budget_of(int root, const Box& box) const {
+double TiledEvaluator::budget_of(int root, const Box& box) const {
   const Needs needs = pull_back(root, box);
   for (size_t i = 0; i < needs.used.size(); ++i)
     if (needs.used[i] && !is_kept(static_cast<int>(i), needs.box[i]) &&
@@ -282,7 +282,7 @@ double Evaluator::budget_of(int root, const Box& box) const {
   return kTileBudget;
 }
 
-Tensor Evaluator::stream_dot(int root, const Box& box) {
+Tensor TiledEvaluator::stream_dot(int root, const Box& box) {
   const EinsumSpec spec = einsum_spec(graph_.graph.node(root));
   // The longest contracted index is cut; results are cut from the front until few enough at a time.
   Shape tile = box.extent;
@@ -319,7 +319,7 @@ Tensor Evaluator::stream_dot(int root, const Box& box) {
   return out.tensor;
 }
 
-bool Evaluator::keep_heavy(int root, const Box& box) {
+bool TiledEvaluator::keep_heavy(int root, const Box& box) {
   bool any = false;
   for (int id = 0; id < root; ++id) {
     if (!is_heavy(graph_.graph.node(id).prim)) continue;
@@ -333,7 +333,7 @@ bool Evaluator::keep_heavy(int root, const Box& box) {
   return any;
 }
 
-Tensor Evaluator::compute_in_tiles(int root, const Box& box, const Shape& tile) {
+Tensor TiledEvaluator::compute_in_tiles(int root, const Box& box, const Shape& tile) {
   Fresh out = step_of(root, box, {}).fresh();
   const Tiling tiles(box, tile);
   for (int64_t i = 0; i < tiles.count(); ++i) {
@@ -343,7 +343,7 @@ Tensor Evaluator::compute_in_tiles(int root, const Box& box, const Shape& tile) 
   return out.tensor;
 }
 
-Tensor Evaluator::compute_large(int root, const Box& box) {
+Tensor TiledEvaluator::compute_large(int root, const Box& box) {
   const Prim op = graph_.graph.node(root).prim;
   settle_invariants(root, box);
   const double budget = budget_of(root, box);
@@ -360,7 +360,7 @@ Tensor Evaluator::compute_large(int root, const Box& box) {
   return final_tile == box.extent ? run_tile(root, box) : compute_in_tiles(root, box, final_tile);
 }
 
-Tensor Evaluator::compute(int root, const Box& box) {
+Tensor TiledEvaluator::compute(int root, const Box& box) {
   if (is_kept(root, box)) return restrict_to(kept_[static_cast<size_t>(root)], box);
   if (cost_of(root, box).held <= budget_of(root, box)) return run_tile(root, box);
   const std::vector<Tensor> kept_outside = kept_;

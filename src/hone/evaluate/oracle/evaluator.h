@@ -16,9 +16,9 @@ struct Needs {
   std::vector<uint8_t> used;
 };
 
-class Evaluator {
+class TiledEvaluator {
  public:
-  Evaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
+  TiledEvaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
             std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale,
             const Summation* summation = nullptr, int threads = 1)
       : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),

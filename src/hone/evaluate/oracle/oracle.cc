@@ -48,7 +48,7 @@ struct Oracle::State {
       entry = &invariants[{root, arithmetic, want_scale}];
     }
     std::call_once(entry->once, [&] {
-      Evaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads);
+      TiledEvaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads);
       evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
       entry->kept = evaluator.kept();
     });
@@ -79,7 +79,7 @@ Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool 
 
 Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   State& state = *state_;
-  Evaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads);
+  TiledEvaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads);
   evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   const Tensor result = evaluator.compute(root, box);
 

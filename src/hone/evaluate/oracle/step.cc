@@ -98,7 +98,7 @@ void round_to_track(const Step& step, int64_t count, double* values) {
 
 namespace {
 
-Tensor run(const Step& step) {
+Tensor raw_step(const Step& step) {
   switch (step.node().prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
       return leaf_step(step);
@@ -122,6 +122,6 @@ Tensor run(const Step& step) {
 
 }  // namespace
 
-Tensor run_step(const Step& step) { return in_range(step, run(step)); }
+Tensor run_step(const Step& step) { return in_range(step, raw_step(step)); }
 
 }  // namespace hone::evaluate

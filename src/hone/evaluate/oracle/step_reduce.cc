@@ -13,7 +13,7 @@ namespace {
 using task::Prim;
 
 /// A dense operand as [outer, length, inner], reduced along the middle.
-struct Group {
+struct KeptGroup {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
@@ -77,7 +77,7 @@ class VectorSum {
 /// Columns handled at a time: a few thousand bytes of partial sums a level.
 constexpr int64_t kColumns = 512;
 
-void sum_groups(const Group& g, const double* x, bool magnitudes, bool f32, double* y) {
+void sum_groups(const KeptGroup& g, const double* x, bool magnitudes, bool f32, double* y) {
   const Kernels& k = kernels();
   if (g.inner == 1) {
     for (int64_t o = 0; o < g.outer; ++o)
@@ -96,7 +96,7 @@ void sum_groups(const Group& g, const double* x, bool magnitudes, bool f32, doub
 }
 
 /// y = fold of op over the middle, for commutative operations without rounding.
-void fold_groups(Prim op, const Group& g, const double* x, double* y) {
+void fold_groups(Prim op, const KeptGroup& g, const double* x, double* y) {
   const Kernels& k = kernels();
   for (int64_t o = 0; o < g.outer; ++o) {
     const double* from = x + o * g.length * g.inner;
@@ -112,7 +112,7 @@ void fold_groups(Prim op, const Group& g, const double* x, double* y) {
 
 /// For each element that may be the extreme one (within the ambiguity of its own scale), the largest
 /// scale: which of them wins, and so what the extreme moves by, is open.
-void extreme_scale(const Group& g, double sign, const double* x, const double* sx, const double* y,
+void extreme_scale(const KeptGroup& g, double sign, const double* x, const double* sx, const double* y,
                    double* s) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c) {
@@ -127,7 +127,7 @@ void extreme_scale(const Group& g, double sign, const double* x, const double* s
 }
 
 /// Products, with the product rule for the scales; `own`: the unit below each result.
-void product_groups(const Group& g, const double* x, const double* sx, bool f32, double own,
+void product_groups(const KeptGroup& g, const double* x, const double* sx, bool f32, double own,
                     double* y, double* s) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c) {
@@ -144,7 +144,7 @@ void product_groups(const Group& g, const double* x, const double* sx, bool f32,
 }
 
 /// Any and all. The answer is sure when a sure element decides it or every element is sure.
-void truth_groups(const Group& g, bool any, const double* x, const double* sx, double* y, double* s) {
+void truth_groups(const KeptGroup& g, bool any, const double* x, const double* sx, double* y, double* s) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c) {
       bool decided = false, open = false, found = false;
@@ -161,7 +161,7 @@ void truth_groups(const Group& g, bool any, const double* x, const double* sx, d
 }
 
 /// First extreme element; a NaN is extreme. Where a rival is within the ambiguity the index is open.
-void arg_groups(const Group& g, double sign, const double* x, const double* sx, double* y, double* s) {
+void arg_groups(const KeptGroup& g, double sign, const double* x, const double* sx, double* y, double* s) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c) {
       const double* from = x + o * g.length * g.inner + c;
@@ -190,14 +190,14 @@ struct GroupStep {
         summation(step.rounds() && (op == Prim::kSum || op == Prim::kProd) ? step.summation : nullptr) {}
 };
 
-void fold_by(const Summation& summation, bool product, const Group& g, const double* x, double* y) {
+void fold_by(const Summation& summation, bool product, const KeptGroup& g, const double* x, double* y) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c)
       y[o * g.inner + c] = summation.fold(product, g.length, x + o * g.length * g.inner + c, g.inner);
 }
 
 /// `s` null: no scales wanted. `sx` null: the operand is exact.
-void reduce_group(const GroupStep& r, const Group& g, const double* x, const double* sx, double* y,
+void reduce_group(const GroupStep& r, const KeptGroup& g, const double* x, const double* sx, double* y,
                   double* s) {
   const int64_t results = g.outer * g.inner;
   const bool is_max = r.op == Prim::kMax || r.op == Prim::kArgMax;
@@ -246,7 +246,7 @@ Tensor reduce_region(const Step& step, const Tensor& region) {
     size_t begin = end;
     while (begin > 0 && reduced[begin - 1]) --begin;
     if (begin == end && !first) break;
-    Group g;
+    KeptGroup g;
     Box box = now.box;
     for (size_t d = 0; d < box.extent.size(); ++d) {
       (d < begin ? g.outer : d < end ? g.length : g.inner) *= box.extent[d];

@@ -13,14 +13,14 @@ using task::Shape;
 
 /// The part of the operand that the result needs, as the result sees it: same memory, the result's
 /// box, strides yet to be arranged.
-Tensor view(const Step& step) {
+Tensor view_step(const Step& step) {
   Tensor out = restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box));
   out.box = step.box;
   return out;
 }
 
 Tensor broadcast(const Step& step) {
-  Tensor out = view(step);
+  Tensor out = view_step(step);
   const Shape& from = step.operand_shape(0);
   const Shape stride = out.stride;
   out.stride.assign(step.box.extent.size(), 0);
@@ -30,22 +30,22 @@ Tensor broadcast(const Step& step) {
 }
 
 Tensor transpose(const Step& step) {
-  Tensor out = view(step);
+  Tensor out = view_step(step);
   const Shape stride = out.stride;
   const auto perm = ints_attr(step.node(), "perm");
   for (size_t i = 0; i < perm.size(); ++i) out.stride[i] = stride[static_cast<size_t>(perm[i])];
   return out;
 }
 
-Tensor slice(const Step& step) {
-  Tensor out = view(step);
+Tensor slice_step(const Step& step) {
+  Tensor out = view_step(step);
   const auto by = ints_attr(step.node(), "step");
   for (size_t d = 0; d < by.size(); ++d) out.stride[d] *= by[d];
   return out;
 }
 
-Tensor flip(const Step& step) {
-  Tensor out = view(step);
+Tensor flip_step(const Step& step) {
+  Tensor out = view_step(step);
   for (const int64_t axis : ints_attr(step.node(), "axes")) {
     const auto d = static_cast<size_t>(axis);
     const int64_t end = (step.box.extent[d] - 1) * out.stride[d];
@@ -72,7 +72,7 @@ Tensor concat(const Step& step) {
   return out.tensor;
 }
 
-Tensor pad(const Step& step) {
+Tensor pad_step(const Step& step) {
   Fresh out = step.fresh();
   const double value = number_attr(step.node(), "value");
   const int64_t count = step.box.count();
@@ -88,7 +88,7 @@ Tensor pad(const Step& step) {
   return out.tensor;
 }
 
-Tensor reshape(const Step& step) {
+Tensor reshape_step(const Step& step) {
   const Box need = operand_box(step.graph, step.id, 0, step.box);
   const Tensor from = densify(restrict_to(step.operands[0], need), step.pool);
   // Equal counts: both boxes hold the same elements, and row-major order agrees.
@@ -124,12 +124,12 @@ Tensor reshape(const Step& step) {
 Tensor shape_step(const Step& step) {
   switch (step.node().prim) {
     case Prim::kBroadcast: return broadcast(step);
-    case Prim::kReshape: return reshape(step);
+    case Prim::kReshape: return reshape_step(step);
     case Prim::kTranspose: return transpose(step);
-    case Prim::kSlice: return slice(step);
-    case Prim::kFlip: return flip(step);
+    case Prim::kSlice: return slice_step(step);
+    case Prim::kFlip: return flip_step(step);
     case Prim::kConcat: return concat(step);
-    case Prim::kPad: return pad(step);
+    case Prim::kPad: return pad_step(step);
     default: HONE_CHECK(false, "not a shape operation");
   }
 }

@@ -24,7 +24,7 @@ int root_of(const task::ConcreteGraph& graph, int output) {
   return graph.graph.outputs[static_cast<size_t>(output)];
 }
 
-DType output_type(const task::ConcreteGraph& graph, int output) {
+DType bounded_type(const task::ConcreteGraph& graph, int output) {
   return graph.graph.node(root_of(graph, output)).type.dtype;
 }
 
@@ -57,7 +57,7 @@ Bound larger(const Bound& a, const Bound& b) { return {std::max(a.max, b.max), s
 
 /// The least bound that the types allow.
 Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) {
-  const DType type = output_type(graph, output);
+  const DType type = bounded_type(graph, output);
   const double unit = task::unit_roundoff(type);
   // For f64 outputs the oracle is no better than an honest kernel.
   if (type == DType::kF64) return {1024 * unit, 1024 * unit};
@@ -104,7 +104,7 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
   const auto [it, is_new] = further_.try_emplace({output, family});
-  if (is_new && task::is_float(output_type(graph_, output)) && judged_by_value(graph_, output) < 0)
+  if (is_new && task::is_float(bounded_type(graph_, output)) && judged_by_value(graph_, output) < 0)
     it->second = draw_anchors(output, family);
   return it->second;
 }
@@ -113,7 +113,7 @@ int Bounds::draws_of(int output) const {
   const int root = root_of(graph_, output);
   const Box all = whole(graph_.shapes[static_cast<size_t>(root)]);
   const auto facts = facts_of(graph_);
-  Evaluator evaluator(graph_, facts, {}, Arithmetic::kExact, true);
+  TiledEvaluator evaluator(graph_, facts, {}, Arithmetic::kExact, true);
   const double with_invariants = evaluator.cost_of(root, all).work;
   evaluator.assume_invariants(root, all);
   double work = with_invariants - evaluator.cost_of(root, all).work;

@@ -102,7 +102,7 @@ void subsample(uint8_t* data, const Stretch& stretch, int64_t element) {
 }
 
 /// Elements subsampled by one thread at a time.
-constexpr int64_t kPart = 1 << 20;
+constexpr int64_t kScreenPart = 1 << 20;
 
 class Trial {
  public:
@@ -163,7 +163,7 @@ class Trial {
     for (int i = 0; i < static_cast<int>(views_.size()); ++i) {
       std::vector<Stretch> parts;
       for (const Stretch& s : inputs_.drawn(i))
-        for (int64_t at = s.begin / 2 * 2; at < s.end; at += kPart) parts.push_back({at, std::min(at + kPart, s.end)});
+        for (int64_t at = s.begin / 2 * 2; at < s.end; at += kScreenPart) parts.push_back({at, std::min(at + kScreenPart, s.end)});
       parallel_for(static_cast<int64_t>(parts.size()), threads_, [&](int64_t part) {
         subsample(inputs_.data(i), parts[static_cast<size_t>(part)], task::size_of(views_[static_cast<size_t>(i)].dtype));
       });

@@ -51,7 +51,7 @@ DrawnInputs::DrawnInputs(const task::Task& task, const task::ConcreteGraph& grap
 void DrawnInputs::need(int output, std::span<const Box> boxes) {
   const int root = graph_.graph.outputs[static_cast<size_t>(output)];
   const auto facts = facts_of(graph_);
-  const Evaluator evaluator(graph_, facts, {}, Arithmetic::kExact, false);
+  const TiledEvaluator evaluator(graph_, facts, {}, Arithmetic::kExact, false);
   const task::Shape& result = graph_.shapes[static_cast<size_t>(root)];
   for (const Box& box : boxes) {
     const std::vector<Box> read = evaluator.inputs_read(root, box);

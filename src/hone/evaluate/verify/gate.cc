@@ -26,7 +26,7 @@ DType output_type(const task::ConcreteGraph& graph, int output) {
 /// smallest normal number is large.
 double flushed_below(DType type) { return type == DType::kF16 ? 0 : task::smallest_normal(type); }
 
-/// Scaled error of one element; `rms` sums squares until finish().
+/// Scaled error of one element; `rms` sums squares until finish_error().
 void judge_element(DType type, double exact, double scale, double found, int64_t index,
                    OutputError& error) {
   if (!task::is_float(type)) {
@@ -64,7 +64,7 @@ void judge_element(DType type, double exact, double scale, double found, int64_t
   }
 }
 
-void finish(OutputError& error) {
+void finish_error(OutputError& error) {
   error.rms = error.count > 0 ? std::sqrt(error.rms / static_cast<double>(error.count)) : 0;
 }
 
@@ -177,7 +177,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       judge_element(type, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
                     errors[at]);
     }
-    finish(errors[at]);
+    finish_error(errors[at]);
   });
   for (const OutputError& error : errors) reference.anchor.merge(error);
   reference.boxes = std::move(boxes);
@@ -208,7 +208,7 @@ OutputError compare_found(const task::ConcreteGraph& graph, int output, const Re
                       flat + i, errors[at]);
       }
     });
-    finish(errors[at]);
+    finish_error(errors[at]);
   });
   OutputError total;
   for (const OutputError& error : errors) total.merge(error);

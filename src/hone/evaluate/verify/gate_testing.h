@@ -19,7 +19,7 @@ inline std::vector<double> fp32_answer(const Case& c, const task::ConcreteGraph&
   for (size_t i = 0; i < c.data.size(); ++i)
     views.push_back({c.task.inputs[i].type.dtype, c.shape(i), c.data[i].data()});
   const auto facts = facts_of(graph);
-  Evaluator evaluator(graph, facts, views, Arithmetic::kF32, false, summation);
+  TiledEvaluator evaluator(graph, facts, views, Arithmetic::kF32, false, summation);
   const int root = graph.graph.outputs[0];
   const Box all = whole(graph.shapes[static_cast<size_t>(root)]);
   const Tensor result = evaluator.compute(root, all);

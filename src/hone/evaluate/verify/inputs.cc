@@ -19,7 +19,7 @@ using task::Shape;
 using task::Structure;
 
 /// Elements that a thread draws at a time: whole blocks, within the second-level cache.
-constexpr int64_t kPart = 8 * kDrawBlock;
+constexpr int64_t kDrawPart = 8 * kDrawBlock;
 /// Rows and columns mirrored at a time.
 constexpr int64_t kTile = 32;
 
@@ -170,7 +170,7 @@ void normalise(const Tensor& t, T* values, int64_t count) {
 }
 
 template <class T>
-void finish(const Tensor& t, T* values, int64_t first, int64_t count) {
+void finish_values(const Tensor& t, T* values, int64_t first, int64_t count) {
   keep_triangle(t, values, first, count);
   zero_slabs(t, values, first, count);
   if (t.simplex) normalise(t, values, count);
@@ -215,7 +215,7 @@ void draw_part(const Tensor& t, int64_t first, int64_t count) {
       for (int64_t i = 0; i < kDrawBlock; ++i)
         to[i] = static_cast<double>(index_of(t, words[i], block * kDrawBlock + i));
     }
-    finish(t, wide.data() + skipped, first, count);
+    finish_values(t, wide.data() + skipped, first, count);
     store_doubles(t.type, wide.data() + skipped, count, t.data, first);
     return;
   }
@@ -223,7 +223,7 @@ void draw_part(const Tensor& t, int64_t first, int64_t count) {
   for (int64_t block = begin; block < end; ++block)
     kernels.values(t.recipe, static_cast<uint64_t>(block), values.data() + (block - begin) * kDrawBlock);
   if (t.type != DType::kF64) {
-    finish(t, values.data() + skipped, first, count);
+    finish_values(t, values.data() + skipped, first, count);
     store(t.type, values.data() + skipped, count, t.at(first));
     return;
   }
@@ -232,7 +232,7 @@ void draw_part(const Tensor& t, int64_t first, int64_t count) {
     const int64_t at = (block - begin) * kDrawBlock;
     kernels.refine(t.recipe, static_cast<uint64_t>(block), values.data() + at, wide.data() + at);
   }
-  finish(t, wide.data() + skipped, first, count);
+  finish_values(t, wide.data() + skipped, first, count);
   std::memcpy(t.at(first), wide.data() + skipped, static_cast<size_t>(count) * sizeof(double));
 }
 
@@ -277,7 +277,7 @@ void draw(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family
   if (t.total == 0) return;
   const bool mirrored = t.structure == Structure::kSymmetric && t.rows == t.columns;
   // A simplex is drawn in whole rows, so that each part can be normalised where it is drawn.
-  const int64_t grain = t.simplex ? std::max<int64_t>(kPart / t.columns, 1) * t.columns : kPart;
+  const int64_t grain = t.simplex ? std::max<int64_t>(kDrawPart / t.columns, 1) * t.columns : kDrawPart;
   const int64_t count = (t.total + grain - 1) / grain;
   std::vector<uint8_t> wanted(static_cast<size_t>(count), !only || mirrored);
   if (only)

@@ -25,7 +25,7 @@ constexpr int64_t kLeastBox = 256, kMostInBox = 1 << 22;
 constexpr int64_t kBoxes = 64, kLeastBoxes = 16;
 
 /// Grows a box from one element in the direction that makes elements cheapest, as long as it does.
-Shape cheap_extent(const Evaluator& evaluator, int root, const Shape& shape,
+Shape cheap_extent(const TiledEvaluator& evaluator, int root, const Shape& shape,
                    const GateOptions& options) {
   Box box{shape, Shape(shape.size(), 1)};
   for (int64_t& at : box.start) at /= 2;
@@ -64,7 +64,7 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
   const Shape& shape = graph.shapes[static_cast<size_t>(root)];
   const Box all = whole(shape);
   const auto facts = facts_of(graph);
-  Evaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
+  TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
   evaluator.assume_invariants(root, all);
 
   std::vector<Box> boxes;

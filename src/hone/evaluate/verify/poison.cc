@@ -10,7 +10,7 @@ namespace {
 
 using task::DType;
 
-constexpr int64_t kPart = 1 << 18;
+constexpr int64_t kPoisonPart = 1 << 18;
 
 using Pattern = PoisonPattern;
 
@@ -68,20 +68,20 @@ auto with_words(DType type, auto* data, F f) {
 
 int64_t count_poison(DType type, const void* data, int64_t count, int threads) {
   std::atomic<int64_t> total{0};
-  parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
-    const int64_t begin = part * kPart;
+  parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
+    const int64_t begin = part * kPoisonPart;
     total += with_words(type, data, [&](const auto* words) {
-      return count_words(words + begin, std::min(kPart, count - begin), poison_pattern(type));
+      return count_words(words + begin, std::min(kPoisonPart, count - begin), poison_pattern(type));
     });
   });
   return total;
 }
 
 void fill_poison(DType type, void* data, int64_t count, int threads) {
-  parallel_for((count + kPart - 1) / kPart, threads, [&](int64_t part) {
-    const int64_t begin = part * kPart;
+  parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
+    const int64_t begin = part * kPoisonPart;
     with_words(type, data, [&](auto* words) {
-      fill_words(words + begin, std::min(kPart, count - begin), poison_pattern(type));
+      fill_words(words + begin, std::min(kPoisonPart, count - begin), poison_pattern(type));
     });
   });
 }

@@ -154,7 +154,7 @@ double seconds_left(const State& state) {
   for (const Entry& entry : state.entries)
     if (entry.row && entry.row->verdict != "error") seconds += entry.row->seconds, ++done;
   // Each evaluation is a second or so, where the budget is no time.
-  double each = state.asked.options.budget_seconds > 0 ? state.asked.options.budget_seconds : state.asked.options.budget_evaluations;
+  double each = state.asked.options.budget_seconds > 0 ? state.asked.options.budget_seconds + state.asked.options.sampling_seconds : state.asked.options.budget_evaluations;
   if (done > 0) each = seconds / static_cast<double>(done);
   return each * static_cast<double>(state.left());
 }

@@ -26,7 +26,7 @@ std::string ratio_cell(const Speedup* speedup) {
   return out;
 }
 
-std::string call_of(const Row& row) {
+std::string call_text(const Row& row) {
   if (!row.accepted()) return row.verdict;
   return row.speedups.empty() ? "accepted" : std::string(evaluate::name_of(row.comparison));
 }
@@ -49,7 +49,7 @@ std::string rows_table(const std::vector<Row>& rows) {
   for (const std::string& name : opponents) text += fmt::format(" {} |", cell(name)), rule += " --- |";
   text += " light | pattern | s |\n" + rule + " --- | --- | --- |\n";
   for (const Row& row : rows) {
-    text += fmt::format("| {} | {} |", cell(row.task), call_of(row));
+    text += fmt::format("| {} | {} |", cell(row.task), call_text(row));
     for (const std::string& name : opponents) text += fmt::format(" {} |", row.accepted() ? ratio_cell(row.against(name)) : report::kNone);
     text += fmt::format(" {} | {}{} | {:.0f} |\n", row.sol_fraction > 0 ? fmt::format("{:.2f}", row.sol_fraction) : report::kNone, cell(row.pattern),
                         row.recalled ? " (recalled)" : "", row.seconds);

@@ -24,7 +24,7 @@ std::string_view class_of(Comparison c) {
   return c == Comparison::kFaster ? "faster" : c == Comparison::kSlower ? "slower" : "inconclusive";
 }
 
-Markup call_of(const Row& row) {
+Markup call_markup(const Row& row) {
   if (!row.accepted()) return markup(R"(<span class="{}">{}</span>)", report::verdict_class(row.verdict), row.verdict);
   if (row.speedups.empty()) return Markup{"accepted"};
   return markup(R"(<span class="{}">{}</span>)", class_of(row.comparison), evaluate::name_of(row.comparison));
@@ -86,7 +86,7 @@ void write_chart(Html& out, const std::vector<Row>& rows) {
 }
 
 void write_row(Html& out, const Row& row, const std::vector<std::string>& opponents, report::Extent extent) {
-  out.add(R"(<tr><td class="task">{}</td><td>{}</td>)", row.task, call_of(row));
+  out.add(R"(<tr><td class="task">{}</td><td>{}</td>)", row.task, call_markup(row));
   if (!row.accepted()) {
     out.add(R"(<td class="why" colspan="{}">{}</td><td class="num">{}</td></tr>)", opponents.size() + 3, row.reason, report::time_s(row.seconds));
     out.raw("\n");

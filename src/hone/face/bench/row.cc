@@ -82,7 +82,7 @@ evaluate::Ratio ratio_from(const json& value) {
   return ratio;
 }
 
-json to_json(const evaluate::Ratio& ratio) {
+json ratio_json(const evaluate::Ratio& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
 }
 
@@ -132,10 +132,10 @@ const Speedup* Row::against(const std::string& name) const {
 json to_json(const Row& row) {
   json speedups = json::object();
   for (const Speedup& s : row.speedups) {
-    json& line = speedups[s.opponent] = to_json(s.ratio);
+    json& line = speedups[s.opponent] = ratio_json(s.ratio);
     line["comparison"] = evaluate::name_of(s.comparison);
     line["dispatch_ns"] = s.dispatch_ns;
-    line["without_dispatch"] = to_json(s.without_dispatch());
+    line["without_dispatch"] = ratio_json(s.without_dispatch());
   }
   return {{"task", row.task}, {"verdict", row.verdict}, {"reason", row.reason}, {"compiled", row.compiled},
           {"comparison", evaluate::name_of(row.comparison)}, {"opponent", or_null(row.opponent)}, {"speedups", speedups},

@@ -29,6 +29,13 @@
 namespace hone::face {
 namespace {
 
+/// Seconds of search below which a diagnosis, itself a second or two, costs more evaluations than its advice saves.
+constexpr double kDiagnosedSearch = 20;
+
+/// Of a promotion, in seconds, however short the search: some ten processes of PyTorch on 128 MiB, so that its interval
+/// says something. And as a share of the budget.
+constexpr double kLeastSampling = 10, kSamplingShare = 0.5;
+
 std::string new_id() { return fmt::format("{:012x}", base::secret_seed() >> 16); }
 
 Result<bench::Asked> asked_of(const BenchArguments& arguments) {
@@ -36,6 +43,8 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   HONE_TRY_VOID(check_threads(arguments.threads));
   bench::Asked asked;
   HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
+  if (asked.options.budget_seconds > 0) asked.options.sampling_seconds = std::max(kLeastSampling, kSamplingShare * asked.options.budget_seconds);
+  asked.options.diagnose = asked.options.budget_seconds <= 0 || asked.options.budget_seconds >= kDiagnosedSearch;
   asked.options.target = arguments.target;
   asked.options.threads = arguments.threads;
   asked.options.opponents = arguments.opponents;
@@ -147,13 +156,21 @@ Result<std::unique_ptr<archive::RunLock>> hold(const std::string& id) {
   }
 }
 
-bench::Work work_of(BenchDisplay& display) {
+/// Imported once for all tasks, before the first of them is timed.
+void start_pytorch(const engine::RunOptions& options) {
+  if (wants_pytorch(options.opponents) && !target::simt_device_of(options.target) && !target::card_ordinal(options.target))
+    // Where there is none, each task's row says so.
+    (void)evaluate::PytorchHost::shared(options.threads, false, evaluate::PytorchHost::Readiness::kCompiler);
+}
+
+bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   bench::Work work;
   work.home = home();
   work.open_archive = open_archive;
   work.interrupts = interrupts_so_far;
   work.progress = [&](const bench::Progress& p) { display.update(p); };
-  work.services = [](archive::Store& store) -> Result<bench::Services> {
+  work.services = [asked](archive::Store& store) -> Result<bench::Services> {
+    start_pytorch(asked);
     HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
     bench::Services services;
     services.clock = &base::system_clock();
@@ -198,7 +215,7 @@ std::string write_pages(const bench::State& state, const std::string& output) {
   return fmt::format("\n  pages: {}, bench.md beside it\n", (folder / "bench.html").string());
 }
 
-int finish(const bench::State& state, const BenchArguments& arguments) {
+int finish_bench(const bench::State& state, const BenchArguments& arguments) {
   const bench::Summary summary = bench::summary_of(state.rows());
   const std::string pages = write_pages(state, arguments.output);
   std::FILE* out = arguments.json ? stderr : stdout;
@@ -221,8 +238,8 @@ Result<int> run_bench(const BenchArguments& arguments) {
   fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
   watch_interrupts();
   BenchDisplay display;
-  HONE_TRY_VOID(bench::work_through(state, work_of(display)).map([](bool) {}));
-  return finish(state, arguments);
+  HONE_TRY_VOID(bench::work_through(state, work_of(display, state.asked.options)).map([](bool) {}));
+  return finish_bench(state, arguments);
 }
 
 }  // namespace hone::face

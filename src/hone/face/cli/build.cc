@@ -98,7 +98,7 @@ std::string occupancy_table(const std::vector<Function>& functions) {
   return table.to_string();
 }
 
-json json_of(const Function& f) {
+json function_json(const Function& f) {
   json line = {{"function", f.name}, {"symbol", f.symbol}, {"facts", f.facts}, {"mix", f.mix.empty() ? json() : json(f.mix)}, {"launch", nullptr}, {"occupancy", nullptr}};
   if (f.launch) line["launch"] = {{"grid", f.launch->grid}, {"block", f.launch->block}, {"shared_bytes", f.launch->shared}};
   if (f.occupancy)
@@ -170,7 +170,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
     line["log"] = build.log;
     line["binary"] = build.artifact.string();
     line["writable_global_bytes"] = build.facts.at("writable_global_bytes");
-    for (const Function& function : functions) line["functions"].push_back(json_of(function));
+    for (const Function& function : functions) line["functions"].push_back(function_json(function));
   }
   if (arguments.json) fmt::print("{}\n", base::canonical_json(line));
   return std::holds_alternative<target::Build>(outcome) ? 0 : 1;

@@ -61,8 +61,8 @@ void add_opponents(CLI::App* command, std::string& opponents) {
       ->type_name("LIST")->capture_default_str();
 }
 
-void add_json(CLI::App* command, bool& json) {
-  command->add_flag("--json", json, "end with one line of JSON on standard output (docs/json.md)");
+void add_json(CLI::App* command, bool& flag) {
+  command->add_flag("--json", flag, "end with one line of JSON on standard output (docs/json.md)");
 }
 
 void add_models(CLI::App* command, ModelArguments& models) {
@@ -137,7 +137,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
       ->type_name("BUDGET")->capture_default_str();
-  command->add_option("--strategy", optimizing.strategy, "beam, greedy or tune")->type_name("NAME")->capture_default_str();
+  command->add_option("--strategy", optimizing.strategy, "beam, greedy, evolution or tune")->type_name("NAME")->capture_default_str();
   command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
   command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
   command->add_flag("--no-memory", optimizing.no_memory, "neither use what earlier runs learnt nor add to it");
@@ -159,7 +159,7 @@ int run_cli(int argc, char** argv) {
       ->type_name("NAME")->allow_extra_args(false);
   command->add_option("--only", benching.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
   command->add_option("--target", benching.target, "where the kernels are to run: see hone targets")->type_name("NAME")->capture_default_str();
-  command->add_option("--budget", benching.budget, "of each task, such as 20s or 50evals")->type_name("BUDGET")->capture_default_str();
+  command->add_option("--budget", benching.budget, "of each task's search, such as 8s or 50evals; a time budget has its comparisons sample 10 s at least on top")->type_name("BUDGET")->capture_default_str();
   command->add_flag("--cold", benching.cold, "search anew, whatever the archive knows");
   command->add_option("--resume", benching.resume, "go on with a bench: its id's first digits, or last")->type_name("ID")->expected(0, 1)->default_str("last");
   command->add_option("-o,--output", benching.output, "folder for the pages (default: benches/ID in HONE_HOME)")->type_name("FOLDER");
@@ -174,8 +174,16 @@ int run_cli(int argc, char** argv) {
   });
 
   TuneArguments tuning;
-  command = add("tune", "replay the tuner on tuning spaces of which everything was measured");
-  command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...")->required();
+  command = add("tune", "replay the tuner on tuning spaces of which everything was measured; or measure one");
+  command->add_option("KERNEL", tuning.kernel, "kernel whose every configuration is to be measured: a file");
+  add_task(command, tuning.task);
+  command->add_option("--strategy", tuning.strategy, "of measuring: all")->type_name("NAME");
+  command->add_option("--cache", tuning.cache, "the Kernel Tuner cache to write (.gz: gzipped), or to go on with")->type_name("FILE");
+  command->add_option("--budget", tuning.budget, "wall time for it, such as 100s; what is not measured by then is left out (default: none)")->type_name("BUDGET");
+  command->add_option("--jobs", tuning.jobs, "builds side by side, beside the measuring where there are cores for both (default: all)")->type_name("N");
+  command->add_option("--repetitions", tuning.repetitions, "timings of a configuration; 7 or more where the budget is short")->type_name("N")->capture_default_str();
+  add_threads(command, tuning.threads);
+  command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...");
   command->add_option("--space", tuning.space, "T1 file: search only what its conditions allow")->type_name("FILE");
   command->add_option("--warm", tuning.warm, "caches of other devices, shapes or tasks to learn from")->type_name("FILE...");
   command->add_option("--evals", tuning.evaluations, "configurations to evaluate")->type_name("N")->capture_default_str();
@@ -241,12 +249,19 @@ int run_cli(int argc, char** argv) {
                                  [](const KernelArguments& a) { return profile_kernel(a, true); })
                          : judge("profile", "show what is known of a kernel's speed: measured, modelled or absent", 1,
                                  [](const KernelArguments& a) { return profile_kernel(a, false); });
+    command->add_option("--target", judging.target, where)->type_name("NAME");
     command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).");
     command->add_option("--config", judging.config, "set tunables of the kernel: A=1,B=2")->type_name("LIST");
     if (diagnosing) command->add_flag("--try", judging.try_first, "take the best action that hone can take by itself, and measure what it gains");
     add_threads(command, judging.threads);
     add_json(command, judging.json);
   }
+  command = add("diagnose-files", "diagnose kernels on a card from counters alone, many in one run of the profiler");
+  command->add_option("KERNEL", judging.kernels, "kernel files, each with its task beside it: NAME.cu and NAME.toml")->required();
+  command->add_option("--target", judging.target, where)->type_name("NAME")->required();
+  command->add_option("-w,--workload", judging.task.workloads, "a workload of the task files by its name")->type_name("NAME")->allow_extra_args(false);
+  add_json(command, judging.json);
+  command->callback([&] { action = [&] { return diagnose_files(judging); }; });
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);
   command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
   command->footer("Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
@@ -263,7 +278,7 @@ int run_cli(int argc, char** argv) {
   command = add("report", "write a run's report as one HTML file");
   command->add_option("RUN", subject, a_run)->required();
   command->add_option("-o,--output", output, "file to write (default: in the reports folder of HONE_HOME)")->type_name("FILE");
-  command->callback([&] { action = [&] { return report(subject, output); }; });
+  command->callback([&] { action = [&] { return report_run(subject, output); }; });
 
   command = add("transcript", "write a finished run with its models' questions and answers as one file that replays anywhere");
   command->add_option("RUN", subject, a_run)->required();

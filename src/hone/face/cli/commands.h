@@ -51,7 +51,7 @@ struct BenchArguments {
 };
 
 struct TuneArguments {
-  std::vector<std::string> replay;       ///< tuning caches, or folders of them
+  std::vector<std::string> replay;       ///< tuning caches, or folders of them; empty: a kernel is given, to measure a space here
   std::string space;                     ///< T1 file
   std::vector<std::string> warm;         ///< tuning caches
   int evaluations = 200, repeats = 10, batch = 1;
@@ -59,6 +59,9 @@ struct TuneArguments {
   std::vector<std::string> methods;      ///< empty: the tuner
   bool score = false, race = false, json = false;
   std::string html, save_cache, save_t4;
+  std::string kernel, strategy, cache, budget;
+  TaskArguments task;
+  int threads = 0, jobs = 0, repetitions = 32;
 };
 
 struct ExplainArguments {
@@ -87,19 +90,24 @@ struct DraftArguments {
 /// A finished run with its models' questions and answers as one file; to standard output where `output` is empty.
 [[nodiscard]] Result<int> write_transcript(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
-/// Replays tuning spaces of which everything is known.
+/// Replays tuning spaces of which everything is known, or measures one.
 [[nodiscard]] Result<int> tune(const TuneArguments& arguments);
+/// Every configuration of a kernel, measured here, into a tuning cache.
+[[nodiscard]] Result<int> measure_space(const TuneArguments& arguments);
 [[nodiscard]] Result<int> list_runs(bool json);
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
 /// Metrics of a kernel; with `diagnosing` its bottleneck and what to do about it instead.
 [[nodiscard]] Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing);
+/// Diagnoses from counters alone, all kernels in one run of the profiler: `arguments.kernels` are files, each with its task
+/// beside it (NAME.cu, NAME.toml). For figures; nobody verifies or times them.
+[[nodiscard]] Result<int> diagnose_files(const KernelArguments& arguments);
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
 /// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> list_targets(bool json);
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
-[[nodiscard]] Result<int> report(const std::string& run, const std::string& output);
+[[nodiscard]] Result<int> report_run(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> explain(const ExplainArguments& arguments);
 /// All operations, or one by its name or alias; as docs/language.md with `markdown`.
 [[nodiscard]] Result<int> list_ops(const std::string& name, bool markdown);

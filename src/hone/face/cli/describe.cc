@@ -68,7 +68,7 @@ Drawn sample_of(const task::InputSpec& input, const task::Bindings& bindings, ev
 }
 
 /// Lines of a printed graph, each behind two blanks.
-std::string indented(const std::string& text) {
+std::string indented_lines(const std::string& text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -181,7 +181,7 @@ Result<int> explain(const ExplainArguments& arguments) {
   json inputs = json::array(), workloads = json::array(), patterns = json::array(), unfused;
   const std::string surface = task.surface.to_string(), primitive = task.primitive.to_string();
   std::string text = fmt::format("task {} ({}), track {}\n\n{}\ngraph\n{}\nprimitives\n{}", task.name, base::short_hash(task.hash()),
-                                 task::name_of(task.track), indented(task.compute), indented(surface), indented(primitive));
+                                 task::name_of(task.track), indented_lines(task.compute), indented_lines(surface), indented_lines(primitive));
   text += describe_inputs(task, inputs);
   HONE_TRY(const std::string work, describe_work(task, target::cpu_peaks(), workloads));
   text += work + describe_patterns(task, patterns, unfused);

@@ -258,7 +258,7 @@ Result<int> list_targets(bool as_json) {
   return 0;
 }
 
-Result<int> report(const std::string& what, const std::string& output) {
+Result<int> report_run(const std::string& what, const std::string& output) {
   HONE_TRY(archive::Store store, read_archive());
   HONE_TRY(const archive::RunInfo run, store.run(what));
   HONE_TRY(const std::string page, run_report(store, run));

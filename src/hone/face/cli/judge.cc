@@ -21,14 +21,14 @@ namespace {
 
 using nlohmann::json;
 
-struct Bench {
+struct JudgeBench {
   std::shared_ptr<target::Toolchain> toolchain;
   std::unique_ptr<evaluate::Evaluator> evaluator;
   engine::Place place;
 };
 
-Result<Bench> bench_for(const task::Task& task, int threads, const target::SimtDevice* emulated, std::optional<int> card) {
-  Bench bench;
+Result<JudgeBench> bench_for(const task::Task& task, int threads, const target::SimtDevice* emulated, std::optional<int> card) {
+  JudgeBench bench;
   evaluate::EvaluatorOptions judging;
   judging.interrupted = interrupted;
   if (card) {
@@ -88,7 +88,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
     HONE_TRY(opponents, engine::cpu_opponents(task, arguments.opponents, arguments.threads > 0 ? arguments.threads : target::cpu_info().threads));
   }
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads, emulated, card));
+  HONE_TRY(JudgeBench bench, bench_for(task, arguments.threads, emulated, card));
   say_where_verified(kernel, arguments.kernels.front(), task, bench.place);
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   evaluate::Promotion promotion;
@@ -138,7 +138,7 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
                   "--target cuda:0 compares them on a card, where there is one; hone evaluate judges each by itself");
   }
   watch_interrupts();
-  HONE_TRY(Bench bench, bench_for(task, arguments.threads, nullptr, card));
+  HONE_TRY(JudgeBench bench, bench_for(task, arguments.threads, nullptr, card));
   for (const auto* kernel : {&a, &b}) {
     say_where_verified(*kernel, arguments.kernels[kernel == &a ? 0 : 1], task, bench.place);
     HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(*kernel));

@@ -17,7 +17,7 @@ namespace hone::face {
 namespace {
 
 /// Everything the terminal gets at the end of a run; its exit status.
-Result<int> finish(const engine::RunResult& result, const task::Task& task, archive::Store& store, bool json) {
+Result<int> finish_run(const engine::RunResult& result, const task::Task& task, archive::Store& store, bool as_json) {
   HONE_TRY(const archive::RunInfo info, store.run(result.run));
   const std::filesystem::path page = home() / "reports" / (result.run + ".html");
   std::string written;
@@ -28,7 +28,7 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
   };
   if (const Status report = write_report(); report) written = page.string();
   else fmt::print(stderr, "hone: no report: {}\n", report.error().to_string());
-  std::FILE* out = json ? stderr : stdout;
+  std::FILE* out = as_json ? stderr : stdout;
   if (result.champion.empty()) {
     fmt::print(out, "\n{}: no champion, run {} ended by {}: {}\n  hone show {} lists what was tried\n", task.name, result.run, result.reason,
                result.promotion ? result.promotion->verdict.reason : "no candidate was accepted", result.run);
@@ -60,24 +60,24 @@ Result<int> finish(const engine::RunResult& result, const task::Task& task, arch
                  row.value("calls", 0), row.value("kernels", 0), row.value("accepted", 0), std::exp(row.value("gain", 0.0)),
                  row.value("tokens", int64_t{0}), row.value("dollars", 0.0), row.value("seconds", 0.0));
   }
-  if (json) fmt::print("{}\n", result.summary_json);
+  if (as_json) fmt::print("{}\n", result.summary_json);
   return result.champion.empty() ? 1 : 0;
 }
 
 /// A transcript, once more: it has all that it needs with it.
-Result<int> replay_file(const std::string& file, bool json) {
+Result<int> replay_file(const std::string& file, bool as_json) {
   HONE_TRY(const std::string text, read_text(file, "transcript"));
   HONE_TRY(const engine::TranscriptReplay replay, engine::replay_transcript(text));
-  fmt::print(json ? stderr : stdout, "transcript of run {} replayed: {} events, {} questions, {} kernels of models, the same decisions, {}\n", replay.result.run,
+  fmt::print(as_json ? stderr : stdout, "transcript of run {} replayed: {} events, {} questions, {} kernels of models, the same decisions, {}\n", replay.result.run,
              replay.events, replay.questions, replay.kernels,
              replay.result.champion.empty() ? "no champion" : "champion " + base::short_hash(replay.result.champion));
-  if (json) fmt::print("{}\n", replay.result.summary_json);
+  if (as_json) fmt::print("{}\n", replay.result.summary_json);
   return 0;
 }
 
 /// A finished run's record, once more.
-Result<int> replay(const std::string& what, bool json) {
-  if (what.ends_with(".jsonl")) return replay_file(what, json);
+Result<int> replay(const std::string& what, bool as_json) {
+  if (what.ends_with(".jsonl")) return replay_file(what, as_json);
   HONE_TRY(archive::Store store, open_archive());
   HONE_TRY(const archive::RunInfo info, store.run(what));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
@@ -86,9 +86,9 @@ Result<int> replay(const std::string& what, bool json) {
   HONE_TRY(const engine::Services services, engine::local_services(task, store, toolchain, options, home(), {}));
   HONE_TRY(const engine::RunResult result, engine::replay_run(info, task, services));
   HONE_TRY(const auto events, store.events(info.id));
-  fmt::print(json ? stderr : stdout, "run {} replayed: {} events, the same decisions, {}\n", info.id, events.size(),
+  fmt::print(as_json ? stderr : stdout, "run {} replayed: {} events, the same decisions, {}\n", info.id, events.size(),
              result.champion.empty() ? "no champion" : "champion " + base::short_hash(result.champion));
-  if (json) fmt::print("{}\n", result.summary_json);
+  if (as_json) fmt::print("{}\n", result.summary_json);
   return 0;
 }
 
@@ -104,7 +104,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   engine::RunOptions options;
   options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);
-  if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, tune");
+  if (!strategy) return fail(ErrorCode::kUsage, fmt::format("unknown strategy \"{}\"", arguments.strategy), "one of beam, greedy, evolution, tune");
   options.strategy = *strategy;
   options.seed = arguments.seed;
   options.memory = !arguments.no_memory;
@@ -134,7 +134,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
   HONE_TRY(const engine::RunResult result, engine::start_run(task, options, services));
-  return finish(result, task, store, arguments.json);
+  return finish_run(result, task, store, arguments.json);
 }
 
 Result<int> write_transcript(const std::string& run, const std::string& output) {
@@ -146,7 +146,7 @@ Result<int> write_transcript(const std::string& run, const std::string& output) 
   return 0;
 }
 
-Result<int> resume(const std::string& run, bool json) {
+Result<int> resume(const std::string& run, bool as_json) {
   HONE_TRY(archive::Store store, open_archive());
   HONE_TRY(const archive::RunInfo info, store.run(run));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
@@ -159,7 +159,7 @@ Result<int> resume(const std::string& run, bool json) {
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
   HONE_TRY(const engine::RunResult result, engine::resume_run(info, task, services));
-  return finish(result, task, store, json);
+  return finish_run(result, task, store, as_json);
 }
 
 }  // namespace hone::face

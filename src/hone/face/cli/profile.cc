@@ -13,7 +13,9 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/plain_gpu.h"
 #include "hone/search/advice.h"
+#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -24,18 +26,37 @@ using nlohmann::json;
 /// Of a trial of an action: differences are small.
 constexpr int kTrialRepetitions = 9;
 
-struct Bench {
+struct ProfileBench {
   std::shared_ptr<target::Toolchain> toolchain;
   std::unique_ptr<evaluate::Evaluator> evaluator;
   engine::Alternatives alternatives;
   kernel::Limits limits;
+  std::shared_ptr<target::Card> card;                  ///< null: the CPU
+  std::unique_ptr<diagnose::CardCounters> counters;
 };
 
+Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task& task, std::optional<int> card) {
+  ProfileBench bench;
+  if (card) {
+    HONE_TRY(bench.card, target::Card::open(*card));
+    HONE_TRY(bench.toolchain, target::cuda_toolchain(bench.card->info().arch));
+    bench.alternatives = engine::card_alternatives(task);
+    bench.limits = target::card_limits(bench.card->info());
+    bench.counters = std::make_unique<diagnose::CardCounters>(bench.card->info(), bench.toolchain);
+    return bench;
+  }
+  HONE_TRY(bench.toolchain, target::local_toolchain());
+  bench.alternatives = engine::cpu_alternatives(task, *bench.toolchain);
+  bench.limits = target::cpu_limits(target::cpu_info());
+  if (arguments.threads > 0) bench.limits["THREADS"] = arguments.threads;
+  return bench;
+}
+
 /// A file or hash; "naive": plain loops; "pattern:N": the library's N-th kernel for the task, from 0.
-Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& task, const engine::Alternatives& alternatives) {
+Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& task, const engine::Alternatives& alternatives, bool on_card) {
   std::error_code ignored;
   if (!std::filesystem::exists(name, ignored)) {
-    if (name == "naive") return pattern::naive_cpp(task);
+    if (name == "naive") return on_card ? pattern::plain_gpu(task, kernel::Language::kCuda) : pattern::naive_cpp(task);
     if (constexpr std::string_view kPrefix = "pattern:"; name.starts_with(kPrefix)) {
       size_t number = 0;
       const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
@@ -54,9 +75,10 @@ Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& t
       return tl::unexpected(found.error());
   }
   HONE_TRY(kernel::Kernel kernel, kernel_of(name, store ? &*store : nullptr));
+  if (on_card) return kernel;
   if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
     return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time",
-                "hone build says what their binaries need");
+                "--target cuda:0 profiles them on a card, where there is one; hone build says what their binaries need");
   return kernel;
 }
 
@@ -117,7 +139,7 @@ void print_diagnosis(std::FILE* out, const engine::Examined& examined) {
   fmt::print(out, "  {}\n", d.redesign ? "redesign: no retuning promises much" : "retune");
 }
 
-json json_of(const diagnose::Profile& profile) {
+json profile_json(const diagnose::Profile& profile) {
   return {{"workload", profile.workload},
           {"bindings", profile.bindings},
           {"weight", profile.weight},
@@ -125,7 +147,7 @@ json json_of(const diagnose::Profile& profile) {
 }
 
 /// Takes the best action that hone can take by itself and measures it beside the kernel.
-Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnose::Diagnosis& diagnosis, std::FILE* out) {
+Result<json> try_first(ProfileBench& bench, const kernel::Kernel& kernel, const diagnose::Diagnosis& diagnosis, std::FILE* out) {
   for (const diagnose::Action& action : diagnosis.actions) {
     const auto next = engine::take(action, kernel, bench.alternatives);
     if (!next) continue;
@@ -151,24 +173,27 @@ Result<json> try_first(Bench& bench, const kernel::Kernel& kernel, const diagnos
 Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY_VOID(check_threads(arguments.threads));
-  Bench bench;
-  HONE_TRY(bench.toolchain, target::local_toolchain());
-  bench.alternatives = engine::cpu_alternatives(task, *bench.toolchain);
-  bench.limits = target::cpu_limits(target::cpu_info());
-  if (arguments.threads > 0) bench.limits["THREADS"] = arguments.threads;
-  HONE_TRY(kernel::Kernel kernel, kernel_named(arguments.kernels.front(), task, bench.alternatives));
+  if (!arguments.target.empty()) HONE_TRY_VOID(check_target(arguments.target));
+  const std::optional<int> card = target::card_ordinal(arguments.target);
+  HONE_TRY(ProfileBench bench, bench_on(arguments, task, card));
+  HONE_TRY(kernel::Kernel kernel, kernel_named(arguments.kernels.front(), task, bench.alternatives, card.has_value()));
+  HONE_TRY_VOID(check_target_of(arguments.target, kernel));
   if (!arguments.config.empty()) HONE_TRY_VOID(set_config(kernel, arguments.config, bench.limits));
   watch_interrupts();
   evaluate::EvaluatorOptions options;
   options.threads = arguments.threads;
   options.interrupted = interrupted;
   options.repetitions = kTrialRepetitions;
-  HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, options));
+  if (bench.card) {
+    HONE_TRY(bench.evaluator, evaluate::card_evaluator(task, bench.toolchain, bench.card, options));
+  } else {
+    HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, options));
+  }
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   engine::Examined examined;
   examined.verdict = screening.verdict;
   if (examined.verdict.accepted()) {
-    HONE_TRY(examined, engine::examine(*bench.evaluator, kernel, task, bench.limits, bench.alternatives, true));
+    HONE_TRY(examined, engine::examine(*bench.evaluator, kernel, task, bench.limits, bench.alternatives, true, bench.counters.get()));
   }
   std::FILE* const out = arguments.json ? stderr : stdout;
   const evaluate::Verdict& verdict = examined.verdict;
@@ -176,7 +201,7 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
       {"kernel", kernel.hash()}, {"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"workloads", json::array()}};
   if (!verdict.accepted())
     fmt::print(out, "{}: {}\n{}", evaluate::name_of(verdict.kind), verdict.reason, verdict.detail.empty() ? "" : verdict.detail + "\n");
-  for (const diagnose::Profile& profile : examined.profiles) line["workloads"].push_back(json_of(profile));
+  for (const diagnose::Profile& profile : examined.profiles) line["workloads"].push_back(profile_json(profile));
   if (verdict.accepted() && !diagnosing) print_profiles(out, examined.profiles);
   if (diagnosing) {
     line["diagnosis"] = nullptr;

@@ -108,14 +108,14 @@ tuner::TuningCache evaluated(const tuner::TuningCache& cache, const tuner::Repla
   return result;
 }
 
-void print_replay(const tuner::TuningCache& run, const tuner::Replay& replay, int number, bool json) {
+void print_replay(const tuner::TuningCache& run, const tuner::Replay& replay, int number, bool as_json) {
   base::Json line = {{"keys", run.keys}, {"times", base::Json::array()}, {"search_seconds", replay.search_seconds}};
   double best = 0;
   for (const auto& cost : replay.costs) {
     line["times"].push_back(cost ? base::Json(*cost) : base::Json());
     if (cost && (best == 0 || *cost < best)) best = *cost;
   }
-  if (json) fmt::print("{}\n", base::canonical_json(line));
+  if (as_json) fmt::print("{}\n", base::canonical_json(line));
   else fmt::print("repeat {}: best {} after {} evaluations, {:.3f} s of search\n", number, best, replay.costs.size(), replay.search_seconds);
 }
 
@@ -127,6 +127,9 @@ Status save(const std::string& file, std::string text) {
 }  // namespace
 
 Result<int> tune(const TuneArguments& arguments) {
+  if (arguments.replay.empty()) return measure_space(arguments);
+  if (!arguments.kernel.empty() || !arguments.cache.empty() || !arguments.strategy.empty())
+    return fail(ErrorCode::kUsage, "a kernel is measured or caches are replayed: not both");
   HONE_TRY_VOID(check(arguments));
   HONE_TRY(const auto methods, methods_of(arguments));
   HONE_TRY(const auto files, files_of(arguments.replay));

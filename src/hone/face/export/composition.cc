@@ -26,7 +26,7 @@ struct PythonPiece {
   bool word = false;
 };
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// The pieces' texts, joined, are `text`. Numbers are whole: "1e-05", "3".
 std::vector<PythonPiece> tokenize(const std::string& text) {
@@ -39,12 +39,12 @@ std::vector<PythonPiece> tokenize(const std::string& text) {
       while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
       at = std::min(at + 1, text.size());
     } else if (std::isdigit(static_cast<unsigned char>(text[at])) != 0) {
-      while (at < text.size() && (in_word(text[at]) || text[at] == '.' ||
+      while (at < text.size() && (in_identifier(text[at]) || text[at] == '.' ||
                                   ((text[at] == '-' || text[at] == '+') && text[at - 1] == 'e')))
         ++at;
       piece.number = true;
-    } else if (in_word(text[at])) {
-      while (at < text.size() && in_word(text[at])) ++at;
+    } else if (in_identifier(text[at])) {
+      while (at < text.size() && in_identifier(text[at])) ++at;
       piece.word = true;
     } else {
       ++at;
@@ -201,7 +201,7 @@ Result<Composition> compose_pytorch(const task::Task& task) {
     const auto expression = numbers ? candidates.find(probes, values) : std::nullopt;
     if (!expression) return cannot(fmt::format("what {} comes from", first[i].text));
     const std::string text = task::to_python(expression->substitute(names));
-    composition.body += std::all_of(text.begin(), text.end(), in_word) ? text : "(" + text + ")";
+    composition.body += std::all_of(text.begin(), text.end(), in_identifier) ? text : "(" + text + ")";
   }
   for (const char* maker : {"torch.tensor(", "torch.arange(", "torch.zeros(", "torch.ones(", "torch.full(", "torch.eye(", "torch.empty("})
     composition.makes_tensors = composition.makes_tensors || composition.body.find(maker) != std::string::npos;

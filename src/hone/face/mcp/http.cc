@@ -1,3 +1,17 @@
+#include "hone/face/mcp/server.h"
+
+#ifdef HONE_WITHOUT_HTTP
+
+namespace hone::face::mcp {
+
+Status serve_http(const Server&, const HttpOptions&, const std::function<void(int)>&, const std::function<bool()>&) {
+  return fail(ErrorCode::kUnavailable, "this build of hone has no HTTP; speak to it over standard input and output (hone mcp)");
+}
+
+}  // namespace hone::face::mcp
+
+#else
+
 #include <httplib.h>
 
 #include <atomic>
@@ -8,7 +22,6 @@
 #include <sodium.h>
 
 #include "hone/base/json.h"
-#include "hone/face/mcp/server.h"
 
 namespace hone::face::mcp {
 namespace {
@@ -73,3 +86,5 @@ Status serve_http(const Server& server, const HttpOptions& options, const std::f
 }
 
 }  // namespace hone::face::mcp
+
+#endif

@@ -206,6 +206,8 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
     read_considered(event, log);
   } else if (kind == "screened") {
     read_screened(event, log);
+  } else if (kind == "duplicate") {
+    ++log.considered["machine code that was measured before"];
   } else if (kind == "diagnosed") {
     log.diagnoses.push_back({text(event, "kernel"), text(event, "workload"), diagnose::diagnosis_from(member(event, "diagnosis"))});
   } else if (kind == "yardstick") {

@@ -9,7 +9,7 @@ namespace {
 /// Opinions are cut off at this many spreads: how bad is bad does not carry over.
 constexpr double kMost = 2.5;
 /// What a model of a source learns from.
-constexpr size_t kMostRows = 1500;
+constexpr size_t kMostTransferRows = 1500;
 
 uint16_t index_of(const std::vector<Value>& values, const Value& wanted) {
   const auto found = std::find_if(values.begin(), values.end(), [&](const Value& v) { return same_value(v, wanted); });
@@ -67,7 +67,7 @@ std::optional<Source> Source::make(const Space& target, const Experience& experi
     points.push_back(point);
   }
   std::sort(points.begin(), points.end());  // the map's order is nobody's business
-  const size_t rows = std::min(points.size(), kMostRows);
+  const size_t rows = std::min(points.size(), kMostTransferRows);
   std::vector<float> encoded(rows * made.features_.size()), values(rows);
   for (size_t r = 0; r < rows; ++r) {
     const Point& point = points[r * points.size() / rows];

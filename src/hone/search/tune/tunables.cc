@@ -30,20 +30,28 @@ std::optional<Experience> experience_of(const std::vector<kernel::Tunable>& tuna
 
 }  // namespace
 
-TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed, std::span<const Recollection> warm)
-    : tunables_(header.tunables) {
+Result<Space> tunables_space(const kernel::Header& header, const kernel::Limits& limits) {
   std::vector<Parameter> parameters;
-  for (const kernel::Tunable& tunable : tunables_) parameters.push_back({tunable.name, {tunable.values.begin(), tunable.values.end()}});
+  for (const kernel::Tunable& tunable : header.tunables) parameters.push_back({tunable.name, {tunable.values.begin(), tunable.values.end()}});
+  if (header.constraints.empty()) return Space::make(std::move(parameters));
   // The header is held by value: it may end before the space does.
   kernel::Header rules;
   rules.tunables = header.tunables;
   rules.constraints = header.constraints;
-  const auto allowed = [rules, limits](const Point& point) {
-    kernel::Config config;
-    for (size_t t = 0; t < point.size(); ++t) config[rules.tunables[t].name] = rules.tunables[t].values[point[t]];
-    return kernel::allowed(rules, config, limits).value_or(false);
-  };
-  auto space = Space::make(std::move(parameters), {}, header.constraints.empty() ? Allowed() : Allowed(allowed));
+  return Space::make(std::move(parameters), {}, [rules, limits](const Point& point) {
+    return kernel::allowed(rules, config_at(rules.tunables, point), limits).value_or(false);
+  });
+}
+
+kernel::Config config_at(const std::vector<kernel::Tunable>& tunables, const Point& point) {
+  kernel::Config config;
+  for (size_t t = 0; t < point.size(); ++t) config[tunables[t].name] = tunables[t].values[point[t]];
+  return config;
+}
+
+TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits& limits, uint64_t seed, std::span<const Recollection> warm)
+    : tunables_(header.tunables) {
+  auto space = tunables_space(header, limits);
   TunerOptions options;
   options.initial = kInitial;
   std::vector<Experience> experiences;
@@ -52,17 +60,11 @@ TunablesTuner::TunablesTuner(const kernel::Header& header, const kernel::Limits&
   if (space) tuner_ = std::make_unique<Tuner>(std::move(*space), seed, 0, experiences, options);
 }
 
-kernel::Config TunablesTuner::config_of(const Point& point) const {
-  kernel::Config config;
-  for (size_t t = 0; t < point.size(); ++t) config[tunables_[t].name] = tunables_[t].values[point[t]];
-  return config;
-}
-
 std::optional<TunablesTuner::Suggestion> TunablesTuner::ask() {
   if (!tuner_) return std::nullopt;
   const auto asked = tuner_->ask(1);
   if (asked.empty()) return std::nullopt;
-  return Suggestion{config_of(asked.front()), tuner_->belief(asked.front())};
+  return Suggestion{config_at(tunables_, asked.front()), tuner_->belief(asked.front())};
 }
 
 void TunablesTuner::tell(const kernel::Config& config, std::optional<double> cost) {
@@ -80,7 +82,7 @@ void TunablesTuner::tell(const kernel::Config& config, std::optional<double> cos
 std::vector<kernel::Config> TunablesTuner::looked_at() const {
   std::vector<kernel::Config> configs;
   if (tuner_)
-    for (const Point& point : tuner_->looked_at()) configs.push_back(config_of(point));
+    for (const Point& point : tuner_->looked_at()) configs.push_back(config_at(tunables_, point));
   return configs;
 }
 

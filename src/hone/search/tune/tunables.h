@@ -12,6 +12,11 @@
 
 namespace hone::search::tune {
 
+/// The values of the tunables as the header lists them, what its constraints exclude left out. kInput where nothing is left.
+[[nodiscard]] Result<Space> tunables_space(const kernel::Header& header, const kernel::Limits& limits);
+/// A point of that space as a configuration.
+[[nodiscard]] kernel::Config config_at(const std::vector<kernel::Tunable>& tunables, const Point& point);
+
 class TunablesTuner {
  public:
   /// `warm`: what was measured of these tunables elsewhere; configurations that name others are left out.
@@ -29,8 +34,6 @@ class TunablesTuner {
   [[nodiscard]] std::vector<kernel::Config> looked_at() const;
 
  private:
-  [[nodiscard]] kernel::Config config_of(const Point& point) const;
-
   std::vector<kernel::Tunable> tunables_;
   std::unique_ptr<Tuner> tuner_;     ///< null where there is nothing to choose
 };

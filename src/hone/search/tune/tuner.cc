@@ -18,11 +18,6 @@ constexpr int kSpreadOf = 24;
 double normal_density(double z) { return 0.3989422804014327 * std::exp(-0.5 * z * z); }
 double normal_below(double z) { return 0.5 * std::erfc(-z * 0.7071067811865476); }
 
-struct Observation {
-  Point point;
-  std::optional<double> log_cost;
-};
-
 }  // namespace
 
 double expected_improvement(const Belief& belief, double best) {
@@ -32,6 +27,11 @@ double expected_improvement(const Belief& belief, double best) {
 }
 
 struct Tuner::State {
+  struct Observation {
+    Point point;
+    std::optional<double> log_cost;
+  };
+
   Space space;
   uint64_t seed;
   int budget;

@@ -148,7 +148,7 @@ class CpuSession final : public Session {
   uint32_t batch_ = 0;
 };
 
-Status fill(Control& control, const kernel::BoundPlan& plan, int tensors,
+Status fill_cpu_control(Control& control, const kernel::BoundPlan& plan, int tensors,
             std::span<const Region* const> regions, int threads) {
   const auto limit = [](size_t have, int most, const char* what) -> Status {
     if (have > static_cast<size_t>(most))
@@ -187,7 +187,7 @@ Status fill(Control& control, const kernel::BoundPlan& plan, int tensors,
   return {};
 }
 
-std::string describe(worker::State state) {
+std::string state_words(worker::State state) {
   switch (state) {
     case worker::State::kNoLibrary: return "the build does not load as a shared object";
     case worker::State::kNoEntries: return "the build has no table of entries";
@@ -210,7 +210,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
     if (std::string why = refuse_launches(*build.emulates, plan, build.facts); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
     threads = 1;
   }
-  HONE_TRY_VOID(fill(control, plan, tensors, regions, threads));
+  HONE_TRY_VOID(fill_cpu_control(control, plan, tensors, regions, threads));
   if (build.emulates) {
     HONE_CHECK(options.tensor_bytes.size() == static_cast<size_t>(tensors));
     std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
@@ -247,7 +247,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   const BatchOutcome ready = session->wait_ready(options.start_deadline);
   if (ready.how != BatchOutcome::How::kDone)
     return Outcome(LoadFailure{"while loading: " + ready.why, ready.output});
-  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{describe(session->state()), {}});
+  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{state_words(session->state()), {}});
   return Outcome(std::unique_ptr<Session>(std::move(session)));
 }
 

@@ -77,7 +77,9 @@ class CudaSession final : public Session {
   std::unique_ptr<CudaWorker> worker_;
 };
 
-std::string refuse(const CardInfo& card, const kernel::BoundPlan& plan, const std::map<std::string, double>& facts) {
+}  // namespace
+
+std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, const std::map<std::string, double>& facts) {
   const auto too_many = [](size_t have, int most, const char* what) {
     return have > static_cast<size_t>(most) ? fmt::format("a plan may have at most {} {}, this one has {}", most, what, have) : std::string();
   };
@@ -114,8 +116,7 @@ std::string refuse(const CardInfo& card, const kernel::BoundPlan& plan, const st
   return {};
 }
 
-/// The plan has passed refuse().
-Status fill(CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
+Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
   const auto limit = [](size_t have, int most, const char* what) -> Status {
     if (have > static_cast<size_t>(most))
       return fail(ErrorCode::kInput, fmt::format("a card's worker takes at most {} {}, here are {}", most, what, have));
@@ -156,14 +157,12 @@ Status fill(CudaControl& control, const Build& build, const kernel::BoundPlan& p
   return {};
 }
 
-}  // namespace
-
 Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
     const std::shared_ptr<CudaWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,
     std::span<const Region* const> regions) {
   using Outcome = std::variant<std::unique_ptr<Session>, LoadFailure>;
   HONE_CHECK(build.card_arch == card.arch, build.card_arch);
-  if (std::string why = refuse(card, plan, build.facts); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
+  if (std::string why = refuse_plan(card, plan, build.facts); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
   const base::Fd image(open(build.artifact.c_str(), O_RDONLY | O_CLOEXEC));
   std::error_code error;
   const auto image_bytes = static_cast<int64_t>(std::filesystem::file_size(build.artifact, error));
@@ -172,7 +171,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
   for (const Region* region : regions) descriptors.push_back(region->fd());
   for (bool again = false;; again = true) {
     HONE_TRY(std::unique_ptr<CudaWorker> worker, again ? workers->start(card) : workers->take(card));
-    if (const Status filled = fill(worker->control(), build, plan, tensors, regions); !filled) {
+    if (const Status filled = fill_plan(worker->control(), build, plan, tensors, regions); !filled) {
       workers->give_back(std::move(worker));
       return tl::unexpected(filled.error());
     }

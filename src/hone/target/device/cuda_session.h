@@ -1,5 +1,6 @@
 // Sessions on a card: a kernel in a worker process (cuda_worker.h). See session.h for the contract.
 #pragma once
+#include <map>
 #include <memory>
 #include <span>
 #include <variant>
@@ -15,5 +16,14 @@ void expect_cuda_sessions(CudaWorkers& workers, const CardInfo& card, int sessio
 [[nodiscard]] Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
     const std::shared_ptr<CudaWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,
     std::span<const Region* const> regions);
+
+namespace worker {
+struct CudaControl;
+}
+/// Why no card of this kind takes the plan; empty when it does. `facts`: Build::facts.
+[[nodiscard]] std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, const std::map<std::string, double>& facts);
+/// Writes a plan that passed refuse_plan() where a worker reads it; the image is not. kInput for what is too large.
+[[nodiscard]] Status fill_plan(worker::CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors,
+                               std::span<const Region* const> regions);
 
 }  // namespace hone::target

@@ -4,6 +4,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
+#include "hone/target/toolchain/machine_code.h"
 
 namespace hone::target {
 namespace {
@@ -33,6 +34,7 @@ std::optional<Build> kept_build(const std::string& hash, const std::string& tool
   build.log = kept.value("log", "");
   build.sanitized = kept.value("sanitized", false);
   build.symbols = kept.value("symbols", std::map<std::string, std::string>{});
+  build.code = machine_code(*image);
   return build;
 }
 
@@ -41,6 +43,7 @@ Result<Build> keep_build(Build build, const fs::path& object) {
   HONE_TRY_VOID(base::make_directories(build.artifact.parent_path()));
   HONE_TRY(const std::string image, base::read_file(object));
   HONE_TRY_VOID(base::write_file_atomic(build.artifact, image));
+  build.code = machine_code(image);
   const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
                      {"sanitized", build.sanitized}, {"symbols", build.symbols}, {"toolchain", build.toolchain}, {"artifact", base::content_hash(image)}};
   HONE_TRY_VOID(base::write_file_atomic(file_of(build.hash, ".json"), kept.dump()));

@@ -95,7 +95,7 @@ Result<CodeObject> read_code_object(const std::filesystem::path& file) {
 namespace {
 
 /// Bits of one lane's share, by how the mnemonic ends: dwordx4, b128, ubyte, …
-std::string width_of(std::string_view name) {
+std::string mnemonic_width(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kWidths[] = {
       {"dwordx4", "128"}, {"b128", "128"}, {"dwordx3", "96"}, {"b96", "96"}, {"dwordx2", "64"}, {"b64", "64"}, {"short", "16"}, {"16", "16"}, {"byte", "8"}, {"8", "8"}};
   for (const auto& [part, bits] : kWidths)
@@ -103,12 +103,12 @@ std::string width_of(std::string_view name) {
   return "32";
 }
 
-void count(std::string_view name, std::map<std::string, int64_t>& mix) {
+void count_mnemonic(std::string_view name, std::map<std::string, int64_t>& mix) {
   if (name == "s_nop" || name == "s_code_end") return;
   ++mix["all"];
   for (const std::string_view memory : {"global_load", "global_store", "flat_load", "flat_store", "buffer_load", "buffer_store", "ds_read", "ds_write",
                                         "scratch_load", "scratch_store"})
-    if (name.starts_with(memory)) ++mix[std::string(memory) + "." + width_of(name.substr(memory.size()))];
+    if (name.starts_with(memory)) ++mix[std::string(memory) + "." + mnemonic_width(name.substr(memory.size()))];
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {"v_mfma_", "mfma"}, {"v_smfmac_", "mfma"}, {"v_fma_f32", "v_fma_f32"}, {"v_fmac_f32", "v_fma_f32"}, {"v_pk_fma_f32", "v_pk_fma_f32"},
       {"v_fma_f64", "v_fma_f64"}, {"v_fmac_f64", "v_fma_f64"}, {"v_pk_fma_f16", "v_pk_fma_f16"}, {"s_load_", "s_load"}, {"s_barrier", "s_barrier"},
@@ -133,7 +133,7 @@ std::map<std::string, std::map<std::string, int64_t>> read_amd_assembly(const st
     } else if (mix && line.starts_with('\t')) {
       std::istringstream words(line);
       std::string word;
-      if (words >> word) count(word, *mix);
+      if (words >> word) count_mnemonic(word, *mix);
     }
   }
   return all;

@@ -50,7 +50,7 @@ std::string pointer_type(const kernel::Kernel& kernel, const task::Task& task, c
 }
 
 /// The function that runs blocks [begin, end) of one launch.
-Result<std::string> entry_for(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
+Result<std::string> cpp_entry(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
   const kernel::Launch& launch = kernel.header.launches[number];
   std::vector<std::string> args;
   for (size_t i = 0; i < launch.args.size(); ++i) {
@@ -98,7 +98,7 @@ Result<std::string> translation_unit(const kernel::Kernel& kernel, const task::T
   text += "#line 1 \"kernel.cc\"\n" + kernel.source + "\n#line 1 \"entries.cc\"\n";
   std::string table;
   for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
-    HONE_TRY(const std::string entry, entry_for(kernel, task, i));
+    HONE_TRY(const std::string entry, cpp_entry(kernel, task, i));
     text += entry;
     table += fmt::format("{}hone_entry_{}", i ? ", " : "", i);
   }

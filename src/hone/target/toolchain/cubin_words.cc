@@ -24,7 +24,7 @@ constexpr std::string_view kProperties = "Function properties for ";
 constexpr std::string_view kCompiling = "Compiling entry function '";
 
 /// Bits of one thread's share of a memory instruction, by its suffixes.
-std::string width_of(std::string_view opcode) {
+std::string opcode_width(std::string_view opcode) {
   static constexpr std::array<std::string_view, 3> kWide = {"256", "128", "64"};
   const auto has = [&](std::string_view suffix) {
     for (size_t at = opcode.find('.'); at != std::string_view::npos; at = opcode.find('.', at + 1))
@@ -44,12 +44,12 @@ constexpr std::string_view kCounted[] = {
     "QMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCQMMA", "LDSM", "STSM", "LDC", "BAR", "SYNCS", "UTMALDG", "UTMASTG", "ATOM", "ATOMG", "ATOMS", "RED", "SHFL",
     "CALL", "BRA", "MEMBAR"};
 
-void count(std::string_view opcode, std::map<std::string, int64_t>& mix) {
+void count_opcode(std::string_view opcode, std::map<std::string, int64_t>& mix) {
   const std::string_view base = opcode.substr(0, opcode.find('.'));
   if (base.empty() || base == "NOP") return;
   ++mix["all"];
   for (const std::string_view memory : kMemory)
-    if (base == memory) ++mix[std::string(base) + "." + width_of(opcode)];
+    if (base == memory) ++mix[std::string(base) + "." + opcode_width(opcode)];
   for (const std::string_view other : kCounted)
     if (base == other) ++mix[std::string(base)];
 }
@@ -118,7 +118,7 @@ std::map<std::string, std::map<std::string, int64_t>> read_sass(const std::strin
     if (word == "{") words >> word;
     if (word.starts_with('@')) words >> word;
     while (!word.empty() && (word.back() == ';' || word.back() == ',')) word.pop_back();
-    count(word, *mix);
+    count_opcode(word, *mix);
   }
   return all;
 }

@@ -161,6 +161,45 @@ TEST_P(Cuda, BarriersWithPhasesAndProductsOfBytesAreInstructions) {
   }
 }
 
+TEST_P(Cuda, ProductsOfGroupsOfWarpsAreInstructionsThatDoNotWaitForEachOther) {
+  const Build build = built(R"(#include "hone/gpu/prim.h"
+__global__ void __launch_bounds__(256, 1) twist(const float* x, float* y, int64_t n) {
+  __shared__ __align__(128) hone::bf16 left[64 * 32], right[256 * 32];
+  for (int i = threadIdx.x; i < 64 * 32; i += 256) left[i] = x[i];
+  for (int i = threadIdx.x; i < 256 * 32; i += 256) right[i] = x[n - i];
+  hone::prim::async_fence();
+  __syncthreads();
+  if (threadIdx.x >= 128) {
+    hone::prim::registers_down<24>();
+    return;
+  }
+  hone::prim::registers_up<240>();
+  hone::prim::GroupProducts products;
+  float sums[128], half[64], quarter[32];
+  const hone::prim::GroupFactor a(left, 1024, 128), b(right, 4096, 128);
+  products.fence();
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    products.multiply(sums, a.after(2048 * k), b.after(8192 * k), k > 0);
+    products.multiply(half, a.after(2048 * k), b.after(8192 * k), k > 0);
+    products.multiply(quarter, a.after(2048 * k), b.after(8192 * k), k > 0);
+  }
+  products.commit();
+  products.wait<0>(sums);
+  products.wait<0>(half);
+  products.wait<0>(quarter);
+#pragma unroll
+  for (int i = 0; i < 128; ++i) y[i * 128 + threadIdx.x] = sums[i] + half[i / 2] + quarter[i / 4];
+}
+)");
+  EXPECT_EQ(build.symbols.count("twist"), 1u);
+  EXPECT_EQ(build.facts.at("spill_bytes/twist"), 0);
+  EXPECT_THAT(build.log, Not(HasSubstr("serialized")));
+  if (build.facts.contains("mix/twist/all")) {
+    EXPECT_EQ(build.facts.at("mix/twist/HGMMA"), 6);
+  }
+}
+
 TEST_P(Cuda, ASpillingKernelSaysSo) {
   const Build build = built(R"(
 extern "C" __global__ void __launch_bounds__(1024) twist(const float* x, float* y, long long n) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/file.h"
+#include "hone/target/toolchain/elf_image.h"
 
 namespace hone::target {
 namespace {
@@ -57,13 +58,6 @@ constexpr std::string_view kEmulator[] = {"__sanitizer_start_switch_fiber", "__s
 bool instrumentation(std::string_view name) {
   return std::any_of(std::begin(kInstrumentation), std::end(kInstrumentation),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-template <class T>
-bool read_at(std::string_view image, uint64_t offset, T& out) {
-  if (offset > image.size() || image.size() - offset < sizeof(T)) return false;
-  std::memcpy(&out, image.data() + offset, sizeof(T));
-  return true;
 }
 
 std::string_view text_at(std::string_view image, const Elf64_Shdr& strings, uint64_t offset) {

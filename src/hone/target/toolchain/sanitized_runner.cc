@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSources = "runner/";
-constexpr std::chrono::seconds kDeadline{120};
+constexpr std::chrono::seconds kSanitizedBuildDeadline{120};
 /// What a runner without arguments exits with.
 constexpr int kUsage = 2;
 /// Attributes and functions that switch the sanitizers off, or ask for them.
@@ -27,7 +27,7 @@ constexpr std::string_view kOff[] = {"no_sanitize", "no_address_safety_analysis"
                                      "__lsan_",     "__sanitizer_",               "disable_sanitizer_instrumentation"};
 
 /// By these a source knows that it is built with sanitizers.
-constexpr std::string_view kWatched[] = {"__SANITIZE_", "address_sanitizer", "undefined_behavior_sanitizer"};
+constexpr std::string_view kSanitizerMarks[] = {"__SANITIZE_", "address_sanitizer", "undefined_behavior_sanitizer"};
 
 /// A program with the sanitizers' run-time may compile and still not start in a jail.
 Status try_out(const fs::path& program) {
@@ -62,7 +62,7 @@ Result<fs::path> build_runner(const std::string& compiler, const std::string& na
     HONE_TRY_VOID(base::write_file_atomic(copy, *base::find_embedded(source)));
   }
   argv.insert(argv.end(), {"-o", "runner", "hone/target/worker/runner_main.cc", "-ldl"});
-  HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), scratch.path(), kDeadline));
+  HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), scratch.path(), kSanitizedBuildDeadline));
   if (!run.ok)
     return fail(ErrorCode::kUnavailable,
                 fmt::format("{} does not build with sanitizers: {}", name, run.late ? "it took too long" : first_error(run.log)));
@@ -118,7 +118,7 @@ Result<std::string> find_evasion(const std::vector<std::string>& argv, const fs:
                                  std::chrono::seconds deadline) {
   HONE_TRY(std::string source, base::read_file(folder / "unit.cc"));
   for (size_t at; (at = source.find("\\\n")) != std::string::npos;) source.erase(at, 2);
-  for (const std::string_view name : kWatched)
+  for (const std::string_view name : kSanitizerMarks)
     if (source.find(name) != std::string::npos) return fmt::format("its source names {}, by which a build knows its sanitizers", name);
   HONE_TRY(std::string watched, preprocess(argv, folder, headers, deadline));
   std::vector<std::string> plain = argv;

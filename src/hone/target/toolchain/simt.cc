@@ -40,7 +40,7 @@ INSERT AFTER .bss;
 )";
 
 /// Loads and stores stay as the source has them: one callback each, no vectors wider than the device's.
-constexpr std::string_view kWatched[] = {
+constexpr std::string_view kWatchFlags[] = {
     "-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile", "-mllvm", "-tsan-instrument-func-entry-exit=0",
     "-mllvm", "-tsan-instrument-atomics=0", "-mllvm", "-tsan-instrument-read-before-write=1"};
 
@@ -66,7 +66,7 @@ class SimtToolchain final : public Toolchain {
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
       for (const std::string_view flag : kTurns) argv.emplace_back(flag);
     } else {
-      for (const std::string_view flag : kWatched) argv.emplace_back(flag);
+      for (const std::string_view flag : kWatchFlags) argv.emplace_back(flag);
     }
     base::Hasher hasher;
     hasher.add("simt-build-1").add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);

@@ -81,7 +81,7 @@ const Tensor* find_tensor(const kernel::Kernel& kernel, const task::Task& task, 
 }
 
 /// The function that makes one thread's call, and the entry that runs the launch.
-Result<std::string> entry_for(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
+Result<std::string> simt_entry(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
   const kernel::Launch& launch = kernel.header.launches[number];
   std::vector<std::string> args;
   for (size_t i = 0; i < launch.args.size(); ++i) {
@@ -162,7 +162,7 @@ Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& ta
   text += fmt::format("#line 1 \"{}\"\n{}\n#line 1 \"entries.cc\"\n", file, source);
   std::string table;
   for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
-    HONE_TRY(const std::string entry, entry_for(kernel, task, i));
+    HONE_TRY(const std::string entry, simt_entry(kernel, task, i));
     text += entry;
     table += fmt::format("{}hone_entry_{}", i ? ", " : "", i);
   }

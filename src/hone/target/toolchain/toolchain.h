@@ -27,6 +27,7 @@ struct BuildOptions {
 struct Build {
   std::string hash;                            ///< of source, flags, compiler: the artifact's name
   std::filesystem::path artifact;              ///< the shared object in the cache
+  std::string code;                            ///< names its machine code (machine_code.h): the same for sources that became the same
   std::string toolchain;                       ///< "g++ 12.2.0"
   std::string command;                         ///< as one could type it
   std::map<std::string, double> facts;         ///< static facts: "text_bytes", …

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kDeadline{120};
+constexpr std::chrono::seconds kTrustedBuildDeadline{120};
 
 std::string compiler() {
   const char* chosen = std::getenv("HONE_CXX");
@@ -73,7 +73,7 @@ Result<BuildOutcome> build_with_library(const std::string& source, const fs::pat
   jail.writable = {scratch.path()};
   jail.memory_bytes = int64_t{4} << 30;
   spawn.jail = jail;
-  HONE_TRY(const base::Exit exit, base::run(spawn, kDeadline));
+  HONE_TRY(const base::Exit exit, base::run(spawn, kTrustedBuildDeadline));
   if (!exit.ok()) return BuildOutcome(BuildFailure{exit.err.empty() ? "the compiler " + exit.describe() : first_error(exit.err), exit.err});
   Build build;
   build.hash = hash;

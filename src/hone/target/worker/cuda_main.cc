@@ -2,7 +2,11 @@
 // module, queues the plan's launches on a stream of its own and times each call with events. No host code of a
 // candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
-//   hone-cuda                    (descriptors as in cuda_protocol.h)
+//   hone-cuda                        (descriptors as in cuda_protocol.h)
+//   hone-cuda launch ANSWER JOB...   each job's plan once, on memory of its own; a line a job to ANSWER: "done", or why not
+//
+// The second form is what Nsight Compute and compute-sanitizer watch.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,6 +17,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "hone/target/device/cuda_api.h"
@@ -39,9 +45,46 @@ int64_t now_ns() {
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
+/// Inputs of jobs on the card, each file once: jobs in a row often have the same.
+struct Contents {
+  struct Input {
+    std::string file;
+    Address address;
+    bool wanted;
+  };
+  std::vector<Input> inputs;
+  std::string why;
+
+  bool find(const Api& api, const std::string& file, size_t bytes, Address& address) {
+    for (const Input& input : inputs)
+      if (input.file == file) return address = input.address, true;
+    std::vector<char> host(bytes);
+    std::FILE* const from = std::fopen(file.c_str(), "rb");
+    const bool read = from && std::fread(host.data(), 1, bytes, from) == bytes;
+    if (from) std::fclose(from);
+    if (!read) return why = "the contents " + file + " cannot be read", false;
+    Result result = api.allocate(&address, bytes);
+    if (result == kSuccess) inputs.push_back({file, address, true});
+    if (result == kSuccess) result = api.upload(address, host.data(), bytes);
+    if (result != kSuccess) why = api.describe(result);
+    return result == kSuccess;
+  }
+  /// Frees those that `job` does not name.
+  void keep(const Api& api, const CudaJob& job) {
+    for (Input& input : inputs) {
+      input.wanted = false;
+      for (uint32_t i = 0; i < job.control.regions; ++i) input.wanted |= input.file == job.contents[i];
+      if (!input.wanted) (void)api.free(input.address);
+    }
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(), [](const Input& input) { return !input.wanted; }), inputs.end());
+  }
+};
+
 class Worker {
  public:
   explicit Worker(CudaControl& control) : control_(control) {}
+
+  [[nodiscard]] const Api& api() const { return api_; }
 
   /// False: cannot work at all (why is set).
   bool start() {
@@ -75,12 +118,24 @@ class Worker {
     for (const int fd : descriptors) close(fd);
   }
 
+  /// Of a job instead of a grader: the module's image follows the job in `fd`, buffers are this process's own. Its plan is
+  /// launched once. False with control.why set.
+  bool launch_alone(const CudaJob& job, int fd, Contents& contents) {
+    control_.state = CudaState::kDone;
+    poison_ = job.poison != 0;
+    return load_module(fd, sizeof(CudaJob)) && own_regions(job, contents) && make_workspaces() && launch_once();
+  }
+
   /// Broken where anything goes wrong: the next candidate is to find a context as good as new.
   void unload() {
     control_.state = CudaState::kDone;
     for (const auto& [address, bytes] : workspaces_) (void)ok(api_.free(address));
     workspaces_.clear();
     for (const Mapped& region : regions_) {
+      if (!region.handle) {
+        if (region.bytes) (void)ok(api_.free(region.address));
+        continue;
+      }
       (void)ok(api_.unmap(region.address, region.bytes));
       (void)ok(api_.unreserve(region.reserved, region.reserved_bytes));
       (void)ok(api_.release(region.handle));
@@ -124,10 +179,10 @@ class Worker {
   bool refused(const std::string& why) { return say(CudaState::kRefused, why); }
   bool ok(Result result) { return result == kSuccess || broken(api_.describe(result)); }
 
-  bool load_module(int fd) {
+  bool load_module(int fd, int64_t from = 0) {
     std::vector<char> image(static_cast<size_t>(control_.image_bytes) + 1, 0);
     for (int64_t done = 0; done < control_.image_bytes;) {
-      const ssize_t got = pread(fd, image.data() + done, static_cast<size_t>(control_.image_bytes - done), done);
+      const ssize_t got = pread(fd, image.data() + done, static_cast<size_t>(control_.image_bytes - done), from + done);
       if (got <= 0) return broken("the module's image cannot be read");
       done += got;
     }
@@ -183,9 +238,36 @@ class Worker {
         return refused("a workspace of " + std::to_string(bytes) + " bytes: " + api_.describe(result));
       workspaces_.emplace_back(address, bytes);
       // Poison: NaN for every type of float.
-      if (!ok(api_.set_bytes(address, 0xFF, bytes, stream_))) return false;
+      if (poison_ && !ok(api_.set_bytes(address, 0xFF, bytes, stream_))) return false;
     }
     return true;
+  }
+
+  /// Each tensor in an allocation of its exact size, so that whoever watches sees a step beyond it. Inputs belong to
+  /// `contents`, which lends them to one job after another; a region of no bytes is one of these.
+  bool own_regions(const CudaJob& job, Contents& contents) {
+    for (uint32_t i = 0; i < control_.regions; ++i) {
+      Mapped region;
+      const auto bytes = static_cast<size_t>(std::max<int64_t>(1, control_.region[i].bytes));
+      if (job.contents[i][0]) {
+        if (!contents.find(api_, job.contents[i], bytes, region.address)) return broken(contents.why);
+      } else {
+        if (!ok(api_.allocate(&region.address, bytes))) return false;
+        region.bytes = bytes;
+        if (poison_ && !ok(api_.set_bytes(region.address, 0xFF, bytes, stream_))) return regions_.push_back(region), false;
+      }
+      regions_.push_back(region);
+    }
+    return true;
+  }
+
+  bool launch_once() {
+    for (uint32_t t = 0; t < control_.tensors; ++t) control_.placement[0][t] = {0, static_cast<int32_t>(t), 0};
+    Event before = event(0), after = event(1);
+    if (!before || !after) return broken("events cannot be made");
+    if (!ok(api_.stream_synchronise(stream_)) || !queue_call(0, before, after)) return false;
+    const Result result = api_.stream_synchronise(stream_);
+    return result == kSuccess || say(CudaState::kFault, api_.describe(result));
   }
 
   /// The first work of a process that takes its turn on the card costs more than others.
@@ -281,6 +363,7 @@ class Worker {
   std::vector<Mapped> regions_;
   std::vector<std::pair<Address, size_t>> workspaces_;
   std::vector<Event> events_;
+  bool poison_ = true;
 };
 
 /// A command and the descriptors that came with it; false when hone has gone.
@@ -327,7 +410,41 @@ int serve() {
   return 0;
 }
 
+/// A fault leaves the context useless: the jobs behind it are not run, and say so.
+int launch(const char* answer, int jobs, char** files) {
+  std::FILE* const out = std::fopen(answer, "w");
+  if (!out) return 1;
+  auto job = std::make_unique<CudaJob>();
+  Worker worker(job->control);
+  Contents contents;
+  bool started = false;
+  int status = 0;
+  for (int i = 0; i < jobs; ++i) {
+    const int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || pread(fd, job.get(), sizeof(CudaJob), 0) != sizeof(CudaJob)) {
+      std::fprintf(out, "the job %s cannot be read\n", files[i]);
+      return std::fclose(out), 1;
+    }
+    contents.keep(worker.api(), *job);
+    const bool done = (started || worker.start()) && worker.launch_alone(*job, fd, contents);
+    started = true;
+    close(fd);
+    std::fprintf(out, "%s\n", done ? "done" : job->control.why);
+    std::fflush(out);
+    // What a checker watches is to end as it began.
+    const CudaState state = job->control.state;
+    if (!done) status = 1;
+    if (state != CudaState::kDone && state != CudaState::kRefused) break;
+    worker.unload();
+  }
+  std::fclose(out);
+  return status;
+}
+
 }  // namespace
 }  // namespace hone::target::worker
 
-int main() { return hone::target::worker::serve(); }
+int main(int argc, char** argv) {
+  if (argc > 3 && std::strcmp(argv[1], "launch") == 0) return hone::target::worker::launch(argv[2], argc - 3, argv + 3);
+  return hone::target::worker::serve();
+}

@@ -54,4 +54,13 @@ struct CudaControl {
   char why[1024];
 };
 
+inline constexpr int kMaxPath = 512;
+/// One plan for `hone-cuda launch`, which runs it once under a profiler or a checker: a file of this and of the module's
+/// image. Region i holds tensor i, in an allocation of its own.
+struct CudaJob {
+  char contents[kMaxTensors][kMaxPath];         ///< file with the tensor's bytes; empty: an output
+  uint32_t poison;                              ///< not 0: outputs and workspaces begin as NaN, else as they are allocated
+  CudaControl control;
+};
+
 }  // namespace hone::target::worker

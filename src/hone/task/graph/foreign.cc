@@ -7,7 +7,7 @@
 namespace hone::task {
 namespace {
 
-struct Row {
+struct ForeignRow {
   std::string_view name, hint;
 };
 
@@ -17,7 +17,7 @@ constexpr std::string_view kCopies =
 constexpr std::string_view kNoShape = "the shape of its result would depend on values";
 constexpr std::string_view kScatter = "one_hot, where and take_along_axis do what has a fixed shape";
 
-constexpr Row kOps[] = {
+constexpr ForeignRow kOps[] = {
     {"to", "f16(x), i32(x), … convert"},
     {"type", "f16(x), i32(x), … convert"},
     {"astype", "f16(x), i32(x), … convert"},
@@ -59,7 +59,7 @@ constexpr Row kOps[] = {
     {"print", "a computation prints nothing; give what you want to see as an output"},
 };
 
-constexpr Row kDTypes[] = {
+constexpr ForeignRow kDTypes[] = {
     {"float", "f32"},     {"float32", "f32"}, {"fp32", "f32"},  {"single", "f32"},  {"double", "f64"},
     {"float64", "f64"},   {"fp64", "f64"},    {"half", "f16"},  {"float16", "f16"}, {"fp16", "f16"},
     {"bfloat16", "bf16"}, {"bfloat", "bf16"}, {"int", "i32"},   {"int32", "i32"},   {"long", "i64"},
@@ -70,7 +70,7 @@ constexpr Row kDTypes[] = {
 }  // namespace
 
 std::string_view foreign_op_hint(std::string_view name) {
-  for (const Row& row : kOps)
+  for (const ForeignRow& row : kOps)
     if (row.name == name) return row.hint;
   return "";
 }
@@ -80,7 +80,7 @@ std::string foreign_dtype_hint(std::string_view name) {
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string_view own : {"f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "bool"})
     if (lower == own) return fmt::format("did you mean '{}'?", own);
-  for (const Row& row : kDTypes)
+  for (const ForeignRow& row : kDTypes)
     if (row.name == lower) return fmt::format("did you mean '{}'?", row.hint);
   const bool other = lower.size() > 1 &&
                      (lower[0] == 'u' || lower.substr(0, 2) == "f8" || lower.substr(0, 3) == "fp8" ||

@@ -11,7 +11,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 48;
 
 std::string at(Where where) { return where.line == 0 ? "" : fmt::format("{}:{}", where.line, where.column); }
 
-tl::unexpected<Error> wrong(const Node& node, std::string message, std::string hint = {}) {
+tl::unexpected<Error> wrong_at(const Node& node, std::string message, std::string hint = {}) {
   return fail(ErrorCode::kInput, std::move(message), std::move(hint), at(node.where));
 }
 
@@ -19,7 +19,7 @@ Result<Shape> numbers(const Node& node, const Dims& dims, const Bindings& bindin
   Shape shape;
   for (const IntExpr& dim : dims) {
     const auto value = dim.eval(bindings);
-    if (!value) return wrong(node, value.error().message);
+    if (!value) return wrong_at(node, value.error().message);
     shape.push_back(*value);
   }
   return shape;
@@ -30,10 +30,10 @@ Result<Shape> positive_shape(const Node& node, const Bindings& bindings) {
   int64_t count = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 1)
-      return wrong(node, fmt::format("dimension {} of {} is {}: every extent must be at least 1", i,
+      return wrong_at(node, fmt::format("dimension {} of {} is {}: every extent must be at least 1", i,
                                      node.type.to_string(), shape[i]));
     if (__builtin_mul_overflow(count, shape[i], &count) || count > kMaxElements)
-      return wrong(node, fmt::format("{} has more than 2^48 elements", node.type.to_string()));
+      return wrong_at(node, fmt::format("{} has more than 2^48 elements", node.type.to_string()));
   }
   return shape;
 }
@@ -46,7 +46,7 @@ Status settle_attributes(Node& node, const Bindings& bindings) {
       attr = std::move(shape);
     } else if (const auto* e = std::get_if<IntExpr>(&attr)) {
       const auto value = e->eval(bindings);
-      if (!value) return wrong(node, value.error().message);
+      if (!value) return wrong_at(node, value.error().message);
       if (node.prim == Prim::kSymbol)
         attr = IntExpr(*value);
       else
@@ -66,7 +66,7 @@ Result<ConcreteGraph> instantiate(const Graph& primitive, const Bindings& bindin
     HONE_TRY_VOID(settle_attributes(node, bindings));
     concrete.shapes.push_back(std::move(shape));
     const std::string broken = broken_rule(primitive, symbolic, node, concrete.shapes);
-    if (!broken.empty()) return wrong(node, broken);
+    if (!broken.empty()) return wrong_at(node, broken);
     node.type.dims.assign(concrete.shapes.back().begin(), concrete.shapes.back().end());
   }
   return concrete;

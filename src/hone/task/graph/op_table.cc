@@ -129,7 +129,7 @@ std::string lower_case(std::string_view text) {
 }
 
 /// Edits (insert, delete, replace, swap) between two words.
-size_t distance(std::string_view a, std::string_view b) {
+size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
@@ -189,7 +189,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> kno
   size_t best = allowed + 1;
   std::string found;
   for (const std::string& candidate : known) {
-    const size_t d = distance(lower_case(name), lower_case(candidate));
+    const size_t d = edit_distance(lower_case(name), lower_case(candidate));
     if (d < best && d < candidate.size()) {
       best = d;
       found = candidate;

@@ -161,7 +161,7 @@ Ref lower_glu(const LowerCall& c) {
   return a * sigmoid(b);
 }
 
-const OpRow kRows[] = {
+const OpRow kActivationOps[] = {
     {"relu(x)", "", "max(x, 0).", infer_same_unary, lower_relu},
     {"relu6(x)", "", "x kept between 0 and 6.", infer_same_unary, lower_relu6},
     {"leaky_relu(x, negative_slope: number = 0.01)", "", "x, or negative_slope * x below 0.",
@@ -199,6 +199,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family activation_family() { return {"Activations", kRows}; }
+Family activation_family() { return {"Activations", kActivationOps}; }
 
 }  // namespace hone::task

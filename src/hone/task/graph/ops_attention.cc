@@ -115,7 +115,7 @@ Ref lower_attention(const LowerCall& c) {
   return dot(batch + inner + "ls," + batch + "sf->" + batch + inner + "lf", p, v, wide);
 }
 
-const OpRow kRows[] = {
+const OpRow kAttentionOps[] = {
     {"attention(q, k, v, mask = none, causal: bool = false, scale = none, enable_gqa: bool = false)",
      "scaled_dot_product_attention",
      "softmax(q @ k.mT * scale + mask) @ v; scale is 1/sqrt(E) by default, a bool mask keeps where true, "
@@ -125,6 +125,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family attention_family() { return {"Attention", kRows}; }
+Family attention_family() { return {"Attention", kAttentionOps}; }
 
 }  // namespace hone::task

@@ -124,7 +124,7 @@ Ref lower_conv_transpose(const LowerCall& c) {
   "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, output_padding: ints = 0, groups: dim = " \
   "1, dilation: ints = 1)"
 
-const OpRow kRows[] = {
+const OpRow kConvOps[] = {
     {"conv1d" HONE_CONV_PARAMS, "",
      "Convolution of x [N, C, L] with a weight [O, C/groups, K] (not flipped).", infer_conv, lower_conv},
     {"conv2d" HONE_CONV_PARAMS, "",
@@ -146,6 +146,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family conv_family() { return {"Convolutions", kRows}; }
+Family conv_family() { return {"Convolutions", kConvOps}; }
 
 }  // namespace hone::task

@@ -66,7 +66,7 @@ Ref lower_eye(const LowerCall& c) {
   return eq(iota(c.lower, c.node.type.dims, 0), iota(c.lower, c.node.type.dims, 1));
 }
 
-const OpRow kRows[] = {
+const OpRow kCreateOps[] = {
     {"zeros(shape: dims, dtype: dtype = f32)", "", "Zeros: zeros([B, D]).", infer_full, lower_full},
     {"ones(shape: dims, dtype: dtype = f32)", "", "Ones.", infer_full, lower_full},
     {"full(shape: dims, value: number, dtype: dtype = f32)", "", "One number everywhere.", infer_full,
@@ -83,6 +83,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family create_family() { return {"Creation", kRows}; }
+Family create_family() { return {"Creation", kCreateOps}; }
 
 }  // namespace hone::task

@@ -114,7 +114,7 @@ Ref lower_lerp(const LowerCall& c) {
   return a + c.wide(2) * (c.wide(1) - a);
 }
 
-const OpRow kRows[] = {
+const OpRow kElementwiseOps[] = {
     {"add(x, y)", "", "x + y.", infer_binary, lower_binary, Prim::kAdd},
     {"sub(x, y)", "subtract", "x - y.", infer_binary, lower_binary, Prim::kSub},
     {"mul(x, y)", "multiply", "x * y.", infer_binary, lower_binary, Prim::kMul},
@@ -178,6 +178,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family elementwise_family() { return {"Element-wise", kRows}; }
+Family elementwise_family() { return {"Element-wise", kElementwiseOps}; }
 
 }  // namespace hone::task

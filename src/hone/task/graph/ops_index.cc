@@ -281,7 +281,7 @@ Ref lower_topk(const LowerCall& c) {
   return slice_axis(sort(prim, c.in[0], axis, c.attr<bool>("largest")), axis, 0, c.attr<IntExpr>("k"));
 }
 
-const OpRow kRows[] = {
+const OpRow kIndexOps[] = {
     {"slice(x, start: dims, extent: dims, step: ints)", "",
      "`extent` elements of each axis from `start`, every `step`-th: what x[a:b, ::2] becomes.", infer_slice,
      lower_slice},
@@ -320,6 +320,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family index_family() { return {"Selection and sorting", kRows}; }
+Family index_family() { return {"Selection and sorting", kIndexOps}; }
 
 }  // namespace hone::task

@@ -12,7 +12,7 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-Result<TensorType> reduced(const Call& call, DType dtype, Dims dims) {
+Result<TensorType> loss_type(const Call& call, DType dtype, Dims dims) {
   const std::string& how = call.attr<std::string>("reduction");
   if (how == "none") return TensorType{dtype, std::move(dims)};
   if (how == "mean" || how == "sum" || (how == "batchmean" && call.op.name == "kl_div"))
@@ -41,7 +41,7 @@ Ref reduce_loss(const LowerCall& c, Ref loss) {
 /// x and targets of one shape (or broadcasting).
 Result<TensorType> infer_pair(Call& call) {
   HONE_TRY(Dims dims, broadcast_dims(call.dims(0), call.dims(1)));
-  return reduced(call, loss_dtype(call), std::move(dims));
+  return loss_type(call, loss_dtype(call), std::move(dims));
 }
 
 Ref lower_mse(const LowerCall& c) { return reduce_loss(c, square(c.wide(0) - c.wide(1))); }
@@ -111,7 +111,7 @@ Result<TensorType> infer_classes(Call& call) {
                  "class indices are integers without the class dimension; probabilities have the shape of x");
   if (!indices && call.op.name == "nll_loss")
     return wrong("nll_loss takes class indices, found " + call.type(1).to_string());
-  return reduced(call, float_dtype(call.operands[0]), std::move(dims));
+  return loss_type(call, float_dtype(call.operands[0]), std::move(dims));
 }
 
 /// One class dimension is inserted into the indices, so that they select from x.
@@ -164,7 +164,7 @@ Result<TensorType> infer_distance(Call& call) {
 }
 
 /// The operands in the shape that they have together: axes and norms are those of that shape.
-std::vector<Ref> joined(const LowerCall& c) {
+std::vector<Ref> joined_operands(const LowerCall& c) {
   Dims dims;
   for (const Ref& x : c.in) {
     const auto joint = broadcast_dims(dims, x.dims());
@@ -177,7 +177,7 @@ std::vector<Ref> joined(const LowerCall& c) {
 }
 
 Ref lower_cosine(const LowerCall& c) {
-  const std::vector<Ref> in = joined(c);
+  const std::vector<Ref> in = joined_operands(c);
   const Ref x = in[0];
   const Ref y = in[1];
   const Axes axes{c.attr<int64_t>("axis")};
@@ -197,11 +197,11 @@ Result<TensorType> infer_triplet(Call& call) {
   HONE_TRY(dims, broadcast_dims(dims, call.dims(2)));
   if (dims.empty()) return wrong("triplet_margin_loss takes [..., D], found scalars");
   dims.pop_back();
-  return reduced(call, loss_dtype(call), std::move(dims));
+  return loss_type(call, loss_dtype(call), std::move(dims));
 }
 
 Ref lower_triplet(const LowerCall& c) {
-  const std::vector<Ref> in = joined(c);
+  const std::vector<Ref> in = joined_operands(c);
   const int64_t axis = in[0].last();
   const double p = c.attr<double>("p");
   const double eps = c.attr<double>("eps");
@@ -213,7 +213,7 @@ Ref lower_triplet(const LowerCall& c) {
 
 #define HONE_REDUCTION "reduction: text = mean)"
 
-const OpRow kRows[] = {
+const OpRow kLossOps[] = {
     {"mse_loss(x, targets, " HONE_REDUCTION, "", "(x - targets)^2.", infer_pair, lower_mse},
     {"l1_loss(x, targets, " HONE_REDUCTION, "", "|x - targets|.", infer_pair, lower_l1},
     {"smooth_l1_loss(x, targets, beta: number = 1.0, " HONE_REDUCTION, "",
@@ -245,6 +245,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family loss_family() { return {"Losses and distances", kRows}; }
+Family loss_family() { return {"Losses and distances", kLossOps}; }
 
 }  // namespace hone::task

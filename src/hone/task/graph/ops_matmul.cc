@@ -185,7 +185,7 @@ Ref lower_einsum(const LowerCall& c) {
   return reduce_to(x, letters, spec->result);
 }
 
-const OpRow kRows[] = {
+const OpRow kMatmulOps[] = {
     {"matmul(x, y)", "mm mv", "Matrix product x @ y; batches broadcast, vectors as in NumPy.", infer_matmul,
      lower_matmul},
     {"bmm(x, y)", "", "Matrix product of [B, M, K] and [B, K, N].", infer_bmm, lower_matmul},
@@ -202,6 +202,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family matmul_family() { return {"Products", kRows}; }
+Family matmul_family() { return {"Products", kMatmulOps}; }
 
 }  // namespace hone::task

@@ -172,7 +172,7 @@ Ref lower_normalize(const LowerCall& c) {
   return x / maximum(n, like(x, c.attr<double>("eps")));
 }
 
-const OpRow kRows[] = {
+const OpRow kNormOps[] = {
     {"layer_norm(x, weight = none, bias = none, axis: axes = none, eps: number = 1e-5)", "",
      "(x - mean) / sqrt(var + eps) * weight + bias over `axis`: by default the trailing dimensions that "
      "weight has, else the last.",
@@ -198,6 +198,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family norm_family() { return {"Normalisation", kRows}; }
+Family norm_family() { return {"Normalisation", kNormOps}; }
 
 }  // namespace hone::task

@@ -150,7 +150,7 @@ Ref lower_adaptive(const LowerCall& c) {
   "(x, kernel: ints, stride: ints = none, padding: ints = 0, ceil_mode: bool = false, count_include_pad: " \
   "bool = true)"
 
-const OpRow kRows[] = {
+const OpRow kPoolOps[] = {
     {"max_pool1d" HONE_MAX_POOL_PARAMS, "",
      "Largest element of each window over the last dimension; stride is the kernel by default.", infer_pool,
      lower_max_pool},
@@ -185,6 +185,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family pool_family() { return {"Pooling", kRows}; }
+Family pool_family() { return {"Pooling", kPoolOps}; }
 
 }  // namespace hone::task

@@ -68,7 +68,7 @@ Ref lower_count_nonzero(const LowerCall& c) {
 }
 Result<TensorType> infer_count(Call& call) { return reduced(call, DType::kI64); }
 
-const OpRow kRows[] = {
+const OpRow kReductionOps[] = {
     {"sum(x, axis: axes = none, keepdims: bool = false)", "", "Sum; integers and bools in i64.", infer_sum,
      lower_sum, Prim::kSum},
     {"prod(x, axis: axes = none, keepdims: bool = false)", "", "Product; integers and bools in i64.",
@@ -100,6 +100,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family reduction_family() { return {"Reductions", kRows}; }
+Family reduction_family() { return {"Reductions", kReductionOps}; }
 
 }  // namespace hone::task

@@ -342,7 +342,7 @@ Ref lower_roll(const LowerCall& c) {
   return x;
 }
 
-const OpRow kRows[] = {
+const OpRow kShapeOps[] = {
     {"reshape(x, shape: dims)", "view", "The same elements in another shape; one dimension may be -1.",
      infer_reshape, lower_reshape},
     {"flatten(x, start: int = 0, end: int = -1)", "", "Joins the axes from start to end.", infer_flatten,
@@ -373,6 +373,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family shape_family() { return {"Shape", kRows}; }
+Family shape_family() { return {"Shape", kShapeOps}; }
 
 }  // namespace hone::task

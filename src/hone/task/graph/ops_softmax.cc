@@ -19,7 +19,7 @@ Ref lower_log_softmax(const LowerCall& c) {
   return shifted - log(sum(exp(shifted), axes));
 }
 
-const OpRow kRows[] = {
+const OpRow kSoftmaxOps[] = {
     {"softmax(x, axis: axis = -1)", "", "exp(x) / sum(exp(x)) along an axis.", infer_float_unary,
      lower_softmax},
     {"log_softmax(x, axis: axis = -1)", "", "log(softmax(x)).", infer_float_unary, lower_log_softmax},
@@ -28,6 +28,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-Family softmax_family() { return {"Softmax", kRows}; }
+Family softmax_family() { return {"Softmax", kSoftmaxOps}; }
 
 }  // namespace hone::task

@@ -9,23 +9,23 @@
 namespace hone::task {
 namespace {
 
-using Node = IntExpr::Node;
-using Value = tl::expected<int64_t, std::string>;  // the error: what went wrong
+using ExprNode = IntExpr::Node;
+using Evaluation = tl::expected<int64_t, std::string>;  // the error: what went wrong
 __extension__ using Wide = __int128;
 
-Value eval(const Node& node, const Bindings& values);
+Evaluation eval(const ExprNode& node, const Bindings& values);
 
 tl::unexpected<std::string> overflow() {
   return tl::unexpected<std::string>("the result does not fit 64 bits");
 }
 
 /// Sums in 128 bits, so that "A*C - B*C" works where only the difference fits.
-Value eval_sum(const Node& node, const Bindings& values) {
+Evaluation eval_sum(const ExprNode& node, const Bindings& values) {
   Wide sum = 0;
-  for (const Node::Term& term : node.terms) {
+  for (const ExprNode::Term& term : node.terms) {
     Wide product = term.coefficient;
-    for (const Node::Ptr& factor : term.factors) {
-      const Value value = eval(*factor, values);
+    for (const ExprNode::Ptr& factor : term.factors) {
+      const Evaluation value = eval(*factor, values);
       if (!value) return value;
       if (__builtin_mul_overflow(product, Wide{*value}, &product)) return overflow();
     }
@@ -37,18 +37,18 @@ Value eval_sum(const Node& node, const Bindings& values) {
 }
 
 /// The operations that look at their first argument before the others.
-Value eval_lazy(const Node& node, const Bindings& values) {
-  const Value first = eval(Node::of(node.args[0]), values);
+Evaluation eval_lazy(const ExprNode& node, const Bindings& values) {
+  const Evaluation first = eval(ExprNode::of(node.args[0]), values);
   if (!first) return first;
-  if (node.op == IntOp::kSelect) return eval(Node::of(node.args[*first != 0 ? 1 : 2]), values);
+  if (node.op == IntOp::kSelect) return eval(ExprNode::of(node.args[*first != 0 ? 1 : 2]), values);
   if (node.op == IntOp::kAnd && *first == 0) return 0;
   if (node.op == IntOp::kOr && *first != 0) return 1;
-  const Value second = eval(Node::of(node.args[1]), values);
+  const Evaluation second = eval(ExprNode::of(node.args[1]), values);
   if (!second) return second;
   return *second != 0 ? 1 : 0;
 }
 
-Value eval(const Node& node, const Bindings& values) {
+Evaluation eval(const ExprNode& node, const Bindings& values) {
   switch (node.op) {
     case IntOp::kConstant:
       return node.value;
@@ -68,7 +68,7 @@ Value eval(const Node& node, const Bindings& values) {
   }
   std::vector<int64_t> args;
   for (const IntExpr& arg : node.args) {
-    const Value value = eval(Node::of(arg), values);
+    const Evaluation value = eval(ExprNode::of(arg), values);
     if (!value) return value;
     args.push_back(*value);
   }
@@ -130,17 +130,17 @@ Value eval(const Node& node, const Bindings& values) {
   return result;
 }
 
-void collect(const Node& node, std::set<std::string>& names) {
+void collect(const ExprNode& node, std::set<std::string>& names) {
   if (node.op == IntOp::kSymbol) names.insert(node.name);
-  for (const Node::Term& term : node.terms)
-    for (const Node::Ptr& factor : term.factors) collect(*factor, names);
-  for (const IntExpr& arg : node.args) collect(Node::of(arg), names);
+  for (const ExprNode::Term& term : node.terms)
+    for (const ExprNode::Ptr& factor : term.factors) collect(*factor, names);
+  for (const IntExpr& arg : node.args) collect(ExprNode::of(arg), names);
 }
 
 }  // namespace
 
 Result<int64_t> IntExpr::eval(const Bindings& values) const {
-  const Value value = task::eval(*node_, values);
+  const Evaluation value = task::eval(*node_, values);
   if (!value) return fail(ErrorCode::kInput, fmt::format("{} in '{}'", value.error(), to_string()));
   return *value;
 }
@@ -152,7 +152,7 @@ std::set<std::string> IntExpr::symbols() const {
 }
 
 IntExpr IntExpr::substitute(const std::map<std::string, IntExpr, std::less<>>& with) const {
-  const Node& node = *node_;
+  const ExprNode& node = *node_;
   if (node.op == IntOp::kConstant) return *this;
   if (node.op == IntOp::kSymbol) {
     const auto it = with.find(node.name);
@@ -160,9 +160,9 @@ IntExpr IntExpr::substitute(const std::map<std::string, IntExpr, std::less<>>& w
   }
   if (node.op == IntOp::kSum) {
     IntExpr sum = 0;
-    for (const Node::Term& term : node.terms) {
+    for (const ExprNode::Term& term : node.terms) {
       IntExpr product = term.coefficient;
-      for (const Node::Ptr& factor : term.factors) product = product * Node::wrap(factor).substitute(with);
+      for (const ExprNode::Ptr& factor : term.factors) product = product * ExprNode::wrap(factor).substitute(with);
       sum = sum + product;
     }
     return sum;

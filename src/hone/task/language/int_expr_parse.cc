@@ -4,6 +4,7 @@
 #include <cctype>
 #include <limits>
 
+#include "hone/task/language/characters.h"
 #include "hone/task/language/int_expr_node.h"
 #include "hone/task/language/limits.h"
 
@@ -12,21 +13,17 @@ namespace {
 
 constexpr size_t kMaxText = 10'000;
 
-bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
-
-struct Call {
+struct KnownCall {
   std::string_view name;
   size_t least;
   size_t most;
 };
-constexpr Call kCalls[] = {{"min", 1, 64},  {"max", 1, 64}, {"ceil_div", 2, 2},
+constexpr KnownCall kCalls[] = {{"min", 1, 64},  {"max", 1, 64}, {"ceil_div", 2, 2},
                            {"align", 2, 2}, {"abs", 1, 1},  {"select", 3, 3}};
 
-class Parser {
+class IntExprParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) { advance(); }
+  explicit IntExprParser(std::string_view text) : text_(text) { advance(); }
 
   Result<IntExpr> parse() {
     if (text_.size() > kMaxText)
@@ -167,7 +164,7 @@ class Parser {
     if (!is_name_start(token_[0]) || token_ == "and" || token_ == "or" || token_ == "not")
       return expected("an integer, a name or '('");
     const std::string_view name = token_;
-    for (const Call& call : kCalls)
+    for (const KnownCall& call : kCalls)
       if (call.name == name) return parse_call(call);
     advance();
     if (token_ == "(") {
@@ -189,7 +186,7 @@ class Parser {
     return IntExpr(value);
   }
 
-  Result<IntExpr> parse_call(const Call& call) {
+  Result<IntExpr> parse_call(const KnownCall& call) {
     const std::string_view at = token_;
     advance();
     if (!take("(")) return expected(fmt::format("'(' after {}", call.name));
@@ -220,6 +217,6 @@ class Parser {
 
 }  // namespace
 
-Result<IntExpr> IntExpr::parse(std::string_view text) { return Parser(text).parse(); }
+Result<IntExpr> IntExpr::parse(std::string_view text) { return IntExprParser(text).parse(); }
 
 }  // namespace hone::task

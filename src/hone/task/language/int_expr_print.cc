@@ -9,7 +9,7 @@
 namespace hone::task {
 namespace {
 
-using Node = IntExpr::Node;
+using ExprNode = IntExpr::Node;
 
 /// How tightly a text binds, loosest first; an operand that binds less tightly gets parentheses.
 enum Level : int {
@@ -51,7 +51,7 @@ class Printer {
  public:
   explicit Printer(Dialect dialect) : cpp_(dialect == Dialect::kCpp), python_(dialect == Dialect::kPython) {}
 
-  Text print(const Node& node) const {
+  Text print(const ExprNode& node) const {
     switch (node.op) {
       case IntOp::kConstant:
         return print_constant(node.value);
@@ -105,61 +105,61 @@ class Printer {
     return cpp_ ? Text{"int64_t(" + text.text + ")"} : text;
   }
 
-  Text python_ceil_div(const Node& node) const {
+  Text python_ceil_div(const ExprNode& node) const {
     return {fmt::format("-(-{} // {})", at(node.args[0], kLevelAtom), at(node.args[1], kLevelUnary)), kLevelUnary};
   }
 
   std::string at(const IntExpr& e, Level least) const {
-    Text text = print(Node::of(e));
+    Text text = print(ExprNode::of(e));
     return text.level < least ? "(" + text.text + ")" : text.text;
   }
 
   /// Left-associative: the right operand must bind more tightly.
-  Text infix(const Node& node, std::string_view op, Level level) const {
+  Text infix(const ExprNode& node, std::string_view op, Level level) const {
     return {
         fmt::format("{}{}{}", at(node.args[0], level), op, at(node.args[1], static_cast<Level>(level + 1))),
         level};
   }
 
-  Text call(std::string_view name, const Node& node) const {
+  Text call(std::string_view name, const ExprNode& node) const {
     std::string text(name);
     for (size_t i = 0; i < node.args.size(); ++i)
-      text += (i == 0 ? "(" : ", ") + print(Node::of(node.args[i])).text;
+      text += (i == 0 ? "(" : ", ") + print(ExprNode::of(node.args[i])).text;
     return {text + ")"};
   }
 
-  Text call_many(const std::string& name, const Node& node) const {
+  Text call_many(const std::string& name, const ExprNode& node) const {
     if (!cpp_) return call(name, node);
-    std::string text = print(Node::of(node.args[0])).text;
+    std::string text = print(ExprNode::of(node.args[0])).text;
     for (size_t i = 1; i < node.args.size(); ++i)
-      text = fmt::format("hone_{}({}, {})", name, text, print(Node::of(node.args[i])).text);
+      text = fmt::format("hone_{}({}, {})", name, text, print(ExprNode::of(node.args[i])).text);
     return {text};
   }
 
-  Text print_division(const Node& node, std::string_view op, std::string_view name) const {
+  Text print_division(const ExprNode& node, std::string_view op, std::string_view name) const {
     if (cpp_) return call(name, node);
     return {fmt::format("{} {} {}", at(node.args[0], kLevelProduct), op, at(node.args[1], kLevelUnary)),
             kLevelProduct};
   }
 
-  Text print_select(const Node& node) const {
+  Text print_select(const ExprNode& node) const {
     if (python_)
-      return {fmt::format("({} if {} else {})", print(Node::of(node.args[1])).text, print(Node::of(node.args[0])).text,
-                          print(Node::of(node.args[2])).text)};
+      return {fmt::format("({} if {} else {})", print(ExprNode::of(node.args[1])).text, print(ExprNode::of(node.args[0])).text,
+                          print(ExprNode::of(node.args[2])).text)};
     if (!cpp_) return call("select", node);
-    return {fmt::format("({} ? {} : {})", print(Node::of(node.args[0])).text, at(node.args[1], kLevelOr),
+    return {fmt::format("({} ? {} : {})", print(ExprNode::of(node.args[0])).text, at(node.args[1], kLevelOr),
                         at(node.args[2], kLevelOr))};
   }
 
   /// A term without its sign.
-  Text print_term(const Node::Term& term) const {
+  Text print_term(const ExprNode::Term& term) const {
     const uint64_t size = term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
                                                : static_cast<uint64_t>(term.coefficient);
     const bool alone = size == 1 && term.factors.size() == 1;
     if (alone) return print(*term.factors[0]);
     std::string text;
     if (size != 1 || term.factors.empty()) text = fmt::format("{}", size);
-    for (const Node::Ptr& factor : term.factors) {
+    for (const ExprNode::Ptr& factor : term.factors) {
       const Text inner = print(*factor);
       if (!text.empty()) text += cpp_ ? " * " : "*";
       text += inner.level < kLevelUnary ? "(" + inner.text + ")" : inner.text;
@@ -167,12 +167,12 @@ class Printer {
     return {text, term.factors.empty() ? kLevelAtom : kLevelProduct};
   }
 
-  Text print_sum(const Node& node) const {
+  Text print_sum(const ExprNode& node) const {
     // A leading minus is avoided where some term is positive: "1 - D".
     size_t first = 0;
     while (first < node.terms.size() && node.terms[first].coefficient < 0) ++first;
     if (first == node.terms.size()) first = 0;
-    const Node::Term& lead = node.terms[first];
+    const ExprNode::Term& lead = node.terms[first];
     Text text = print_term(lead);
     const Level needed = lead.coefficient < 0 ? kLevelUnary : kLevelProduct;
     const bool product = text.level == kLevelProduct && lead.factors.size() + (lead.coefficient != -1) > 1;

@@ -5,16 +5,14 @@
 #include <array>
 #include <cctype>
 
+#include "hone/task/language/characters.h"
+
 namespace hone::task {
 namespace {
 
 constexpr std::array<std::string_view, 27> kPunctuation{"...", "//", "**", "==", "!=", "<=", ">=", "+", "-",
                                                         "*",   "/",  "%",  "@",  "<",  ">",  "=",  "(", ")",
                                                         "[",   "]",  ",",  ":",  ".",  "&",  "|",  "^", "~"};
-
-bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 
 class Lexer {
  public:

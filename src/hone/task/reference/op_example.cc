@@ -7,13 +7,13 @@
 namespace hone::task {
 namespace {
 
-struct Row {
+struct ExampleRow {
   std::string_view op;
   std::string_view inputs;  ///< separated by ';'
   std::string_view call;
 };
 
-constexpr Row kRows[] = {
+constexpr ExampleRow kExamples[] = {
     // element-wise
     {"where", "c: bool[B, D]; x: f32[B, D]; y: f32[D]", "where(c, x, y)"},
     {"clamp", "x: f32[B, D]", "clamp(x, min=0, max=6)"},
@@ -136,8 +136,8 @@ std::vector<std::string> parts(std::string_view text) {
 
 OpExample example_of(const Op& op) {
   const auto* row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == op.name; });
-  if (row != std::end(kRows)) return {parts(row->inputs), std::string(row->call)};
+      std::find_if(std::begin(kExamples), std::end(kExamples), [&](const ExampleRow& r) { return r.op == op.name; });
+  if (row != std::end(kExamples)) return {parts(row->inputs), std::string(row->call)};
   OpExample example;
   std::string arguments;
   for (const Param& param : op.params) {

@@ -17,13 +17,13 @@ constexpr std::array kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16
 constexpr std::array kIntegers{DType::kI64, DType::kI32, DType::kI16, DType::kI8};
 constexpr std::array kBools{DType::kBool};
 
-struct Kind {
+struct DTypeKind {
   std::string_view name;
   std::span<const DType> types;
 };
-constexpr std::array<Kind, 3> kKinds{Kind{"floats", kFloats}, {"integers", kIntegers}, {"bool", kBools}};
+constexpr std::array<DTypeKind, 3> kKinds{DTypeKind{"floats", kFloats}, {"integers", kIntegers}, {"bool", kBools}};
 
-std::pair<std::string, TensorType> input_from(const std::string& text) {
+std::pair<std::string, TensorType> example_input(const std::string& text) {
   const size_t colon = text.find(':');
   HONE_CHECK(colon != std::string::npos, text);
   const auto type = TensorType::parse(std::string_view(text).substr(colon + 1));
@@ -75,7 +75,7 @@ struct Group {
 };
 
 /// One group where all types of a kind fare alike, else one a type.
-void add_groups(const Op& op, const Kind& kind, std::vector<Group>& groups) {
+void add_groups(const Op& op, const DTypeKind& kind, std::vector<Group>& groups) {
   Results found;
   for (const DType type : kind.types)
     if (auto results = results_for(op, type)) found.emplace_back(type, std::move(*results));
@@ -91,7 +91,7 @@ void add_groups(const Op& op, const Kind& kind, std::vector<Group>& groups) {
 /// The text for all types at once, where one does.
 std::optional<std::string> any_text(const Op& op) {
   Results found;
-  for (const Kind& kind : kKinds)
+  for (const DTypeKind& kind : kKinds)
     for (const DType type : kind.types) {
       auto results = results_for(op, type);
       if (!results) return std::nullopt;
@@ -121,7 +121,7 @@ std::string in_cell(std::string_view text) {
 Result<Graph> example_graph(const Op& op, std::optional<DType> change) {
   const OpExample example = example_of(op);
   std::vector<std::pair<std::string, TensorType>> inputs;
-  for (const std::string& text : example.inputs) inputs.push_back(input_from(text));
+  for (const std::string& text : example.inputs) inputs.push_back(example_input(text));
   const DType data = main_type(inputs);
   std::vector<DeclaredInput> declared;
   for (auto& [name, type] : inputs) {
@@ -150,7 +150,7 @@ std::string types_text(const Op& op) {
   if (op.name == "cast") return "any -> dtype";
   if (const auto all = any_text(op)) return "any" + *all;
   std::vector<Group> groups;
-  for (const Kind& kind : kKinds) add_groups(op, kind, groups);
+  for (const DTypeKind& kind : kKinds) add_groups(op, kind, groups);
   HONE_CHECK(!groups.empty(), op.name);
   std::string text;
   for (size_t i = 0; i < groups.size(); ++i) {

@@ -67,12 +67,6 @@ class PhaseBarrier {
         "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
-  /// What this thread has stored to shared memory comes before copies that are issued after a barrier behind this.
-  HONE_DEVICE static void stores_before_copies() {
-#if !HONE_EMULATED
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-  }
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
 #if HONE_EMULATED
@@ -107,5 +101,13 @@ class PhaseBarrier {
 #endif
   uint64_t word_;
 };
+
+/// What threads have written into shared memory is there for the copies and matrix products that go on beside them, behind
+/// the next barrier. By each thread that has written.
+HONE_DEVICE void async_fence() {
+#if !HONE_EMULATED
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
 
 }  // namespace hone::prim

@@ -135,7 +135,7 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
       HONE_UNROLL
       for (int u = 0; u < Words; ++u) mine[u * kWave] = all[u];
 #if HONE_SENDS
-      prim::PhaseBarrier::stores_before_copies();   // a copy may go there next
+      prim::async_fence();  // a copy may go there next
 #endif
     }
     return all;

@@ -2,7 +2,10 @@
 // Registers are no memory, so none of that is an access; nor does it order anything. How exact the products are:
 // runtime/matrix.h for NVIDIA's, runtime/mfma.h for AMD's.
 #pragma once
+#include "hone/simt/group_call.h"
 #include "hone/simt/matrix_call.h"
+
+HONE_SIMT_CALL void hone_simt_group(int op, hone::simt::GroupState* state, const hone::simt::GroupProduct* product, int value);
 
 namespace hone::simt {
 
@@ -45,6 +48,15 @@ inline void all_rows(const void* mine, const void* (&rows)[32], int line) {
   call.rows[0] = mine;
   meet(call);
   for (int i = 0; i < 32; ++i) rows[i] = call.rows[i];
+}
+
+/// The lanes of a warp come to an operation of their group, all with the same factors, or all trap.
+inline void meet_group(const void* a, const void* b, int line) {
+  const void *all_a[32], *all_b[32];
+  all_rows(a, all_a, line);
+  all_rows(b, all_b, line);
+  for (int i = 1; i < 32; ++i)
+    if (all_a[i] != all_a[0] || all_b[i] != all_b[0]) hone_simt_trap(line);
 }
 
 }  // namespace hone::simt

@@ -1,6 +1,6 @@
 // A launch from start to finish: room for its blocks, shared memory, and which block has its turn.
 #pragma once
-#include "hone/simt/runtime/phases.h"
+#include "hone/simt/runtime/groups.h"
 
 // The launch's dynamic shared memory: the linker puts it behind all other shared memory.
 extern "C" __attribute__((visibility("hidden"), section(".bss.hone_shared_dynamic"), aligned(1024))) char hone_simt_dynamic[];
@@ -103,6 +103,7 @@ inline void begin_block(Block& b, int64_t index) {
     b.warps[k].ready = all;
     b.warps[k].gone = ~all;
     b.warps[k].slots = 0;
+    b.warps[k].products = b.warps[k].products_mark = 0;
   }
 }
 
@@ -195,6 +196,7 @@ inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t 
     }
     const Turn turn = run_block(b);
     if (turn == Turn::kStuck) stuck(b);
+    if (turn == Turn::kDone && !found_in(b)) compare_groups(b);
     if (turn != Turn::kSpinning) {
       if (turn == Turn::kStuck)
         for (int i = 0; i < m.threads; ++i)

@@ -66,6 +66,8 @@ struct Warp {
   uint64_t ready, gone;    ///< lanes; those beyond the block's end are gone
   int slots;
   Slot slot[kWave];
+  uint64_t products, products_mark;  ///< of its group: how many it has issued, and which
+  uint32_t products_pc;              ///< the last one's place
 };
 
 /// A barrier with phases (mbarrier) in shared memory.

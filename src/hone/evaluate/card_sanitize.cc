@@ -1,0 +1,111 @@
+#include "hone/evaluate/card_sanitize.h"
+
+#include <algorithm>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/base/random.h"
+#include "hone/evaluate/launch_case.h"
+#include "hone/evaluate/measure/batch.h"
+
+namespace hone::evaluate {
+namespace {
+
+constexpr const char* kTools[] = {"memcheck", "racecheck", "synccheck"};
+/// Of a tool on all shapes; a context under it takes a second or two.
+constexpr std::chrono::seconds kDeadline{60};
+constexpr int kFound = 77;
+
+/// A line of the report without its mark; empty for one that has none.
+std::string_view body_of(std::string_view line) {
+  constexpr std::string_view kMark = "========= ";
+  return line.starts_with(kMark) ? line.substr(kMark.size()) : std::string_view();
+}
+
+bool begins_a_finding(std::string_view body) {
+  for (const std::string_view word : {"Invalid __", "Error: Race", "Uninitialized __", "Barrier error detected", "Misaligned", "Memory error", "Stack overflow"})
+    if (body.starts_with(word)) return true;
+  return false;
+}
+
+Result<std::vector<target::LaunchJob>> jobs_for(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader,
+                                                const std::filesystem::path& folder) {
+  std::vector<target::LaunchJob> jobs;
+  for (const task::Bindings& bindings : shapes) {
+    HONE_TRY(const target::BuildOutcome built, loader.build(kernel, bindings));
+    const auto* const build = std::get_if<target::Build>(&built);
+    const auto plan = kernel::bind(kernel, loader.task(), bindings, loader.limits_for(kernel));
+    // What does not build or bind at a shape was judged there before.
+    if (!build || !plan) continue;
+    auto tensors = write_tensors(loader.task(), bindings, Family::kNormal, base::secret_seed(), folder, fmt::format("{}", jobs.size()));
+    if (!tensors && tensors.error().code == ErrorCode::kInput) continue;
+    if (!tensors) return tl::unexpected(tensors.error());
+    jobs.push_back({*build, *plan, std::move(*tensors)});
+  }
+  return jobs;
+}
+
+}  // namespace
+
+CardFinding first_card_finding(std::string_view report) {
+  CardFinding found;
+  for (size_t begin = 0; begin < report.size();) {
+    const size_t end = std::min(report.find('\n', begin), report.size());
+    const std::string_view body = body_of(report.substr(begin, end - begin));
+    begin = end + 1;
+    if (found.text.empty()) {
+      if (begins_a_finding(body)) found.text = body;
+      continue;
+    }
+    // The lines that say more are indented.
+    if (!body.starts_with("    ")) break;
+    const std::string_view more = body.substr(body.find_first_not_of(' '));
+    if (more.starts_with("at ") || more.starts_with("and Read") || more.starts_with("and Write")) found.text += fmt::format(" {}", more);
+    if (more.starts_with("by thread ")) found.text += fmt::format(", {}", more.substr(3));
+    if (more.starts_with("Access ")) {
+      found.outside |= more.find("out of bounds") != std::string_view::npos;
+      found.text += more.find("misaligned") != std::string_view::npos ? ", misaligned" : ", out of bounds";
+    }
+  }
+  found.text = std::regex_replace(found.text, std::regex("\\+0x[0-9a-f]+"), "");
+  return found;
+}
+
+Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader, Spent& spent) {
+  Sanitized result;
+  const auto program = target::find_card_tool("compute-sanitizer", "HONE_COMPUTE_SANITIZER");
+  if (!program) {
+    result.unavailable = program.error().message;
+    return result;
+  }
+  const Stopwatch watch(spent.verify);
+  HONE_TRY(const base::ScratchDirectory folder, base::ScratchDirectory::create("sanitize"));
+    HONE_TRY(const auto jobs, jobs_for(kernel, shapes, loader, folder.path()));
+  if (jobs.empty()) {
+    result.unavailable = "its requirements admit no small shape";
+    return result;
+  }
+  for (const char* tool : kTools) {
+    const std::vector<std::string> command = {program->string(), "--tool", tool, "--error-exitcode", std::to_string(kFound), "--print-limit", "10"};
+    HONE_TRY(const target::Launched launched, target::launch_under(loader.card()->info(), command, jobs, true, kDeadline));
+    const CardFinding found = first_card_finding(launched.exit.out + "\n" + launched.exit.err);
+    if (!found.text.empty()) {
+      result.verdict.kind = found.outside ? VerdictKind::kOutOfBounds : VerdictKind::kLaunchFails;
+      result.verdict.reason = fmt::format("compute-sanitizer ({}): {}", tool, found.text);
+      result.verdict.detail = launched.exit.out.substr(0, 4000);
+      return result;
+    }
+    if (!launched.exit.ok()) {
+      result.unavailable = fmt::format("compute-sanitizer's {} {}", tool, launched.exit.describe());
+      const auto problem = std::find_if(launched.problems.begin(), launched.problems.end(), [](const std::string& p) { return !p.empty(); });
+      if (problem != launched.problems.end()) result.unavailable += ": " + *problem;
+      return result;
+    }
+  }
+  result.shapes = static_cast<int>(jobs.size());
+  return result;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,39 @@
+// Matrix products of groups of four warps, as kernel and run-time share them. Plain data, laid out alike in both.
+#pragma once
+#include <stdint.h>
+
+namespace hone::simt {
+
+/// What a thread does with its group's products. kEnd: they go out of its scope.
+enum class GroupOp : int32_t { kFence, kMultiply, kCommit, kWait, kEnd };
+
+/// One product: 64 rows x `columns`, 16 of the depth.
+struct GroupProduct {
+  float* sums;                ///< this thread's, columns / 2 of them
+  const char *a, *b;          ///< the factors' first bricks
+  int32_t a_depth, a_lines;   ///< bytes to the next brick in depth and in lines
+  int32_t b_depth, b_lines;
+  int32_t columns;
+  uint32_t batch;             ///< counts commits
+  bool add;
+};
+
+/// Sums that belong to the units: their values so far, while the thread's own are NaN.
+struct GroupSums {
+  float* at;
+  int32_t count;
+  float value[128];
+};
+
+constexpr int kMostGroupProducts = 64, kMostGroupSums = 2;
+
+/// A thread's products on their way, oldest first.
+struct GroupState {
+  bool fenced;
+  uint32_t batch;
+  int32_t products, sums;
+  GroupProduct product[kMostGroupProducts];
+  GroupSums sum[kMostGroupSums];
+};
+
+}  // namespace hone::simt

@@ -1,0 +1,118 @@
+// Plans launched once under a tool, and what is made of a profiler's words, on the pretend card.
+#include <fstream>
+
+#include "bench.h"
+#include "hone/diagnose/profile/card.h"
+#include "hone/diagnose/rules.h"
+#include "hone/evaluate/launch_case.h"
+#include "hone/target/device/cuda_launch.h"
+
+namespace hone::pretend {
+namespace {
+
+using target::LaunchJob;
+
+class Launch : public Bench {
+ protected:
+  void SetUp() override {
+    Bench::SetUp();
+    if (IsSkipped()) return;
+    folder_.emplace(base::ScratchDirectory::create("test").value());
+    tensors_ = evaluate::write_tensors(task_, {{"N", kCount}}, evaluate::Family::kNormal, 1, folder_->path(), "x").value();
+  }
+  LaunchJob job(std::string_view function) { return {build_, plan(function), tensors_}; }
+  target::Launched launch(const std::vector<LaunchJob>& jobs) {
+    auto launched = target::launch_under(card_->info(), {"/usr/bin/env"}, jobs, true, std::chrono::seconds(30));
+    EXPECT_TRUE(launched) << launched.error().to_string();
+    return launched ? std::move(*launched) : target::Launched{};
+  }
+  std::optional<base::ScratchDirectory> folder_;
+  std::vector<target::LaunchTensor> tensors_;
+};
+
+TEST_F(Launch, EachJobOnceAndInOrder) {
+  ASSERT_EQ(tensors_.size(), 2);
+  EXPECT_EQ(std::filesystem::file_size(tensors_[0].contents), kCount * 4);
+  EXPECT_TRUE(tensors_[1].contents.empty());
+  const auto launched = launch({job("pretend_negate"), job("pretend_workspace"), job("pretend_negate")});
+  EXPECT_TRUE(launched.exit.ok()) << launched.exit.describe() << launched.exit.err;
+  EXPECT_THAT(launched.problems, testing::ElementsAre("", "", ""));
+}
+
+TEST_F(Launch, AFaultEndsItAndWhatIsBehindIsNotLaunched) {
+  const auto launched = launch({job("pretend_negate"), job("pretend_far"), job("pretend_negate")});
+  EXPECT_FALSE(launched.exit.ok());
+  EXPECT_THAT(launched.problems, testing::ElementsAre("", testing::HasSubstr("ILLEGAL_ADDRESS"), testing::HasSubstr("not launched")));
+}
+
+/// A tensor is an allocation of its own, so that one step too far is outside.
+TEST_F(Launch, AStepBeyondATensorIsOutside) {
+  const auto launched = launch({job("pretend_outside")});
+  EXPECT_THAT(launched.problems, testing::ElementsAre(testing::HasSubstr("ILLEGAL_ADDRESS")));
+}
+
+TEST_F(Launch, ADriverThatTakesItsProcessWithIt) {
+  const auto launched = launch({job("pretend_dies")});
+  EXPECT_THAT(launched.problems, testing::ElementsAre(testing::HasSubstr("not launched")));
+}
+
+TEST_F(Launch, ContentsThatAreMissing) {
+  LaunchJob broken = job("pretend_negate");
+  broken.tensors[0].contents = folder_->path() / "nothing";
+  EXPECT_THAT(launch({broken}).problems, testing::ElementsAre(testing::HasSubstr("cannot be read")));
+}
+
+TEST_F(Launch, ToolsAreFoundOrNot) {
+  setenv("HONE_NCU", "none", 1);
+  EXPECT_EQ(target::find_card_tool("ncu", "HONE_NCU").error().code, ErrorCode::kUnavailable);
+  setenv("HONE_NCU", HONE_CUDA_TESTS "/pretend_ncu.sh", 1);
+  EXPECT_EQ(target::find_card_tool("ncu", "HONE_NCU").value().filename(), "pretend_ncu.sh");
+  EXPECT_FALSE(target::find_card_tool("no-such-tool-of-nvidia", "HONE_NO_SUCH_VARIABLE"));
+}
+
+class Counted : public Launch {
+ protected:
+  std::vector<diagnose::Metrics> profile(const char* ncu) {
+    setenv("HONE_NCU", ncu, 1);
+    std::shared_ptr<target::Toolchain> toolchain = target::cuda_toolchain("sm_90a").value();
+    diagnose::CardCounters counters(card_->info(), toolchain);
+    const std::string file = std::string(HONE_CUDA_TESTS) + "/pretend_negate.cu";
+    kernel_ = kernel::parse_kernel(base::read_file(file).value(), file).value();
+    const std::vector<diagnose::CardCase> cases(2, {kernel_, &task_, {{"N", kCount}}});
+    auto metrics = diagnose::profile_counted(counters, cases);
+    EXPECT_TRUE(metrics) << metrics.error().to_string();
+    return metrics ? std::move(*metrics) : std::vector<diagnose::Metrics>(2);
+  }
+  kernel::Kernel kernel_;
+};
+
+TEST_F(Counted, CountersBecomeADiagnosis) {
+  const auto metrics = profile(HONE_CUDA_TESTS "/pretend_ncu.sh");
+  ASSERT_EQ(metrics.size(), 2);
+  for (const auto& m : metrics) {
+    EXPECT_EQ(m.find("dram_share")->origin, diagnose::Origin::kMeasured);
+    EXPECT_EQ(m.get("dram_share"), 0.1);
+    EXPECT_EQ(m.get("dram_read_ratio"), 1);
+    EXPECT_EQ(m.find("lane_share")->origin, diagnose::Origin::kAbsent);
+    EXPECT_EQ(m.find("registers")->origin, diagnose::Origin::kModelled);
+    const auto found = diagnose::diagnose(m, {kernel_.header, kernel_.config, {}});
+    EXPECT_EQ(found.bottleneck, diagnose::kFewBytes) << found.says;
+  }
+}
+
+TEST_F(Counted, WithoutNcuTheCodeStandsInAndSaysSo) {
+  const auto metrics = profile("none");
+  ASSERT_EQ(metrics.size(), 2);
+  EXPECT_EQ(metrics[0].find("dram_share")->origin, diagnose::Origin::kAbsent);
+  EXPECT_THAT(metrics[0].find("dram_share")->about, testing::HasSubstr("nothing was counted"));
+  EXPECT_EQ(metrics[0].find("occupancy_modelled")->origin, diagnose::Origin::kModelled);
+}
+
+/// What cannot tell anything is said to be absent, whatever it printed.
+TEST_F(Counted, AToolThatPrintsNoTable) {
+  const auto metrics = profile("/bin/true");
+  EXPECT_THAT(metrics[0].find("dram_share")->about, testing::HasSubstr("measured nothing"));
+}
+
+}  // namespace
+}  // namespace hone::pretend
