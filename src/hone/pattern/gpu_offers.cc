@@ -65,8 +65,8 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
-    if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
     if (length > kLongRow && length <= kLongestKept) add("team", "teams of blocks keep rows", gpu::team(*program, language));
+    if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
     if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
     add("split", "share rows out between blocks", gpu::split(*program, language));
     if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));

@@ -204,8 +204,8 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
                         goes_back(), length().to_cpp());
   else
-    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n",
-                        indent, footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
+    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, "
+                        "[&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
   text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";

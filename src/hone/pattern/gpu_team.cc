@@ -71,9 +71,11 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
     bytes += task::size_of(program.node(id).type.dtype);
   }
   const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
-  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(writer.pieces()), writer.length().to_string(), writer.most_lead(), tile);
+  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(writer.pieces()), writer.length().to_string(),
+                                        writer.most_lead(), tile);
   const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams,
+                                         program.row_length().to_string(), tile);
   // A kept tile, and a barrier for each wave.
   const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
   const std::string room = fmt::format("(SHARED_MAX // RESIDENT - {}) // {}", kOwnBytes, place);
@@ -83,18 +85,19 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   size_t messages = 0;
   for (const Round& round : rounds) messages += round.results.size();
 
+  const size_t most = *std::max_element(reads.tensors.begin(), reads.tensors.end());
   const std::string footing = writer.footing(), prologue = writer.row_prologue("row", "    ");
   std::string body;
   for (size_t r = 0, message = 0; r < rounds.size(); ++r) {
-    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], *std::max_element(reads.tensors.begin(), reads.tensors.end())), r + 1 == rounds.size());
+    const std::string turn = fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most), r + 1 == rounds.size());
     body += writer.round_loop(rounds[r], "share, ahead", turn, "    ");
     if (rounds[r].results.empty()) continue;
     std::string tells, hears;
     for (const Running& result : rounds[r].results) {
       const std::string slots = message == 0 ? "slots" : fmt::format("slots + {} * hone::gpu::kSlotWords * blocks", message);
       tells += fmt::format("        hone::gpu::tell({} + share.rank, blocks, r{}, turn);\n", slots, result.first);
-      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS) r{0}.merge(hone::gpu::hear<decltype(r{0})>({1} + c, blocks, turn));\n",
-                           result.first, slots);
+      hears += fmt::format("      r{0} = {{}};\n      for (int c = thread; c < blocks; c += THREADS)\n"
+                           "        r{0}.merge(hone::gpu::hear<decltype(r{0})>({1} + c, blocks, turn));\n", result.first, slots);
       ++message;
     }
     std::string merges;
@@ -113,13 +116,15 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes);
   const int64_t nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
   const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::min<int64_t>(count, kBlocks / 2));
+  // What all rows read, teams in step read at the same time, and it comes from memory once for all of them.
+  const bool in_step = reads.tensors.back() > leaves.size() + program.passes.back().stores.size();
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [12, 0, 6, 24]",
-                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [{}]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}), choices(in_step ? 0 : 12, {12, 0, 6, 24}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = grid;

@@ -196,7 +196,8 @@ std::string GpuWriter::footing() {
   if (first < 0) return "hone::gpu::Footing{true, true, 0}";
   const std::string name = is_leaf(first) ? leaf_name(first) : output_name(first);
   const auto access = program_.nest.access.find(first);
-  const std::string tensor = !is_leaf(first) ? name : program_.tensor_of_input(access == program_.nest.access.end() ? first : access->second.input);
+  const int input = access == program_.nest.access.end() ? first : access->second.input;
+  const std::string tensor = is_leaf(first) ? program_.tensor_of_input(input) : name;
   return fmt::format("hone::gpu::Footing::of({}, {}, {}_row, {})", whole_words(even), whole_words(alike), name, tensor);
 }
 

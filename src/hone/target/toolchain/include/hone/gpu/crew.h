@@ -84,7 +84,8 @@ HONE_DEVICE void tell(int64_t* slot, int64_t apart, const A& a, int32_t number) 
   uint32_t words[kWords];
   __builtin_memcpy(words, &a, sizeof a);
   HONE_UNROLL
-  for (int i = 0; i < kWords; ++i) put_word(slot + i * apart, static_cast<int64_t>(static_cast<uint64_t>(words[i]) << 32 | static_cast<uint32_t>(number)));
+  for (int i = 0; i < kWords; ++i)
+    put_word(slot + i * apart, static_cast<int64_t>(static_cast<uint64_t>(words[i]) << 32 | static_cast<uint32_t>(number)));
 }
 /// Waits until it is there.
 template <class A>

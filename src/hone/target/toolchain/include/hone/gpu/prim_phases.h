@@ -54,6 +54,19 @@ class PhaseBarrier {
                  "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
+  /// Likewise of what is read once: it leaves the second-level cache first.
+  HONE_DEVICE void bulk_copy_passing(void* to, const void* from, uint32_t bytes) {
+#if HONE_EMULATED
+    hone_simt_bulk_copy(to, from, bytes, &word_);
+    asm volatile("" ::: "memory");
+#else
+    asm volatile(
+        "{\n.reg .b64 first;\ncreatepolicy.fractional.L2::evict_first.b64 first, 1.0;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], first;\n}" ::"r"(
+            shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
+#endif
+  }
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
 #if HONE_EMULATED

@@ -109,7 +109,7 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
     if (bytes == 0) return barrier.arrive();
 #if HONE_SENDS
     barrier.arrive_expecting(bytes);
-    barrier.bulk_copy(kept + word * kWave * Vec, stretch + (this->start - before), bytes);
+    barrier.bulk_copy_passing(kept + word * kWave * Vec, stretch + (this->start - before), bytes);
 #endif
   }
   /// A tensor's part. `kept`: where its words stay, one of each lane after the other; `end`: of the tensor.
