@@ -21,6 +21,8 @@ constexpr double kLanesEnough = 0.9;
 constexpr double kReadsEnough = 1.25;
 /// From this share on a unit is what a kernel waits for.
 constexpr double kBusy = 0.6;
+/// From this share on warps wait for nothing but their own instructions.
+constexpr double kAtInstructions = 0.8;
 /// How much of what arithmetic allows an action usually gets. Estimates.
 constexpr double kReachRewrite = 0.5, kReachPattern = 0.3, kReachTune = 0.3, kReachBlind = 0.05;
 
@@ -175,7 +177,7 @@ class CardReckoning : Reckoner {
     const double saved = cause(kRedundant, worst, fmt::format("memory-bound: it reads {:.1f} times the least bytes from {}", ratio, level),
                                {"dram_read_ratio", "l2_read_ratio", "l1_read_ratio", "dram_share", "l2_share", "l1_share"});
     const std::string why = fmt::format("1 - 1 / {:.1f} of the reads, at {:.2f} of the time", ratio, worst / (1 - 1 / ratio));
-    for (const Role role : {Role::kTile, Role::kHeld, Role::kGrain}) tune(role, +1, kRedundant, saved, kReachTune, why);
+    for (const Role role : {Role::kTile, Role::kHeld}) tune(role, +1, kRedundant, saved, kReachTune, why);
     rewrite("keep what is read again in shared memory or registers", kRedundant, saved, kReachRewrite, why);
     patterns(kRedundant, saved, why);
   }
@@ -253,7 +255,9 @@ class CardReckoning : Reckoner {
                                fmt::format("latency-bound: {:.0f} % of warps' waiting is for memory, which is {:.0f} % busy", 100 * waiting_, 100 * dram_),
                                {"memory_stall_share", "dram_share", "occupancy", "load_sectors", "code_load_bytes"});
     const std::string why = fmt::format("idle {:.2f} of the time, memory's part of the waiting {:.2f}", idle(), waiting_);
-    for (const Role role : {Role::kVector, Role::kUnroll, Role::kStages, Role::kHeld}) tune(role, +1, kFewBytes, saved, kReachTune, why);
+    for (const Role role : {Role::kUnroll, Role::kStages, Role::kHeld}) tune(role, +1, kFewBytes, saved, kReachTune, why);
+    // No load is wider than 16 bytes.
+    if (get("code_load_bytes", 0) < 14) tune(Role::kVector, +1, kFewBytes, saved, kReachTune, why);
     tune(Role::kParts, +1, kFewBytes, saved, 0.5 * kReachTune, why);
     rewrite("wider loads, several on their way at a time", kFewBytes, saved, kReachRewrite, why);
   }
@@ -261,6 +265,17 @@ class CardReckoning : Reckoner {
   /// Units at work for longer than the least.
   void units() {
     const double most = std::max({issue_, arithmetic_, matrix_});
+    // Warps that wait for nothing but their own instructions keep a scheduler from its work too: by latency, by operands.
+    const double working = active_ * (get("execution_stall_share", 0) + get("ready_share", 0));
+    if (most < kBusy && working > kAtInstructions) {
+      const double saved = cause(kIssue, 0.6 * std::max(0.0, working * lanes_at_work() - least_),
+                                 fmt::format("compute-bound: warps are at instructions {:.0f} % of their time, and schedulers {:.0f} % busy", 100 * working, 100 * issue_),
+                                 {"execution_stall_share", "ready_share", "issue_share", "arithmetic_share"});
+      const std::string why = fmt::format("at instructions {:.2f} of the time; the least is {:.2f}", working, least_);
+      for (const Role role : {Role::kUnroll, Role::kHeld}) tune(role, +1, kIssue, saved, 0.5 * kReachTune, why);
+      rewrite("more independent instructions", kIssue, saved, kReachRewrite, why);
+      return;
+    }
     if (most < kBusy) return;
     // A unit that takes most of what is issued is what the schedulers wait for.
     const bool matrix = matrix_ >= 0.9 * most, arithmetic = arithmetic_ >= 0.9 * most;
