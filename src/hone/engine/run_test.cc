@@ -120,6 +120,18 @@ TEST(RunTest, keeps_to_a_budget_of_time) {
   EXPECT_DOUBLE_EQ(json::parse(result.summary_json)["seconds"]["total"], bench.events("finished").at(0).at("at"));
 }
 
+TEST(RunTest, a_trial_with_time_of_its_own_leaves_the_budget_to_the_search) {
+  Bench bench;
+  RunOptions options;
+  options.budget_seconds = 40;
+  options.sampling_seconds = 10;
+  EXPECT_EQ(must(bench.start(options)).reason, "budget");
+  const double stopped = bench.events("stopped").at(0).at("at");
+  const double batch = 1e-9 * static_cast<double>(2 * bench.costs.build + 2 * bench.costs.screen + bench.costs.yardstick);
+  EXPECT_GT(stopped, options.budget_seconds);
+  EXPECT_LE(stopped, options.budget_seconds + batch);
+}
+
 TEST(RunTest, looks_at_a_first_kernel_even_when_preparing_took_all_the_time) {
   Bench bench;
   RunOptions options;
@@ -504,10 +516,12 @@ TEST(RunTest, options_travel_through_the_archive) {
   options.opponents = "naive";
   options.start_source = "/* hone */";
   options.recall = "0123";
+  options.sampling_seconds = 7.5;
   const RunOptions back = must(RunOptions::from_json(options.to_json()));
   EXPECT_EQ(back.to_json(), options.to_json());
   EXPECT_EQ(back.seed, options.seed);
   EXPECT_EQ(back.opponents, "naive");
+  EXPECT_EQ(back.sampling_seconds, 7.5);
   for (const char* wrong : {"", "[]", "{}", R"({"strategy":"none"})", R"({"strategy":"beam","seed":"one"})"}) {
     const auto read = RunOptions::from_json(wrong);
     ASSERT_FALSE(read) << wrong;
