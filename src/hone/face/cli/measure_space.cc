@@ -19,7 +19,7 @@
 namespace hone::face {
 namespace {
 
-namespace tuning = search::tune;
+namespace tuner = search::tune;
 
 constexpr size_t kMostCacheBytes = size_t{1} << 30;
 /// Fewer timings say too little of a configuration.
@@ -36,14 +36,14 @@ Status check_measuring(const TuneArguments& a) {
   return check_threads(a.threads);
 }
 
-Result<std::optional<tuning::TuningCache>> known_of(const std::string& file) {
+Result<std::optional<tuner::TuningCache>> known_of(const std::string& file) {
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return std::optional<tuning::TuningCache>();
+  if (!std::filesystem::exists(file, ignored)) return std::optional<tuner::TuningCache>();
   HONE_TRY(std::string text, base::read_file(file));
   if (base::is_gzip(text)) {
     HONE_TRY(text, base::gunzip(text, kMostCacheBytes, file));
   }
-  HONE_TRY(tuning::TuningCache cache, tuning::parse_cache(text, file));
+  HONE_TRY(tuner::TuningCache cache, tuner::parse_cache(text, file));
   return std::optional(std::move(cache));
 }
 
@@ -73,8 +73,8 @@ Result<int> measure_space(const TuneArguments& arguments) {
   options.progress = [&](const engine::SweepProgress& p) {
     if (live) fmt::print(stderr, "\r{} of {} configurations, best {:.3f} ms ", p.known, p.total, p.best_ms);
   };
-  options.keep = [&](const tuning::TuningCache& cache) {
-    const std::string text = tuning::cache_text(cache);
+  options.keep = [&](const tuner::TuningCache& cache) {
+    const std::string text = tuner::cache_text(cache);
     return base::write_file_atomic(arguments.cache, arguments.cache.ends_with(".gz") ? base::gzip(text) : text);
   };
   const std::string name = std::filesystem::path(arguments.kernel).stem().string();
@@ -82,7 +82,7 @@ Result<int> measure_space(const TuneArguments& arguments) {
   if (live) fmt::print(stderr, "\n");
 
   std::vector<double> costs, timings;
-  for (const tuning::Measured& m : result.cache.measured)
+  for (const tuner::Measured& m : result.cache.measured)
     if (m.cost) costs.push_back(*m.cost), timings.push_back(static_cast<double>(m.times.size()));
   std::sort(costs.begin(), costs.end());
   base::Json line = {{"kernel", name}, {"device", result.cache.device}, {"configurations", result.total}, {"known", result.cache.points.size()},
