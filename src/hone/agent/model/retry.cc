@@ -1,10 +1,9 @@
 #include "hone/agent/model/retry.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <ctime>
 
 namespace hone::agent {
 namespace {
@@ -21,6 +20,15 @@ std::optional<double> number(const std::string& text) {
 
 std::chrono::milliseconds milliseconds(double ms) { return std::chrono::milliseconds(std::llround(std::min(ms, kMostMs))); }
 
+/// Seconds since the epoch from "Sun, 06 Nov 1994 08:49:37 GMT" and the two older forms that RFC 9110 (5.6.7) has recipients read.
+std::optional<time_t> http_date(const std::string& text) {
+  for (const char* form : {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"}) {
+    std::tm when = {};
+    if (const char* end = strptime(text.c_str(), form, &when); end && *end == '\0') return timegm(&when);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool may_retry(int status) { return status == 408 || status == 409 || status == 429 || (status >= 500 && status < 600); }
@@ -30,9 +38,9 @@ std::optional<std::chrono::milliseconds> asked_wait(const HttpHead& head, int64_
   const std::string text = head.header("retry-after");
   if (text.empty()) return std::nullopt;
   if (const auto seconds = number(text)) return milliseconds(*seconds * 1e3);
-  const time_t date = curl_getdate(text.c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  return milliseconds(std::max(0.0, static_cast<double>(date) * 1e3 - static_cast<double>(unix_ms)));
+  const auto date = http_date(text);
+  if (!date) return std::nullopt;
+  return milliseconds(std::max(0.0, static_cast<double>(*date) * 1e3 - static_cast<double>(unix_ms)));
 }
 
 std::chrono::milliseconds backoff(const RetryPolicy& policy, int attempt, double uniform) {
