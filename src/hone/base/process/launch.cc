@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -80,6 +81,17 @@ HONE_AFTER_CLONE bool place_descriptors(LaunchPlan& plan) {
   return true;
 }
 
+/// Comes back where it cannot. A program just written may still be open for writing in a process that another thread
+/// was starting meanwhile, which lets go of it when it becomes its program: that takes milliseconds.
+HONE_AFTER_CLONE void execute(const LaunchPlan& plan) {
+  for (int tries = 0; tries < 400; ++tries) {
+    execve(plan.program, plan.arguments, plan.environment);
+    if (errno != ETXTBSY) return;
+    const timespec pause{0, 5'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 HONE_AFTER_CLONE int become_program(void* argument) {
   Launch& launch = *static_cast<Launch*>(argument);
   LaunchPlan& plan = *launch.plan;
@@ -100,7 +112,7 @@ HONE_AFTER_CLONE int become_program(void* argument) {
   if (plan.jail)
     if (const char* step = confine(*plan.jail)) give_up(launch, step);
   if (!plan.program) _exit(0);
-  execve(plan.program, plan.arguments, plan.environment);
+  execute(plan);
   give_up(launch, "execute it");
 }
 

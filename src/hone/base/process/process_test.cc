@@ -9,6 +9,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "hone/base/clock.h"
@@ -68,6 +70,22 @@ TEST(Process, FailsWhenTheProgramCannotBeFound) {
   EXPECT_THAT(result.error().message, ::testing::HasSubstr("no-such-program-anywhere"));
   options.argv = {"/no/such/program"};
   EXPECT_FALSE(Child::spawn(options));
+}
+
+TEST(Process, WaitsForAProgramThatIsStillOpenForWriting) {
+  auto scratch = ScratchDirectory::create("test").value();
+  const auto path = scratch.path() / "program";
+  std::filesystem::copy_file("/bin/true", path);
+  std::optional<std::ofstream> writer(std::in_place, path, std::ios::app);
+  std::thread closes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    writer.reset();
+  });
+  SpawnOptions options;
+  options.argv = {path.string()};
+  const auto result = Child::spawn(options);
+  closes.join();
+  EXPECT_TRUE(result) << result.error().to_string();
 }
 
 TEST(Process, FailsWhenTheProgramCannotBeExecuted) {
