@@ -235,12 +235,12 @@ Status check_bound(Playing& play, Player& candidate, Loader& loader, const Promo
 
 }  // namespace
 
-Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, const Loader& loader) {
+Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, bool at_once) {
   Preparations all;
   for (const Opponent& opponent : opponents) {
     auto& preparation = all.emplace_back();
     if (!opponent.kernel)
-      preparation = std::async(loader.card() ? std::launch::deferred : std::launch::async,
+      preparation = std::async(at_once ? std::launch::async : std::launch::deferred,
                                [prepare = opponent.prepare, &stage = *play.stage] { return prepare(stage); });
   }
   return all;

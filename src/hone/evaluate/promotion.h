@@ -14,9 +14,10 @@ namespace hone::evaluate {
 /// What each opponent's prepare() gives; nothing for kernels of ours.
 using Preparations = std::vector<std::future<Result<Opponent::Starter>>>;
 
-/// Begins to prepare all opponents for a workload: on a CPU side by side, while the caller does what needs no quiet
-/// machine; on a card, which one at a time may use, when each is asked for.
-[[nodiscard]] Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, const Loader& loader);
+/// Begins to prepare all opponents for a workload. At once: side by side, while the caller does what needs no quiet machine,
+/// and who throws them away waits for them. Else when each is asked for: on a card, which one at a time may use, and where
+/// somebody wants an end.
+[[nodiscard]] Preparations begin_preparing(const std::vector<Opponent>& opponents, const Playing& play, bool at_once);
 
 struct PromotionOptions {
   double seconds = 20;                ///< of sampling on this workload

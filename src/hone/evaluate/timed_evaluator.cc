@@ -284,7 +284,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   Promotion promotion;
   double sampled = 0;
   // Imports and compilations beside our checks: none of it is timed.
-  Preparations preparations = begin_preparing(opponents, courses_.front().play, loader_);
+  Preparations preparations = begin_preparing(opponents, courses_.front().play, !loader_.card() && !interrupted());
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
@@ -307,7 +307,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     options.peaks_again = [this] {
       if (!loader_.card()) set_compute_side(target::measure_cpu_peaks_again(options_.threads));
     };
-    if (i > 0) preparations = begin_preparing(opponents, courses_[i].play, loader_);
+    if (i > 0) preparations = begin_preparing(opponents, courses_[i].play, !loader_.card() && !interrupted());
     HONE_TRY(WorkloadResult result,
              promote_on(courses_[i].play, kernel, opponents, std::move(preparations), loader_, options, rng_, promotion));
     if (!promotion.verdict.accepted()) return promotion;

@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <optional>
 #include <thread>
 
 #include "hone/base/clock.h"
@@ -72,20 +71,24 @@ TEST(Process, FailsWhenTheProgramCannotBeFound) {
   EXPECT_FALSE(Child::spawn(options));
 }
 
-TEST(Process, WaitsForAProgramThatIsStillOpenForWriting) {
+TEST(Process, WaitsForAProgramThatAnotherProcessHasOpenForWriting) {
   auto scratch = ScratchDirectory::create("test").value();
   const auto path = scratch.path() / "program";
   std::filesystem::copy_file("/bin/true", path);
-  std::optional<std::ofstream> writer(std::in_place, path, std::ios::app);
-  std::thread closes([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    writer.reset();
-  });
+  Fd writer(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(writer);
+  // As a process that another thread has cloned and that has not become its program yet.
+  const pid_t other = fork();
+  if (other == 0) {
+    usleep(50'000);
+    _exit(0);
+  }
+  writer = Fd();
   SpawnOptions options;
   options.argv = {path.string()};
   const auto result = Child::spawn(options);
-  closes.join();
   EXPECT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(waitpid(other, nullptr, 0), other);
 }
 
 TEST(Process, FailsWhenTheProgramCannotBeExecuted) {
