@@ -19,6 +19,30 @@ std::string number(double value, bool single) {
   return single ? text + "f" : text;
 }
 
+std::string cast_text(const std::string& value, DType from, DType to, Way way) {
+  const std::string type = value_type(to, way);
+  if (to == DType::kBool) return from == DType::kBool ? value : fmt::format("({} != {}{{}})", value, value_type(from, way));
+  if (from == DType::kBool) {
+    if (way == Way::kScalar || way == Way::kThread) return fmt::format("({})({})", type, value);
+    return fmt::format("hone::select({}, hone::splat<{}>(1), {}{{}})", value, type, type);
+  }
+  if (way == Way::kThread) {
+    if (to == DType::kBF16 || to == DType::kF16)
+      return fmt::format("hone::gpu::rounded<{}>(static_cast<float>({}))", storage_type(to), value);
+    return value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
+  }
+  // A narrowing between floating types rounds; computing goes on in the wider type.
+  if (to == DType::kBF16 || to == DType::kF16) {
+    const char* name = to == DType::kBF16 ? "bf16" : "f16";
+    const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
+    return way == Way::kVector32 ? fmt::format("hone::from_{0}(hone::to_{0}({1}))", name, source) : source;
+  }
+  if (value_type(from, way) == type) return value;
+  return fmt::format("hone::convert<{}>({})", type, value);
+}
+
+}  // namespace
+
 const char* function_of(Prim op) {
   switch (op) {
     case Prim::kAbs: return "abs";
@@ -76,30 +100,6 @@ const char* operator_of(Prim op) {
   }
 }
 
-std::string cast_text(const std::string& value, DType from, DType to, Way way) {
-  const std::string type = value_type(to, way);
-  if (to == DType::kBool) return from == DType::kBool ? value : fmt::format("({} != {}{{}})", value, value_type(from, way));
-  if (from == DType::kBool) {
-    if (way == Way::kScalar || way == Way::kThread) return fmt::format("({})({})", type, value);
-    return fmt::format("hone::select({}, hone::splat<{}>(1), {}{{}})", value, type, type);
-  }
-  if (way == Way::kThread) {
-    if (to == DType::kBF16 || to == DType::kF16)
-      return fmt::format("hone::gpu::rounded<{}>(static_cast<float>({}))", storage_type(to), value);
-    return value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
-  }
-  // A narrowing between floating types rounds; computing goes on in the wider type.
-  if (to == DType::kBF16 || to == DType::kF16) {
-    const char* name = to == DType::kBF16 ? "bf16" : "f16";
-    const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
-    return way == Way::kVector32 ? fmt::format("hone::from_{0}(hone::to_{0}({1}))", name, source) : source;
-  }
-  if (value_type(from, way) == type) return value;
-  return fmt::format("hone::convert<{}>({})", type, value);
-}
-
-}  // namespace
-
 bool fits_32(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64; }
 
 std::string value_type(DType dtype, Way way) {
@@ -108,6 +108,12 @@ std::string value_type(DType dtype, Way way) {
     if (dtype == DType::kBool) return "bool";
     if (task::is_float(dtype)) return fits_32(dtype) ? "float" : "double";
     return fits_32(dtype) ? "int32_t" : "int64_t";
+  }
+  if (way == Way::kLanes) return task::is_float(dtype) ? "FLOATS" : "INTS";
+  if (way == Way::kItem) {
+    if (dtype == DType::kBool) return "bool";
+    if (task::is_float(dtype)) return fits_32(dtype) ? "float" : "double";
+    return fits_32(dtype) ? "int" : "long";
   }
   const bool narrow = way == Way::kVector32;
   if (task::is_float(dtype)) return narrow ? "f32v" : "f64v";
@@ -136,6 +142,7 @@ std::string constant_text(const Node& node, Way way) {
                                                                : std::get<bool>(value);
   const DType type = node.type.dtype;
   const std::string name = value_type(type, way);
+  if (is_opencl(way)) return opencl_constant(type, real, std::holds_alternative<int64_t>(value) ? std::get<int64_t>(value) : static_cast<int64_t>(real), way);
   if (type == DType::kBool) {
     if (way == Way::kScalar || way == Way::kThread) return real != 0 ? "true" : "false";
     return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);
@@ -152,6 +159,7 @@ std::string constant_text(const Node& node, Way way) {
 
 std::string operation_text(const Node& node, const std::vector<std::string>& operands,
                            const std::vector<DType>& types, Way way) {
+  if (is_opencl(way)) return opencl_operation(node, operands, types, way);
   const char* const room = way == Way::kThread ? "hone::gpu::" : "hone::";
   switch (node.prim) {
     case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);
