@@ -13,24 +13,7 @@ namespace {
 using kernel::Argument;
 using task::IntExpr;
 
-using Names = std::map<std::string, std::string, std::less<>>;
-
-/// Every whole word that `names` knows, replaced.
-std::string renamed(std::string_view text, const Names& names) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && in_word(text[end])) ++end;
-    if (end == at) {
-      out += text[at++];
-      continue;
-    }
-    const auto it = names.find(text.substr(at, end - at));
-    out += it == names.end() ? std::string(text.substr(at, end - at)) : it->second;
-    at = end;
-  }
-  return out;
-}
+using Names = Slots;
 
 std::string quoted_list(const std::vector<IntExpr>& all, const Names& names) {
   std::vector<std::string> texts;

@@ -30,6 +30,22 @@ std::string fill_pattern(std::string_view name, const Slots& slots) {
   return text;
 }
 
+std::string renamed(std::string_view text, const Slots& names) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && in_word(text[end])) ++end;
+    if (end == at) {
+      out += text[at++];
+      continue;
+    }
+    const auto it = names.find(text.substr(at, end - at));
+    out += it == names.end() ? std::string(text.substr(at, end - at)) : it->second;
+    at = end;
+  }
+  return out;
+}
+
 kernel::Kernel finished(const std::string& source, const std::string& pattern) {
   auto kernel = kernel::parse_kernel(source, "pattern " + pattern);
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string() + "\n" + source);

@@ -15,6 +15,9 @@ namespace hone::pattern {
 
 using Slots = std::map<std::string, std::string, std::less<>>;
 
+/// Every whole word that `names` knows, replaced.
+[[nodiscard]] std::string renamed(std::string_view text, const Slots& names);
+
 /// The embedded file `name` ("patterns/cpp/rows.cc") with its slots filled.
 [[nodiscard]] std::string fill_pattern(std::string_view name, const Slots& slots);
 
