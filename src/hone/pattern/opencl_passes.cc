@@ -66,7 +66,7 @@ std::string Writer::body(const Pass& pass, Way way, const std::string& indent) {
     std::string value = element(node.operands[0]);
     const bool boolean = program_.node(node.operands[0]).type.dtype == DType::kBool;
     if (boolean) value = lanes ? fmt::format("({} ? (INTS)(1) : (INTS)(0))", value) : fmt::format("(int)({})", value);
-    const std::string into = fmt::format("{}{}", lanes || sums_reals(pass) ? "t" : "r", id);
+    const std::string into = fmt::format("{}{}", !is_arg(id) && (lanes || sums_reals(pass)) ? "t" : "r", id);
     if (is_arg(id)) {
       const char* const sign = node.prim == Prim::kArgMax ? ">" : "<";
       lines_.push_back(fmt::format("if (l{0} == LONG_MAX || {1} {2} {3} || ({1} != {1} && {3} == {3})) {3} = {1}, l{0} = j;", id, value, sign, into));
@@ -104,9 +104,10 @@ std::string Writer::loop(const Pass& pass, Way way, const std::string& begin, co
                                  "{0}  const {1} until = from + {4} * {5} < {3} ? from + {4} * {5} : {3};\n",
                                  indent, index(), begin, end, kTogether, step);
   for (const int id : pass.reductions)
-    text += fmt::format("{}  {} t{} = {};\n", indent, lanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
+    if (!is_arg(id)) text += fmt::format("{}  {} t{} = {};\n", indent, lanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
   text += fmt::format("{0}  for ({1} j = from; j < until; j += {2}) {{\n{3}{0}  }}\n", indent, index(), step, body(pass, way, indent + "    "));
-  for (const int id : pass.reductions) text += fmt::format("{0}  {1}{2} = {3}({1}{2}, t{2});\n", indent, lanes ? "u" : "r", id, fold(id));
+  for (const int id : pass.reductions)
+    if (!is_arg(id)) text += fmt::format("{0}  {1}{2} = {3}({1}{2}, t{2});\n", indent, lanes ? "u" : "r", id, fold(id));
   return text + indent + "}\n";
 }
 
