@@ -13,7 +13,6 @@ args   = [@args@]
 // side by side, each keeps its running result to itself, and nobody waits for anybody.
 //   ITEMS  work items a group
 // (helpers)
-#define VEC 1
 
 __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 __kernel void columns(@parameters@) {
