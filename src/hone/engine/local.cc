@@ -199,6 +199,14 @@ Status add_cpp_seeds(const task::Task& task, const target::Toolchain& toolchain,
   return {};
 }
 
+/// Likewise in OpenCL C, where there is always something: plain loops take every task.
+void add_opencl_seeds(const task::Task& task, bool tune, Services& services) {
+  std::vector<std::string> why_not;
+  auto offers = pattern::offers_opencl(task, why_not);
+  if (services.seeds.empty() && (!tune || offers.empty())) services.seeds.push_back({pattern::plain_opencl(task), "plain", "plain loops"});
+  for (pattern::Offer& offer : offers) services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+}
+
 /// The CPU, in C++ or OpenCL C.
 Result<Services> cpu_services(const task::Task& task, archive::Store& store, std::shared_ptr<target::Toolchain> toolchain,
                               const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
@@ -238,11 +246,9 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
                           opencl ? "--target cpu takes C++" : "--target opencl takes OpenCL C", services));
   add_start_opponent(services);
   const bool tune = options.strategy == search::StrategyKind::kTune;
-  if (!services.seeds.empty() && (tune || opencl)) return services;
-  if (opencl)
-    return fail(ErrorCode::kUnavailable, "there are no built-in patterns in OpenCL C yet",
-                "give a kernel to begin from with --start KERNEL.cl; hone tunes its tunables");
-  HONE_TRY_VOID(add_cpp_seeds(task, *toolchain, tune, services));
+  if (!services.seeds.empty() && tune) return services;
+  if (opencl) add_opencl_seeds(task, tune, services);
+  else HONE_TRY_VOID(add_cpp_seeds(task, *toolchain, tune, services));
   return services;
 }
 

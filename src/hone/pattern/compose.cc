@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 
 #include <fmt/format.h>
 
+#include "hone/pattern/opencl_text.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern {
@@ -70,6 +72,36 @@ Names suffixed(const kernel::Kernel& kernel, const std::string& suffix) {
       at = end;
     }
   return names;
+}
+
+/// Names that a piece of OpenCL C gives: its functions and macros.
+std::vector<std::string> given_names(std::string_view text) {
+  static const std::regex given("(^|\\n)(#define |(?:__kernel )?[A-Za-z_][A-Za-z_0-9]* )([A-Za-z_][A-Za-z_0-9]*)\\(|\n#define ([A-Za-z_0-9]+)|^#define ([A-Za-z_0-9]+)");
+  std::vector<std::string> names;
+  const std::string all(text);
+  for (std::sregex_iterator it(all.begin(), all.end(), given), end; it != end; ++it)
+    for (const int group : {3, 4, 5})
+      if ((*it)[static_cast<size_t>(group)].matched) names.push_back((*it)[static_cast<size_t>(group)].str());
+  return names;
+}
+
+/// The blocks of a kernel's helpers, and what stands behind them.
+struct OpenClText {
+  std::vector<std::string> helpers;
+  std::string rest;
+};
+OpenClText taken_apart(std::string_view body) {
+  const size_t begin = body.find(opencl::kHelpersBegin), end = body.find(opencl::kHelpersEnd);
+  HONE_CHECK(begin != std::string_view::npos && end != std::string_view::npos, "a part without helpers");
+  OpenClText text;
+  text.rest = std::string(body.substr(0, begin)) + std::string(body.substr(end + opencl::kHelpersEnd.size()));
+  const std::string_view blocks = body.substr(begin + opencl::kHelpersBegin.size(), end - begin - opencl::kHelpersBegin.size());
+  for (size_t at = 0; at < blocks.size();) {
+    const size_t next = std::min(blocks.find(opencl::kHelperEnd, at), blocks.size());
+    text.helpers.emplace_back(blocks.substr(at, next - at));
+    at = next + opencl::kHelperEnd.size();
+  }
+  return text;
 }
 
 /// The header comment of all parts together, without its language and its end.
@@ -140,6 +172,29 @@ std::string compose_gpu(const Partition& partition, const std::vector<kernel::Ke
   }
   return fmt::format("/* hone\nlanguage = \"{}\"\n{}{}{}{}", kernel::name_of(kernels.front().header.language), header_text(partition, kernels), kAboutParts,
                      fmt::join(includes, ""), bodies);
+}
+
+std::string compose_opencl(const Partition& partition, const std::vector<kernel::Kernel>& kernels) {
+  std::string bodies;
+  std::vector<std::string> helpers;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const std::string suffix = fmt::format("_{}", k + 1);
+    Names names = suffixed(kernels[k], suffix);
+    const OpenClText text = taken_apart(body_of(kernels[k]));
+    for (const std::string& name : given_names(text.rest)) names[name] = name + suffix;
+    // A helper that hangs on a tunable is this part's own, and so is what hangs on such a helper.
+    for (bool more = true; more;) {
+      more = false;
+      for (const std::string& helper : text.helpers) {
+        if (renamed(helper, names) == helper) continue;
+        for (const std::string& name : given_names(helper)) more |= names.emplace(name, name + suffix).second;
+      }
+    }
+    for (const std::string& helper : text.helpers)
+      if (std::string own = renamed(helper, names); std::find(helpers.begin(), helpers.end(), own) == helpers.end()) helpers.push_back(std::move(own));
+    bodies += fmt::format("\n// ---- part {} ----\n", k + 1) + renamed(text.rest, names);
+  }
+  return fmt::format("/* hone\nlanguage = \"opencl\"\n{}{}{}\n{}", header_text(partition, kernels), kAboutParts, fmt::join(helpers, "\n"), bodies);
 }
 
 }  // namespace hone::pattern

@@ -17,4 +17,7 @@ namespace hone::pattern {
 /// launch finds its function by its plain name.
 [[nodiscard]] std::string compose_gpu(const Partition& partition, const std::vector<kernel::Kernel>& kernels);
 
+/// The same in OpenCL C. Helpers that do not hang on a tunable stand in front, once; the others get the suffix of their part.
+[[nodiscard]] std::string compose_opencl(const Partition& partition, const std::vector<kernel::Kernel>& kernels);
+
 }  // namespace hone::pattern

@@ -6,11 +6,13 @@
 #include "hone/pattern/expression.h"
 
 namespace hone::pattern {
-namespace {
 
 using task::DType;
 using task::Node;
 using task::Prim;
+
+namespace opencl {
+namespace {
 
 /// `T` of a value: "(float)(x)", "(FLOATS)(x)".
 std::string as(const std::string& type, const std::string& value) { return fmt::format("({})({})", type, value); }
@@ -79,12 +81,13 @@ std::string spelled_out(const Node& node, const std::vector<std::string>& x, DTy
 }
 
 }  // namespace
+}  // namespace opencl
 
 std::string opencl_constant(DType type, double real, int64_t whole, Way way) {
   const bool lanes = way == Way::kLanes;
   if (type == DType::kBool) return lanes ? fmt::format("((INTS)({}) != (INTS)(0))", real != 0 ? 1 : 0) : real != 0 ? "true" : "false";
   std::string text;
-  if (task::is_float(type)) text = floating(real, fits_32(type));
+  if (task::is_float(type)) text = opencl::floating(real, fits_32(type));
   else if (whole == INT64_MIN) text = "LONG_MIN";
   else text = fmt::format("{}{}", whole, fits_32(type) ? "" : "L");
   if (lanes) return as(value_type(type, way), text);
@@ -92,8 +95,8 @@ std::string opencl_constant(DType type, double real, int64_t whole, Way way) {
 }
 
 std::string opencl_operation(const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types, Way way) {
-  if (node.prim == Prim::kCast) return cast_text(operands[0], types[0], node.type.dtype, way);
-  if (std::string text = spelled_out(node, operands, node.prim == Prim::kWhere ? node.type.dtype : types[0], way); !text.empty()) return text;
+  if (node.prim == Prim::kCast) return opencl::cast_text(operands[0], types[0], node.type.dtype, way);
+  if (std::string text = opencl::spelled_out(node, operands, node.prim == Prim::kWhere ? node.type.dtype : types[0], way); !text.empty()) return text;
   if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);
   const char* function = function_of(node.prim);
   HONE_CHECK(function != nullptr, std::string(task::name_of(node.prim)));

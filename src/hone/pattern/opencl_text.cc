@@ -94,13 +94,14 @@ bool is_taken(const std::string& name) {
       "smoothstep", "sqrt", "step", "sub_sat", "tan", "tanh", "tanpi", "tgamma", "trunc", "upsample", "vec_step", "wait_group_events",
       "INFINITY", "NAN", "MAXFLOAT", "HUGE_VAL", "M_PI", "M_E", "EXP", "LOG", "INT_MAX", "INT_MIN", "LONG_MAX", "LONG_MIN",
       // of the patterns
-      "map", "rows", "columns", "matmul", "finish", "item", "row", "first", "step_of", "whole", "until", "from", "share", "places", "PASTE",
+      "map", "rows", "columns", "matmul", "finish", "item", "row", "first", "step_of", "whole", "until", "from", "share", "places", "middle", "run", "end", "take_right", "PASTE",
       "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "TIMES", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
       "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL", "least", "most", "ceil_div", "modulo", "whole_modulo", "whole_quotient",
-      "floor_quotient", "log_add_exp", "round_bf16", "round_f16", "from_bf16", "to_bf16", "kColumns", "kElements"};
+      "floor_quotient", "log_add_exp", "left", "right", "sum", "across", "down", "lane", "word", "group", "product_at",
+      "line_at", "column_at", "row_at", "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "round_bf16", "round_f16", "from_bf16", "to_bf16", "kColumns", "kElements"};
   // Vector types and functions, locals of the generated text.
   static const std::regex made("(char|uchar|short|ushort|int|uint|long|ulong|float|double|half)[0-9]+|(v(load|store)|convert_|as_|native_|half_|atom(ic)?_|get_).*|"
-                               "(v|r|t|s|at|j|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
+                               "(v|r|t|u|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
   return words.contains(name) || std::regex_match(name, made);
 }
 
@@ -189,7 +190,7 @@ const std::vector<Helper>& helpers() {
     for (size_t at = 0; at < file->size();) {
       const size_t line = file->find('\n', at), next = std::min(file->find(kMark, line), file->size());
       std::string text(file->substr(line + 1, next - line - 1));
-      while (text.ends_with("\n\n")) text.pop_back();
+      while (text.ends_with('\n')) text.pop_back();
       found.push_back({std::string(file->substr(at + kMark.size(), line - at - kMark.size())), std::move(text)});
       at = next;
     }
@@ -241,7 +242,7 @@ std::string helpers_for(const std::string& text) {
   }
   std::string all(kHelpersBegin);
   for (size_t i = 0; i < helpers().size(); ++i)
-    if (taken[i]) all += helpers()[i].text + "\n";
+    if (taken[i]) all += helpers()[i].text + std::string(kHelperEnd);
   return all + std::string(kHelpersEnd);
 }
 

@@ -38,6 +38,7 @@ namespace hone::pattern::opencl {
 /// A kernel's text with the helpers put where it says `kHelpersHere`.
 [[nodiscard]] std::string with_helpers(std::string text);
 inline constexpr std::string_view kHelpersHere = "// (helpers)\n", kHelpersBegin = "// ---- helpers ----\n", kHelpersEnd = "// ---- end of helpers ----\n";
+inline constexpr std::string_view kHelperEnd = "\n\n";   ///< of each; none has an empty line in itself
 
 /// C++ as the writers of plain loops and IntExpr::to_cpp() make it, spelled in OpenCL C: casts, names of types, limits.
 [[nodiscard]] std::string spelled(std::string text);

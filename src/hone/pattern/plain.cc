@@ -27,12 +27,12 @@ Writer writer_for(Prim op) {
 
 }  // namespace
 
-PlainText plain_text(const task::Task& task, const Misprint& misprint) {
+PlainText plain_text(const task::Task& task, const Misprint& misprint, Dialect dialect) {
   const plain::Plan plan = plain::make_plan(task);
-  const plain::Names names = plain::names_for(task, plan);
+  const plain::Names names = plain::names_for(task, plan, dialect);
   std::string functions, launches;
   const auto add = [&](const std::string& name, auto write) {
-    Function f(task, plan, names, misprint, name);
+    Function f(task, plan, names, misprint, name, dialect);
     write(f);
     functions += f.definition();
     launches += f.launch();

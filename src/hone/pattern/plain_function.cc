@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "hone/pattern/expression.h"
+#include "hone/pattern/opencl_text.h"
 
 namespace hone::pattern::plain {
 namespace {
@@ -41,12 +42,12 @@ std::string as_operand(const std::string& text) { return is_atom(text) ? text : 
 
 }  // namespace
 
-Names names_for(const task::Task& task, const Plan& plan) {
+Names names_for(const task::Task& task, const Plan& plan, Dialect dialect) {
   Names names;
   std::set<std::string> used;
   const auto add = [&](const std::string& name, const std::string& key) {
     std::string chosen = name;
-    while (is_taken(chosen) || !used.insert(chosen).second) chosen += "_";
+    while (is_taken(chosen) || (dialect == Dialect::kOpenCl && chosen == name && opencl::is_taken(chosen)) || !used.insert(chosen).second) chosen += "_";
     names[key] = chosen;
   };
   for (const std::string& symbol : task.symbols()) add(symbol, "symbol " + symbol);
@@ -84,8 +85,8 @@ Text call(const std::string& function, const std::vector<Text>& arguments) {
   return result;
 }
 
-Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name)
-    : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), levels_(1) {}
+Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name, Dialect dialect)
+    : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), dialect_(dialect), levels_(1) {}
 
 void Function::open(const std::string& header, const std::string& footer) {
   levels_.push_back({header + " {", footer, {}, {}});
@@ -202,18 +203,21 @@ task::DType Function::dtype_of(const std::string& tensor) const {
 std::string Function::definition() const {
   HONE_CHECK(levels_.size() == 1, "every loop is closed");
   std::vector<std::string> parameters;
+  const auto pointer = [&](const std::string& tensor, const char* qualifier) {
+    const task::DType dtype = dtype_of(tensor);
+    parameters.push_back(in_opencl() ? fmt::format("__global {}{}* restrict {}", qualifier, opencl::storage(dtype), names_.at(tensor))
+                                     : fmt::format("{}{}* __restrict {}", qualifier, storage_type(dtype), names_.at(tensor)));
+  };
   for (const std::string& tensor : reads_)
-    if (!writes_.contains(tensor))
-      parameters.push_back(fmt::format("const {}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
-  for (const std::string& tensor : writes_)
-    parameters.push_back(fmt::format("{}* __restrict {}", storage_type(dtype_of(tensor)), names_.at(tensor)));
+    if (!writes_.contains(tensor)) pointer(tensor, "const ");
+  for (const std::string& tensor : writes_) pointer(tensor, "");
   for (const std::string& symbol : symbols_)
     parameters.push_back("[[maybe_unused]] int64_t " + names_.at("symbol " + symbol));
-  if (shared_) parameters.emplace_back("void* shared");
+  if (shared_) parameters.emplace_back(in_opencl() ? "__global long* shared" : "void* shared");
   for (const std::string& block : blocks_) parameters.push_back("[[maybe_unused]] int64_t " + block);
   std::string text = fmt::format("\nvoid {}({}) {{\n", name_, fmt::join(parameters, ", "));
   for (const std::string& line : levels_[0].lines) text += "  " + line + "\n";
-  return text + "}\n";
+  return in_opencl() ? opencl::spelled(text + "}\n") : text + "}\n";
 }
 
 std::string Function::launch() const {

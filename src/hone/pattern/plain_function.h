@@ -24,13 +24,13 @@ struct Position {
   std::optional<Text> flat;
 };
 
-/// C++ names of the plan's tensors and of shape symbols: their own where C++ allows.
+/// Names in the text of the plan's tensors and of shape symbols: their own where the language allows.
 using Names = std::map<std::string, std::string>;
-[[nodiscard]] Names names_for(const task::Task& task, const Plan& plan);
+[[nodiscard]] Names names_for(const task::Task& task, const Plan& plan, Dialect dialect);
 
 class Function {
  public:
-  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name);
+  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name, Dialect dialect);
 
   // Loops. A level's lines stand before the loop that is opened next.
   void open(const std::string& header, const std::string& footer = "}");
@@ -61,6 +61,7 @@ class Function {
   std::string writes(const std::string& tensor);
   /// Of the elements that a tensor of the plan holds.
   [[nodiscard]] task::DType dtype_of(const std::string& tensor) const;
+  [[nodiscard]] bool in_opencl() const { return dialect_ == Dialect::kOpenCl; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const task::Node& node(int id) const { return plan_.graph.node(id); }
 
@@ -88,6 +89,7 @@ class Function {
   const Names& names_;
   const Misprint& misprint_;
   std::string name_;
+  Dialect dialect_;
   std::vector<Level> levels_;
   std::vector<task::IntExpr> grid_;
   std::vector<std::string> blocks_;
