@@ -3,7 +3,7 @@ language = "opencl"
 pattern  = "matmul"
 note     = "@note@"
 @requires@tunables = { ROWS = [64, 32, 128], COLUMNS = [64, 32, 128, 256], DEPTH = [32, 16, 64], TALL = [8, 4, 16], VEC = [@vec@] }
-constraints = ["ROWS * COLUMNS <= 256 * TALL * VEC", "VEC <= DEPTH", "TALL * VEC <= 128"]
+constraints = ["ROWS * COLUMNS <= 256 * TALL * VEC", "TALL * VEC <= 128", "(ROWS + COLUMNS) * DEPTH <= 6144"]
 [[launch]]
 kernel = "matmul"
 grid   = ["ceil_div(@columns@, COLUMNS)", "ceil_div(@rows@, ROWS)", "@batch@"]
