@@ -29,13 +29,13 @@ __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 __kernel void matmul(@parameters@) {
   __local @type@ left[ROWS * DEPTH], right[COLUMNS * DEPTH];
   const int item = get_local_id(0), across = item % (COLUMNS / VEC) * VEC, down = item / (COLUMNS / VEC) * TALL;
-  const long rows_at = @rows_cl@, columns_at = @columns_cl@, depths_at = @depth_cl@, batch_at = get_group_id(2);
-  const long row_at = get_group_id(1) * ROWS, column_at = get_group_id(0) * COLUMNS;
+  const @index@ rows_at = @rows_cl@, columns_at = @columns_cl@, depths_at = @depth_cl@, batch_at = get_group_id(2);
+  const @index@ row_at = get_group_id(1) * ROWS, column_at = get_group_id(0) * COLUMNS;
   __global const @a_type@* a_at = @a@;
   __global const @b_type@* b_at = @b@;
   @lanes@ sum[TALL];
   for (int t = 0; t < TALL; ++t) sum[t] = 0;
-  for (long from = 0; from < depths_at; from += DEPTH) {
+  for (@index@ from = 0; from < depths_at; from += DEPTH) {
     for (int i = item; i < ROWS * DEPTH / VEC; i += ITEMS) {
 @fetch_a@    }
     for (int i = item; i < COLUMNS * DEPTH / VEC; i += ITEMS) {

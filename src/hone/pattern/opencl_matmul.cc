@@ -58,7 +58,11 @@ Result<kernel::Kernel> matmul(const task::Task& task) {
   HONE_TRY(const auto found, find_contraction(task));
   const Contraction& all = *found;
   if (has_taken_symbol(task)) return fail(ErrorCode::kUnavailable, "a symbol has a name of OpenCL C");
-  const std::string parameters = parameters_of(task, false);
+  // In the text below a long is an index, unless the task has such values.
+  const auto& nodes = task.primitive.nodes;
+  const bool narrow = is_narrow(task) && std::none_of(nodes.begin(), nodes.end(), [](const task::Node& n) { return n.type.dtype == DType::kI64; });
+  const Slots indices = narrow ? Slots{{"long", "int"}} : Slots{};
+  const std::string parameters = parameters_of(task, narrow);
   HONE_TRY(const std::string finish, finish_text_opencl(all, parameters));
   const GpuFactor a(task, all, all.a, all.row), b(task, all, all.b, all.column);
   const bool real64 = all.accumulate == DType::kF64;
@@ -67,7 +71,7 @@ Result<kernel::Kernel> matmul(const task::Task& task) {
   Slots renames;
   for (const auto& input : task.inputs) renames[input.name] = name_of(input.name);
   const auto cl = [](const task::IntExpr& e) { return spelled(e.to_cpp()); };
-  std::vector<std::string> conditions;
+  std::vector<std::string> conditions = narrow ? narrow_requirements(task) : std::vector<std::string>{};
   for (const task::IntExpr& e : all.program.nest.conditions) conditions.push_back("\"" + e.to_string() + "\"");
   Slots slots;
   slots["note"] = "tiles in local memory: " + finish_outline(all);
@@ -76,10 +80,11 @@ Result<kernel::Kernel> matmul(const task::Task& task) {
   slots["columns"] = all.column.extent.to_string();
   slots["rows"] = all.row.extent.to_string();
   slots["batch"] = all.batch.extent.to_string();
-  slots["args"] = arguments_of(task, false);
+  slots["args"] = arguments_of(task, narrow);
+  slots["index"] = narrow ? "int" : "long";
   slots["parameters"] = parameters;
   slots["names"] = names_of(task);
-  slots["finish"] = finish;
+  slots["finish"] = renamed(finish, indices);
   slots["type"] = type;
   slots["lanes"] = lanes;
   slots["a_type"] = storage(a.dtype());
@@ -91,8 +96,8 @@ Result<kernel::Kernel> matmul(const task::Task& task) {
   slots["depth_cl"] = cl(all.depth.extent);
   // The left part lies as it does in memory, so that whole words go there.
   slots["left_at"] = a.along_depth() ? "(line) * DEPTH + (depth)" : "(depth) * ROWS + (line)";
-  slots["fetch_a"] = fetch({a, "rows_at", "ROWS", "row_at", "LEFT", "a_at", true}, type, lanes);
-  slots["fetch_b"] = fetch({b, "columns_at", "COLUMNS", "column_at", "RIGHT", "b_at", !b.along_depth()}, type, lanes);
+  slots["fetch_a"] = renamed(fetch({a, "rows_at", "ROWS", "row_at", "LEFT", "a_at", true}, type, lanes), indices);
+  slots["fetch_b"] = renamed(fetch({b, "columns_at", "COLUMNS", "column_at", "RIGHT", "b_at", !b.along_depth()}, type, lanes), indices);
   return finished(with_helpers(fill_pattern("patterns/opencl/matmul.cl", slots)), "matmul");
 }
 
