@@ -61,12 +61,13 @@ std::string Writer::body(const Pass& pass, Way way, const std::string& indent) {
   lines_.clear();
   decodes_ = false;
   const bool lanes = way == Way::kLanes;
+  const bool apart = sums_reals(pass) || (lanes && !walk_.columns);   // results go to t7 first
   for (const int id : pass.reductions) {
     const Node& node = program_.node(id);
     std::string value = element(node.operands[0]);
     const bool boolean = program_.node(node.operands[0]).type.dtype == DType::kBool;
     if (boolean) value = lanes ? fmt::format("({} ? (INTS)(1) : (INTS)(0))", value) : fmt::format("(int)({})", value);
-    const std::string into = fmt::format("{}{}", !is_arg(id) && (lanes || sums_reals(pass)) ? "t" : "r", id);
+    const std::string into = fmt::format("{}{}", !is_arg(id) && apart ? "t" : "r", id);
     if (is_arg(id)) {
       const char* const sign = node.prim == Prim::kArgMax ? ">" : "<";
       lines_.push_back(fmt::format("if (l{0} == LONG_MAX || {1} {2} {3} || ({1} != {1} && {3} == {3})) {3} = {1}, l{0} = j;", id, value, sign, into));
@@ -95,8 +96,8 @@ std::string Writer::body(const Pass& pass, Way way, const std::string& indent) {
 /// A loop over j, from `begin` to `end`, every word or element of this item's. With sums of reals two loops: t7 has the sum
 /// of some words, which goes to u7 (lanes) or r7.
 std::string Writer::loop(const Pass& pass, Way way, const std::string& begin, const std::string& end, const std::string& indent) {
-  const bool lanes = way == Way::kLanes, sums = sums_reals(pass);
-  const std::string step = walk_.step == "1" ? (lanes ? "VEC" : "1") : lanes ? walk_.step + " * VEC" : walk_.step;
+  const bool lanes = way == Way::kLanes, sums = sums_reals(pass), words = lanes && !walk_.columns;
+  const std::string step = walk_.step == "1" ? (words ? "VEC" : "1") : words ? walk_.step + " * VEC" : walk_.step;
   if (!sums) {
     return fmt::format("{0}for ({1} j = {2}; j < {3}; j += {4}) {{\n{5}{0}}}\n", indent, index(), begin, end, step, body(pass, way, indent + "  "));
   }
@@ -107,14 +108,15 @@ std::string Writer::loop(const Pass& pass, Way way, const std::string& begin, co
     if (!is_arg(id)) text += fmt::format("{}  {} t{} = {};\n", indent, lanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
   text += fmt::format("{0}  for ({1} j = from; j < until; j += {2}) {{\n{3}{0}  }}\n", indent, index(), step, body(pass, way, indent + "    "));
   for (const int id : pass.reductions)
-    if (!is_arg(id)) text += fmt::format("{0}  {1}{2} = {3}({1}{2}, t{2});\n", indent, lanes ? "u" : "r", id, fold(id));
+    if (!is_arg(id)) text += fmt::format("{0}  {1}{2} = {3}({1}{2}, t{2});\n", indent, words ? "u" : "r", id, fold(id));
   return text + indent + "}\n";
 }
 
 std::string Writer::begun(size_t pass, const std::string& indent) const {
   std::string text;
   for (const int id : program_.passes[pass].reductions) {
-    text += fmt::format("{}{} r{} = {};\n", indent, running_type(id), id, start(id, Way::kItem));
+    const Way way = has_lane(id) ? way_ : Way::kItem;
+    text += fmt::format("{}{} r{} = {};\n", indent, way == Way::kLanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
     if (is_arg(id)) text += fmt::format("{}long l{} = LONG_MAX;\n", indent, id);
   }
   return text;
@@ -124,7 +126,9 @@ std::string Writer::pass_text(size_t number, const std::string& indent) {
   const Pass& pass = program_.passes[number];
   std::string loops;
   const std::string length = spelled(parenthesised(program_.row_length()));
-  if (lanes_) {
+  if (walk_.columns) {
+    loops += loop(pass, way_, walk_.first, length, indent);
+  } else if (lanes_) {
     const bool sums = sums_reals(pass);
     for (const int id : pass.reductions)
       loops += fmt::format("{}{} {}{} = {};\n", indent, value_type(program_.node(id).type.dtype, Way::kLanes), sums ? "u" : "t", id, start(id, Way::kLanes));
@@ -153,8 +157,10 @@ std::string Writer::found(size_t pass, const std::string& indent) {
   std::string text;
   for (const int id : program_.passes[pass].reductions) {
     const DType dtype = program_.node(id).type.dtype;
-    const std::string value = is_arg(id) ? fmt::format("l{}", id) : dtype == DType::kBool ? fmt::format("r{} != 0", id) : fmt::format("r{}", id);
-    text += fmt::format("{}const {} v{} = {};\n", indent, value_type(dtype, Way::kItem), id, value);
+    const Way way = has_lane(id) ? way_ : Way::kItem;
+    const std::string value = is_arg(id) ? fmt::format("l{}", id) : dtype != DType::kBool ? fmt::format("r{}", id)
+                              : way == Way::kLanes ? fmt::format("r{} != (INTS)(0)", id) : fmt::format("r{} != 0", id);
+    text += fmt::format("{}const {} v{} = {};\n", indent, value_type(dtype, way), id, value);
     row_names_[id] = fmt::format("v{}", id);
   }
   return text;
@@ -163,8 +169,9 @@ std::string Writer::found(size_t pass, const std::string& indent) {
 std::string Writer::row_stores(const std::string& indent, const std::string& condition) {
   std::vector<std::string> lines;
   for (const int id : program_.row_outputs) {
+    const Way way = has_lane(id) ? way_ : Way::kItem;
     const std::string value = row(id), at = offset(id, program_.row_axes);
-    lines.push_back(stored(program_.node(id).type.dtype, output_name(id), at.empty() ? "0" : at, value, Way::kItem));
+    lines.push_back(stored(program_.node(id).type.dtype, output_name(id), at.empty() ? "0" : at, value, way));
   }
   std::string text = take_row_lines(indent);
   if (lines.empty()) return text;

@@ -97,15 +97,31 @@ Result<kernel::Kernel> rows(const Program& program) {
 }
 
 Result<kernel::Kernel> columns(const Program& program) {
-  Writer writer(program, {});
-  if (std::string why = writer.obstacle(); !why.empty()) return unsuited(why);
-  if (writer.lanes()) return unsuited("what is reduced lies along memory");
-  Slots slots = slots_of(writer, program);
-  slots["note"] = "an item a column: " + writer.outline();
-  slots["rows_cl"] = spelled(parenthesised(program.rows()));
-  std::string body = writer.row_prologue("row", "  ");
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) body += writer.pass_text(pass, "  ");
-  slots["body"] = body + writer.row_stores("  ", "");
+  const Walk walk{"0", "1", false, true};
+  const Writer facts(program, walk);
+  if (std::string why = facts.obstacle(); !why.empty()) return unsuited(why);
+  const auto text = [&](bool lanes) {
+    Writer writer(program, walk);
+    writer.choose(lanes);
+    std::string body = writer.row_prologue("row", "    ");
+    for (size_t pass = 0; pass < program.passes.size(); ++pass) body += writer.pass_text(pass, "    ");
+    return body + writer.row_stores("    ", "");
+  };
+  const task::IntExpr& width = program.extent(program.row_axes.back());
+  task::IntExpr lines = 1;
+  for (size_t k = 0; k + 1 < program.row_axes.size(); ++k) lines = lines * program.extent(program.row_axes[k]);
+  Slots slots = slots_of(facts, program);
+  slots.erase("rows");
+  slots["note"] = "an item a word of columns: " + facts.outline();
+  slots["lines"] = lines.to_string();
+  slots["width"] = width.to_string();
+  slots["lines_cl"] = spelled(parenthesised(lines));
+  slots["width_cl"] = spelled(parenthesised(width));
+  slots["vec"] = facts.vector_tunable(16);
+  slots["whole"] = facts.lanes() ? fmt::format("  if (column + VEC <= {0}) {{\n    const {1} row = line * {0} + column;\n{2}    return;\n  }}\n",
+                                               spelled(parenthesised(width)), facts.index(), text(true))
+                                 : "";
+  slots["single"] = text(false);
   return filled("columns", slots);
 }
 

@@ -94,7 +94,7 @@ bool is_taken(const std::string& name) {
       "smoothstep", "sqrt", "step", "sub_sat", "tan", "tanh", "tanpi", "tgamma", "trunc", "upsample", "vec_step", "wait_group_events",
       "INFINITY", "NAN", "MAXFLOAT", "HUGE_VAL", "M_PI", "M_E", "EXP", "LOG", "INT_MAX", "INT_MIN", "LONG_MAX", "LONG_MIN",
       // of the patterns
-      "map", "rows", "columns", "matmul", "finish", "item", "row", "first", "step_of", "whole", "until", "from", "share", "places", "middle", "run", "end", "take_right", "PASTE",
+      "map", "rows", "columns", "matmul", "finish", "item", "row", "words", "line", "column", "until", "from", "share", "places", "middle", "run", "end", "take_right", "PASTE",
       "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "TIMES", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
       "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL", "least", "most", "ceil_div", "modulo", "whole_modulo", "whole_quotient",
       "floor_quotient", "log_add_exp", "left", "right", "sum", "across", "down", "lane", "word", "group", "product_at",

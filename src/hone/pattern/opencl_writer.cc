@@ -21,7 +21,17 @@ bool is_whole_division(const Node& node) {
 }  // namespace
 
 Writer::Writer(const Program& program, Walk walk)
-    : program_(program), walk_(std::move(walk)), narrow_(is_narrow(*program.task)), lanes_(fits_lanes()) {}
+    : program_(program), walk_(std::move(walk)), narrow_(is_narrow(*program.task)), lanes_(walk_.columns ? fits_columns() : fits_lanes()) {
+  if (walk_.columns && lanes_) way_ = Way::kLanes;
+}
+
+void Writer::choose(bool lanes) {
+  lanes_ = lanes;
+  way_ = lanes ? Way::kLanes : Way::kItem;
+}
+
+bool Writer::has_lane(int id) const { return walk_.columns && program_.nest.has(id, program_.row_axes.back()); }
+bool Writer::is_scalar(int id) const { return program_.is_row_value(id) && !has_lane(id); }
 
 bool Writer::is_view(int id) const { return hone::pattern::is_view(program_.node(id)); }
 bool Writer::is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || program_.nest.access.contains(id); }
@@ -64,6 +74,29 @@ bool Writer::fits_lanes() const {
       if (!fits(id) || !lies_along(id)) return false;
   }
   return true;
+}
+
+/// Everything that differs from column to column has 32 bits, and columns are neighbours in memory.
+bool Writer::fits_columns() const {
+  if (program_.row_axes.empty()) return false;
+  const int lane = program_.row_axes.back();
+  const auto beside = [&](int id) { return !program_.nest.has(id, lane) || is_one(program_.nest.stride(id, lane)); };
+  const auto& nodes = program_.nest.graph->nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const int id = static_cast<int>(i);
+    if (nodes[i].prim == Prim::kConstant || nodes[i].prim == Prim::kSymbol || is_scalar(id)) continue;
+    if (!fits_32(nodes[i].type.dtype) || nodes[i].prim == Prim::kIota || is_arg(id) || is_whole_division(nodes[i])) return false;
+    if (is_leaf(id)) {
+      const auto access = program_.nest.access.find(id);
+      if (!beside(id) || (access != program_.nest.access.end() && access->second.index >= 0)) return false;
+    }
+  }
+  for (const Node& node : nodes)
+    if (!fits_32(node.type.dtype))
+      for (const Node& user : nodes)
+        for (const int operand : user.operands)
+          if (&nodes[static_cast<size_t>(operand)] == &node && !is_scalar(static_cast<int>(&user - nodes.data()))) return false;
+  return std::all_of(program_.nest.graph->outputs.begin(), program_.nest.graph->outputs.end(), [&](int id) { return has_lane(id) && beside(id); });
 }
 
 std::string Writer::requirements() const {
@@ -167,24 +200,31 @@ std::string Writer::at_element(int id) {
   return text.empty() ? "0" : text;
 }
 
-/// A row value as lanes.
-std::string Writer::splat(int id) {
-  const std::string value = row(id);
-  if (way_ == Way::kItem || value.starts_with("(FLOATS)") || value.starts_with("(INTS)")) return value;
-  const DType dtype = program_.node(id).type.dtype;
+namespace {
+/// One value for all lanes.
+std::string as_lanes(DType dtype, const std::string& value) {
   if (dtype == DType::kBool) return fmt::format("((INTS)({} ? 1 : 0) != (INTS)(0))", value);
   return fmt::format("({})({})", value_type(dtype, Way::kLanes), value);
+}
+}  // namespace
+
+/// A row value as the body that is written takes it.
+std::string Writer::operand(int id) {
+  const std::string value = row(id);
+  return way_ == Way::kItem || has_lane(id) ? value : as_lanes(program_.node(id).type.dtype, value);
 }
 
 std::string Writer::element(int id) {
   if (const auto it = element_names_.find(id); it != element_names_.end()) return it->second;
   const Node& node = program_.node(id);
   if (node.prim == Prim::kConstant) return element_names_[id] = constant_text(node, way_);
-  if (program_.is_row_value(id)) return element_names_[id] = splat(id);
+  if (program_.is_row_value(id)) return element_names_[id] = operand(id);
   if (is_view(id) && !is_leaf(id)) return element_names_[id] = element(node.operands[0]);
   std::string value;
   if (is_leaf(id)) {
-    value = loaded(node.type.dtype, leaf_name(id) + "_row", at_element(id), way_);
+    const bool alike = walk_.columns && way_ == Way::kLanes && !has_lane(id);
+    value = loaded(node.type.dtype, leaf_name(id) + "_row", at_element(id), alike ? Way::kItem : way_);
+    if (alike) value = as_lanes(node.type.dtype, value);
   } else if (node.prim == Prim::kIota) {
     const int axis = *program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     const bool of_row = std::find(program_.row_axes.begin(), program_.row_axes.end(), axis) != program_.row_axes.end();
@@ -206,8 +246,9 @@ std::string Writer::element(int id) {
 std::string Writer::row(int id) {
   if (const auto it = row_names_.find(id); it != row_names_.end()) return it->second;
   const Node& node = program_.node(id);
+  const Way way = has_lane(id) ? way_ : Way::kItem;
   if (node.prim == Prim::kConstant) return row_names_[id] = constant_text(node, Way::kItem);
-  if (is_view(id) && !is_leaf(id)) return row_names_[id] = row(node.operands[0]);
+  if (is_view(id) && !is_leaf(id)) return row_names_[id] = way == Way::kLanes ? operand(node.operands[0]) : row(node.operands[0]);
   std::string value;
   if (node.prim == Prim::kSymbol) {
     value = spelled(node.attr<IntExpr>("value").to_cpp());
@@ -215,7 +256,7 @@ std::string Writer::row(int id) {
     std::string at = offset(id, program_.row_axes);
     if (const std::string index = picked(id); !index.empty()) at += (at.empty() ? "" : " + ") + index;
     const std::string tensor = leaf_tensor(id);
-    value = loaded(node.type.dtype, tensor.find(' ') == std::string::npos ? tensor : "(" + tensor + ")", at.empty() ? "0" : at, Way::kItem);
+    value = loaded(node.type.dtype, tensor.find(' ') == std::string::npos ? tensor : "(" + tensor + ")", at.empty() ? "0" : at, way);
   } else if (node.prim == Prim::kIota) {
     const auto axis = program_.nest.axis_of_dim(id, node.attr<int64_t>("axis"));
     value = axis ? fmt::format("at{}", *axis) : "0";
@@ -223,14 +264,14 @@ std::string Writer::row(int id) {
     HONE_CHECK(!task::is_reduction(node.prim), "a reduction is named by its pass");
     std::vector<std::string> operands;
     std::vector<DType> types;
-    for (const int operand : node.operands) {
-      operands.push_back(row(operand));
-      types.push_back(program_.node(operand).type.dtype);
+    for (const int of : node.operands) {
+      operands.push_back(way == Way::kLanes ? operand(of) : row(of));
+      types.push_back(program_.node(of).type.dtype);
     }
-    value = operation_text(node, operands, types, Way::kItem);
+    value = operation_text(node, operands, types, way);
   }
   const std::string name = fmt::format("v{}", id);
-  row_lines_.push_back(fmt::format("const {} {} = {};", value_type(node.type.dtype, Way::kItem), name, value));
+  row_lines_.push_back(fmt::format("const {} {} = {};", value_type(node.type.dtype, way), name, value));
   return row_names_[id] = name;
 }
 

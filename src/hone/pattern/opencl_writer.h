@@ -16,11 +16,15 @@ namespace hone::pattern::opencl {
 struct Walk {
   std::string first = "0", step = "1";
   bool group = false;   ///< the items of a group share it: results are combined between them
+  /// Lanes are VEC neighbours along the innermost row axis, each with a row of its own: no item shares a row.
+  bool columns = false;
 };
 
 class Writer {
  public:
   Writer(const Program& program, Walk walk);
+  /// By columns: writes lanes where `lanes`, else one element.
+  void choose(bool lanes);
 
   /// "requires = [...]\n" or nothing.
   [[nodiscard]] std::string requirements() const;
@@ -59,6 +63,10 @@ class Writer {
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] bool lies_along(int id) const;      ///< elements of a row side by side, in the order of the row
   [[nodiscard]] bool fits_lanes() const;
+  [[nodiscard]] bool fits_columns() const;
+  [[nodiscard]] bool has_lane(int id) const;        ///< by columns: differs from lane to lane
+  [[nodiscard]] bool is_scalar(int id) const;       ///< one value for all lanes and the whole row
+  std::string operand(int id);
   [[nodiscard]] bool sums_reals(const Pass& pass) const;
   [[nodiscard]] std::string leaf_name(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
@@ -69,7 +77,6 @@ class Writer {
   std::string at_element(int id);
   std::string element(int id);
   std::string row(int id);
-  std::string splat(int id);
   [[nodiscard]] std::string start(int id, Way way) const;
   std::string body(const Pass& pass, Way way, const std::string& indent);
   std::string loop(const Pass& pass, Way way, const std::string& begin, const std::string& end, const std::string& indent);
