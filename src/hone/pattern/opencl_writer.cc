@@ -86,6 +86,7 @@ bool Writer::fits_columns() const {
     const int id = static_cast<int>(i);
     if (nodes[i].prim == Prim::kConstant || nodes[i].prim == Prim::kSymbol || is_scalar(id)) continue;
     if (!fits_32(nodes[i].type.dtype) || nodes[i].prim == Prim::kIota || is_arg(id) || is_whole_division(nodes[i])) return false;
+    if (task::is_reduction(nodes[i].prim) && !has_lane(id)) return false;
     if (is_leaf(id)) {
       const auto access = program_.nest.access.find(id);
       if (!beside(id) || (access != program_.nest.access.end() && access->second.index >= 0)) return false;
