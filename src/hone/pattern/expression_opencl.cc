@@ -90,7 +90,7 @@ std::string opencl_constant(DType type, double real, int64_t whole, Way way) {
   if (task::is_float(type)) text = opencl::floating(real, fits_32(type));
   else if (whole == INT64_MIN) text = "LONG_MIN";
   else text = fmt::format("{}{}", whole, fits_32(type) ? "" : "L");
-  if (lanes) return as(value_type(type, way), text);
+  if (lanes) return opencl::as(value_type(type, way), text);
   return text.starts_with('-') ? "(" + text + ")" : text;
 }
 
