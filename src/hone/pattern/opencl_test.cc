@@ -47,7 +47,7 @@ TEST(OpenClOffers, EachFormHasItsPattern) {
 }
 
 TEST(OpenClText, AMapGoesByVectorsAndEndsElementByElement) {
-  const std::string source = first_source(task_of("y = max(x, 0) * 2", {"x=f32[N]"}, "N=1000"));
+  const std::string source = first_source(task_of("y = relu(x) * 2", {"x=f32[N]"}, "N=1000"));
   EXPECT_THAT(source, HasSubstr("const FLOATS v"));
   EXPECT_THAT(source, HasSubstr("= GET(x_row + j);"));
   EXPECT_THAT(source, HasSubstr("for (int j = N / VEC * VEC + get_global_id(0); j < N; j += get_global_size(0))"));
