@@ -72,8 +72,11 @@ Result<engine::Place> place_of(const engine::RunOptions& options) {
     HONE_TRY(const auto toolchain, target::cuda_toolchain(card->info().arch));
     return engine::card_place(card->info(), toolchain->name());
   }
-  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
-  return engine::cpu_place(toolchain->name(), options.threads > 0 ? options.threads : target::cpu_info().threads);
+  const bool opencl = options.target == "opencl";
+  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, opencl ? target::opencl_toolchain() : target::cpp_toolchain());
+  engine::Place place = engine::cpu_place(toolchain->name(), options.threads > 0 ? options.threads : target::cpu_info().threads);
+  place.target = options.target;
+  return place;
 }
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
@@ -171,7 +174,7 @@ bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   work.progress = [&](const bench::Progress& p) { display.update(p); };
   work.services = [asked](archive::Store& store) -> Result<bench::Services> {
     start_pytorch(asked);
-    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::cpp_toolchain());
+    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
