@@ -60,13 +60,21 @@
 
 //@ GET_F16
 #define GET_F16(p) PASTE(vload_half, WIDTH)(0, p)
-#define PUT_F16(x, p) PASTE(PASTE(vstore_half, WIDTH), _rte)(x, 0, p)
 
-//@ round_f16_lanes
-FLOATS round_f16_lanes(FLOATS x) {
-  ushort bits[VEC];
-  PUT_F16(x, (half*)bits);
-  return GET_F16((const half*)bits);
+//@ to_f16
+// The bits of x rounded to f16: to nearest, halves to even, which not every vstore_half_rte() does. Below the normal
+// numbers the addition of 0.5 rounds; above 65520 there is infinity.
+ushort to_f16(float x) {
+  const uint bits = as_uint(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+  const uint normal = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13, small = as_uint(as_float(size) + 0.5f) - 0x3f000000;
+  return (ushort)(sign | (size > 0x7f800000 ? 0x7e00 : size >= 0x477ff000 ? 0x7c00 : size < 0x38800000 ? small : normal));
+}
+
+//@ put_f16
+void put_f16(FLOATS x, __global half* p) {
+  float lane[VEC];
+  PUT(x, lane);
+  for (int k = 0; k < VEC; ++k) ((__global ushort*)p)[k] = to_f16(lane[k]);
 }
 
 //@ from_bf16
@@ -84,9 +92,16 @@ float round_bf16(float x) { return from_bf16(to_bf16(x)); }
 
 //@ round_f16
 float round_f16(float x) {
-  ushort bits;
-  vstore_half_rte(x, 0, (half*)&bits);
+  const ushort bits = to_f16(x);
   return vload_half(0, (const half*)&bits);
+}
+
+//@ round_f16_lanes
+FLOATS round_f16_lanes(FLOATS x) {
+  float lane[VEC];
+  PUT(x, lane);
+  for (int k = 0; k < VEC; ++k) lane[k] = round_f16(lane[k]);
+  return GET(lane);
 }
 
 //@ LARGER

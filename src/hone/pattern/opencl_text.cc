@@ -61,14 +61,14 @@ std::string stored(DType dtype, const std::string& pointer, const std::string& a
     switch (dtype) {
       case DType::kF32: case DType::kI32: return fmt::format("PUT({}, {});", value, p);
       case DType::kBF16: return fmt::format("PUT_BF16({}, {});", value, p);
-      case DType::kF16: return fmt::format("PUT_F16({}, {});", value, p);
+      case DType::kF16: return fmt::format("put_f16({}, {});", value, p);
       case DType::kBool: return fmt::format("PUT(PASTE(convert_uchar, WIDTH)({} ? (INTS)(1) : (INTS)(0)), {});", value, p);
       default: return fmt::format("PUT(PASTE(convert_{}, WIDTH)({}), {});", storage(dtype), value, p);
     }
   }
   switch (dtype) {
     case DType::kBF16: return fmt::format("{}[{}] = to_bf16({});", pointer, at, value);
-    case DType::kF16: return fmt::format("vstore_half_rte((float)({}), {}, {});", value, at, pointer);
+    case DType::kF16: return fmt::format("((__global ushort*){})[{}] = to_f16({});", pointer, at, value);
     case DType::kF32: case DType::kF64: return fmt::format("{}[{}] = {};", pointer, at, value);
     default: return fmt::format("{}[{}] = ({})({});", pointer, at, storage(dtype), value);
   }
@@ -98,7 +98,7 @@ bool is_taken(const std::string& name) {
       "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "TIMES", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
       "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL", "least", "most", "ceil_div", "modulo", "whole_modulo", "whole_quotient",
       "floor_quotient", "log_add_exp", "left", "right", "sum", "across", "down", "lane", "word", "group", "product_at",
-      "line_at", "column_at", "row_at", "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "round_bf16", "round_f16", "from_bf16", "to_bf16", "kColumns", "kElements"};
+      "line_at", "column_at", "row_at", "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "round_bf16", "round_f16", "from_bf16", "to_bf16", "to_f16", "put_f16", "kColumns", "kElements"};
   // Vector types and functions, locals of the generated text.
   static const std::regex made("(char|uchar|short|ushort|int|uint|long|ulong|float|double|half)[0-9]+|(v(load|store)|convert_|as_|native_|half_|atom(ic)?_|get_).*|"
                                "(v|r|t|u|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
