@@ -41,10 +41,17 @@ __kernel void matmul(@parameters@) {
     for (int i = item; i < COLUMNS * DEPTH / VEC; i += ITEMS) {
 @fetch_b@    }
     barrier(CLK_LOCAL_MEM_FENCE);
+    // Sums live across barriers, which on a CPU means in memory: in between they are registers.
+    @lanes@ part[TALL];
+#pragma unroll
+    for (int t = 0; t < TALL; ++t) part[t] = sum[t];
     for (int d = 0; d < DEPTH; ++d) {
       const @lanes@ word = GET(&RIGHT(across, d));
-      for (int t = 0; t < TALL; ++t) sum[t] = fma((@lanes@)(LEFT(down + t, d)), word, sum[t]);
+#pragma unroll
+      for (int t = 0; t < TALL; ++t) part[t] = fma((@lanes@)(LEFT(down + t, d)), word, part[t]);
     }
+#pragma unroll
+    for (int t = 0; t < TALL; ++t) sum[t] = part[t];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   for (int t = 0; t < TALL; ++t) {
