@@ -114,6 +114,16 @@ FLOATS round_f16_lanes(FLOATS x) {
 //@ PLUS
 #define PLUS(a, b) ((a) + (b))
 
+//@ ADD
+// sum + x, and what its rounding leaves off added to `lost` (D. Knuth, The Art of Computer Programming 2, 4.2.2). `type`: of
+// all three, scalars or lanes.
+#define ADD(type, sum, lost, x)                              \
+  {                                                          \
+    const type both = (sum) + (x), added = both - (sum);     \
+    lost += ((sum) - (both - added)) + ((x) - added);        \
+    sum = both;                                              \
+  }
+
 //@ TIMES
 #define TIMES(a, b) ((a) * (b))
 

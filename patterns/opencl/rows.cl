@@ -13,8 +13,8 @@ args   = [@args@]
 // once more to write; from the second time on it comes from a cache.
 //
 // Each item folds its share of the row, VEC elements at a time, into registers; then the items' results meet in local
-// memory, half as many at each step, with a barrier between the steps (COMBINE). Sums run in two levels, so that rounding
-// does not add up over a long row.
+// memory, half as many at each step, with a barrier between the steps (COMBINE). Sums keep what rounding
+// takes from them (ADD), so that it does not add up over a long row.
 //   ITEMS  1 has no need of barriers: one item a row is what a CPU likes, whose cores have a row each anyway.
 //          A GPU wants 64 and more: neighbouring items read neighbouring words.
 //   VEC    elements at a time

@@ -12,9 +12,9 @@ using task::Node;
 using task::Prim;
 
 namespace {
-/// Words added up before their sum goes to the sum of such sums: the error then grows with this number and with how many
-/// sums there are, not with their product.
-constexpr int kTogether = 64;
+/// Words added up before their sum goes to the sum of such sums, which keeps what it loses (ADD): the error grows with this
+/// number alone.
+constexpr int kTogether = 32;
 }  // namespace
 
 std::string Writer::running_type(int id) const {
@@ -48,10 +48,16 @@ std::string Writer::start(int id, Way way) const {
   return way == Way::kLanes ? fmt::format("({})({})", value_type(dtype, way), text) : text;
 }
 
+bool Writer::is_real_sum(int id) const { return program_.node(id).prim == Prim::kSum && task::is_float(program_.node(id).type.dtype); }
+
 bool Writer::sums_reals(const Pass& pass) const {
-  return std::any_of(pass.reductions.begin(), pass.reductions.end(), [&](int id) {
-    return program_.node(id).prim == Prim::kSum && task::is_float(program_.node(id).type.dtype);
-  });
+  return std::any_of(pass.reductions.begin(), pass.reductions.end(), [&](int id) { return is_real_sum(id); });
+}
+
+/// The statement that takes `value` into a result; sums of reals leave in `lost` what rounding takes from them.
+std::string Writer::taken(int id, Way way, const std::string& into, const std::string& lost, const std::string& value) const {
+  if (is_real_sum(id)) return fmt::format("ADD({}, {}, {}, {})", value_type(program_.node(id).type.dtype, way), into, lost, value);
+  return fmt::format("{0} = {1}({0}, {2});", into, fold(id), value);
 }
 
 /// What a loop does at j: values, then what goes into t7 (lanes) or r7, and stores.
@@ -108,7 +114,9 @@ std::string Writer::loop(const Pass& pass, Way way, const std::string& begin, co
     if (!is_arg(id)) text += fmt::format("{}  {} t{} = {};\n", indent, lanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
   text += fmt::format("{0}  for ({1} j = from; j < until; j += {2}) {{\n{3}{0}  }}\n", indent, index(), step, body(pass, way, indent + "    "));
   for (const int id : pass.reductions)
-    if (!is_arg(id)) text += fmt::format("{0}  {1}{2} = {3}({1}{2}, t{2});\n", indent, words ? "u" : "r", id, fold(id));
+    if (!is_arg(id))
+      text += fmt::format("{}  {}\n", indent, taken(id, way, fmt::format("{}{}", words ? "u" : "r", id), fmt::format("{}{}", words ? "e" : "c", id),
+                                                    fmt::format("t{}", id)));
   return text + indent + "}\n";
 }
 
@@ -118,6 +126,7 @@ std::string Writer::begun(size_t pass, const std::string& indent) const {
     const Way way = has_lane(id) ? way_ : Way::kItem;
     text += fmt::format("{}{} r{} = {};\n", indent, way == Way::kLanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
     if (is_arg(id)) text += fmt::format("{}long l{} = LONG_MAX;\n", indent, id);
+    if (is_real_sum(id)) text += fmt::format("{}{} c{} = 0;\n", indent, value_type(program_.node(id).type.dtype, way), id);
   }
   return text;
 }
@@ -131,16 +140,21 @@ std::string Writer::pass_text(size_t number, const std::string& indent) {
   } else if (lanes_) {
     const bool sums = sums_reals(pass);
     for (const int id : pass.reductions)
-      loops += fmt::format("{}{} {}{} = {};\n", indent, value_type(program_.node(id).type.dtype, Way::kLanes), sums ? "u" : "t", id, start(id, Way::kLanes));
+      loops += fmt::format("{}{} {}{} = {};\n", indent, value_type(program_.node(id).type.dtype, Way::kLanes), sums ? "u" : "t", id, start(id, Way::kLanes)) +
+               (is_real_sum(id) ? fmt::format("{}FLOATS e{} = 0;\n", indent, id) : "");
     loops += loop(pass, Way::kLanes, walk_.first == "0" ? "0" : walk_.first + " * VEC", fmt::format("{} / VEC * VEC", length), indent);
     for (const int id : pass.reductions)
-      loops += fmt::format("{0}{{\n{0}  {1} lane[VEC];\n{0}  PUT({2}{3}, lane);\n{0}  for (int k = 0; k < VEC; ++k) r{3} = {4}(r{3}, lane[k]);\n{0}}}\n",
-                           indent, running_type(id), sums ? "u" : "t", id, fold(id));
+      loops += fmt::format("{0}{{\n{0}  {1} lane[VEC];\n{0}  PUT({2}{3}, lane);\n{0}  for (int k = 0; k < VEC; ++k) {4}\n{5}{0}}}\n", indent,
+                           running_type(id), sums ? "u" : "t", id, taken(id, Way::kItem, fmt::format("r{}", id), fmt::format("c{}", id), "lane[k]"),
+                           is_real_sum(id) ? fmt::format("{0}  PUT(e{1}, lane);\n{0}  for (int k = 0; k < VEC; ++k) c{1} += lane[k];\n", indent, id) : "");
     const std::string begin = fmt::format("{} / VEC * VEC{}", length, walk_.first == "0" ? "" : " + " + walk_.first);
     loops += loop(pass, Way::kItem, begin, length, indent);
   } else {
     loops += loop(pass, Way::kItem, walk_.first, length, indent);
   }
+  // Where the sum is infinite, what it lost is no number.
+  for (const int id : pass.reductions)
+    if (is_real_sum(id)) loops += fmt::format("{0}r{1} += c{1} == c{1} ? c{1} : {2};\n", indent, id, has_lane(id) && lanes_ ? "(FLOATS)(0)" : "0");
   return take_row_lines(indent) + begun(number, indent) + loops + (walk_.group ? combined(number, indent) : "") + found(number, indent);
 }
 

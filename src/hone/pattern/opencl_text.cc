@@ -95,13 +95,13 @@ bool is_taken(const std::string& name) {
       "INFINITY", "NAN", "MAXFLOAT", "HUGE_VAL", "M_PI", "M_E", "EXP", "LOG", "INT_MAX", "INT_MIN", "LONG_MAX", "LONG_MIN",
       // of the patterns
       "map", "rows", "columns", "matmul", "finish", "item", "row", "words", "line", "column", "until", "from", "share", "places", "middle", "run", "end", "take_right", "PASTE",
-      "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "TIMES", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
+      "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "ADD", "TIMES", "both", "added", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
       "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL", "least", "most", "ceil_div", "modulo", "whole_modulo", "whole_quotient",
       "floor_quotient", "log_add_exp", "left", "right", "sum", "part", "across", "down", "lane", "word", "group", "product_at",
       "line_at", "column_at", "row_at", "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "round_bf16", "round_f16", "from_bf16", "to_bf16", "to_f16", "put_f16", "kColumns", "kElements"};
   // Vector types and functions, locals of the generated text.
   static const std::regex made("(char|uchar|short|ushort|int|uint|long|ulong|float|double|half)[0-9]+|(v(load|store)|convert_|as_|native_|half_|atom(ic)?_|get_).*|"
-                               "(v|r|t|u|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
+                               "(v|r|t|u|e|c|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
   return words.contains(name) || std::regex_match(name, made);
 }
 

@@ -67,7 +67,9 @@ class Writer {
   [[nodiscard]] bool has_lane(int id) const;        ///< by columns: differs from lane to lane
   [[nodiscard]] bool is_scalar(int id) const;       ///< one value for all lanes and the whole row
   std::string operand(int id);
+  [[nodiscard]] bool is_real_sum(int id) const;
   [[nodiscard]] bool sums_reals(const Pass& pass) const;
+  [[nodiscard]] std::string taken(int id, Way way, const std::string& into, const std::string& lost, const std::string& value) const;
   [[nodiscard]] std::string leaf_name(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
   [[nodiscard]] std::string output_name(int id) const;
