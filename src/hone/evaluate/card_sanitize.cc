@@ -7,6 +7,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/launch_case.h"
 #include "hone/evaluate/measure/batch.h"
 
@@ -80,9 +81,10 @@ Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const
     result.unavailable = program.error().message;
     return result;
   }
-  const Stopwatch watch(spent.verify);
+  const Stopwatch watch(spent.sanitize);
+  const base::Span span("compute-sanitizer");
   HONE_TRY(const base::ScratchDirectory folder, base::ScratchDirectory::create("sanitize"));
-    HONE_TRY(const auto jobs, jobs_for(kernel, shapes, loader, folder.path()));
+  HONE_TRY(const auto jobs, jobs_for(kernel, shapes, loader, folder.path()));
   if (jobs.empty()) {
     result.unavailable = "its requirements admit no small shape";
     return result;
