@@ -3,7 +3,7 @@ language = "@language@"
 pattern  = "relay"
 note     = "@note@"
 @requires@tunables = { @tunables@ }
-constraints = ["THREADS % WAVE == 0", "2 * THREADS + SPEAKERS * WAVE <= 1024", "(2 * THREADS + SPEAKERS * WAVE) * RESIDENT <= 2048", "VEC * UNROLL * @bytes@ <= 128", "(2 * THREADS + SPEAKERS * WAVE) * RESIDENT * (VEC * UNROLL * @bytes@ // 4 + 32) <= 65536", "TEAMS <= SMS * RESIDENT"]
+constraints = ["THREADS % WAVE == 0", "2 * THREADS + SPEAKERS * WAVE <= 1024", "(2 * THREADS + SPEAKERS * WAVE) * RESIDENT <= 2048", "VEC * UNROLL * @bytes@ <= 128", "(2 * THREADS + SPEAKERS * WAVE) * RESIDENT * (VEC * UNROLL * @bytes@ // 4 + 32) <= 65536", "TEAMS <= SMS * RESIDENT", "@least@"]
 workspaces = { @workspaces@ }
 [[launch]]
 kernel = "relay_rows"

@@ -22,6 +22,8 @@ constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 constexpr int64_t kMultiprocessors = 132, kOfRow = 56 * 1024, kMostSent = 64;
 /// As hone/gpu/relay.h has it.
 constexpr int64_t kRowsUnderWay = 16;
+/// Runs of waves that have a barrier: with the rows' barriers no more than the emulator has room for.
+constexpr int64_t kMostRuns = 448;
 
 struct Reads {
   std::vector<int> again;        ///< leaves that the first round reads and a later one reads again
@@ -181,7 +183,7 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
   // What rows are found to be, as RelayRoom has it, and what a block takes besides.
   const std::string own = fmt::format("(1536 + {} * (THREADS // WAVE + 1))", 512 * messages);
-  const std::string room = fmt::format("(SHARED_MAX // RESIDENT - {}) // {}", own, place);
+  const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX // RESIDENT - {}) // {})", kMostRuns, own, place);
   const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, tiles, blocks);
   const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsUnderWay - 3, keeps);
   const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
@@ -206,7 +208,8 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   while (unroll > 1 && vec * unroll * bytes > kMostSent) unroll /= 2;
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
   const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
-  const int64_t at_once = std::clamp<int64_t>(kOfRow * kMultiprocessors / row_bytes, 1, std::min<int64_t>(count, kMultiprocessors));
+  int64_t at_once = std::clamp<int64_t>(kOfRow * kMultiprocessors / row_bytes, 1, std::min<int64_t>(count, kMultiprocessors));
+  while (kMultiprocessors % at_once > 0) --at_once;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "some waves read rows, others write them: " + writer.outline();
   slots["requires"] = writer.requirements();
@@ -215,6 +218,7 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
                                   choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
+  slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, place);
   slots["grid"] = grid;
   slots["shared"] = fmt::format("{} * {}", places, place);
   slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
