@@ -19,7 +19,7 @@ constexpr int64_t kOwnBytes = 3072;
 /// Blocks of a large device, and what each keeps: three tiles of 32 KiB.
 constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 /// Relays, on a large device: what a block has of a row, and bytes of a thread's part of a tile.
-constexpr int64_t kMultiprocessors = 132, kOfRow = 56 * 1024, kMostSent = 64;
+constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024, kMostSent = 64;
 /// As hone/gpu/relay.h has it.
 constexpr int64_t kRowsUnderWay = 16;
 /// Runs of waves that have a barrier: with the rows' barriers no more than the emulator has room for.
@@ -208,8 +208,8 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   while (unroll > 1 && vec * unroll * bytes > kMostSent) unroll /= 2;
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
   const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
-  int64_t at_once = std::clamp<int64_t>(kOfRow * kMultiprocessors / row_bytes, 1, std::min<int64_t>(count, kMultiprocessors));
-  while (kMultiprocessors % at_once > 0) --at_once;
+  int64_t at_once = 1;
+  while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "some waves read rows, others write them: " + writer.outline();
   slots["requires"] = writer.requirements();
