@@ -192,7 +192,8 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most), r == 1); };
   Slots slots;
   (void)reader.footing(), (void)writer.footing();
-  slots["read"] = reader.row_prologue("row", "      ") + reader.round_loop(rounds[0], "share, ring", turn(0), "      ");
+  slots["read"] = reader.row_prologue("row", "      ");
+  slots["read"] += reader.round_loop(rounds[0], "share, ring", turn(0), "      ");
   slots["write"] = writer.row_prologue("row", "      ");
   std::vector<std::string> results;
   for (const Running& result : rounds[0].results) {
@@ -200,7 +201,9 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
     slots["write"] += fmt::format("      const auto r{0} = relay.template known<{1}, {2}>();\n", result.first, results.size(), writer.accumulator(result));
     results.push_back(writer.accumulator(result));
   }
-  slots["write"] += writer.merged(rounds[0], "      ", false) + writer.round_loop(rounds[1], "share, ring", turn(1), "      ");
+  // One after the other: each goes by the names that the one before it gave.
+  slots["write"] += writer.merged(rounds[0], "      ", false);
+  slots["write"] += writer.round_loop(rounds[1], "share, ring", turn(1), "      ");
   slots["write"] += writer.row_stores("      ", "share.rank == 0 && thread == 0");
 
   const int64_t vec = writer.widest_vector();
