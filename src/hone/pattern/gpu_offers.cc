@@ -26,8 +26,8 @@ constexpr int64_t kLongestShared = 264 * kLongRow;
 /// Beyond it so little of a row stays with blocks that it is not worth their waiting.
 constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// Rows between these were measured to be faster in relays than in teams (docs/patterns/relay.md): of shorter ones a team
-/// is a few blocks, and of longer ones there is no room for rows to come.
-constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 128 * kLongRow;
+/// is a few blocks; of longer ones the gain is small, and group norm needs more registers than there are.
+constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 64 * kLongRow;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
