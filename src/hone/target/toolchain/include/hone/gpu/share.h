@@ -170,6 +170,7 @@ HONE_DEVICE int32_t tiles_of(int64_t length, int64_t pieces, const Share& share)
 /// Footing; fetch(barrier, run, piece, row) sends for all `Tensors` tensors' parts of a run.
 template <int Tensors, class Stands, class Fetch>
 struct Ahead {
+  static constexpr bool kApart = false;   ///< whether other waves write than read
   Stands stands;
   Fetch fetch;
   RunBarrier* barriers;         ///< of each wave's runs, place by place: eight bytes in shared memory each
@@ -206,6 +207,7 @@ struct Ahead {
     HONE_STEP
     for (int32_t p = 0; p < share.places; ++p) send<Threads, Vec, Unroll>(pieces, length, p);
   }
+  HONE_DEVICE void pass() const {}
   HONE_DEVICE void next_row() { done += share.kept; }
 
  private:
@@ -240,7 +242,7 @@ HONE_DEVICE Ahead<Tensors, Stands, Fetch> look_ahead(Stands stands, Fetch fetch,
 /// in later turns the others come first and in the opposite order, as the last ones read are likeliest to be in a cache.
 /// In the last turn what comes to their places is sent for.
 template <int Threads, int Vec, int Unroll, class Row, int Number, int Words, bool Last, class Body>
-HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, const Row& ahead, Turn<Number, Words, Last>,
+HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, Row& ahead, Turn<Number, Words, Last>,
                        int thread, Body body) {
   constexpr int kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
   static_assert(Unroll % Words == 0, "words that do not divide a run");
@@ -270,26 +272,32 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
     }
   };
   // Narrow words of several threads share four bytes, which is as finely as the emulator tells who reads and who writes.
-  if constexpr (Number == 0 && Vec < 4) __syncthreads();
+  if constexpr (Number == 0 && Vec < 4 && !Row::kApart) __syncthreads();
   // In braces: what NVIDIA's compiler takes for a branch does not begin with a pragma.
   if constexpr (Number == 0) {
     HONE_STEP
-    for (int32_t k = 0; k < kept; ++k) {
-      if (HONE_SENDS && footing.alike) ahead.template wait<Threads>(k);
+    for (int32_t k = 0; k < kept; ++k, ahead.pass()) {
+      if (HONE_SENDS && (Row::kApart || footing.alike)) ahead.template wait<Threads>(k);
       one(Comes<Source::kFirst>{}, k);
+    }
+    // Phases of places that have nothing come and go, too, and whoever does not see them loses count.
+    if constexpr (Row::kApart) {
+      HONE_STEP
+      for (int32_t k = kept; k < share.kept; ++k, ahead.pass()) ahead.template wait<Threads>(k);
     }
   }
   HONE_STEP
   for (int32_t k = kept; k < mine; ++k) one(Comes<Source::kRest>{}, Number % 2 == 0 ? k : mine - 1 - (k - kept));
   if constexpr (Number > 0) {
     HONE_STEP
-    for (int32_t k = 0; k < kept; ++k) {
+    for (int32_t k = 0; k < kept; ++k, ahead.pass()) {
+      if constexpr (Row::kApart) ahead.template wait<Threads>(k);
       one(Comes<Source::kKept>{}, k);
       if constexpr (Last) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
     }
     if constexpr (Last) {
       HONE_STEP
-      for (int32_t k = kept; k < share.kept; ++k) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
+      for (int32_t k = kept; k < share.kept; ++k, ahead.pass()) ahead.template send_behind<Threads, Vec, Unroll>(pieces, length, k);
     }
   }
 }
