@@ -90,7 +90,11 @@ Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const
     return result;
   }
   for (const char* tool : kTools) {
-    const std::vector<std::string> command = {program->string(), "--tool", tool, "--error-exitcode", std::to_string(kFound), "--print-limit", "10"};
+    const std::vector<std::string> command = {program->string(), "--tool", tool, "--error-exitcode", std::to_string(kFound), "--print-limit", "10",
+                                              // Barriers with phases a block may have (docs/emulator.md): the tool's own count of
+                                              // them is too low where they lie in shared memory that is asked for at the launch, and
+                                              // then it takes what they order for races.
+                                              "--num-cuda-barriers", "512"};
     HONE_TRY(const target::Launched launched, target::launch_under(loader.card()->info(), command, jobs, true, kDeadline));
     const CardFinding found = first_card_finding(launched.exit.out + "\n" + launched.exit.err);
     if (!found.text.empty()) {
