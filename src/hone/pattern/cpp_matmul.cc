@@ -40,7 +40,8 @@ class MatmulWriter {
     slots["a_at"] = found_.a.has(found_.batch) ? "batch_at * " : "0 * ";
     slots["b_at"] = found_.b.has(found_.batch) ? "batch_at * " : "0 * ";
     // A triangle's blocks cost more and less: smaller ones are shared out evenly.
-    slots["wide"] = triangular() ? "4, 8, 2, 16" : "16, 8, 4, 1";
+    slots["tall"] = triangular() ? "8, 4, 16, 1" : "16, 8, 4, 1, 32";
+    slots["wide"] = triangular() ? "4, 8, 2, 16" : "8, 16, 4, 1";
     slots["a_grid"] = pack_grid(a_, found_.row.extent, "ROWS"), slots["b_grid"] = pack_grid(b_, found_.column.extent, "COLUMNS");
     slots["pack_a"] = pack_text(a_, found_.row.extent, "packed_a", "ROWS", triangles_.a);
     slots["pack_b"] = pack_text(b_, found_.column.extent, "packed_b", "COLUMNS", triangles_.b);
