@@ -37,8 +37,6 @@ using hone::i64v;
 
 constexpr int UNROLL = 2;
 constexpr int AHEAD = 0;
-/// Depth that a block packs where neighbours in memory lie across panels: as many streams as prefetchers follow.
-[[maybe_unused]] constexpr int LINES = 8;
 
 void pack_a(@parameters@, @element@* packed_a, int64_t block_at, [[maybe_unused]] int64_t batch_at) {
 @pack_a@}

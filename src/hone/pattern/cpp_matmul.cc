@@ -22,6 +22,10 @@ std::string moved_by(const std::string& at, int64_t offset) {
   return offset == 0 ? at : fmt::format("{} {} {}", at, offset < 0 ? '-' : '+', std::abs(offset));
 }
 
+/// Depth that a block packs where neighbours in memory lie across panels: as many streams as prefetchers follow. A multiple
+/// of every group.
+constexpr int kPackedLines = 8;
+
 class MatmulWriter {
  public:
   MatmulWriter(const task::Task& task, const Contraction& found)
@@ -109,7 +113,7 @@ class MatmulWriter {
   /// Blocks of the launch that packs a factor: panels, or where these lie across memory stretches of depth.
   static bool by_depth(const CppPacker& packer) { return packer.side_by_side() && packer.in_stretches(); }
   [[nodiscard]] std::string pack_grid(const CppPacker& packer, const IntExpr& lines, const char* count) const {
-    return by_depth(packer) ? fmt::format("ceil_div({}, LINES)", found_.depth.extent.to_string()) : fmt::format("ceil_div({}, {})", lines.to_string(), count);
+    return by_depth(packer) ? fmt::format("ceil_div({}, {})", found_.depth.extent.to_string(), kPackedLines) : fmt::format("ceil_div({}, {})", lines.to_string(), count);
   }
 
   [[nodiscard]] std::string pack_text(const CppPacker& packer, const IntExpr& lines, const char* to, const char* count,
@@ -124,7 +128,7 @@ class MatmulWriter {
       out += fmt::format("  const int64_t first_at = block_at * {};\n", count);
     }
     out += fmt::format("{}const int64_t count_at = hone::min<int64_t>({}, {} - first_at);\n", indent, count, all);
-    out += stretches ? fmt::format("{0}{2}int64_t low_at = block_at * LINES, end_at = hone::min<int64_t>(low_at + LINES, {1});\n", indent, depth, triangle ? "" : "const ")
+    out += stretches ? fmt::format("{0}{2}int64_t low_at = block_at * {3}, end_at = hone::min<int64_t>(low_at + {3}, {1});\n", indent, depth, triangle ? "" : "const ", kPackedLines)
                      : fmt::format("{0}[[maybe_unused]] {2}int64_t low_at = 0, end_at = {1};\n", indent, depth, triangle ? "" : "const ");
     if (triangle) {
       out += triangle->upper ? fmt::format("{}low_at = hone::max(low_at, {});\n", indent, moved_by("first_at", triangle->offset))
