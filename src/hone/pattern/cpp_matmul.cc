@@ -29,7 +29,7 @@ constexpr int kPackedLines = 8;
 class MatmulWriter {
  public:
   MatmulWriter(const task::Task& task, const Contraction& found)
-      : task_(task), found_(found), products_(products_for(task, found)), a_(task, found, products_, true), b_(task, found, products_, false),
+      : task_(task), found_(found), products_(products_for(found)), a_(task, found, products_, true), b_(task, found, products_, false),
         triangles_(products_.group == 1 && a_.in_stretches() ? triangles_of(task, found) : ProductTriangles{}) {}
 
   [[nodiscard]] bool triangular() const { return triangles_.a || triangles_.b || triangles_.result; }

@@ -22,14 +22,9 @@ const task::InputSpec& factor_input(const task::Task& task, const Factor& factor
 
 }  // namespace
 
-DType stored_type(const task::Task& task, const Factor& factor) { return factor_input(task, factor).type.dtype; }
-
-CppProducts products_for(const task::Task& task, const Contraction& all) {
-  const DType a = stored_type(task, all.a), b = stored_type(task, all.b);
+CppProducts products_for(const Contraction& all) {
   if (all.accumulate == DType::kI32) return {"hone::I8Products", "i32v", "int32_t", "int8_t", DType::kI8, 4, 4};
   if (all.accumulate == DType::kF64) return {"hone::PlainProducts<f64v>", "f64v", "double", "double", DType::kF64, 8, 1};
-  // Where depth is several axes, a group would reach over the end of one.
-  if (a == DType::kBF16 && b == DType::kBF16 && all.depth.letters.size() == 1) return {"hone::Bf16Products", "f32v", "float", "hone::bf16", DType::kBF16, 4, 2};
   return {"hone::PlainProducts<f32v>", "f32v", "float", "float", DType::kF32, 4, 1};
 }
 

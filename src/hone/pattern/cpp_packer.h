@@ -9,18 +9,16 @@ namespace hone::pattern {
 
 /// What the register tiles multiply: a type of hone/cpu/products.h.
 struct CppProducts {
-  std::string type;      ///< "hone::Bf16Products"
+  std::string type;      ///< "hone::I8Products"
   std::string vector;    ///< of the sums: "f32v"
   std::string sum;       ///< "float"
-  std::string element;   ///< of the panels: "hone::bf16"
+  std::string element;   ///< of the panels: "int8_t"
   task::DType packed = task::DType::kF32;
   int sum_bytes = 4;
   int group = 1;         ///< neighbours in depth that are packed side by side
 };
-[[nodiscard]] CppProducts products_for(const task::Task& task, const Contraction& all);
-
-/// The type that a factor is stored in.
-[[nodiscard]] task::DType stored_type(const task::Task& task, const Factor& factor);
+/// 16-bit factors become f32 while they are packed: AVX512_BF16 takes denormal numbers for 0, which the evaluator refuses.
+[[nodiscard]] CppProducts products_for(const Contraction& all);
 
 class CppPacker {
  public:

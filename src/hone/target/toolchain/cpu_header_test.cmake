@@ -5,7 +5,7 @@ set(cpu_header_tests hone_target_toolchain_cpu_header_test hone_target_toolchain
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(cpu_flags_avx2 -mavx2 -mfma -mf16c)
   set(cpu_flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c)
-  set(cpu_flags_products ${cpu_flags_avx512} -mavx512vnni -mavx512bf16)
+  set(cpu_flags_products ${cpu_flags_avx512} -mavx512vnni)
   foreach(build header_avx2 header_avx512 matmul_avx2 matmul_avx512 matmul_products)
     string(REPLACE "_" ";" words ${build})
     list(GET words 0 file)

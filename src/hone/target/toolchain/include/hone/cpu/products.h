@@ -28,35 +28,6 @@ HONE_INLINE u32v spread_word(const T* at) {
 }
 }  // namespace detail
 
-/// Pairs of bf16, summed in f32: each product is exact, each of the two additions rounds to nearest. AVX512_BF16 takes
-/// denormal numbers for 0.
-struct Bf16Products {
-  using Sum = f32v;
-  using Line = u32v;
-  using Element = bf16;
-  static constexpr int kGroup = 2;
-  static constexpr bool kShifted = false;
-  static HONE_INLINE Line line(const Element* at) { return load<u32v>(static_cast<const uint32_t*>(static_cast<const void*>(at))); }
-  static HONE_INLINE Line spread(const Element* at) { return detail::spread_word(at); }
-  static HONE_INLINE Sum add(Sum sum, Line a, Line b) {
-#if defined(__AVX512BF16__) && defined(HONE_AVX512)
-#if defined(__clang__)
-    typedef __bf16 Pairs __attribute__((vector_size(64)));
-    return __builtin_ia32_dpbf16ps_512(sum, bit_cast<Pairs>(a), bit_cast<Pairs>(b));
-#elif __GNUC__ >= 13
-    typedef __bf16 Pairs __attribute__((vector_size(64)));
-    return __builtin_ia32_dpbf16ps_v16sf(sum, bit_cast<Pairs>(a), bit_cast<Pairs>(b));
-#else
-    using Pairs = detail::Of<short, 64>;
-    return __builtin_ia32_dpbf16ps_v16sf(sum, bit_cast<Pairs>(a), bit_cast<Pairs>(b));
-#endif
-#else
-    sum += bit_cast<f32v>(a << 16) * bit_cast<f32v>(b << 16);
-    return sum + bit_cast<f32v>(a & 0xffff0000u) * bit_cast<f32v>(b & 0xffff0000u);
-#endif
-  }
-};
-
 /// Quads of i8, summed in i32 modulo 2^32. The left factor is stored shifted, as a + 128, because the instruction
 /// (VNNI) multiplies unsigned by signed bytes; the tile takes 128 times the sum of the right one's column off again.
 struct I8Products {
