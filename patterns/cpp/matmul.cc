@@ -2,16 +2,16 @@
 language = "c++"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [32, 48, 64, 16], DEPTH = [512, 256, 1024], TALL = [8, 16, 4, 1], WIDE = [16, 8, 4, 1], STREAM = [0, 1] }
+@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [32, 48, 64, 16], DEPTH = [256, 512, 1024], TALL = [@tall@], WIDE = [@wide@], STREAM = [0, 1] }
 constraints = ["ROWS * COLUMNS * @bytes@ <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "TALL * ROWS * WIDE * COLUMNS * @bytes@ <= L2_BYTES"]
-workspaces = { packed_a = "@type@[@a_batch@, ceil_div(@rows@, ROWS) * ROWS * (@depth@)]", packed_b = "@type@[@b_batch@, ceil_div(@columns@, COLUMNS) * COLUMNS * (@depth@)]" }
+workspaces = { packed_a = "@type@[@a_batch@, ceil_div(@rows@, ROWS) * ROWS * (ceil_div(@depth@, @group@) * @group@)]", packed_b = "@type@[@b_batch@, ceil_div(@columns@, COLUMNS) * COLUMNS * (ceil_div(@depth@, @group@) * @group@)]" }
 [[launch]]
 kernel = "pack_a"
-grid   = ["ceil_div(@rows@, ROWS)", "@a_batch@"]
+grid   = ["@a_grid@", "@a_batch@"]
 args   = [@args@, "packed_a"]
 [[launch]]
 kernel = "pack_b"
-grid   = ["ceil_div(@columns@, COLUMNS)", "@b_batch@"]
+grid   = ["@b_grid@", "@b_batch@"]
 args   = [@args@, "packed_b"]
 [[launch]]
 kernel = "multiply"
@@ -38,28 +38,24 @@ using hone::i64v;
 constexpr int UNROLL = 2;
 constexpr int AHEAD = 0;
 
-void pack_a(@parameters@, @scalar@* packed_a, int64_t panel_at, int64_t batch_at) {
-  const int64_t first_at = panel_at * ROWS;
-  const int64_t count_at = hone::min<int64_t>(ROWS, @rows_cpp@ - first_at);
-  @scalar@* to_at = packed_a + (batch_at * hone::ceil_div(@rows_cpp@, ROWS) + panel_at) * ROWS * @depth_cpp@;
+void pack_a(@parameters@, @element@* packed_a, int64_t block_at, [[maybe_unused]] int64_t batch_at) {
 @pack_a@}
 
-void pack_b(@parameters@, @scalar@* packed_b, int64_t panel_at, int64_t batch_at) {
-  const int64_t first_at = panel_at * COLUMNS;
-  const int64_t count_at = hone::min<int64_t>(COLUMNS, @columns_cpp@ - first_at);
-  @scalar@* to_at = packed_b + (batch_at * hone::ceil_div(@columns_cpp@, COLUMNS) + panel_at) * COLUMNS * @depth_cpp@;
+void pack_b(@parameters@, @element@* packed_b, int64_t block_at, [[maybe_unused]] int64_t batch_at) {
 @pack_b@}
 
-void multiply(@parameters@, const @scalar@* packed_a, const @scalar@* packed_b, void* shared, int64_t down_at,
+void multiply(@parameters@, const @element@* packed_a, const @element@* packed_b, void* shared, int64_t down_at,
               int64_t across_at, [[maybe_unused]] int64_t batch_at) {
   @scalar@* tile_at = (@scalar@*)shared;
+  constexpr int kGroup = @products@::kGroup;
   const int64_t first_at = down_at * TALL * ROWS;
   const int64_t rows_at = hone::min<int64_t>(TALL * ROWS, @rows_cpp@ - first_at);
-  const int64_t start = across_at * WIDE * COLUMNS;
+  const int64_t start = (@across@) * WIDE * COLUMNS;
   const int64_t count = hone::min<int64_t>(WIDE * COLUMNS, @columns_cpp@ - start);
-  hone::multiply_block<@vector@, ROWS, COLUMNS, DEPTH>(
-      tile_at, WIDE * COLUMNS, packed_a + (@a_at@hone::align(@rows_cpp@, ROWS) + first_at) * @depth_cpp@,
-      packed_b + (@b_at@hone::align(@columns_cpp@, COLUMNS) + start) * @depth_cpp@, @depth_cpp@, rows_at, count);
+  const int64_t deep_at = hone::align(@depth_cpp@, kGroup);
+@clip@  hone::multiply_block<@products@, ROWS, COLUMNS, DEPTH>(
+      tile_at, WIDE * COLUMNS, packed_a + (@a_at@hone::align(@rows_cpp@, ROWS) + first_at) * deep_at,
+      packed_b + (@b_at@hone::align(@columns_cpp@, COLUMNS) + start) * deep_at, deep_at, rows_at, count@clipped@);
   for (int64_t r_at = 0; r_at < rows_at; ++r_at) {
     const int64_t row_at = batch_at * @rows_cpp@ + first_at + r_at;
     const @scalar@* product_row = tile_at + r_at * (WIDE * COLUMNS) - start;

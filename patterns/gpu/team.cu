@@ -37,7 +37,7 @@ args   = [@args@]
 //   AHEAD     places for tiles of rows to come besides, as far as there is room
 //   SPREAD    microseconds over which teams' beginnings are spread: about what a row takes
 //   LEAST     tiles' worth of elements that a block gets at least: fewer blocks for short rows
-#include "hone/gpu/share.h"
+#include "hone/gpu/ahead.h"
 
 __global__ void __launch_bounds__(THREADS, RESIDENT) team_rows(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, 1> scratch;

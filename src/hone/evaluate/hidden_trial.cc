@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/measure/batch.h"
 
 namespace hone::evaluate {
@@ -130,6 +131,7 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
 }
 
 Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
+  const base::Span span("hidden shapes");
   std::vector<task::Bindings> shapes = admitted(kernel, most);
   std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kHiddenDeadline;
   if (const auto own = shapes.empty() ? own_shape(kernel) : std::nullopt) {

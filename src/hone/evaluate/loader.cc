@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/trace.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/cpu_session.h"
 #include "hone/target/simt_device.h"
@@ -53,6 +54,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
     const std::scoped_lock lock(builds_mutex_);
     if (const auto it = builds_.find(key); it != builds_.end()) return it->second;
   }
+  const base::Span span(sanitize ? "sanitized build" : "build");
   target::BuildOptions options = build_options_;
   // Reports name lines, and nobody waits for speed.
   if (sanitize) options.sanitize = true, options.optimisation = "-O1";
@@ -62,6 +64,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
 }
 
 Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanitize) {
+  const base::Span span("load");
   auto outcome = build(kernel, stage.bindings(), sanitize);
   if (!outcome) {
     if (outcome.error().code == ErrorCode::kInput)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/clock.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
@@ -38,10 +39,21 @@ class StageArena final : public Arena {
 
   int64_t now_ns() override { return base::system_clock().now_ns(); }
 
+  Status open() override {
+    if (!loader_.card()) return {};
+    const Stopwatch watch(promotion_.spent.verify);
+    std::vector<int> all(static_cast<size_t>(play_.stage->calls()));
+    std::iota(all.begin(), all.end(), 0);
+    began_ns_ = now_ns();
+    draw_with_answers(all);
+    return {};
+  }
+
   Result<bool> prepare(int who) override {
     Side& side = at(who);
     if (side.kernel) return true;
-    const Stopwatch watch(promotion_.spent.build);  // PyTorch's start and torch.compile are somebody's build
+    const Stopwatch watch(promotion_.spent.opponents);
+    const base::Span span("opponent's compiler");
     auto starter = preparations_[static_cast<size_t>(who - kFirstOpponent)].get();
     if (!starter) return out(side, starter.error().message);
     side.starter = std::move(*starter);
@@ -94,20 +106,18 @@ class StageArena final : public Arena {
   Side& at(int who) { return sides_[static_cast<size_t>(who)]; }
 
   /// Fresh contents. On a card, where drawing gigabytes can take a thousand times as long as a kernel's call: everything
-  /// once, after the candidate was fixed, and then as often as drawing takes no more than its share of the time; which
-  /// content a call gets is chosen at random all the same, and every output is judged.
+  /// once, after the candidate was fixed (open), and then as often as drawing takes no more than its share of the time;
+  /// which content a call gets is chosen at random all the same, and every output is judged.
   void draw_for(std::span<const int> slots) {
     if (!loader_.card()) return redraw(*play_.stage, slots, promotion_.seeds);
-    const int64_t now = now_ns();
-    if (began_ns_ == 0) {
-      began_ns_ = now;
-      std::vector<int> all(static_cast<size_t>(play_.stage->calls()));
-      std::iota(all.begin(), all.end(), 0);
-      redraw(*play_.stage, all, promotion_.seeds);
-    } else if (static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now - began_ns_)) {
-      redraw(*play_.stage, slots, promotion_.seeds);
-    }
-    drawing_ns_ += now_ns() - now;
+    if (static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now_ns() - began_ns_)) draw_with_answers(slots);
+  }
+
+  void draw_with_answers(std::span<const int> slots) {
+    const int64_t from = now_ns();
+    redraw(*play_.stage, slots, promotion_.seeds);
+    play_.stage->answer(slots);
+    drawing_ns_ += now_ns() - from;
   }
 
   Result<bool> open_session(int who) {

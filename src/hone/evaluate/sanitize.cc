@@ -86,14 +86,14 @@ Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::B
     return result;
   }
   {
-    const Stopwatch watch(spent.build);
+    const Stopwatch watch(spent.sanitize);
     const auto built = loader.build(kernel, shapes.front(), true);
     if (!built && built.error().code == ErrorCode::kUnavailable) {
       result.unavailable = built.error().message;
       return result;
     }
   }
-  const Stopwatch watch(spent.verify);
+  const Stopwatch watch(spent.sanitize);
   for (const task::Bindings& bindings : shapes) {
     HONE_TRY(result.verdict, run_at(kernel, bindings, loader));
     if (!result.verdict.accepted()) return result;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/parallel.h"
@@ -195,6 +196,7 @@ bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
   auto& kept = whole_output ? content.full[output] : content.sampled[output];
   if (!kept) {
+    const base::Span span("oracle");
     std::vector<TensorView> views;
     for (size_t i = 0; i < task.inputs.size(); ++i) {
       const target::Placement& place = inputs[static_cast<size_t>(content.home)][i];
@@ -217,6 +219,7 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const Cell& cell = cells[static_cast<size_t>(slot)][index];
   // Where a look on the card says that nothing is amiss, only what is compared need come here.
   const bool on_card = region(cell.region).on_card();
+  const base::Span span("check an output");
   const bool clean = on_card && clean_on_card(cell, index);
   if (clean && !with_gate) return {};
   if (on_card && !clean) fetch(cell);
@@ -296,6 +299,7 @@ void Stage::draw(int number, Family family, uint64_t seed) {
   content.seed = seed;
   content.sampled.assign(s.task.outputs.size(), std::nullopt);
   content.full.assign(s.task.outputs.size(), std::nullopt);
+  const base::Span span("draw");
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
     const task::InputSpec& spec = s.task.inputs[i];
     const task::Shape& shape = s.graph.shapes[static_cast<size_t>(s.graph.graph.inputs[i])];
@@ -312,12 +316,20 @@ void Stage::draw(int number, Family family, uint64_t seed) {
     for (size_t slot = 0; slot < s.inputs.size(); ++slot) {
       if (s.content_of[slot] != number) continue;
       const target::Placement& place = s.inputs[slot][i];
-      if (const target::Region& region = s.region(place.region); region.on_card())
+      if (const target::Region& region = s.region(place.region); region.on_card()) {
+        const base::Span uploading("upload");
         region.upload(place.offset, data, s.input_bytes[i]);
-      else if (static_cast<int>(slot) != content.home)
+      } else if (static_cast<int>(slot) != content.home) {
         std::memcpy(s.at(place.region, place.offset), data, static_cast<size_t>(s.input_bytes[i]));
+      }
     }
   }
+}
+
+void Stage::answer(std::span<const int> slots) {
+  for (const int slot : slots)
+    for (size_t i = 0; i < state_->output_bytes.size(); ++i)
+      (void)state_->reference(state_->contents[static_cast<size_t>(content_of(slot))], i, false);
 }
 
 target::Call Stage::call(int slot) const {
@@ -329,6 +341,7 @@ target::Call Stage::call(int slot) const {
 }
 
 void Stage::poison(std::span<const int> slots) {
+  const base::Span span("poison");
   State& s = *state_;
   for (const int slot : slots)
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {

@@ -47,6 +47,8 @@ class Stage {
 
   /// Draws content number `content` anew and copies it to every slot that holds it.
   void draw(int content, Family family, uint64_t seed);
+  /// Has the oracle answer now what check() would ask it about these slots.
+  void answer(std::span<const int> slots);
 
   /// The call of slot `slot`; its outputs are poisoned by poison().
   [[nodiscard]] target::Call call(int slot) const;

@@ -6,6 +6,7 @@
 
 #include "hone/base/clock.h"
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/evaluate/card_sanitize.h"
 #include "hone/evaluate/evaluator.h"
@@ -90,6 +91,7 @@ class TimedEvaluator final : public Evaluator {
 };
 
 Status TimedEvaluator::prepare() {
+  const base::Span span("workloads");
   constexpr int kAtOnce = 5;  // the four variants of the stream twin play together; a candidate
   if (loader_.card()) loader_.card()->expect(kAtOnce);
   HONE_TRY(std::vector<Playing> plays, plan_workloads(task_, loader_.card().get()));
@@ -231,6 +233,7 @@ Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, Course& course, Scr
 }
 
 Result<Screening> TimedEvaluator::screen(const Kernel& kernel) {
+  const base::Span span("screening");
   Screening screening;
   screening.toolchain = loader_.toolchain().name();
   HONE_TRY(const bool builds, check_build(kernel, screening));
@@ -287,6 +290,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   Preparations preparations = begin_preparing(opponents, courses_.front().play, !loader_.card() && !interrupted());
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
+  const base::Span span("promotion");
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
   HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
@@ -335,6 +339,7 @@ Result<std::vector<Conditions>> TimedEvaluator::conditions(const Kernel& kernel,
 }
 
 Status check_task(const task::Task& task) {
+  const base::Span span("test of the task");
   const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads);
   if (leaks.empty()) return {};
   return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),

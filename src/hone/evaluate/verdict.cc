@@ -39,10 +39,10 @@ Ratio ratio_from(const json& value) {
 }
 
 json to_json(const Spent& spent) {
-  return {{"build", spent.build}, {"verify", spent.verify}, {"run", spent.run}};
+  return {{"build", spent.build}, {"verify", spent.verify}, {"run", spent.run}, {"opponents", spent.opponents}, {"sanitize", spent.sanitize}};
 }
 Spent spent_from(const json& value) {
-  return {value.at("build"), value.at("verify"), value.at("run")};
+  return {value.at("build"), value.at("verify"), value.at("run"), value.value("opponents", int64_t{0}), value.value("sanitize", int64_t{0})};
 }
 
 json to_json(const OpponentResult& o) {

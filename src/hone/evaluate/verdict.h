@@ -46,13 +46,16 @@ struct Verdict {
 
 /// Where the time of one evaluation went (nanoseconds).
 struct Spent {
-  int64_t build = 0;
+  int64_t build = 0;      ///< of the candidate
   int64_t verify = 0;
   int64_t run = 0;
+  int64_t opponents = 0;  ///< waited for while PyTorch is imported and compiles; 0 in old records
+  int64_t sanitize = 0;   ///< sanitized builds and what ran under sanitizers; counted as build and verify in old records
   Spent& operator+=(const Spent& other) {
-    build += other.build, verify += other.verify, run += other.run;
+    build += other.build, verify += other.verify, run += other.run, opponents += other.opponents, sanitize += other.sanitize;
     return *this;
   }
+  [[nodiscard]] int64_t all() const { return build + verify + run + opponents + sanitize; }
 };
 
 /// Quick look at a kernel: verified on pooled inputs and hidden shapes, a few paired repetitions.

@@ -27,9 +27,10 @@ Result<View> view_of(const Graph& graph, int id) {
   if (node.prim == Prim::kInput) return View{id, dense(node.type.dims), true};
   switch (node.prim) {
     case Prim::kCast: {
-      if (!task::is_float(graph.node(node.operands[0]).type.dtype) || !task::is_float(node.type.dtype))
-        return no_contraction("a factor is converted from or to integers");
-      if (task::size_of(node.type.dtype) < task::size_of(graph.node(node.operands[0]).type.dtype))
+      const task::DType from = graph.node(node.operands[0]).type.dtype;
+      if (from == task::DType::kI8 && node.type.dtype == task::DType::kI32) return view_of(graph, node.operands[0]);
+      if (!task::is_float(from) || !task::is_float(node.type.dtype)) return no_contraction("a factor is converted from or to integers");
+      if (task::size_of(node.type.dtype) < task::size_of(from))
         return no_contraction("a factor is rounded before it is multiplied");
       return view_of(graph, node.operands[0]);
     }
@@ -136,7 +137,6 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   const Node& node = graph.node(dot);
   auto found = std::make_unique<Contraction>();
   found->accumulate = node.type.dtype;
-  if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64) return no_contraction("a product of integers");
   const std::string& spec = node.attr<std::string>("spec");
   const size_t comma = spec.find(','), arrow = spec.find("->");
   std::string left = spec.substr(0, comma), right = spec.substr(comma + 1, arrow - comma - 1);
@@ -150,6 +150,10 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   }
   HONE_TRY(found->a, factor(graph, first, left));
   HONE_TRY(found->b, factor(graph, second, right));
+  const auto is_i8 = [&](const Factor& f) { return graph.node(f.input).type.dtype == task::DType::kI8; };
+  const bool sums_i8 = found->accumulate == task::DType::kI32 && is_i8(found->a) && is_i8(found->b);
+  if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64 && !sums_i8)
+    return no_contraction("a product of integers other than i8 summed in i32");
   // From the end: columns are in b alone, rows before them in a alone, and whatever comes before those makes
   // a batch of products, each factor moving along what it has of it.
   const auto alone = [](char c, const std::string& mine, const std::string& other) {

@@ -44,7 +44,7 @@ struct Contraction {
 [[nodiscard]] Result<task::Task> epilogue_of(const task::Task& task, int product);
 
 /// kUnavailable where the graph is anything but one product of two inputs (cast, at most) and element-wise
-/// work on its result.
+/// work on its result. Sums are in f32, f64, or i32 of two factors of i8.
 [[nodiscard]] Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task);
 
 }  // namespace hone::pattern

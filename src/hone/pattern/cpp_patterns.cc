@@ -189,11 +189,10 @@ std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::st
   std::vector<Offer> offers;
   if (const auto contraction = find_contraction(task); !contraction) {
     why_not.push_back("matmul: " + contraction.error().message);
-  } else if (const auto source = matmul_cpp(task, **contraction); !source) {
-    why_not.push_back("matmul: " + source.error().message);
+  } else if (auto products = matmul_cpp(task, **contraction); !products) {
+    why_not.push_back("matmul: " + products.error().message);
   } else {
-    offers.push_back({finished(*source, "matmul"), "matmul", "pack and tile"});
-    return offers;
+    return std::move(*products);
   }
   const auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {

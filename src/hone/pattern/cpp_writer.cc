@@ -394,6 +394,18 @@ std::string CppWriter::prefetches(size_t pass) const {
   return text;
 }
 
+/// `head0`: the elements before the first whole vector, so that what is stored past the caches is aligned.
+std::string CppWriter::aligned_head(size_t number, const std::string& indent, const char* start, const std::string& vector) const {
+  const Pass& pass = program_.passes[number];
+  const auto& nodes = program_.nest.graph->nodes;
+  const bool scans = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
+  if (!pass.reductions.empty() || pass.stores.empty() || scans) return {};
+  const int output = pass.stores.front();
+  return fmt::format("{0}int64_t head{4} = 0;\n{0}if constexpr (STREAM) {{\n{0}  [[maybe_unused]] const int64_t j = {1};\n"
+                     "{0}  head{4} = hone::before_boundary<{2}>({3});\n{0}}}\n",
+                     indent, start, vector, element_pointer(output, output_name(output)), number);
+}
+
 std::string CppWriter::pass_text(size_t number, const std::string& indent, Span span) {
   const Pass& pass = program_.passes[number];
   pass_ = number;
@@ -434,8 +446,11 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent, Span 
   }
   const std::string length = span == Span::kSlice ? "count" : program_.extent(vector_axis()).to_cpp();
   const char* index = span == Span::kSlice ? "i" : "j";
+  const std::string head = aligned_head(number, inner, span == Span::kSlice ? "start" : "0", vector);
+  text += head;
+  const std::string loop = goes_back() ? "_back" : head.empty() ? "" : "_behind";
   text += pass.reductions.empty()
-              ? fmt::format("{}hone::for_each{}<{}, UNROLL>({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, goes_back() ? "_back" : "", vector, length, index)
+              ? fmt::format("{}hone::for_each{}<{}, UNROLL>({}{}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, loop, vector, head.empty() ? "" : fmt::format("head{}, ", number), length, index)
               : fmt::format("{}pass{}.run({}, [&](int64_t {}, auto n) HONE_BODY {{\n", inner, number, length, index);
   if (span == Span::kSlice) text += inner + "  const int64_t j = start + i;\n";
   const std::string ahead = prefetches(number);

@@ -80,6 +80,7 @@ class CppWriter {
   [[nodiscard]] std::string output_name(int id) const;
   [[nodiscard]] std::string output_tensor(int id) const;  ///< where it begins: "y", "y + D"
   [[nodiscard]] std::string prefetches(size_t pass) const;
+  [[nodiscard]] std::string aligned_head(size_t number, const std::string& indent, const char* start, const std::string& vector) const;
   std::string take_row_lines(const std::string& indent);
 
   const Program& program_;

@@ -39,7 +39,7 @@ TEST_P(GpuCrews, AreAccepted) {
     ASSERT_TRUE(crews || !has_several_rounds(*program)) << crews.error().to_string();
     if (crews) crews->config = {{"THREADS", 64}, {"VEC", language == kernel::Language::kCuda ? 1 : 2}, {"WORDS", 1}, {"RESIDENT", 2}};
     rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", 2}, {"WORDS", 1}, {"UNROLL", 1}};   // long_rows
-    split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}};
+    split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}, {"LAST", 8}};
     std::vector<kernel::Kernel> all{*rows, *split};
     if (crews) all.push_back(*crews);
     for (const kernel::Kernel& kernel : all) {

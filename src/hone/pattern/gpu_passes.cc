@@ -181,6 +181,12 @@ std::string GpuWriter::second_pass(const Round& round, const std::string& count,
   return text;
 }
 
+/// Something that this pass reads is the same in all pieces of the stretch.
+bool GpuWriter::pieces_share() const {
+  return !stretch_.pieces.empty() &&
+         std::any_of(loads_.begin(), loads_.end(), [&](int id) { return offset(id, stretch_.pieces).empty(); });
+}
+
 std::string GpuWriter::round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent) {
   const Pass& pass = program_.passes[round.passes[0]];
   pass_ = round.passes[0];
@@ -204,8 +210,9 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
                         goes_back(), length().to_cpp());
   else
-    text += fmt::format("{}hone::gpu::tiles<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, "
-                        "[&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
+    text += fmt::format("{}hone::gpu::{}<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, "
+                        "[&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, pieces_share() ? "tiles_down" : "tiles",
+                        footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
   text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";

@@ -18,6 +18,12 @@ using task::IntExpr;
 constexpr int64_t kOwnBytes = 3072;
 /// Blocks of a large device, and what each keeps: three tiles of 32 KiB.
 constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
+/// Relays, on a large device: what a block has of a row, and bytes of a thread's part of a tile.
+constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024, kMostSent = 64;
+/// As hone/gpu/relay.h has it.
+constexpr int64_t kRowsUnderWay = 16;
+/// Runs of waves that have a barrier: with the rows' barriers no more than the emulator has room for.
+constexpr int64_t kMostRuns = 448;
 
 struct Reads {
   std::vector<int> again;        ///< leaves that the first round reads and a later one reads again
@@ -47,6 +53,28 @@ const char* words_of(size_t tensors, size_t most) {
   return tensors < 2 && most < 3 ? "UNROLL" : tensors <= 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
 }
 
+/// Pointers to where tiles of `leaves` stay, `places` of them each, and the bytes of an element of all.
+std::pair<std::string, int64_t> places_of(const Program& program, const GpuWriter& writer, const std::vector<int>& leaves) {
+  std::string kept;
+  int64_t bytes = 0;
+  for (const int id : leaves) {
+    const std::string type = storage_type(program.node(id).type.dtype), name = writer.leaf_name(id);
+    kept += fmt::format("  {0}* const {1}_kept = reinterpret_cast<{0}*>(kept_tiles", type, name);
+    kept += bytes == 0 ? ");\n" : fmt::format(" + places * (THREADS * VEC * UNROLL * {}));\n", bytes);
+    bytes += task::size_of(program.node(id).type.dtype);
+  }
+  return {kept, bytes};
+}
+
+/// Why `leaves` cannot be sent for before their row's turn; empty where they can.
+std::string unknown_before(const Program& program, const std::vector<int>& leaves) {
+  if (leaves.empty()) return "nothing is read twice";
+  for (const int id : leaves)
+    if (const auto access = program.nest.access.find(id); access != program.nest.access.end() && access->second.index >= 0)
+      return "which row comes next is known only when its index is read";
+  return "";
+}
+
 }  // namespace
 
 Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
@@ -57,19 +85,9 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const Reads reads = reads_of(program, stretch, rounds);
   const std::vector<int>& leaves = reads.again;
-  if (leaves.empty()) return fail(ErrorCode::kUnavailable, "nothing is read twice");
-  for (const int id : leaves)
-    if (const auto access = program.nest.access.find(id); access != program.nest.access.end() && access->second.index >= 0)
-      return fail(ErrorCode::kUnavailable, "which row comes next is known only when its index is read");
+  if (std::string why = unknown_before(program, leaves); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   writer.keep(leaves);
-  std::string kept;
-  int64_t bytes = 0;
-  for (const int id : leaves) {
-    const std::string type = storage_type(program.node(id).type.dtype), name = writer.leaf_name(id);
-    kept += fmt::format("  {0}* const {1}_kept = reinterpret_cast<{0}*>(kept_tiles", type, name);
-    kept += bytes == 0 ? ");\n" : fmt::format(" + places * (THREADS * VEC * UNROLL * {}));\n", bytes);
-    bytes += task::size_of(program.node(id).type.dtype);
-  }
+  const auto [kept, bytes] = places_of(program, writer, leaves);
   const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
   const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(writer.pieces()), writer.length().to_string(),
                                         writer.most_lead(), tile);
@@ -141,6 +159,83 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   slots["prologue"] = prologue;
   slots["body"] = body + writer.row_stores("    ", "share.rank == 0 && thread == 0");
   return finished(fill_pattern("patterns/gpu/team.cu", slots), "team");
+}
+
+Result<kernel::Kernel> relay(const Program& program, kernel::Language language) {
+  if (language != kernel::Language::kCuda) return fail(ErrorCode::kUnavailable, "no copies that go on by themselves");
+  const std::vector<Round> rounds = rounds_of(program, true);
+  if (rounds.size() != 2 || !rounds[1].results.empty()) return fail(ErrorCode::kUnavailable, "not one round that finds and one that writes");
+  if (!program.passes[rounds[0].passes.back()].stores.empty()) return fail(ErrorCode::kUnavailable, "the round that finds writes, too");
+  const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
+  GpuWriter reader(program, stretch), writer(program, stretch), facts(program, stretch);
+  if (std::string why = reader.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  const Reads reads = reads_of(program, stretch, rounds);
+  const std::vector<int>& leaves = reads.again;
+  if (std::string why = unknown_before(program, leaves); !why.empty()) return fail(ErrorCode::kUnavailable, why);
+  reader.keep(leaves), writer.keep(leaves), facts.keep(leaves);
+  const auto [kept, bytes] = places_of(program, writer, leaves);
+  const size_t messages = rounds[0].results.size();
+
+  const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
+  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(reader.pieces()), reader.length().to_string(), reader.most_lead(), tile);
+  const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
+  const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
+  // What rows are found to be, as RelayRoom has it, and what a block takes besides.
+  const std::string own = fmt::format("(1536 + {} * (THREADS // WAVE + 1))", 512 * messages);
+  const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX // RESIDENT - {}) // {})", kMostRuns, own, place);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, tiles, blocks);
+  const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsUnderWay - 3, keeps);
+  const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+
+  const size_t most = *std::max_element(reads.tensors.begin(), reads.tensors.end());
+  const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most), r == 1); };
+  Slots slots;
+  (void)reader.footing(), (void)writer.footing();
+  slots["read"] = reader.row_prologue("row", "      ");
+  slots["read"] += reader.round_loop(rounds[0], "share, ring", turn(0), "      ");
+  slots["write"] = writer.row_prologue("row", "      ");
+  std::vector<std::string> results;
+  for (const Running& result : rounds[0].results) {
+    slots["read"] += fmt::format("      relay.template leave<{}>(r{});\n", results.size(), result.first);
+    slots["write"] += fmt::format("      const auto r{0} = relay.template known<{1}, {2}>();\n", result.first, results.size(), writer.accumulator(result));
+    results.push_back(writer.accumulator(result));
+  }
+  // One after the other: each goes by the names that the one before it gave.
+  slots["write"] += writer.merged(rounds[0], "      ", false);
+  slots["write"] += writer.round_loop(rounds[1], "share, ring", turn(1), "      ");
+  slots["write"] += writer.row_stores("      ", "share.rank == 0 && thread == 0");
+
+  const int64_t vec = writer.widest_vector();
+  int64_t unroll = 8;
+  while (unroll > 1 && vec * unroll * bytes > kMostSent) unroll /= 2;
+  const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
+  const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
+  int64_t at_once = 1;
+  while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
+  slots["language"] = kernel::name_of(language);
+  slots["note"] = "some waves read rows, others write them: " + writer.outline();
+  slots["requires"] = writer.requirements();
+  slots["tunables"] = fmt::format("THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
+                                  "LEAST = [1, 2, 4], AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+  slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * 8 * messages);
+  slots["bytes"] = fmt::format("{}", bytes);
+  slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, place);
+  slots["grid"] = grid;
+  slots["shared"] = fmt::format("{} * {}", places, place);
+  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept, int32_t places";
+  slots["kept"] = kept;
+  slots["rows_cpp"] = bracketed(program.rows());
+  const std::string footing = facts.footing();
+  slots["stands"] = facts.row_prologue("row", "    ") + "    return " + footing + ";\n";
+  slots["fetches"] = facts.row_prologue("row", "    ") + facts.fetches("    ");
+  slots["tensors"] = fmt::format("{}", leaves.size());
+  slots["messages"] = fmt::format("{}", messages);
+  slots["results"] = fmt::format("{}", fmt::join(results, ", "));
+  slots["pieces"] = writer.pieces().to_cpp(), slots["length"] = writer.length().to_cpp();
+  return finished(fill_pattern("patterns/gpu/relay.cu", slots), "relay");
 }
 
 }  // namespace hone::pattern::gpu

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "hone/pattern/gpu_patterns.h"
@@ -56,6 +58,59 @@ TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
     }
   }
   EXPECT_GT(looked_at, 1000u);
+}
+
+TEST(GpuRelay, FillsTheDeviceAndNeverMore) {
+  const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
+  const task::Task normal = normal_form(given);
+  const auto program = find_program(normal);
+  ASSERT_TRUE(program);
+  auto kernel = gpu::relay(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(kernel) << kernel.error().to_string();
+  constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
+  const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
+  const task::Bindings full{{"B", 4096}, {"D", 393216}};
+  size_t looked_at = 0;
+  const auto& tunables = kernel->header.tunables;
+  std::vector<size_t> at(tunables.size(), 0);
+  for (bool more = true; more;) {
+    for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
+    if (kernel::allowed(kernel->header, kernel->config, limits).value())
+      for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
+        const auto bound = kernel::bind(*kernel, given, sizes, limits);
+        ASSERT_TRUE(bound) << bound.error().to_string();
+        const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 16 * (16 + 32 * (waves + 1)) + 16;
+        const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
+        const auto& launch = bound->launches[0];
+        const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
+        EXPECT_LE(launch.grid[0], kSms * resident);
+        EXPECT_LE(launch.block[0] * resident, 2048);
+        EXPECT_LE(launch.shared + own, kMost);
+        EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
+        EXPECT_EQ(launch.shared, places * place);
+        EXPECT_GE(places, kept);
+        EXPECT_LE(places, 14 * kept);
+        ++looked_at;
+      }
+    more = false;
+    for (size_t k = 0; k < at.size() && !more; ++k) {
+      at[k] = (at[k] + 1) % tunables[k].values.size();
+      more = at[k] != 0;
+    }
+  }
+  EXPECT_GT(looked_at, 1000u);
+}
+
+TEST(GpuRelay, HasOneRoundThatFindsAndOneThatWrites) {
+  for (const auto& [compute, offered] : {std::pair<const char*, bool>("y = softmax(x, axis=-1)", true), std::pair<const char*, bool>("y = layer_norm(x)", true),
+                                         std::pair<const char*, bool>("y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)", false),
+                                         std::pair<const char*, bool>("y = sum(x, axis=-1)", false)}) {
+    const task::Task normal = normal_form(task_of(compute, {"x=f32[B,D]"}, "B=16,D=393216"));
+    const auto program = find_program(normal);
+    ASSERT_TRUE(program);
+    EXPECT_EQ(gpu::relay(*program, kernel::Language::kCuda).has_value(), offered) << compute;
+    EXPECT_FALSE(gpu::relay(*program, kernel::Language::kHip)) << compute;
+  }
 }
 
 TEST(GpuTeam, KeepsWhatIsReadAgain) {

@@ -59,6 +59,7 @@ class GpuWriter {
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
   /// A round over tiles `first`, `first + step`, … of the row. Results stay with their thread, as r7, ….
+  [[nodiscard]] bool pieces_share() const;
   [[nodiscard]] std::string round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent);
   /// A round over `tile`, which holds the whole row or, of a round of two passes, the block's part of it; then results
   /// are the block's, as r7, ….

@@ -4,6 +4,7 @@
 
 #include "hone/base/clock.h"
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 
 namespace hone::evaluate {
 namespace {
@@ -44,6 +45,7 @@ std::chrono::nanoseconds deadline_for(double bound_ns, size_t calls) {
 
 Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const BatchOptions& options,
                  Spent& spent) {
+  const base::Span span("timed batch");
   const bool probing = !player.pace.known();
   const auto count = static_cast<size_t>(player.pace.calls());
   HONE_CHECK(slots.size() >= count);
@@ -61,6 +63,7 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
     target::BatchOutcome outcome;
     {
       const Stopwatch watch(spent.run);
+      const base::Span running("run");
       outcome = player.session->run(calls, deadline_for(options.bound_ns, count));
     }
     if (outcome.how != target::BatchOutcome::How::kDone) {

@@ -187,6 +187,7 @@ Result<ContestResult> Contest::run() {
     HONE_TRY(const bool ready, arena_.prepare(kFirstOpponent + static_cast<int>(i)));
     result_.opponents[i].out = !ready;
   }
+  HONE_TRY_VOID(arena_.open());
   start_ns_ = arena_.now_ns();
   for (int process = 0; process < kMostProcesses; ++process) {
     const std::vector<size_t> playing = pick(process);

@@ -23,6 +23,8 @@ class Arena {
  public:
   virtual ~Arena() = default;
   [[nodiscard]] virtual int64_t now_ns() = 0;
+  /// Fresh inputs and their right answers, where these take long: before anybody's time begins.
+  [[nodiscard]] virtual Status open() = 0;
   /// Whatever an opponent needs once (an import, a compilation). False: it is out for good.
   [[nodiscard]] virtual Result<bool> prepare(int who) = 0;
   /// A fresh process in place of the one before. False: it has none and is out for good.

@@ -102,6 +102,15 @@ TEST(Contest, PreparingIsNotCounted) {
   EXPECT_LE(r.seconds, 8);
 }
 
+TEST(Contest, DrawingWhatTakesLongIsNotCounted) {
+  FakeArena a = arena({{.ns = 1.3e6}});
+  a.open_s = 40;
+  const ContestResult r = play(a, 1, options(8));
+  EXPECT_EQ(r.opponents[0].comparer->decision(), Comparison::kFaster);
+  EXPECT_LE(r.seconds, 8);
+  EXPECT_GE(a.seconds(), 40);
+}
+
 TEST(Contest, WithoutOpponentsTheCompanionIsMetTwelveTimes) {
   FakeArena a = arena({});
   const ContestResult r = play(a, 0, options(20));

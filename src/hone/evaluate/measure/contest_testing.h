@@ -30,6 +30,10 @@ class FakeArena final : public Arena {
   FakeArena(std::vector<Model> models, uint64_t seed) : models_(std::move(models)), rng_(seed), sides_(models_.size()) {}
 
   int64_t now_ns() override { return clock_.now_ns(); }
+  Status open() override {
+    spend(open_s);
+    return {};
+  }
   Result<bool> prepare(int who) override {
     spend(model(who).prepare_s);
     return model(who).prepares;
@@ -63,7 +67,7 @@ class FakeArena final : public Arena {
   [[nodiscard]] bool running(int who) const { return sides_[static_cast<size_t>(who)].running; }
   [[nodiscard]] double seconds() { return static_cast<double>(clock_.now_ns()) * 1e-9; }
 
-  double deal_s = 0.03;
+  double deal_s = 0.03, open_s = 0;
   int deals = 0, interrupted_at = -1;
 
  private:

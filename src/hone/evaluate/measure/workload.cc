@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/trace.h"
 #include "hone/evaluate/baseline/stream_twin.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/evaluate/parallel.h"
@@ -56,6 +57,7 @@ std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
 }  // namespace
 
 Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, base::Rng& rng) {
+  const base::Span span("stream twins");
   TwinTimes all;
   all.variants = twin_variants(loader.task(), loader.card() != nullptr);
   const task::Bindings& bindings = play.workload->bindings;

@@ -187,35 +187,43 @@ Tensor TiledEvaluator::stream_reduction(int root, const Box& box) {
   for (size_t d = 0; d < tile.size(); ++d)
     if (reduced[d]) result_tile[d] = 1;
 
-  const Step step = step_of(root, box, {});
-  Fresh out = step.fresh();
+  Fresh out = step_of(root, box, {}).fresh();
   const Tiling results(box, result_tile);
-  for (int64_t i = 0; i < results.count(); ++i) {
+  const auto reduce_part = [&](TiledEvaluator& by, int64_t i) {
     const Box part = results[i];
-    const std::vector<Tensor> partials = partial_reductions(root, box, Tiling(operand_box(graph_, root, 0, part), tile));
+    const Step step = by.step_of(root, box, {});
+    const std::vector<Tensor> partials = by.partial_reductions(root, box, Tiling(operand_box(graph_, root, 0, part), tile));
     place(in_range(step, combine_partials(step, partials)), out, part.start);
-  }
+  };
+  // Many short reductions are shared out; few long ones share out their parts.
+  if (results.count() >= threads_) share_out(results.count(), reduce_part);
+  else
+    for (int64_t i = 0; i < results.count(); ++i) reduce_part(*this, i);
   return out.tensor;
 }
 
 std::vector<Tensor> TiledEvaluator::partial_reductions(int root, const Box& box, const Tiling& regions) {
   const int operand = graph_.graph.node(root).operands[0];
   std::vector<Tensor> partials(static_cast<size_t>(regions.count()));
-  const auto reduce = [&](TiledEvaluator& by, int64_t region) {
+  share_out(regions.count(), [&](TiledEvaluator& by, int64_t region) {
     partials[static_cast<size_t>(region)] = reduce_region(by.step_of(root, box, {}), by.compute(operand, regions[region]));
-  };
-  const int64_t workers = std::min<int64_t>(threads_, regions.count());
+  });
+  return partials;
+}
+
+template <class Work>
+void TiledEvaluator::share_out(int64_t count, const Work& work) {
+  const int64_t workers = std::min<int64_t>(threads_, count);
   if (workers <= 1) {
-    for (int64_t r = 0; r < regions.count(); ++r) reduce(*this, r);
-    return partials;
+    for (int64_t i = 0; i < count; ++i) work(*this, i);
+    return;
   }
   std::atomic<int64_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](int64_t) {
     TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_);
     worker.keep(kept_);
-    for (int64_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < regions.count();) reduce(worker, r);
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(worker, i);
   });
-  return partials;
 }
 
 template <class Visit>
@@ -336,10 +344,7 @@ bool TiledEvaluator::keep_heavy(int root, const Box& box) {
 Tensor TiledEvaluator::compute_in_tiles(int root, const Box& box, const Shape& tile) {
   Fresh out = step_of(root, box, {}).fresh();
   const Tiling tiles(box, tile);
-  for (int64_t i = 0; i < tiles.count(); ++i) {
-    const Box part = tiles[i];
-    place(compute(root, part), out, part.start);
-  }
+  share_out(tiles.count(), [&](TiledEvaluator& by, int64_t i) { place(by.compute(root, tiles[i]), out, tiles[i].start); });
   return out.tensor;
 }
 

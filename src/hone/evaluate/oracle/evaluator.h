@@ -1,7 +1,7 @@
 // Evaluates one node over one box: pulls the box back through the graph, cuts it into tiles whose
 // intermediates fit the second-level cache, computes once what every tile needs whole, and streams
 // reductions over operands too large to hold. One evaluator belongs to one thread and one call; given several
-// threads it shares the regions of a streamed reduction out among them, with the same result.
+// threads it shares what is too large to hold out among them, tile by tile, with the same result.
 #pragma once
 #include <span>
 #include <vector>
@@ -62,6 +62,9 @@ class TiledEvaluator {
   [[nodiscard]] Tensor stream_reduction(int root, const Box& box);
   /// What each region of the operand of a streamed reduction, `box` of whose results is wanted, gives to them.
   [[nodiscard]] std::vector<Tensor> partial_reductions(int root, const Box& box, const Tiling& regions);
+  /// Has work(evaluator, i) done for each i of `count`, by as many evaluators at once as there are threads.
+  template <class Work>
+  void share_out(int64_t count, const Work& work);
   [[nodiscard]] Tensor stream_dot(int root, const Box& box);
   [[nodiscard]] double budget_of(int root, const Box& box) const;
   /// What compute() does when the working set of the whole box is too large.

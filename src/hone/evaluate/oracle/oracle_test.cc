@@ -38,6 +38,23 @@ TEST(Oracle, softmax_is_the_formula) {
   }
 }
 
+TEST(Oracle, answers_do_not_depend_on_threads) {
+  // Rows by rows, tiles by tiles, and one number: each too large to hold at once.
+  for (const char* compute : {"y = mean(logsumexp(x, axis=1))", "y = logsumexp(x, axis=1)", "y = softmax(x, axis=0)"}) {
+    Case c(compute, {"x=f32[700,1500]"});
+    c.draw_all(Family::kNormal, 5);
+    std::vector<TensorView> views;
+    for (size_t i = 0; i < c.data.size(); ++i) views.push_back({c.task.inputs[i].type.dtype, c.shape(i), c.data[i].data()});
+    const Box all = whole(c.output_shape());
+    const Answer one = Oracle(c.graph, views).evaluate(0, all, Arithmetic::kExact, true);
+    for (const int threads : {2, 7}) {
+      const Answer several = Oracle(c.graph, views, task::Track::kStrict, threads).evaluate(0, all, Arithmetic::kExact, true, threads);
+      EXPECT_EQ(several.value, one.value) << compute << " by " << threads;
+      EXPECT_EQ(several.scale, one.scale) << compute << " by " << threads;
+    }
+  }
+}
+
 TEST(Oracle, sums_scale_with_the_absolute_values) {
   Case c("y = sum(x, axis=0)", {"x=f32[3,2]"});
   c.set(0, {1, -2, 3, 4, -5, 6});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/evaluate/oracle/evaluator.h"
 #include "hone/evaluate/verify/drawn.h"
 
@@ -126,6 +127,7 @@ int Bounds::draws_of(int output) const {
 }
 
 std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
+  const base::Span span("further anchors");
   base::Rng rng(seed_, static_cast<uint64_t>(family));
   std::vector<OutputError> errors;
   for (int draws = draws_of(output); draws > 0; --draws) {

@@ -21,14 +21,15 @@ void write_time(Html& out, const RunLog& log) {
   for (const Evaluation& e : log.evaluations) screening += e.spent;
   screening += log.raced;
   for (const PromotionEvent& p : log.promotions) promotion += p.promotion.spent;
-  std::vector<Part> parts = {
-      {"build", "part-build", 1e-9 * static_cast<double>(screening.build),
-       1e-9 * static_cast<double>(promotion.build)},
-      {"verify", "part-verify", 1e-9 * static_cast<double>(screening.verify),
-       1e-9 * static_cast<double>(promotion.verify)},
-      {"run", "part-run", 1e-9 * static_cast<double>(screening.run),
-       1e-9 * static_cast<double>(promotion.run)},
+  std::vector<Part> parts;
+  const auto add = [&](const char* name, const char* style, int64_t screened, int64_t promoted) {
+    if (screened + promoted > 0) parts.push_back({name, style, 1e-9 * static_cast<double>(screened), 1e-9 * static_cast<double>(promoted)});
   };
+  add("build", "part-build", screening.build, promotion.build);
+  add("verify", "part-verify", screening.verify, promotion.verify);
+  add("sanitizers", "part-sanitize", screening.sanitize, promotion.sanitize);
+  add("opponents' compilers", "part-opponents", screening.opponents, promotion.opponents);
+  add("run", "part-run", screening.run, promotion.run);
   double spent = 0;
   for (const Part& part : parts) spent += part.all();
   const double total = std::max(spent, log.seconds);

@@ -68,7 +68,7 @@ LoggedVerdict verdict_of(const Json& value) {
 }
 
 evaluate::Spent spent_of(const Json& value) {
-  return {integer(value, "build"), integer(value, "verify"), integer(value, "run")};
+  return {integer(value, "build"), integer(value, "verify"), integer(value, "run"), integer(value, "opponents"), integer(value, "sanitize")};
 }
 
 evaluate::OpponentResult opponent_of(const Json& value) {

@@ -1,17 +1,21 @@
-# cpu_header_test.cc once for each instruction set that hone/cpu.h knows. The programs skip themselves
-# on a CPU that lacks theirs.
+# cpu_header_test.cc and cpu_matmul_test.cc once for each instruction set that hone/cpu.h knows. The programs skip
+# themselves on a CPU that lacks theirs.
 set(cpu_header ${CMAKE_CURRENT_LIST_DIR})
-set(cpu_header_tests hone_target_toolchain_cpu_header_test)
+set(cpu_header_tests hone_target_toolchain_cpu_header_test hone_target_toolchain_cpu_matmul_test)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  foreach(isa avx2 avx512)
-    set(test hone_target_toolchain_cpu_header_${isa}_test)
+  set(cpu_flags_avx2 -mavx2 -mfma -mf16c)
+  set(cpu_flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c)
+  set(cpu_flags_products ${cpu_flags_avx512} -mavx512vnni)
+  foreach(build header_avx2 header_avx512 matmul_avx2 matmul_avx512 matmul_products)
+    string(REPLACE "_" ";" words ${build})
+    list(GET words 0 file)
+    list(GET words 1 isa)
+    set(test hone_target_toolchain_cpu_${build}_test)
     list(APPEND cpu_header_tests ${test})
-    add_executable(${test} ${cpu_header}/cpu_header_test.cc)
+    add_executable(${test} ${cpu_header}/cpu_${file}_test.cc)
     gtest_discover_tests(${test} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${isa}. PROPERTIES LABELS unit TIMEOUT 120)
+    target_compile_options(${test} PRIVATE ${cpu_flags_${isa}})
   endforeach()
-  target_compile_options(hone_target_toolchain_cpu_header_avx2_test PRIVATE -mavx2 -mfma -mf16c)
-  target_compile_options(hone_target_toolchain_cpu_header_avx512_test PRIVATE
-    -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c)
 endif()
 foreach(test ${cpu_header_tests})
   target_include_directories(${test} PRIVATE ${cpu_header}/include)

@@ -194,7 +194,7 @@ class SyntheticRun {
       s.ratio.push_back(c.speed);
       s.median_ns.push_back(kBoundNs[w] / (kBestShare[w] * c.speed) * (0.98 + 0.04 * rng_.uniform()));
     }
-    seconds_ += 1e-9 * static_cast<double>(s.spent.build + s.spent.verify + s.spent.run) +
+    seconds_ += 1e-9 * static_cast<double>(s.spent.all()) +
                 0.15 * rng_.uniform();
     if (n % 8 == 0)
       event("considered", {{"constraint", 1}, {"duplicate", 5}, {"predicted_slower", 9}, {"at", seconds_}});
@@ -257,7 +257,7 @@ class SyntheticRun {
     }
     p.absent = {outside("pytorch compiled: torch.compile needs a C++ compiler with OpenMP, none was found")};
     for (int i = 0; i < 6; ++i) p.seeds.push_back(rng_.next_u64());
-    p.spent = {2'100'000'000, 1'300'000'000, 9'600'000'000};
+    p.spent = {2'100'000'000, 1'300'000'000, 9'600'000'000, 300'000'000, 100'000'000};
     seconds_ += 13.4;
     event("promoted", {{"kernel", best_.hash}, {"promotion", evaluate::to_json(p)}, {"at", seconds_}});
     if (!options_.champion) return;

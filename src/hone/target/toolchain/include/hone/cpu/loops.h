@@ -52,6 +52,20 @@ HONE_INLINE void for_each(int64_t count, Body body) {
   if (j < count) body(j, count - j);
 }
 
+/// Elements from p to where a whole vector of them is aligned: fewer than a vector.
+template <class V, class T>
+HONE_INLINE int64_t before_boundary(const T* p) {
+  return static_cast<int64_t>(-(reinterpret_cast<uintptr_t>(p) / sizeof(T)) % width<V>);
+}
+
+/// The same with the first `head` elements, less than a vector, by themselves.
+template <class V, int UNROLL, class Body>
+HONE_INLINE void for_each_behind(int64_t head, int64_t count, Body body) {
+  if (head <= 0) return for_each<V, UNROLL>(count, body);
+  body(int64_t{0}, head < count ? head : count);
+  if (head < count) for_each<V, UNROLL>(count - head, [&](int64_t j, auto n) HONE_BODY { body(head + j, n); });
+}
+
 // Rows in step: a row's work in stages, each a closure that holds what the earlier ones found and returns the next. A
 // short row waits at the end of each stage, for sums across lanes and what is computed of them; rows in step wait
 // together.

@@ -1,11 +1,7 @@
-// The parts of a blocked matrix product: packed panels and the register tile that multiplies them.
-//
-// A panel holds R rows (of A) or columns (of B) side by side for each k: [k][R], so that the register
-// tile below reads both operands in the order in which it needs them, a cache line after the other,
-// whatever their layout in memory was. Panels at the edge are filled up with zeros.
+// The parts of a blocked matrix product: packed panels (hone/cpu/pack.h) and the register tile that multiplies them.
 #pragma once
-#include "hone/cpu/integer.h"
-#include "hone/cpu/memory.h"
+#include "hone/cpu/pack.h"
+#include "hone/cpu/products.h"
 
 namespace hone {
 
@@ -13,107 +9,101 @@ namespace hone {
 /// Each step loads COLUMNS vectors of b and spreads ROWS values of a over ROWS * COLUMNS fused
 /// multiply-adds; with two of those a cycle and two loads, ROWS * COLUMNS >= ROWS + COLUMNS keeps the
 /// arithmetic busy, and ROWS * COLUMNS >= 2 * latency (8 to 10) hides its latency.
-template <class V, int ROWS, int COLUMNS>
+template <class P, int ROWS, int COLUMNS>
 struct RegisterTile {
-  V c[ROWS][COLUMNS];
+  using Sum = typename P::Sum;
+  using Element = typename P::Element;
+  Sum c[ROWS][COLUMNS];
 
   HONE_INLINE void clear() {
     HONE_UNROLL(32)
     for (int i = 0; i < ROWS; ++i) {
       HONE_UNROLL(8)
-      for (int j = 0; j < COLUMNS; ++j) c[i][j] = V{};
+      for (int j = 0; j < COLUMNS; ++j) c[i][j] = Sum{};
     }
   }
   /// With ADD on top of what lies there.
   template <bool ADD>
-  HONE_INLINE void store_to(Lane<V>* to, int64_t stride) const {
+  HONE_INLINE void store_to(Lane<Sum>* to, int64_t stride) const {
     HONE_UNROLL(32)
     for (int i = 0; i < ROWS; ++i) {
       HONE_UNROLL(8)
       for (int j = 0; j < COLUMNS; ++j) {
-        Lane<V>* at = to + i * stride + j * width<V>;
-        if constexpr (ADD) store(at, load<V>(at) + c[i][j]);
+        Lane<Sum>* at = to + i * stride + j * width<Sum>;
+        if constexpr (ADD) store(at, load<Sum>(at) + c[i][j]);
         else store(at, c[i][j]);
       }
     }
   }
-  HONE_INLINE void multiply(const Lane<V>* HONE_RESTRICT a, const Lane<V>* HONE_RESTRICT b, int64_t depth) {
-    constexpr int kWidth = width<V>;
-    for (int64_t k = 0; k < depth; ++k) {
-      V line[COLUMNS];
+  /// `groups`: of P::kGroup values in depth.
+  HONE_INLINE void multiply(const Element* HONE_RESTRICT a, const Element* HONE_RESTRICT b, int64_t groups) {
+    constexpr int kLine = width<Sum> * P::kGroup;
+    [[maybe_unused]] Sum columns[COLUMNS]{};  // sums of b alone
+    for (int64_t k = 0; k < groups; ++k) {
+      typename P::Line line[COLUMNS];
       HONE_UNROLL(8)
-      for (int j = 0; j < COLUMNS; ++j) line[j] = load<V>(b + j * kWidth);
+      for (int j = 0; j < COLUMNS; ++j) {
+        line[j] = P::line(b + j * kLine);
+        prefetch(b + (8 * COLUMNS + j) * kLine);
+        if constexpr (P::kShifted) columns[j] = P::add(columns[j], splat<typename P::Line>(0x01010101), line[j]);
+      }
       HONE_UNROLL(32)
       for (int i = 0; i < ROWS; ++i) {
-        const V value = splat<V>(a[i]);
+        const typename P::Line value = P::spread(a + i * P::kGroup);
         HONE_UNROLL(8)
-        for (int j = 0; j < COLUMNS; ++j) c[i][j] += value * line[j];
+        for (int j = 0; j < COLUMNS; ++j) c[i][j] = P::add(c[i][j], value, line[j]);
       }
-      prefetch(b + 8 * COLUMNS * kWidth);
-      a += ROWS;
-      b += COLUMNS * kWidth;
+      a += ROWS * P::kGroup;
+      b += COLUMNS * kLine;
+    }
+    if constexpr (P::kShifted) {
+      HONE_UNROLL(32)
+      for (int i = 0; i < ROWS; ++i) {
+        HONE_UNROLL(8)
+        for (int j = 0; j < COLUMNS; ++j) c[i][j] = bit_cast<Sum>(bit_cast<u32v>(c[i][j]) - (bit_cast<u32v>(columns[j]) << 7));
+      }
     }
   }
 };
 
-/// One panel: lines of R values, line k holding value(i, k) for i < count and zeros behind. `row(i)` points to
-/// value(i, 0), the next k is `step` elements further.
-template <class T, int R, class Row>
-HONE_INLINE void pack_rows(T* HONE_RESTRICT to, int64_t count, int64_t depth, int64_t step, Row row) {
-  constexpr int64_t kStretch = 16;  // a cache line of each row, scattered over lines that stay in the first level
-  for (int64_t k = 0; k < depth; k += kStretch) {
-    const int64_t end = min(k + kStretch, depth);
-    for (int i = 0; i < R; ++i) {
-      if (i < count) {
-        const auto* from = row(i);
-        for (int64_t at = k; at < end; ++at) to[at * R + i] = static_cast<T>(from[at * step]);
-      } else {
-        for (int64_t at = k; at < end; ++at) to[at * R + i] = 0;
-      }
-    }
-  }
-}
+/// Where depth begins and ends for a register tile.
+struct Stretch {
+  int64_t low, end;
+};
+/// From the first to the last, for every tile.
+struct WholeDepth {
+  HONE_INLINE Stretch operator()(int64_t, int64_t, Stretch all) const { return all; }
+};
 
-/// The same where the values of a line lie side by side in memory, and lines `step` elements apart.
-template <class V, int R, class T>
-HONE_INLINE void pack_lines(Lane<V>* HONE_RESTRICT to, const T* from, int64_t count, int64_t depth, int64_t step) {
-  constexpr int kWidth = width<V>;
-  constexpr int kWhole = R / kWidth * kWidth;
-  if (count == R) {
-    for (int64_t k = 0; k < depth; ++k, from += step, to += R) {
-      HONE_UNROLL(8)
-      for (int i = 0; i < kWhole; i += kWidth) store(to + i, load<V>(from + i));
-      if constexpr (kWhole < R) store_n(to + kWhole, load_n<V>(from + kWhole, R - kWhole), R - kWhole);
-    }
-  } else {
-    for (int64_t k = 0; k < depth; ++k, from += step, to += R)
-      for (int i = 0; i < R; i += kWidth)
-        store_n(to + i, load_n<V>(from + i, clamp<int64_t>(count - i, 0, kWidth)), min(kWidth, R - i));
-  }
-}
-
-/// A block of the result, rows x columns of it in use, lines `stride` apart (a multiple of COLUMNS, as far as
-/// whole register tiles reach): panels of a (ROWS each) times panels of b (COLUMNS each), each panel `depth`
-/// lines long, one after the other in memory.
-template <class V, int ROWS, int COLUMNS, int DEPTH>
-HONE_INLINE void multiply_block(Lane<V>* HONE_RESTRICT block, int64_t stride, const Lane<V>* a, const Lane<V>* b, int64_t depth,
-                                int64_t rows, int64_t columns) {
-  constexpr int kWidth = width<V>;
+/// What depth from `all.low` to `all.end` adds to a block of the result, rows x columns of it in use, lines `stride`
+/// apart (a multiple of COLUMNS, as far as whole register tiles reach): panels of a (ROWS each) times panels of b
+/// (COLUMNS each), each panel `depth` lines long (a multiple of P::kGroup), one after the other in memory. `clip` says
+/// of the tile at (row, column) how much of the stretch can differ from zero. FIRST: nothing lies there yet.
+template <class P, int ROWS, int COLUMNS, bool FIRST, class Clip>
+HONE_INLINE void multiply_stretch(Lane<typename P::Sum>* HONE_RESTRICT block, int64_t stride, const typename P::Element* a,
+                                  const typename P::Element* b, int64_t depth, int64_t rows, int64_t columns, Stretch all, Clip clip) {
+  constexpr int kWidth = width<typename P::Sum>;
   static_assert(COLUMNS % kWidth == 0, "a register tile is made of whole vectors");
-  constexpr int kVectors = COLUMNS / kWidth;
-  for (int64_t k = 0; k < depth; k += DEPTH) {
-    const int64_t now = min<int64_t>(DEPTH, depth - k);
-    for (int64_t column = 0; column < columns; column += COLUMNS)
-      for (int64_t row = 0; row < rows; row += ROWS) {
-        RegisterTile<V, ROWS, kVectors> tile;
-        Lane<V>* at = block + row * stride + column;
-        // Each stretch is summed by itself: the error grows with DEPTH, and hardly with the depth.
-        tile.clear();
-        tile.multiply(a + row * depth + k * ROWS, b + column * depth + k * COLUMNS, now);
-        if (k == 0) tile.template store_to<false>(at, stride);
-        else tile.template store_to<true>(at, stride);
-      }
-  }
+  for (int64_t column = 0; column < columns; column += COLUMNS)
+    for (int64_t row = 0; row < rows; row += ROWS) {
+      const Stretch now = clip(row, column, all);
+      if (!FIRST && now.low >= now.end) continue;
+      RegisterTile<P, ROWS, COLUMNS / kWidth> tile;
+      // Each stretch is summed by itself: the error grows with its length, and hardly with the depth.
+      tile.clear();
+      tile.multiply(a + row * depth + now.low * ROWS, b + column * depth + now.low * COLUMNS, ceil_div(now.end - now.low, P::kGroup));
+      tile.template store_to<!FIRST>(block + row * stride + column, stride);
+    }
+}
+
+/// The block's sums over all of the depth, DEPTH after DEPTH.
+template <class P, int ROWS, int COLUMNS, int DEPTH, class Clip = WholeDepth>
+HONE_INLINE void multiply_block(Lane<typename P::Sum>* HONE_RESTRICT block, int64_t stride, const typename P::Element* a,
+                                const typename P::Element* b, int64_t depth, int64_t rows, int64_t columns, Clip clip = {}) {
+  static_assert(DEPTH % P::kGroup == 0, "a stretch is made of whole groups");
+  multiply_stretch<P, ROWS, COLUMNS, true>(block, stride, a, b, depth, rows, columns, {0, min<int64_t>(DEPTH, depth)}, clip);
+  for (int64_t k = DEPTH; k < depth; k += DEPTH)
+    multiply_stretch<P, ROWS, COLUMNS, false>(block, stride, a, b, depth, rows, columns, {k, min<int64_t>(k + DEPTH, depth)}, clip);
 }
 
 }  // namespace hone

@@ -4,15 +4,15 @@
 
 namespace hone::gpu {
 
-/// N neighbours in depth as floats.
-template <int N, class F>
-HONE_DEVICE void read_along(float (&to)[N], const F& factor, const typename F::T* line, int64_t depth) {
-  constexpr int kWord = F::kAlongDepth && F::V < N ? F::V : F::kAlongDepth ? N : 1;
+/// Length neighbours in depth as floats.
+template <int Length, class F>
+HONE_DEVICE void read_along(float (&to)[Length], const F& factor, const typename F::T* line, int64_t depth) {
+  constexpr int kWord = F::kAlongDepth && F::V < Length ? F::V : F::kAlongDepth ? Length : 1;
   struct alignas(kWord * sizeof(typename F::T)) Packed {
     typename F::T e[kWord];
   };
   HONE_UNROLL
-  for (int n = 0; n < N; n += kWord) {
+  for (int n = 0; n < Length; n += kWord) {
     const Packed word = *reinterpret_cast<const Packed*>(line + factor.depth_at(depth + n));
     HONE_UNROLL
     for (int e = 0; e < kWord; ++e) to[n + e] = static_cast<float>(word.e[e]);

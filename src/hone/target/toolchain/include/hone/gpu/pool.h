@@ -207,10 +207,10 @@ struct PoolTeam {
   HONE_DEVICE static void copy(A& to, const A& from) {
     to = from;
   }
-  template <class A, int N>
-  HONE_DEVICE static void copy(A (&to)[N], const A (&from)[N]) {
+  template <class A, int Length>
+  HONE_DEVICE static void copy(A (&to)[Length], const A (&from)[Length]) {
     HONE_UNROLL
-    for (int i = 0; i < N; ++i) copy(to[i], from[i]);
+    for (int i = 0; i < Length; ++i) copy(to[i], from[i]);
   }
 
   /// The windows across of one complete line of columns: sink(window, value).

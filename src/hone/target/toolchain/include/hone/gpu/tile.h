@@ -206,4 +206,17 @@ HONE_DEVICE void tiles(const Stands& footing, int64_t pieces, int64_t length, in
   }
 }
 
+/// The same tiles, those at one place of all stretches one after the other: what the stretches share there (a vector
+/// beside the rows of a matrix) is then in the first-level cache, where in the other order it comes from the second as
+/// often as the matrix comes from memory.
+template <int Threads, int Vec, int Unroll, class Stands, class Body>
+HONE_DEVICE void tiles_down(const Stands& footing, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
+  constexpr int kSize = Threads * Vec * Unroll;
+  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each;
+  for (int64_t turn = first; turn < all; turn += step < 0 ? -step : step) {
+    const int64_t q = step < 0 ? all - 1 - turn : turn, place = q / pieces, piece = q - place * pieces;
+    tile_at<Threads, Vec, Unroll>(footing, length, place, thread, [&](const auto tile) { body(tile, piece); });
+  }
+}
+
 }  // namespace hone::gpu

@@ -53,7 +53,7 @@ typedef long ptrdiff_t;
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #define HUGE_VALF INFINITY
-#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#define HUGE_VAL __builtin_bit_cast(double, 0x7ff0000000000000LL)
 #define M_PI 3.14159265358979323846
 #define M_PI_2 1.57079632679489661923
 #define M_PI_4 0.785398163397448309616
@@ -68,10 +68,11 @@ typedef long ptrdiff_t;
 #define M_LN2 0.69314718055994530942
 #define M_LN10 2.30258509299404568402
 
-#define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)
-#define __builtin_inff() __int_as_float(0x7f800000)
-#define __builtin_nan(text) __longlong_as_double(0x7ff8000000000000LL)
-#define __builtin_nanf(text) __int_as_float(0x7fc00000)
+// Constants too: __longlong_as_double is none.
+#define __builtin_inf() __builtin_bit_cast(double, 0x7ff0000000000000LL)
+#define __builtin_inff() __builtin_bit_cast(float, 0x7f800000)
+#define __builtin_nan(text) __builtin_bit_cast(double, 0x7ff8000000000000LL)
+#define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fc00000)
 #define __builtin_fmod(a, b) ::fmod(a, b)
 #define __builtin_floor(x) ::floor(x)
 #define __builtin_fma(a, b, c) ::fma(a, b, c)

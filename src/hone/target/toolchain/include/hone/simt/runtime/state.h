@@ -87,7 +87,7 @@ struct Flight {
   int64_t barrier;         ///< its offset in shared memory
   uint32_t who, pc;        ///< thread and place of the copy
 };
-constexpr int kMostPhases = 128, kMostFlights = 512;
+constexpr int kMostPhases = 512, kMostFlights = 512;
 
 struct Block {
   int64_t index;

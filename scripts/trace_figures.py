@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Adds up a trace that HONE_TRACE=FILE made: seconds by kind of span, whole and without the spans inside.
+
+    HONE_TRACE=/tmp/t.json hone optimize … ; scripts/trace_figures.py /tmp/t.json
+
+Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread.
+"""
+import collections
+import json
+import sys
+
+
+def spans(path):
+    for line in open(path, encoding="utf-8"):
+        line = line.strip().rstrip(",")
+        if line.startswith("{"):
+            yield json.loads(line)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    threads = collections.defaultdict(list)
+    for span in spans(sys.argv[1]):
+        threads[span["pid"], span["tid"]].append(span)
+    count, whole, own = collections.Counter(), collections.Counter(), collections.Counter()
+    for of_thread in threads.values():
+        of_thread.sort(key=lambda s: (s["ts"], -s["dur"]))
+        open_spans = []
+        for span in of_thread:
+            while open_spans and open_spans[-1]["ts"] + open_spans[-1]["dur"] <= span["ts"]:
+                open_spans.pop()
+            if open_spans:
+                own[open_spans[-1]["name"]] -= span["dur"]
+            open_spans.append(span)
+            count[span["name"]] += 1
+            own[span["name"]] += span["dur"]
+            if all(other["name"] != span["name"] for other in open_spans[:-1]):
+                whole[span["name"]] += span["dur"]
+    print(f"{'span':24} {'times':>7} {'seconds':>9} {'own':>9}")
+    for name, microseconds in own.most_common():
+        print(f"{name:24} {count[name]:7} {whole[name] / 1e6:9.2f} {microseconds / 1e6:9.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+// Rows that some waves read and others write, on the emulator of CUDA: small tiles, so that a block has several of a row, or
+// none, and its ring has room for one row, for some, or for a part of one.
+#include <gtest/gtest.h>
+
+#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+struct Given {
+  const char* name;
+  const char* compute;
+  std::vector<std::string> inputs;
+};
+void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+
+class GpuRelay : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
+  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=23,D=301", "B=2,D=512"});
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const task::Task normal = normal_form(*task);
+  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  ASSERT_TRUE(program) << program.error().to_string();
+  const auto relay = gpu::relay(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(relay) << relay.error().to_string();
+  const std::vector<kernel::Config> configs = {
+      // One tile of several stays, and one team takes all rows; all places that there are; a row to come for each row, and
+      // a wave for each word; as many blocks as tiles.
+      {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPEAKERS", 1}},
+      {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 64}, {"SPEAKERS", 2}},
+      {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 1}, {"SPEAKERS", 4}},
+      {{"THREADS", 32}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPEAKERS", 4}},
+  };
+  for (const kernel::Config& config : configs) {
+    kernel::Kernel kernel = *relay;
+    kernel.config = config;
+    const auto screening = (*evaluator)->screen(kernel);
+    ASSERT_TRUE(screening) << screening.error().to_string();
+    EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+                                               << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+  }
+}
+
+constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)";
+
+INSTANTIATE_TEST_SUITE_P(Rows, GpuRelay,
+                         testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
+                                         Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
+                                         Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
+                                         Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
+                                         Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
+                                         Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
+                                         Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}},
+                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+}  // namespace
+}  // namespace hone::pattern
