@@ -140,13 +140,19 @@ FLOATS round_f16_lanes(FLOATS x) {
   mine = share[0];                                                                 \
   barrier(CLK_LOCAL_MEM_FENCE);
 
+//@ BEFORE
+// What ABOVE and BELOW have in common: `beats` says that x is further out than y.
+#define BEFORE(beats, x, i, y, k)                                              \
+  ((k) == LONG_MAX || ((i) != LONG_MAX && ((beats) || ((x) != (x) && (y) == (y)) || \
+                                           (((x) == (y) || ((x) != (x) && (y) != (y))) && (i) < (k)))))
+
 //@ ABOVE
 // Whether x at place i comes before y at place k in the search for the largest (BELOW: smallest): NaN counts as that, and
 // of equals the first is wanted. Place LONG_MAX: there is none.
-#define ABOVE(x, i, y, k) ((k) == LONG_MAX || ((i) != LONG_MAX && ((x) > (y) || ((x) != (x) && (y) == (y)) || (((x) == (y) || ((x) != (x) && (y) != (y))) && (i) < (k)))))
+#define ABOVE(x, i, y, k) BEFORE((x) > (y), x, i, y, k)
 
 //@ BELOW
-#define BELOW(x, i, y, k) ((k) == LONG_MAX || ((i) != LONG_MAX && ((x) < (y) || ((x) != (x) && (y) == (y)) || (((x) == (y) || ((x) != (x) && (y) != (y))) && (i) < (k)))))
+#define BELOW(x, i, y, k) BEFORE((x) < (y), x, i, y, k)
 
 //@ COMBINE_PLACES
 // The same for values with their places.

@@ -202,9 +202,9 @@ Status add_cpp_seeds(const task::Task& task, const target::Toolchain& toolchain,
 /// Likewise in OpenCL C, where there is always something: plain loops take every task.
 void add_opencl_seeds(const task::Task& task, bool tune, Services& services) {
   std::vector<std::string> why_not;
-  auto offers = pattern::offers_opencl(task, why_not);
+  const auto offers = pattern::offers_opencl(task, why_not);
   if (services.seeds.empty() && (!tune || offers.empty())) services.seeds.push_back({pattern::plain_opencl(task), "plain", "plain loops"});
-  for (pattern::Offer& offer : offers) services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+  for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action});
 }
 
 /// The CPU, in C++ or OpenCL C.

@@ -76,12 +76,11 @@ Names suffixed(const kernel::Kernel& kernel, const std::string& suffix) {
 
 /// Names that a piece of OpenCL C gives: its functions and macros.
 std::vector<std::string> given_names(std::string_view text) {
-  static const std::regex given("(^|\\n)(#define |(?:__kernel )?[A-Za-z_][A-Za-z_0-9]* )([A-Za-z_][A-Za-z_0-9]*)\\(|\n#define ([A-Za-z_0-9]+)|^#define ([A-Za-z_0-9]+)");
+  static const std::regex given("\n(?:#define ([A-Za-z_][A-Za-z_0-9]*)|(?:__kernel )?[A-Za-z_][A-Za-z_0-9]* ([A-Za-z_][A-Za-z_0-9]*)\\()");
   std::vector<std::string> names;
-  const std::string all(text);
+  const std::string all = "\n" + std::string(text);
   for (std::sregex_iterator it(all.begin(), all.end(), given), end; it != end; ++it)
-    for (const int group : {3, 4, 5})
-      if ((*it)[static_cast<size_t>(group)].matched) names.push_back((*it)[static_cast<size_t>(group)].str());
+    names.push_back((*it)[(*it)[1].matched ? 1 : 2].str());
   return names;
 }
 
@@ -190,11 +189,14 @@ std::string compose_opencl(const Partition& partition, const std::vector<kernel:
         for (const std::string& name : given_names(helper)) more |= names.emplace(name, name + suffix).second;
       }
     }
-    for (const std::string& helper : text.helpers)
-      if (std::string own = renamed(helper, names); std::find(helpers.begin(), helpers.end(), own) == helpers.end()) helpers.push_back(std::move(own));
+    for (const std::string& helper : text.helpers) {
+      std::string own = renamed(helper, names);
+      if (std::find(helpers.begin(), helpers.end(), own) == helpers.end()) helpers.push_back(std::move(own));
+    }
     bodies += fmt::format("\n// ---- part {} ----\n", k + 1) + renamed(text.rest, names);
   }
-  return fmt::format("/* hone\nlanguage = \"opencl\"\n{}{}{}\n{}", header_text(partition, kernels), kAboutParts, fmt::join(helpers, "\n"), bodies);
+  return fmt::format("/* hone\nlanguage = \"opencl\"\n{}{}{}\n{}", header_text(partition, kernels), kAboutParts,
+                     fmt::join(helpers, "\n"), bodies);
 }
 
 }  // namespace hone::pattern

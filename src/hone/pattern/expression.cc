@@ -142,7 +142,10 @@ std::string constant_text(const Node& node, Way way) {
                                                                : std::get<bool>(value);
   const DType type = node.type.dtype;
   const std::string name = value_type(type, way);
-  if (is_opencl(way)) return opencl_constant(type, real, std::holds_alternative<int64_t>(value) ? std::get<int64_t>(value) : static_cast<int64_t>(real), way);
+  if (is_opencl(way)) {
+    const int64_t* const whole = std::get_if<int64_t>(&value);
+    return opencl_constant(type, real, whole ? *whole : static_cast<int64_t>(real), way);
+  }
   if (type == DType::kBool) {
     if (way == Way::kScalar || way == Way::kThread) return real != 0 ? "true" : "false";
     return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);

@@ -96,7 +96,8 @@ std::string opencl_constant(DType type, double real, int64_t whole, Way way) {
 
 std::string opencl_operation(const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types, Way way) {
   if (node.prim == Prim::kCast) return opencl::cast_text(operands[0], types[0], node.type.dtype, way);
-  if (std::string text = opencl::spelled_out(node, operands, node.prim == Prim::kWhere ? node.type.dtype : types[0], way); !text.empty()) return text;
+  const DType of = node.prim == Prim::kWhere ? node.type.dtype : types[0];
+  if (std::string text = opencl::spelled_out(node, operands, of, way); !text.empty()) return text;
   if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);
   const char* function = function_of(node.prim);
   HONE_CHECK(function != nullptr, std::string(task::name_of(node.prim)));

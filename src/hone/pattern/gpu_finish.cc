@@ -32,8 +32,9 @@ class Finish {
       HONE_TRY(const std::string result, value(id));
       const task::DType dtype = program_.node(id).type.dtype;
       const std::string at = fmt::format("line_at * {} + column_at", columns());
-      stores += way_ == Way::kItem ? "  " + opencl::stored(dtype, opencl::name_of(graph.output_names[i]), at, result, way_) + "\n"
-                                   : fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", graph.output_names[i], at, storage_type(dtype), result);
+      const std::string& tensor = graph.output_names[i];
+      stores += way_ == Way::kItem ? fmt::format("  {}\n", opencl::stored(dtype, opencl::name_of(tensor), at, result, way_))
+                                   : fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", tensor, at, storage_type(dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
                                   "{}void finish({}, {}, {} product_at) {{\n{}",

@@ -30,27 +30,31 @@ std::string fetch(const Side& side, const std::string& type, const std::string& 
   const std::string at = line == "0" ? depth : depth == "0" ? line : line + " + " + depth;
   std::string text = along_depth ? fmt::format("      const int l = i / (DEPTH / VEC), d = i % (DEPTH / VEC) * VEC;\n")
                                  : fmt::format("      const int d = i / ({0} / VEC), l = i % ({0} / VEC) * VEC;\n", side.tile);
-  text += fmt::format("      const long last_at = {};\n", along_depth ? "depths_at - from - d" : fmt::format("{} - {} - l", side.lines, side.place));
+  const std::string left = along_depth ? "depths_at - from - d" : fmt::format("{} - {} - l", side.lines, side.place);
+  text += fmt::format("      const long last_at = {};\n", left);
   const std::string inside = along_depth ? fmt::format("{} + l < {}", side.place, side.lines) : "from + d < depths_at";
   text += fmt::format("      {} lane[VEC];\n", type);
   const bool words = side_by_side && type == "float";
   std::string indent = "      ";
   if (words) {
-    text += fmt::format("      if ({} && last_at >= VEC) {{\n        const long line_at = {} + l, depth_at = from + d;\n", inside, side.place);
+    text += fmt::format("      if ({} && last_at >= VEC) {{\n"
+                        "        const long line_at = {} + l, depth_at = from + d;\n", inside, side.place);
     text += fmt::format("        const {} word = {};\n", lanes, loaded(factor.dtype(), side.pointer, at, Way::kLanes));
     text += side.whole_words ? fmt::format("        PUT(word, &{}(l, d));\n        continue;\n", side.put) : "        PUT(word, lane);\n";
     text += side.whole_words ? "      }\n" : "      } else {\n";
     indent = side.whole_words ? "      " : "        ";
   }
+  const char *const of_line = along_depth ? "" : " + k", *const of_depth = along_depth ? " + k" : "";
   text += fmt::format("{0}for (int k = 0; k < VEC; ++k) {{\n{0}  const long line_at = {1} + l{2}, depth_at = from + d{3};\n"
                       "{0}  lane[k] = {4} && k < last_at ? {5} : 0;\n{0}}}\n",
-                      indent, side.place, along_depth ? "" : " + k", along_depth ? " + k" : "", inside, loaded(factor.dtype(), side.pointer, at, Way::kItem));
+                      indent, side.place, of_line, of_depth, inside, loaded(factor.dtype(), side.pointer, at, Way::kItem));
   if (words && !side.whole_words) text += "      }\n";
-  text += fmt::format("      for (int k = 0; k < VEC; ++k) {}(l{}, d{}) = lane[k];\n", side.put, along_depth ? "" : " + k", along_depth ? " + k" : "");
-  return text;
+  return text + fmt::format("      for (int k = 0; k < VEC; ++k) {}(l{}, d{}) = lane[k];\n", side.put, of_line, of_depth);
 }
 
-bool readable(DType dtype, bool real64) { return real64 ? dtype == DType::kF64 || dtype == DType::kF32 : dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
+bool readable(DType dtype, bool real64) {
+  return dtype == DType::kF32 || (real64 ? dtype == DType::kF64 : dtype == DType::kBF16 || dtype == DType::kF16);
+}
 
 }  // namespace
 
@@ -60,7 +64,8 @@ Result<kernel::Kernel> matmul(const task::Task& task) {
   if (has_taken_symbol(task)) return fail(ErrorCode::kUnavailable, "a symbol has a name of OpenCL C");
   // In the text below a long is an index, unless the task has such values.
   const auto& nodes = task.primitive.nodes;
-  const bool narrow = is_narrow(task) && std::none_of(nodes.begin(), nodes.end(), [](const task::Node& n) { return n.type.dtype == DType::kI64; });
+  const auto is_long = [](const task::Node& node) { return node.type.dtype == DType::kI64; };
+  const bool narrow = is_narrow(task) && std::none_of(nodes.begin(), nodes.end(), is_long);
   const Slots indices = narrow ? Slots{{"long", "int"}} : Slots{};
   const std::string parameters = parameters_of(task, narrow);
   HONE_TRY(const std::string finish, finish_text_opencl(all, parameters));

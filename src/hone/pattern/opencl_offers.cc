@@ -12,8 +12,9 @@ namespace hone::pattern {
 namespace opencl {
 namespace {
 
-/// Fewer rows than this that are longer than that are shared between groups.
-constexpr int64_t kFewRows = 512, kLongRow = 16384;
+/// Fewer rows than this that are longer than that are shared between groups; so many never are, which would cost more memory
+/// than they lie in.
+constexpr int64_t kFewRows = 512, kLongRow = 16384, kManyRows = 65536;
 
 /// Offers of single patterns.
 std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string>& why_not) {
@@ -42,10 +43,11 @@ std::vector<Offer> direct_offers(const task::Task& task, std::vector<std::string
     add("columns", "an item a column", columns(*program));
     return offers;
   }
-  const bool share = GpuWriter::largest(*program, program->row_length()) > kLongRow && GpuWriter::largest(*program, program->rows()) < kFewRows;
+  const int64_t rows_most = GpuWriter::largest(*program, program->rows());
+  const bool share = GpuWriter::largest(*program, program->row_length()) > kLongRow && rows_most < kFewRows;
   if (share) add("split", "share rows between groups", split(*program));
   add("rows", "a group a row", rows(*program));
-  if (!share) add("split", "share rows between groups", split(*program));
+  if (!share && rows_most < kManyRows) add("split", "share rows between groups", split(*program));
   return offers;
 }
 

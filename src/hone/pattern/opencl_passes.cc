@@ -17,8 +17,9 @@ namespace {
 constexpr int kTogether = 32;
 }  // namespace
 
-std::string Writer::running_type(int id) const {
+std::string Writer::running_type(int id, Way way) const {
   const Node& node = program_.node(id);
+  if (way == Way::kLanes) return value_type(node.type.dtype, way);
   const DType dtype = is_arg(id) ? program_.node(node.operands[0]).type.dtype : node.type.dtype;
   return dtype == DType::kBool ? "int" : value_type(dtype, Way::kItem);
 }
@@ -76,7 +77,8 @@ std::string Writer::body(const Pass& pass, Way way, const std::string& indent) {
     const std::string into = fmt::format("{}{}", !is_arg(id) && apart ? "t" : "r", id);
     if (is_arg(id)) {
       const char* const sign = node.prim == Prim::kArgMax ? ">" : "<";
-      lines_.push_back(fmt::format("if (l{0} == LONG_MAX || {1} {2} {3} || ({1} != {1} && {3} == {3})) {3} = {1}, l{0} = j;", id, value, sign, into));
+      lines_.push_back(fmt::format("if (l{0} == LONG_MAX || {1} {2} {3} || ({1} != {1} && {3} == {3})) {3} = {1}, l{0} = j;",
+                                   id, value, sign, into));
     } else {
       // The element first: ties and NaN go to what is there already.
       lines_.push_back(fmt::format("{0} = {1}({0}, {2});", into, fold(id), value));
@@ -104,19 +106,22 @@ std::string Writer::body(const Pass& pass, Way way, const std::string& indent) {
 std::string Writer::loop(const Pass& pass, Way way, const std::string& begin, const std::string& end, const std::string& indent) {
   const bool lanes = way == Way::kLanes, sums = sums_reals(pass), words = lanes && !walk_.columns;
   const std::string step = walk_.step == "1" ? (words ? "VEC" : "1") : words ? walk_.step + " * VEC" : walk_.step;
-  if (!sums) {
-    return fmt::format("{0}for ({1} j = {2}; j < {3}; j += {4}) {{\n{5}{0}}}\n", indent, index(), begin, end, step, body(pass, way, indent + "  "));
-  }
+  const auto over = [&](const std::string& inset, const std::string& first, const std::string& last) {
+    return fmt::format("{0}for ({1} j = {2}; j < {3}; j += {4}) {{\n{5}{0}}}\n", inset, index(), first, last, step,
+                       body(pass, way, inset + "  "));
+  };
+  if (!sums) return over(indent, begin, end);
   std::string text = fmt::format("{0}for ({1} from = {2}; from < {3}; from += {4} * {5}) {{\n"
                                  "{0}  const {1} until = from + {4} * {5} < {3} ? from + {4} * {5} : {3};\n",
                                  indent, index(), begin, end, kTogether, step);
   for (const int id : pass.reductions)
-    if (!is_arg(id)) text += fmt::format("{}  {} t{} = {};\n", indent, lanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
-  text += fmt::format("{0}  for ({1} j = from; j < until; j += {2}) {{\n{3}{0}  }}\n", indent, index(), step, body(pass, way, indent + "    "));
-  for (const int id : pass.reductions)
-    if (!is_arg(id))
-      text += fmt::format("{}  {}\n", indent, taken(id, way, fmt::format("{}{}", words ? "u" : "r", id), fmt::format("{}{}", words ? "e" : "c", id),
-                                                    fmt::format("t{}", id)));
+    if (!is_arg(id)) text += fmt::format("{}  {} t{} = {};\n", indent, running_type(id, way), id, start(id, way));
+  text += over(indent + "  ", "from", "until");
+  for (const int id : pass.reductions) {
+    if (is_arg(id)) continue;
+    const std::string into = fmt::format("{}{}", words ? "u" : "r", id), lost = fmt::format("{}{}", words ? "e" : "c", id);
+    text += fmt::format("{}  {}\n", indent, taken(id, way, into, lost, fmt::format("t{}", id)));
+  }
   return text + indent + "}\n";
 }
 
@@ -124,7 +129,7 @@ std::string Writer::begun(size_t pass, const std::string& indent) const {
   std::string text;
   for (const int id : program_.passes[pass].reductions) {
     const Way way = has_lane(id) ? way_ : Way::kItem;
-    text += fmt::format("{}{} r{} = {};\n", indent, way == Way::kLanes ? value_type(program_.node(id).type.dtype, way) : running_type(id), id, start(id, way));
+    text += fmt::format("{}{} r{} = {};\n", indent, running_type(id, way), id, start(id, way));
     if (is_arg(id)) text += fmt::format("{}long l{} = LONG_MAX;\n", indent, id);
     if (is_real_sum(id)) text += fmt::format("{}{} c{} = 0;\n", indent, value_type(program_.node(id).type.dtype, way), id);
   }
@@ -138,15 +143,20 @@ std::string Writer::pass_text(size_t number, const std::string& indent) {
   if (walk_.columns) {
     loops += loop(pass, way_, walk_.first, length, indent);
   } else if (lanes_) {
-    const bool sums = sums_reals(pass);
-    for (const int id : pass.reductions)
-      loops += fmt::format("{}{} {}{} = {};\n", indent, value_type(program_.node(id).type.dtype, Way::kLanes), sums ? "u" : "t", id, start(id, Way::kLanes)) +
-               (is_real_sum(id) ? fmt::format("{}FLOATS e{} = 0;\n", indent, id) : "");
+    const char* const lanes = sums_reals(pass) ? "u" : "t";
+    for (const int id : pass.reductions) {
+      loops += fmt::format("{}{} {}{} = {};\n", indent, running_type(id, Way::kLanes), lanes, id, start(id, Way::kLanes));
+      if (is_real_sum(id)) loops += fmt::format("{}FLOATS e{} = 0;\n", indent, id);
+    }
     loops += loop(pass, Way::kLanes, walk_.first == "0" ? "0" : walk_.first + " * VEC", fmt::format("{} / VEC * VEC", length), indent);
-    for (const int id : pass.reductions)
-      loops += fmt::format("{0}{{\n{0}  {1} lane[VEC];\n{0}  PUT({2}{3}, lane);\n{0}  for (int k = 0; k < VEC; ++k) {4}\n{5}{0}}}\n", indent,
-                           running_type(id), sums ? "u" : "t", id, taken(id, Way::kItem, fmt::format("r{}", id), fmt::format("c{}", id), "lane[k]"),
-                           is_real_sum(id) ? fmt::format("{0}  PUT(e{1}, lane);\n{0}  for (int k = 0; k < VEC; ++k) c{1} += lane[k];\n", indent, id) : "");
+    for (const int id : pass.reductions) {
+      const std::string into = fmt::format("r{}", id), lost = fmt::format("c{}", id);
+      loops += fmt::format("{0}{{\n{0}  {1} lane[VEC];\n{0}  PUT({2}{3}, lane);\n{0}  for (int k = 0; k < VEC; ++k) {4}\n", indent,
+                           running_type(id), lanes, id, taken(id, Way::kItem, into, lost, "lane[k]"));
+      if (is_real_sum(id))
+        loops += fmt::format("{0}  PUT(e{1}, lane);\n{0}  for (int k = 0; k < VEC; ++k) {2} += lane[k];\n", indent, id, lost);
+      loops += indent + "}\n";
+    }
     const std::string begin = fmt::format("{} / VEC * VEC{}", length, walk_.first == "0" ? "" : " + " + walk_.first);
     loops += loop(pass, Way::kItem, begin, length, indent);
   } else {
@@ -154,7 +164,8 @@ std::string Writer::pass_text(size_t number, const std::string& indent) {
   }
   // Where the sum is infinite, what it lost is no number.
   for (const int id : pass.reductions)
-    if (is_real_sum(id)) loops += fmt::format("{0}r{1} += c{1} == c{1} ? c{1} : {2};\n", indent, id, has_lane(id) && lanes_ ? "(FLOATS)(0)" : "0");
+    if (is_real_sum(id))
+      loops += fmt::format("{0}r{1} += c{1} == c{1} ? c{1} : {2};\n", indent, id, has_lane(id) && lanes_ ? "(FLOATS)(0)" : "0");
   return take_row_lines(indent) + begun(number, indent) + loops + (walk_.group ? combined(number, indent) : "") + found(number, indent);
 }
 

@@ -52,12 +52,12 @@ struct Left {
 std::string gathered(Writer& writer, const Program& program, size_t number) {
   std::string text = writer.begun(number, "  ");
   for (const int id : program.passes[number].reductions) {
+    text += "  for (int k = item; k < GROUPS; k += ITEMS)\n";
     if (writer.is_arg(id))
-      text += fmt::format("  for (int k = item; k < GROUPS; k += ITEMS)\n"
-                          "    if ({1}(left{0}[row * GROUPS + k], at{0}_left[row * GROUPS + k], r{0}, l{0}))\n"
+      text += fmt::format("    if ({1}(left{0}[row * GROUPS + k], at{0}_left[row * GROUPS + k], r{0}, l{0}))\n"
                           "      r{0} = left{0}[row * GROUPS + k], l{0} = at{0}_left[row * GROUPS + k];\n", id, writer.fold(id));
     else
-      text += fmt::format("  for (int k = item; k < GROUPS; k += ITEMS) r{0} = {1}(r{0}, left{0}[row * GROUPS + k]);\n", id, writer.fold(id));
+      text += fmt::format("    r{0} = {1}(r{0}, left{0}[row * GROUPS + k]);\n", id, writer.fold(id));
   }
   return text + writer.combined(number, "  ") + writer.found(number, "  ");
 }
@@ -118,9 +118,10 @@ Result<kernel::Kernel> columns(const Program& program) {
   slots["lines_cl"] = spelled(parenthesised(lines));
   slots["width_cl"] = spelled(parenthesised(width));
   slots["vec"] = facts.vector_tunable(16);
-  slots["whole"] = facts.lanes() ? fmt::format("  if (column + VEC <= {0}) {{\n    const {1} row = line * {0} + column;\n{2}    return;\n  }}\n",
-                                               spelled(parenthesised(width)), facts.index(), text(true))
-                                 : "";
+  if (facts.lanes())
+    slots["whole"] = fmt::format("  if (column + VEC <= {0}) {{\n    const {1} row = line * {0} + column;\n{2}    return;\n  }}\n",
+                                 slots["width_cl"], facts.index(), text(true));
+  else slots["whole"] = "";
   slots["single"] = text(false);
   return filled("columns", slots);
 }
@@ -133,13 +134,13 @@ Result<kernel::Kernel> split(const Program& program) {
   const Left left(facts, program);
   std::string functions, launches;
   const auto add = [&](const std::string& name, const std::string& body, const std::string& grid) {
-    functions += fmt::format("\n__attribute__((reqd_work_group_size(ITEMS, 1, 1)))\n__kernel void {}({}{}) {{\n{}}}\n", name, facts.parameters(),
-                             left.parameters, body);
+    functions += fmt::format("\n__attribute__((reqd_work_group_size(ITEMS, 1, 1)))\n__kernel void {}({}{}) {{\n{}}}\n", name,
+                             facts.parameters(), left.parameters, body);
     launches += fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = [{}]\nblock  = [\"ITEMS\", \"1\"]\nargs   = [{}{}]\n", name, grid,
                             facts.arguments(), left.arguments);
   };
-  const std::string opening = fmt::format("{}  const int item = get_local_id(0), group = get_group_id(0);\n  const {} row = get_group_id(1);\n",
-                                          facts.shares("  "), facts.index());
+  const std::string opening = facts.shares("  ") + "  const int item = get_local_id(0), group = get_group_id(0);\n" +
+                              fmt::format("  const {} row = get_group_id(1);\n", facts.index());
   for (size_t p = 0; p < program.passes.size(); ++p) {
     Writer writer(program, walk);
     std::string body = opening + writer.row_prologue("row", "  ");

@@ -41,8 +41,10 @@ TEST(OpenClOffers, EachFormHasItsPattern) {
   EXPECT_THAT(patterns_of(task_of("y = gelu(x) + b", {"x=f32[B,D]", "b=f32[D]"}, "B=64,D=512")), ElementsAre("map"));
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=512")), ElementsAre("rows", "split"));
   EXPECT_THAT(patterns_of(task_of("y = sum(x)", {"x=f32[N]"}, "N=1000000")), ElementsAre("split", "rows"));
+  EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=1000000,D=4")), ElementsAre("rows"));
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=0)", {"x=f32[B,D]"}, "B=64,D=512")), ElementsAre("columns"));
-  EXPECT_THAT(patterns_of(task_of("y = relu(x @ w + b)", {"x=f32[M,K]", "w=f32[K,N]", "b=f32[N]"}, "M=64,N=64,K=64")), ElementsAre("matmul"));
+  EXPECT_THAT(patterns_of(task_of("y = relu(x @ w + b)", {"x=f32[M,K]", "w=f32[K,N]", "b=f32[N]"}, "M=64,N=64,K=64")),
+              ElementsAre("matmul"));
   EXPECT_THAT(patterns_of(task_of("y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=512")), ElementsAre());
 }
 
@@ -76,13 +78,17 @@ TEST(OpenClText, NamesOfTheLanguageAreRenamed) {
   EXPECT_EQ(opencl::name_of("half"), "half_");
   EXPECT_EQ(opencl::name_of("float4"), "float4_");
   EXPECT_EQ(opencl::name_of("x"), "x");
+  EXPECT_EQ(opencl::name_of("step"), "step_");
+  EXPECT_EQ(opencl::name_of("step_"), "step__");
+  EXPECT_EQ(opencl::name_of("COMBINE_PLACES"), "COMBINE_PLACES_");
   const std::string source = first_source(task_of("y = step * 2", {"step=f32[N]"}, "N=1000"));
   EXPECT_THAT(source, HasSubstr("restrict step_"));
   EXPECT_THAT(source, HasSubstr("args   = [\"step\", "));
 }
 
 TEST(OpenClText, CppIsSpelledAnew) {
-  EXPECT_EQ(opencl::spelled("const int64_t i = hone::plain::least(int64_t(a < b), INT64_C(5));"), "const long i = least((long)(a < b), 5L);");
+  EXPECT_EQ(opencl::spelled("const int64_t i = hone::plain::least(int64_t(a < b), INT64_C(5));"),
+            "const long i = least((long)(a < b), 5L);");
   EXPECT_EQ(opencl::spelled("[[maybe_unused]] float v0 = float(-__builtin_inf());"), "float v0 = (float)(-INFINITY);");
 }
 

@@ -21,8 +21,9 @@ inline std::shared_ptr<target::Toolchain> toolchain() {
 inline void expect_accepted(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const std::string& what) {
   const auto screening = evaluator.screen(kernel);
   ASSERT_TRUE(screening) << screening.error().to_string();
-  EXPECT_TRUE(screening->verdict.accepted()) << what << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                             << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+  const auto& verdict = screening->verdict;
+  EXPECT_TRUE(verdict.accepted()) << what << ": " << evaluate::name_of(verdict.kind) << ": " << verdict.reason << "\n"
+                                  << verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
 }
 
 }  // namespace hone::pattern::opencl_testing

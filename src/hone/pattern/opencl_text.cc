@@ -74,107 +74,6 @@ std::string stored(DType dtype, const std::string& pointer, const std::string& a
   }
 }
 
-bool is_taken(const std::string& name) {
-  static const std::set<std::string> words{
-      // of the language
-      "kernel", "global", "local", "constant", "private", "restrict", "half", "uchar", "ushort", "uint", "ulong", "size_t", "ptrdiff_t",
-      "intptr_t", "uintptr_t", "event_t", "sampler_t", "image1d_t", "image2d_t", "image3d_t", "read_only", "write_only", "read_write", "pipe",
-      "complex", "imaginary", "quad", "bool", "true", "false", "inline", "auto", "break", "case", "char", "const", "continue", "default",
-      "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "int", "long", "register", "return", "short", "signed",
-      "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "generic",
-      // its functions
-      "abs", "abs_diff", "acos", "acosh", "acospi", "add_sat", "all", "any", "asin", "asinh", "asinpi", "async_work_group_copy", "atan",
-      "atan2", "atan2pi", "atanh", "atanpi", "barrier", "bitselect", "cbrt", "ceil", "clamp", "clz", "copysign", "cos", "cosh", "cospi",
-      "cross", "degrees", "distance", "dot", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fast_distance", "fast_length",
-      "fast_normalize", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "fract", "frexp", "hadd", "hypot", "ilogb", "isequal", "isfinite",
-      "isgreater", "isinf", "isless", "isnan", "isnormal", "isordered", "ldexp", "length", "lgamma", "lgamma_r", "log", "log10", "log1p",
-      "log2", "logb", "mad", "mad24", "mad_hi", "mad_sat", "max", "maxmag", "mem_fence", "min", "minmag", "mix", "modf", "mul24", "mul_hi",
-      "nan", "nextafter", "normalize", "popcount", "pow", "pown", "powr", "prefetch", "printf", "radians", "remainder", "remquo", "rhadd",
-      "rint", "rootn", "rotate", "round", "rsqrt", "select", "shuffle", "shuffle2", "sign", "signbit", "sin", "sincos", "sinh", "sinpi",
-      "smoothstep", "sqrt", "step", "sub_sat", "tan", "tanh", "tanpi", "tgamma", "trunc", "upsample", "vec_step", "wait_group_events",
-      "INFINITY", "NAN", "MAXFLOAT", "HUGE_VAL", "M_PI", "M_E", "EXP", "LOG", "INT_MAX", "INT_MIN", "LONG_MAX", "LONG_MIN",
-      // of the patterns
-      "map", "rows", "columns", "matmul", "finish", "item", "row", "words", "line", "column", "until", "from", "share", "places", "middle", "run", "end", "take_right", "PASTE",
-      "PASTE_2", "WIDTH", "FLOATS", "INTS", "GET", "PUT", "LARGER", "SMALLER", "PLUS", "ADD", "TIMES", "both", "added", "COMBINE", "ABOVE", "BELOW", "VEC", "ITEMS",
-      "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL", "least", "most", "ceil_div", "modulo", "whole_modulo", "whole_quotient",
-      "floor_quotient", "log_add_exp", "left", "right", "sum", "part", "across", "down", "lane", "word", "group", "product_at",
-      "line_at", "column_at", "row_at", "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "round_bf16", "round_f16", "from_bf16", "to_bf16", "to_f16", "put_f16", "kColumns", "kElements"};
-  // Vector types and functions, locals of the generated text.
-  static const std::regex made("(char|uchar|short|ushort|int|uint|long|ulong|float|double|half)[0-9]+|(v(load|store)|convert_|as_|native_|half_|atom(ic)?_|get_).*|"
-                               "(v|r|t|u|e|c|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
-  return words.contains(name) || std::regex_match(name, made);
-}
-
-std::string name_of(const std::string& tensor) { return is_taken(tensor) ? tensor + "_" : tensor; }
-
-namespace {
-
-/// Elements of every tensor that the task's kernel has a pointer to.
-std::vector<IntExpr> sizes_of(const task::Task& task) {
-  std::vector<IntExpr> all;
-  const auto add = [&](const task::TensorType& type) {
-    IntExpr size = 1;
-    for (const IntExpr& extent : type.dims) size = size * extent;
-    if (!size.is_constant() && std::find(all.begin(), all.end(), size) == all.end()) all.push_back(size);
-    else if (size.is_constant()) all.push_back(size);
-  };
-  for (const auto& input : task.inputs) add(input.type);
-  for (const auto& [name, type] : task.outputs) add(type);
-  return all;
-}
-
-/// So much room is left for a step beyond the end.
-constexpr int64_t kNarrow = int64_t{1} << 30;
-
-}  // namespace
-
-bool is_narrow(const task::Task& task) {
-  for (const IntExpr& size : sizes_of(task)) {
-    if (size.is_constant() && size.constant() > kNarrow) return false;
-    for (const task::Workload& workload : task.workloads) {
-      const auto value = size.eval(workload.bindings);
-      if (value && *value > kNarrow) return false;
-    }
-  }
-  return !task.workloads.empty();
-}
-
-std::vector<std::string> narrow_requirements(const task::Task& task) {
-  std::vector<std::string> all;
-  for (const IntExpr& size : sizes_of(task))
-    if (!size.is_constant()) all.push_back(fmt::format("\"{} <= {}\"", size.to_string(), kNarrow));
-  return all;
-}
-
-std::string parameters_of(const task::Task& task, bool narrow) {
-  std::vector<std::string> all;
-  for (const auto& input : task.inputs) all.push_back(fmt::format("__global const {}* restrict {}", storage(input.type.dtype), name_of(input.name)));
-  for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("__global {}* restrict {}", storage(type.dtype), name_of(name)));
-  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("{} {}", index_type(narrow), symbol));
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-std::string names_of(const task::Task& task) {
-  std::vector<std::string> all;
-  for (const auto& input : task.inputs) all.push_back(name_of(input.name));
-  for (const auto& [name, type] : task.outputs) all.push_back(name_of(name));
-  for (const std::string& symbol : symbols_of(task)) all.push_back(symbol);
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-std::string arguments_of(const task::Task& task, bool narrow) {
-  std::vector<std::string> all;
-  for (const auto& input : task.inputs) all.push_back("\"" + input.name + "\"");
-  for (const auto& [name, type] : task.outputs) all.push_back("\"" + name + "\"");
-  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("\"{}:{}\"", narrow ? "i32" : "i64", symbol));
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-bool has_taken_symbol(const task::Task& task) {
-  const auto symbols = symbols_of(task);
-  return std::any_of(symbols.begin(), symbols.end(), is_taken);
-}
-
 namespace {
 
 struct Helper {
@@ -225,6 +124,114 @@ std::set<std::string> given_by(const Helper& helper) {
 
 }  // namespace
 
+bool is_taken(const std::string& name) {
+  static const std::set<std::string> words{
+      // of the language
+      "kernel", "global", "local", "constant", "private", "restrict", "half", "uchar", "ushort", "uint", "ulong", "size_t", "ptrdiff_t",
+      "intptr_t", "uintptr_t", "event_t", "sampler_t", "image1d_t", "image2d_t", "image3d_t", "read_only", "write_only", "read_write",
+      "pipe",
+      "complex", "imaginary", "quad", "bool", "true", "false", "inline", "auto", "break", "case", "char", "const", "continue", "default",
+      "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "int", "long", "register", "return", "short", "signed",
+      "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "generic",
+      // its functions
+      "abs", "abs_diff", "acos", "acosh", "acospi", "add_sat", "all", "any", "asin", "asinh", "asinpi", "async_work_group_copy", "atan",
+      "atan2", "atan2pi", "atanh", "atanpi", "barrier", "bitselect", "cbrt", "ceil", "clamp", "clz", "copysign", "cos", "cosh", "cospi",
+      "cross", "degrees", "distance", "dot", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fast_distance", "fast_length",
+      "fast_normalize", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "fract", "frexp", "hadd", "hypot", "ilogb", "isequal", "isfinite",
+      "isgreater", "isinf", "isless", "isnan", "isnormal", "isordered", "ldexp", "length", "lgamma", "lgamma_r", "log", "log10", "log1p",
+      "log2", "logb", "mad", "mad24", "mad_hi", "mad_sat", "max", "maxmag", "mem_fence", "min", "minmag", "mix", "modf", "mul24", "mul_hi",
+      "nan", "nextafter", "normalize", "popcount", "pow", "pown", "powr", "prefetch", "printf", "radians", "remainder", "remquo", "rhadd",
+      "rint", "rootn", "rotate", "round", "rsqrt", "select", "shuffle", "shuffle2", "sign", "signbit", "sin", "sincos", "sinh", "sinpi",
+      "smoothstep", "sqrt", "step", "sub_sat", "tan", "tanh", "tanpi", "tgamma", "trunc", "upsample", "vec_step", "wait_group_events",
+      "INFINITY", "NAN", "MAXFLOAT", "HUGE_VAL", "M_PI", "M_E", "EXP", "LOG", "INT_MAX", "INT_MIN", "LONG_MAX", "LONG_MIN",
+      // of the patterns
+      "map", "rows", "columns", "matmul", "finish", "item", "row", "words", "line", "column", "until", "from", "share", "places",
+      "middle", "run", "end", "take_right", "both", "added", "VEC", "ITEMS", "GROUPS", "ROWS", "COLUMNS", "DEPTH", "TALL", "UNROLL",
+      "left", "right", "sum", "part", "across", "down", "lane", "word", "group", "product_at", "line_at", "column_at", "row_at",
+      "depth_at", "batch_at", "a_at", "b_at", "rows_at", "columns_at", "depths_at", "last_at", "LEFT", "RIGHT", "kColumns", "kElements"};
+  // Vector types and functions, locals of the generated text.
+  static const std::regex made("(char|uchar|short|ushort|int|uint|long|ulong|float|double|half)[0-9]+|"
+                               "(v(load|store)|convert_|as_|native_|half_|atom(ic)?_|get_).*|"
+                               "(v|r|t|u|e|c|at|left|i|j|k|d|l)[0-9]*|.*_row|share_.*|places_.*|_.*");
+  static const std::set<std::string> given = [] {
+    std::set<std::string> all;
+    for (const Helper& helper : helpers()) all.merge(given_by(helper));
+    return all;
+  }();
+  return words.contains(name) || given.contains(name) || std::regex_match(name, made);
+}
+
+std::string name_of(const std::string& tensor) { return is_taken(tensor) || tensor.ends_with('_') ? tensor + "_" : tensor; }
+
+namespace {
+
+/// Elements of every tensor that the task's kernel has a pointer to.
+std::vector<IntExpr> sizes_of(const task::Task& task) {
+  std::vector<IntExpr> all;
+  const auto add = [&](const task::TensorType& type) {
+    IntExpr size = 1;
+    for (const IntExpr& extent : type.dims) size = size * extent;
+    if (!size.is_constant() && std::find(all.begin(), all.end(), size) == all.end()) all.push_back(size);
+    else if (size.is_constant()) all.push_back(size);
+  };
+  for (const auto& input : task.inputs) add(input.type);
+  for (const auto& [name, type] : task.outputs) add(type);
+  return all;
+}
+
+/// So much room is left for a step beyond the end.
+constexpr int64_t kNarrow = int64_t{1} << 30;
+
+}  // namespace
+
+bool is_narrow(const task::Task& task) {
+  for (const IntExpr& size : sizes_of(task)) {
+    if (size.is_constant() && size.constant() > kNarrow) return false;
+    for (const task::Workload& workload : task.workloads) {
+      const auto value = size.eval(workload.bindings);
+      if (value && *value > kNarrow) return false;
+    }
+  }
+  return !task.workloads.empty();
+}
+
+std::vector<std::string> narrow_requirements(const task::Task& task) {
+  std::vector<std::string> all;
+  for (const IntExpr& size : sizes_of(task))
+    if (!size.is_constant()) all.push_back(fmt::format("\"{} <= {}\"", size.to_string(), kNarrow));
+  return all;
+}
+
+std::string parameters_of(const task::Task& task, bool narrow) {
+  std::vector<std::string> all;
+  for (const auto& input : task.inputs)
+    all.push_back(fmt::format("__global const {}* restrict {}", storage(input.type.dtype), name_of(input.name)));
+  for (const auto& [name, type] : task.outputs) all.push_back(fmt::format("__global {}* restrict {}", storage(type.dtype), name_of(name)));
+  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("{} {}", index_type(narrow), symbol));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string names_of(const task::Task& task) {
+  std::vector<std::string> all;
+  for (const auto& input : task.inputs) all.push_back(name_of(input.name));
+  for (const auto& [name, type] : task.outputs) all.push_back(name_of(name));
+  for (const std::string& symbol : symbols_of(task)) all.push_back(symbol);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string arguments_of(const task::Task& task, bool narrow) {
+  std::vector<std::string> all;
+  for (const auto& input : task.inputs) all.push_back("\"" + input.name + "\"");
+  for (const auto& [name, type] : task.outputs) all.push_back("\"" + name + "\"");
+  for (const std::string& symbol : symbols_of(task)) all.push_back(fmt::format("\"{}:{}\"", narrow ? "i32" : "i64", symbol));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+bool has_taken_symbol(const task::Task& task) {
+  const auto symbols = symbols_of(task);
+  return std::any_of(symbols.begin(), symbols.end(), is_taken);
+}
+
 std::string helpers_for(const std::string& text) {
   std::set<std::string> wanted = words_of(text);
   std::vector<bool> taken(helpers().size(), false);
@@ -266,8 +273,8 @@ std::string spelled(std::string text) {
   replace("__builtin_inf()", "INFINITY");
   replace("__builtin_nan(\"\")", "NAN");
   static const std::map<std::string, std::string, std::less<>> words{
-      {"int64_t", "long"}, {"int32_t", "int"}, {"int16_t", "short"}, {"int8_t", "char"}, {"INT64_MIN", "LONG_MIN"}, {"INT64_MAX", "LONG_MAX"},
-      {"INT32_MIN", "INT_MIN"}, {"INT32_MAX", "INT_MAX"}};
+      {"int64_t", "long"}, {"int32_t", "int"}, {"int16_t", "short"}, {"int8_t", "char"},
+      {"INT64_MIN", "LONG_MIN"}, {"INT64_MAX", "LONG_MAX"}, {"INT32_MIN", "INT_MIN"}, {"INT32_MAX", "INT_MAX"}};
   return renamed(text, words);
 }
 

@@ -19,7 +19,7 @@ namespace hone::pattern::opencl {
 
 /// Keywords, types and functions of OpenCL C, and names that hone's helpers have: no tensor may be called so.
 [[nodiscard]] bool is_taken(const std::string& name);
-/// A tensor's name in the text: its own, or with "_" behind it.
+/// A tensor's name in the text: its own, or with "_" behind it; different ones for different tensors.
 [[nodiscard]] std::string name_of(const std::string& tensor);
 
 /// Integers of 32 bits serve as indices of everything that `task` reads and writes at each of its workloads. Then its
@@ -37,7 +37,8 @@ namespace hone::pattern::opencl {
 [[nodiscard]] std::string helpers_for(const std::string& text);
 /// A kernel's text with the helpers put where it says `kHelpersHere`.
 [[nodiscard]] std::string with_helpers(std::string text);
-inline constexpr std::string_view kHelpersHere = "// (helpers)\n", kHelpersBegin = "// ---- helpers ----\n", kHelpersEnd = "// ---- end of helpers ----\n";
+inline constexpr std::string_view kHelpersHere = "// (helpers)\n";
+inline constexpr std::string_view kHelpersBegin = "// ---- helpers ----\n", kHelpersEnd = "// ---- end of helpers ----\n";
 inline constexpr std::string_view kHelperEnd = "\n\n";   ///< of each; none has an empty line in itself
 
 /// C++ as the writers of plain loops and IntExpr::to_cpp() make it, spelled in OpenCL C: casts, names of types, limits.

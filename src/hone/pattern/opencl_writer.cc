@@ -15,7 +15,8 @@ using task::Prim;
 namespace {
 
 bool is_whole_division(const Node& node) {
-  return !task::is_float(node.type.dtype) && (node.prim == Prim::kMod || node.prim == Prim::kFloorDiv || node.prim == Prim::kDiv || node.prim == Prim::kPow);
+  const bool division = node.prim == Prim::kMod || node.prim == Prim::kFloorDiv || node.prim == Prim::kDiv || node.prim == Prim::kPow;
+  return division && !task::is_float(node.type.dtype);
 }
 
 }  // namespace
@@ -43,8 +44,8 @@ bool Writer::is_arg(int id) const {
 
 bool Writer::lies_along(int id) const {
   const Nest& nest = program_.nest;
-  if (const auto access = nest.access.find(id); access != nest.access.end() && access->second.index >= 0 && !program_.is_row_value(access->second.index))
-    return false;
+  const auto access = nest.access.find(id);
+  if (access != nest.access.end() && access->second.index >= 0 && !program_.is_row_value(access->second.index)) return false;
   IntExpr expected = 1;
   for (size_t k = program_.inner_axes.size(); k-- > 0;) {
     const int axis = program_.inner_axes[k];
@@ -97,7 +98,8 @@ bool Writer::fits_columns() const {
       for (const Node& user : nodes)
         for (const int operand : user.operands)
           if (&nodes[static_cast<size_t>(operand)] == &node && !is_scalar(static_cast<int>(&user - nodes.data()))) return false;
-  return std::all_of(program_.nest.graph->outputs.begin(), program_.nest.graph->outputs.end(), [&](int id) { return has_lane(id) && beside(id); });
+  const auto& outputs = program_.nest.graph->outputs;
+  return std::all_of(outputs.begin(), outputs.end(), [&](int id) { return has_lane(id) && beside(id); });
 }
 
 std::string Writer::requirements() const {

@@ -12,7 +12,7 @@
 
 namespace hone::pattern::opencl {
 
-/// Who walks a row: share `first` of `step_of` shares, element by element or word by word in turns.
+/// Who walks a row: each takes element or word `first`, and then every `step`th.
 struct Walk {
   std::string first = "0", step = "1";
   bool group = false;   ///< the items of a group share it: results are combined between them
@@ -54,7 +54,7 @@ class Writer {
   [[nodiscard]] std::string shares(const std::string& indent) const;
 
   [[nodiscard]] bool is_arg(int id) const;
-  [[nodiscard]] std::string running_type(int id) const;   ///< of r7
+  [[nodiscard]] std::string running_type(int id, Way way = Way::kItem) const;   ///< of r7
   /// "LARGER" and the like, for r7 and for combining; of arg-reductions "ABOVE", "BELOW".
   [[nodiscard]] const char* fold(int id) const;
 

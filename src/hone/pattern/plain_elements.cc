@@ -101,13 +101,15 @@ void sort_in_opencl(Function& f, const std::string& length, bool descending) {
   const std::string left = "keys[order[left]]", right = "keys[order[right]]";
   const std::string& a = descending ? left : right;
   const std::string& b = descending ? right : left;
+  const std::string comes_first = fmt::format("({1} != {1} ? {0} == {0} : {0} < {1})", a, b);   // NaN is the largest
   for (const std::string& line : {fmt::format("for (int64_t i = 0; i < {}; ++i) order[i] = i;", length),
                                   fmt::format("for (int64_t run = 1; run < {}; run *= 2) {{", length),
                                   fmt::format("  for (int64_t start = 0; start < {}; start += 2 * run) {{", length),
-                                  fmt::format("    const int64_t middle = least(start + run, {0}), end = least(start + 2 * run, {0});", length),
+                                  fmt::format("    const int64_t middle = least(start + run, {0});", length),
+                                  fmt::format("    const int64_t end = least(start + 2 * run, {0});", length),
                                   std::string("    int64_t left = start, right = middle;"),
                                   std::string("    for (int64_t i = start; i < end; ++i) {"),
-                                  fmt::format("      const bool take_right = left == middle || (right < end && ({1} != {1} ? {0} == {0} : {0} < {1}));", a, b),
+                                  fmt::format("      const bool take_right = left == middle || (right < end && {});", comes_first),
                                   std::string("      scratch[i] = take_right ? order[right++] : order[left++];"),
                                   std::string("    }"),
                                   std::string("  }"),

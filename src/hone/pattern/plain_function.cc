@@ -46,8 +46,8 @@ Names names_for(const task::Task& task, const Plan& plan, Dialect dialect) {
   Names names;
   std::set<std::string> used;
   const auto add = [&](const std::string& name, const std::string& key) {
-    std::string chosen = name;
-    while (is_taken(chosen) || (dialect == Dialect::kOpenCl && chosen == name && opencl::is_taken(chosen)) || !used.insert(chosen).second) chosen += "_";
+    std::string chosen = dialect == Dialect::kOpenCl ? opencl::name_of(name) : name;
+    while (is_taken(chosen) || !used.insert(chosen).second) chosen += "_";
     names[key] = chosen;
   };
   for (const std::string& symbol : task.symbols()) add(symbol, "symbol " + symbol);
@@ -85,7 +85,8 @@ Text call(const std::string& function, const std::vector<Text>& arguments) {
   return result;
 }
 
-Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name, Dialect dialect)
+Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name,
+                   Dialect dialect)
     : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), dialect_(dialect), levels_(1) {}
 
 void Function::open(const std::string& header, const std::string& footer) {

@@ -30,7 +30,8 @@ using Names = std::map<std::string, std::string>;
 
 class Function {
  public:
-  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name, Dialect dialect);
+  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name,
+           Dialect dialect);
 
   // Loops. A level's lines stand before the loop that is opened next.
   void open(const std::string& header, const std::string& footer = "}");

@@ -17,8 +17,8 @@ struct Tongue {
   std::string (*storage)(task::DType);
 };
 constexpr Tongue kGpu = {"__global__ void", "", "long long", "32", "blockIdx.x * 32LL + threadIdx.x", storage_type};
-constexpr Tongue kOpenCl = {"__attribute__((reqd_work_group_size(ITEMS, 1, 1)))\n__kernel void", "__global ", "long", "ITEMS", "get_global_id(0)",
-                            opencl::storage};
+constexpr Tongue kOpenCl = {"__attribute__((reqd_work_group_size(ITEMS, 1, 1)))\n__kernel void", "__global ", "long", "ITEMS",
+                            "get_global_id(0)", opencl::storage};
 
 /// "const float*" or "float*"; empty for what is no tensor.
 std::string pointer_to(const std::string& tensor, const task::Task& task, const kernel::Kernel& plain, const Tongue& tongue) {

@@ -222,7 +222,8 @@ Text value(Function& f, int id, const Position& at) {
   const std::string type = computing_type(node.type.dtype);
   const Text element = offset(f, node.type.dims, at);
   const std::string place = f.reads(memory);
-  const std::string stored = f.in_opencl() ? opencl::loaded(f.dtype_of(memory), place, element.text, Way::kItem) : fmt::format("{}[{}]", place, element.text);
+  const std::string stored = f.in_opencl() ? opencl::loaded(f.dtype_of(memory), place, element.text, Way::kItem)
+                                           : fmt::format("{}[{}]", place, element.text);
   return f.local(type, {fmt::format("{}({})", type, stored), element.level});
 }
 
