@@ -49,14 +49,6 @@ CppWriter::CppWriter(const Program& program, Way way, std::vector<int> kept, std
     if (!program_.is_row_value(slice)) element_inputs_.push_back(slice);
 }
 
-std::string CppWriter::output_name(int id) const {
-  const auto& graph = *program_.nest.graph;
-  for (size_t i = 0; i < graph.outputs.size(); ++i)
-    if (graph.outputs[i] == id) return graph.output_names[i];
-  HONE_CHECK(false, "not an output");
-  return {};
-}
-
 std::string CppWriter::output_tensor(int id) const {
   const auto placed = program_.nest.placed.find(id);
   if (placed == program_.nest.placed.end()) return output_name(id);
@@ -589,17 +581,6 @@ std::string CppWriter::row_stores(const std::string& indent) {
   row_lines_.clear();
   for (const std::string& line : stores) text += indent + line + "\n";
   return text;
-}
-
-std::string CppWriter::outline() const {
-  std::vector<std::string> passes;
-  for (const Pass& pass : program_.passes) {
-    std::vector<std::string> parts;
-    for (const int id : pass.reductions) parts.emplace_back(task::name_of(program_.node(id).prim));
-    for (const int id : pass.stores) parts.push_back("write " + output_name(id));
-    passes.push_back(fmt::format("{}", fmt::join(parts, ", ")));
-  }
-  return fmt::format("{}", fmt::join(passes, "; "));
 }
 
 Result<Way> way_for(const Program& program) {

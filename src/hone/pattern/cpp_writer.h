@@ -53,7 +53,7 @@ class CppWriter {
   /// Row values that are outputs, stored.
   [[nodiscard]] std::string row_stores(const std::string& indent);
   /// One sentence: "max; sum; write y".
-  [[nodiscard]] std::string outline() const;
+  [[nodiscard]] std::string outline() const { return program_.outline(); }
 
   /// True when the innermost loop axis is unit-stride or absent in everything it touches.
   [[nodiscard]] bool vectorisable() const;
@@ -77,7 +77,7 @@ class CppWriter {
   [[nodiscard]] bool scans_can_be_written() const;
   [[nodiscard]] bool goes_back() const;
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
-  [[nodiscard]] std::string output_name(int id) const;
+  [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   [[nodiscard]] std::string output_tensor(int id) const;  ///< where it begins: "y", "y + D"
   [[nodiscard]] std::string prefetches(size_t pass) const;
   [[nodiscard]] std::string aligned_head(size_t number, const std::string& indent, const char* start, const std::string& vector) const;

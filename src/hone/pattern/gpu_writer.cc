@@ -79,14 +79,6 @@ Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) 
   return {{axes.begin(), split}, {split, axes.end()}};
 }
 
-std::string GpuWriter::output_name(int id) const {
-  const auto& graph = *program_.nest.graph;
-  for (size_t i = 0; i < graph.outputs.size(); ++i)
-    if (graph.outputs[i] == id) return graph.output_names[i];
-  HONE_CHECK(false, "not an output");
-  return {};
-}
-
 bool GpuWriter::is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || program_.nest.access.contains(id); }
 
 bool GpuWriter::is_view(int id) const {
@@ -325,17 +317,6 @@ std::string GpuWriter::row_prologue(const std::string& from, const std::string& 
     for (const int output : pass.stores) pointer(output, output_name(output), output_name(output), "");
   for (const int output : program_.column_outputs) pointer(output, output_name(output), output_name(output), "");
   return text;
-}
-
-std::string GpuWriter::outline() const {
-  std::vector<std::string> passes;
-  for (const Pass& pass : program_.passes) {
-    std::vector<std::string> parts;
-    for (const int id : pass.reductions) parts.emplace_back(task::name_of(program_.node(id).prim));
-    for (const int id : pass.stores) parts.push_back("write " + output_name(id));
-    passes.push_back(fmt::format("{}", fmt::join(parts, ", ")));
-  }
-  return fmt::format("{}", fmt::join(passes, "; "));
 }
 
 }  // namespace hone::pattern

@@ -46,7 +46,7 @@ class GpuWriter {
   /// Elements that one word of 16 bytes holds of the widest tensor read or written along the stretch.
   [[nodiscard]] int widest_vector() const;
   [[nodiscard]] bool stores_elements() const;
-  [[nodiscard]] std::string outline() const;
+  [[nodiscard]] std::string outline() const { return program_.outline(); }
   /// Bytes of the largest running result: 4, 8 or 16.
   [[nodiscard]] int slot_bytes() const;
   /// Empty where every reduction can be written; else why not.
@@ -89,7 +89,7 @@ class GpuWriter {
   [[nodiscard]] std::string leaf_name(int id) const;
 
  private:
-  [[nodiscard]] std::string output_name(int id) const;
+  [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;

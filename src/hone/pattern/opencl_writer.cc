@@ -124,17 +124,6 @@ std::string Writer::obstacle() const {
   return program_.has_scans() ? "a scan" : "";
 }
 
-std::string Writer::outline() const {
-  std::vector<std::string> passes;
-  for (const Pass& pass : program_.passes) {
-    std::vector<std::string> parts;
-    for (const int id : pass.reductions) parts.emplace_back(task::name_of(program_.node(id).prim));
-    for (const int id : pass.stores) parts.push_back("write " + output_name(id));
-    passes.push_back(fmt::format("{}", fmt::join(parts, ", ")));
-  }
-  return fmt::format("{}", fmt::join(passes, "; "));
-}
-
 std::string Writer::leaf_tensor(int id) const {
   const auto access = program_.nest.access.find(id);
   if (access == program_.nest.access.end()) return name_of(program_.tensor_of_input(id));
@@ -148,12 +137,7 @@ std::string Writer::leaf_name(int id) const {
                                               : fmt::format("{}_{}", name_of(program_.tensor_of_input(access->second.input)), id);
 }
 
-std::string Writer::output_name(int id) const {
-  const auto& graph = *program_.nest.graph;
-  for (size_t i = 0; i < graph.outputs.size(); ++i)
-    if (graph.outputs[i] == id) return name_of(graph.output_names[i]);
-  return {};
-}
+std::string Writer::output_name(int id) const { return name_of(program_.name_of_output(id)); }
 
 /// "at0 * D + at1".
 std::string Writer::offset(int id, const std::vector<int>& axes) const {

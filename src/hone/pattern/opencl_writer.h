@@ -36,7 +36,7 @@ class Writer {
   [[nodiscard]] bool lanes() const { return lanes_; }
   /// Empty where the program can be written; else why not.
   [[nodiscard]] std::string obstacle() const;
-  [[nodiscard]] std::string outline() const;
+  [[nodiscard]] std::string outline() const { return program_.outline(); }
 
   /// Positions along the row axes from the linear index `from`, and pointers NAME_row to where the row begins.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);

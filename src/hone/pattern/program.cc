@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace hone::pattern {
 namespace {
 
@@ -48,6 +51,24 @@ std::string Program::tensor_of_input(int id) const {
   const auto at = std::find(inputs.begin(), inputs.end(), id);
   HONE_CHECK(at != inputs.end());
   return task->inputs[static_cast<size_t>(at - inputs.begin())].name;
+}
+
+std::string Program::name_of_output(int id) const {
+  const auto& outputs = nest.graph->outputs;
+  const auto at = std::find(outputs.begin(), outputs.end(), id);
+  HONE_CHECK(at != outputs.end());
+  return nest.graph->output_names[static_cast<size_t>(at - outputs.begin())];
+}
+
+std::string Program::outline() const {
+  std::vector<std::string> all;
+  for (const Pass& pass : passes) {
+    std::vector<std::string> parts;
+    for (const int id : pass.reductions) parts.emplace_back(task::name_of(node(id).prim));
+    for (const int id : pass.stores) parts.push_back("write " + name_of_output(id));
+    all.push_back(fmt::format("{}", fmt::join(parts, ", ")));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 bool Program::has_reductions() const {

@@ -33,8 +33,11 @@ struct Program {
   [[nodiscard]] const task::IntExpr& extent(int axis) const { return nest.axes[static_cast<size_t>(axis)].extent; }
   [[nodiscard]] task::IntExpr rows() const;         ///< product of the row axes
   [[nodiscard]] task::IntExpr row_length() const;   ///< product of the inner axes
-  /// Name of the task's tensor that a graph input or output is.
+  /// Name of the task's tensor that a graph input is, or an output.
   [[nodiscard]] std::string tensor_of_input(int id) const;
+  [[nodiscard]] std::string name_of_output(int id) const;
+  /// What each pass reduces and writes: "max; sum; write y".
+  [[nodiscard]] std::string outline() const;
   /// Element values computed in an earlier pass that a later one needs too and that cost enough
   /// (a transcendental) to be worth keeping, with the pass that computes them first.
   [[nodiscard]] std::vector<int> worth_keeping() const;
