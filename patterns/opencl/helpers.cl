@@ -129,7 +129,8 @@ FLOATS round_f16_lanes(FLOATS x) {
 
 //@ COMBINE
 // The items' `mine` folded to one, which every item gets. `share`: local memory, one place an item. Each step halves the
-// number of items that still hold something; the last barrier keeps the next COMBINE from overtaking.
+// number of items that still hold something, so ITEMS is a power of two; the last barrier keeps the next COMBINE from
+// writing what slower items still read.
 #define COMBINE(share, mine, fold)                                                 \
   share[item] = mine;                                                              \
   barrier(CLK_LOCAL_MEM_FENCE);                                                    \

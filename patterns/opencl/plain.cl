@@ -12,7 +12,7 @@ tunables = { ITEMS = [1, 32, 64] }
 //   ITEMS  1 on a CPU, whose cores take a piece each; a GPU's units are 32 or 64 items wide
 // (helpers)
 
-// Columns that an item takes at a time, and elements of a vector.
+// What an item takes at a time: columns of a product, elements of what goes element by element.
 #define kColumns 256
 #define kElements 4096
 @functions@@entries@

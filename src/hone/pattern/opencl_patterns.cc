@@ -140,7 +140,7 @@ Result<kernel::Kernel> split(const Program& program) {
                             facts.arguments(), left.arguments);
   };
   const std::string opening = facts.shares("  ") + "  const int item = get_local_id(0), group = get_group_id(0);\n" +
-                              fmt::format("  const {} row = get_group_id(1);\n", facts.index());
+                              "  const long row = get_group_id(1);\n";   // times GROUPS, which no requirement bounds
   for (size_t p = 0; p < program.passes.size(); ++p) {
     Writer writer(program, walk);
     std::string body = opening + writer.row_prologue("row", "  ");
