@@ -9,7 +9,8 @@
 namespace hone::evaluate {
 
 /// One call on drawn inputs at each of `shapes`, all of them in one process a tool. For a loader with a card. What a tool
-/// does not finish in time, and a machine without compute-sanitizer, is `unavailable`.
+/// does not finish in time, and a machine without compute-sanitizer, is `unavailable`; so is what racecheck names in a
+/// kernel that has barriers with phases, while the other tools' shapes count.
 [[nodiscard]] Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader, Spent& spent);
 
 /// What a report of compute-sanitizer found first.

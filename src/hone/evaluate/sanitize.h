@@ -13,7 +13,7 @@ namespace hone::evaluate {
 struct Sanitized {
   Verdict verdict;            ///< accepted: nothing was found, or nothing could be looked for
   int shapes = 0;             ///< that it ran on
-  std::string unavailable;    ///< why nothing could be looked for on this machine; empty when it was
+  std::string unavailable;    ///< what could not be looked for, and why; empty when all was
 };
 
 /// One call of each input family on each of `shapes`. The kernel must have been accepted without sanitizers: a

@@ -115,7 +115,7 @@ struct Promotion {
   std::vector<WorkloadResult> workloads;
   bool bitwise_deterministic = true;
   int sanitized_shapes = 0;           ///< on which it ran under the sanitizers without a finding
-  std::string sanitizers_absent;      ///< why it did not run under them; empty when it did
+  std::string sanitizers_absent;      ///< what was not looked for, and why; empty when all was
   std::vector<std::string> absent;    ///< opponents that could not take part, with the reason
   std::vector<uint64_t> seeds;        ///< of the inputs, for replay
   Spent spent;

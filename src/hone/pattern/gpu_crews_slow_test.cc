@@ -52,6 +52,29 @@ TEST_P(GpuCrews, AreAccepted) {
   }
 }
 
+/// A channel's values lie in pieces, none of whole words, and all in the registers of one block: nothing moves as words.
+TEST(GpuRows, HoldRowsOfPieces) {
+  const auto task = task::task_from_expressions("y = batch_norm(x, w, b)", {"x=f32[N,C,H,W]", "w=f32[C]", "b=f32[C]"}, {"N=3,C=5,H=7,W=9"});
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const task::Task normal = normal_form(*task);
+  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
+  ASSERT_TRUE(program) << program.error().to_string();
+  for (const int64_t vec : {1, 8}) {
+    auto rows = gpu::rows(*program, kernel::Language::kCuda);
+    ASSERT_TRUE(rows) << rows.error().to_string();
+    rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", vec}, {"WORDS", 32 / vec}, {"UNROLL", 2}};
+    const auto screening = (*evaluator)->screen(*rows);
+    ASSERT_TRUE(screening) << screening.error().to_string();
+    EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+                                               << rows->source;
+  }
+}
+
 class GpuSplitColumns : public testing::TestWithParam<Given> {};
 
 TEST_P(GpuSplitColumns, AreAccepted) {

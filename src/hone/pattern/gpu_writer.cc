@@ -185,7 +185,8 @@ std::string GpuWriter::footing() {
       if (!among(stretch_.axes)) alike.push_back(among(stretch_.pieces) ? stride(id) : stride(id) - stride(first));
     }
   }
-  if (first < 0) return "hone::gpu::Footing{true, true, 0}";
+  // Nothing moves as words: element by element, neighbouring threads side by side.
+  if (first < 0) return "hone::gpu::Footing{false, false, 0}";
   const std::string name = is_leaf(first) ? leaf_name(first) : output_name(first);
   const auto access = program_.nest.access.find(first);
   const int input = access == program_.nest.access.end() ? first : access->second.input;

@@ -10,7 +10,7 @@ namespace hone::target {
 namespace {
 
 /// Attributes of .nv.info: a byte of format, a byte of kind, 16 bits that are a value or the size of what follows.
-enum Attribute : uint8_t { kMaxThreads = 0x05, kStack = 0x12, kParameter = 0x17, kRegisters = 0x2f };
+enum Attribute : uint8_t { kMaxThreads = 0x05, kStack = 0x12, kParameter = 0x17, kRegisters = 0x2f, kPhaseBarriers = 0x39 };
 constexpr uint8_t kSized = 4;
 constexpr uint8_t kEntry = 0x10;  ///< in a symbol's st_other: a __global__ function
 
@@ -65,7 +65,9 @@ Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
     GpuEntry entry;
     entry.symbol = name;
     entry.facts["code_bytes"] = static_cast<int64_t>(symbol.st_size);
-    read_entry_info(image->body(".nv.info." + entry.symbol), entry);
+    const std::string_view info = image->body(".nv.info." + entry.symbol);
+    read_entry_info(info, entry);
+    each_attribute(info, [&](uint8_t kind, std::string_view) { facts.phase_barriers |= kind == kPhaseBarriers; });
     by_symbol[number] = facts.entries.size();
     facts.entries.push_back(std::move(entry));
   });

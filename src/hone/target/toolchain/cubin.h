@@ -17,6 +17,7 @@ struct CubinFacts {
   std::vector<GpuEntry> entries;        ///< facts: registers, stack_bytes (of all that it calls too), code_bytes
   int64_t constant_bytes = 0;           ///< __constant__ variables
   int64_t global_bytes = 0;             ///< __device__ variables that can be written; const tables look the same
+  bool phase_barriers = false;          ///< barriers with phases (mbarrier) are used
   std::vector<std::string> undefined;   ///< functions that the driver would have to provide: "vprintf", "malloc"
 };
 [[nodiscard]] Result<CubinFacts> read_cubin(const std::filesystem::path& file);

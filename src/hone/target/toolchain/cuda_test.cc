@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hone/base/file.h"
+#include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -97,6 +98,23 @@ __global__ void __launch_bounds__(BLOCK) twist(const float* x, float* y, int64_t
   if (i < n) y[i] = s[BLOCK - 1 - threadIdx.x] * factors[i % 4] + __half2float(__float2half(x[i]));
 }
 )";
+
+/// compute-sanitizer's racecheck does not follow them (evaluate/card_sanitize.cc).
+TEST_P(Cuda, BarriersWithPhasesAreSeen) {
+  const auto has_phases = [](const Build& build) { return read_cubin(build.artifact).value().phase_barriers; };
+  EXPECT_FALSE(has_phases(built(kTwist)));
+  EXPECT_TRUE(has_phases(built(R"(
+#include "hone/gpu/prim_phases.h"
+__global__ void twist(const float* x, float* y, int64_t n) {
+  __shared__ hone::prim::PhaseBarrier all;
+  if (threadIdx.x == 0) all.init(BLOCK);
+  __syncthreads();
+  all.arrive();
+  all.wait(0);
+  y[n] = x[n];
+}
+)")));
+}
 
 /// What NVRTC refuses nvcc compiles in its place, right but in ten times the time: nobody would notice.
 TEST_P(Cuda, OurHeadersAreForBoth) {
