@@ -57,7 +57,7 @@ json bound_by_hone(const kernel::Kernel& kernel, const task::Task& task, const t
       if (argument.kind == kernel::Argument::Kind::kTensor) arguments.push_back({"tensor", argument.tensor});
       else arguments.push_back({argument.kind == kernel::Argument::Kind::kI32 ? "i32" : "i64", argument.value});
     }
-    launches.push_back({launch.function, padded(launch.grid), padded(launch.block), launch.shared, arguments});
+    launches.push_back({launch.function, padded(launch.grid), padded(launch.block), padded(launch.cluster), launch.shared, arguments});
   }
   return {workspaces, launches};
 }

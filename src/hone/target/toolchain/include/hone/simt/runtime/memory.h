@@ -5,6 +5,9 @@
 // thread does now when the thread has seen a synchronisation after t: of its warp, of its block, or by reading
 // (atomic or volatile) what somebody released after t behind a fence. Coarser than vector clocks: some races
 // between blocks go unnoticed, what is ordered is never called a race.
+//
+// In a launch with clusters each block's shared memory has a shadow of its own. A pointer to another block's (clusters.h)
+// leads to where that block's memory lies while it does not run, and to that shadow.
 #pragma once
 #include "hone/simt/runtime/report.h"
 
@@ -14,7 +17,7 @@ enum class Access : uint8_t { kPlain, kVolatile, kAtomic };
 
 inline void give_way(bool spins);
 
-constexpr uint32_t kThreadBits = (1u << 24) - 1, kAtomicBit = 1u << 28;
+constexpr uint32_t kThreadBits = (1u << 24) - 1, kAtomicBit = 1u << 28, kLateBit = 1u << 31;
 constexpr uint32_t bytes_of(uint32_t who) { return who >> 24 & 15; }
 constexpr uint32_t level_of(uint32_t who) { return who >> 29 & 3; }
 inline uint32_t warp_of(uint32_t who) { return (who & 1023) / kWave; }
@@ -27,13 +30,30 @@ inline uint32_t distance(uint32_t a, uint32_t b) {
   return warp_of(a) == warp_of(b) ? 1 : 2;
 }
 
+/// The thread has come to its cluster's barrier, whose phase is not complete: what it does now that phase does not order.
+inline bool is_late(const Thread& t) { return t.cluster_came && t.cluster_phase == m.block->cluster->phase; }
+
+/// Whether the cluster's barrier orders what `who` of the cluster did at `time` before what the running thread does.
+inline bool cluster_ordered(uint32_t who, uint32_t time) {
+  const Thread& t = *m.thread;
+  const Block& b = *m.block;
+  const bool own = t.cluster_time > b.cluster_time;
+  if (time > (own ? t.cluster_time : b.cluster_time)) return false;
+  const uint32_t number = (who & kThreadBits) >> 10, rank = number & ((1u << m.rank_bits) - 1);
+  if (number >> m.rank_bits != (b.number & 0x3FFF) >> m.rank_bits) return false;
+  if (!(who & kLateBit) || time <= (own ? t.cluster_before : b.cluster_before)) return true;
+  return time <= b.cluster->blocks[rank].covers;
+}
+
 /// Whether what happened at `time` by `who` (and whoever else `level` counts in) is over for the running thread.
 inline bool ordered(uint32_t who, uint32_t time, uint32_t level, bool shared) {
   const Thread& t = *m.thread;
   const Block& b = *m.block;
   if (time <= t.acquired || time <= b.acquired) return true;
   uint32_t apart = distance(who, m.me);
-  if (apart == 3) return shared;
+  if (apart == 3 && shared && m.cluster == 1) return true;
+  if (cluster_ordered(who, time)) return true;
+  if (apart == 3) return false;
   if (level > apart) apart = level;
   if (apart == 0) return true;
   if (apart <= 2 && (time <= b.time || time <= t.phase_time)) return true;
@@ -52,20 +72,21 @@ __attribute__((noinline)) inline void race(uint32_t other, bool other_writes, bo
 }
 
 /// The copy on its way to a byte of shared memory; null: none.
-inline const Flight* flight_to(int64_t offset) {
-  const Block& b = *m.block;
+inline const Flight* flight_to(const Block& b, int64_t offset) {
   for (int i = 0; i < b.flights_count; ++i)
     if (offset >= b.flights[i].offset && offset < b.flights[i].offset + b.flights[i].bytes) return &b.flights[i];
   return nullptr;
 }
 
-/// One word: `bytes` are those touched of its four.
-inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, bool read, Access how, uint64_t pc, bool shared) {
+/// One word: `bytes` are those touched of its four. `owner`: the block whose shared memory it is; null: other memory.
+inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, bool read, Access how, uint64_t pc, const Block* owner) {
+  const bool shared = owner != nullptr;
   Cell& c = s.cells[word];
   const bool soft = how != Access::kPlain;
+  const uint32_t late = is_late(*m.thread) ? kLateBit : 0;
   if (read && (s.valid[word] & bytes) != bytes) {
     Text text;
-    const Flight* const flight = shared ? flight_to(word * 4) : nullptr;
+    const Flight* const flight = shared ? flight_to(*owner, word * 4) : nullptr;
     const bool awaited = (s.valid[word] & kAwaited) != 0;
     if (flight) text << "reads shared memory before the asynchronous copy to it is there: a phase of its barrier has to be waited for";
     else if (awaited) text << "reads shared memory before the asynchronous copy to it is there: its group has to be waited for";
@@ -84,24 +105,25 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     uint32_t both = bytes;
     if (distance(c.w_who, m.me) == 0 && c.w_time == m.clock) both |= bytes_of(c.w_who);
     c.w_time = m.clock;
-    c.w_who = (m.me & kThreadBits) | both << 24 | (soft ? kAtomicBit : 0);
+    c.w_who = (m.me & kThreadBits) | both << 24 | (soft ? kAtomicBit : 0) | late;
     c.w_pc = static_cast<uint32_t>(pc);
     s.valid[word] = static_cast<uint8_t>((s.valid[word] | bytes) & 15);
   }
   if (read) {
     uint32_t level = 0, both = bytes;
-    uint32_t atomic = soft ? kAtomicBit : 0;
-    if (c.r_time && !(shared && distance(c.r_who, m.me) == 3) && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared)) {
+    uint32_t atomic = soft ? kAtomicBit : 0, lateness = late;
+    if (c.r_time && !(shared && m.cluster == 1 && distance(c.r_who, m.me) == 3) && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared)) {
       const uint32_t apart = distance(c.r_who, m.me);
       level = level_of(c.r_who) > apart ? level_of(c.r_who) : apart;
       both |= bytes_of(c.r_who);
       atomic &= c.r_who & kAtomicBit;
+      if (c.r_time > m.block->cluster->time) lateness |= c.r_who & kLateBit;
     } else if (c.r_time > m.block->time && distance(c.r_who, m.me) == 0) {
       both |= bytes_of(c.r_who);
       atomic &= c.r_who & kAtomicBit;
     }
     c.r_time = m.clock;
-    c.r_who = (m.me & kThreadBits) | both << 24 | atomic | level << 29;
+    c.r_who = (m.me & kThreadBits) | both << 24 | atomic | level << 29 | lateness;
     c.r_pc = static_cast<uint32_t>(pc);
   }
   if (soft) {
@@ -111,21 +133,21 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     }
     if (write) {
       uint32_t fence = m.thread->fence > m.block->fence ? m.thread->fence : m.block->fence;
-      if (shared && m.block->time > fence) fence = m.block->time;
+      if (shared && m.cluster == 1 && m.block->time > fence) fence = m.block->time;
       if (fence > s.released[word]) s.released[word] = fence;
     }
   }
 }
 
-inline void touch_range(const Shadow& s, int64_t offset, int64_t n, bool write, bool read, Access how, uint64_t pc, bool shared) {
+inline void touch_range(const Shadow& s, int64_t offset, int64_t n, bool write, bool read, Access how, uint64_t pc, const Block* owner) {
   if (n == 4 && (offset & 3) == 0) {
-    touch(s, offset >> 2, 15, write, read, how, pc, shared);
+    touch(s, offset >> 2, 15, write, read, how, pc, owner);
     return;
   }
   for (int64_t at = offset; at < offset + n;) {
     const int64_t word = at >> 2, end = (word + 1) * 4 < offset + n ? (word + 1) * 4 : offset + n;
     const uint32_t bytes = (1u << (end - word * 4)) - (1u << (at - word * 4));
-    touch(s, word, bytes, write, read, how, pc, shared);
+    touch(s, word, bytes, write, read, how, pc, owner);
     at = end;
   }
 }
@@ -169,6 +191,40 @@ inline const char* name_of(BufferKind kind) {
   lose_thread();
 }
 
+/// Whether p leads into another block's shared memory, as map_shared gives it.
+inline bool is_aside(const void* p) {
+  return m.cluster > 1 && reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(m.aside) < static_cast<uintptr_t>(m.aside_bytes);
+}
+/// Another block's shared memory, or none of the cluster's.
+inline void touch_other(const void* p, int64_t n, bool write, bool read, Access how, uint64_t pc) {
+  const int64_t at = static_cast<const char*>(p) - m.aside, offset = at % m.aside_step;
+  const Block &b = *m.block, &owner = m.blocks[at / m.aside_step];
+  const Thread& t = *m.thread;
+  Text text;
+  text << (write ? "writes " : "reads ");
+  Finding finding = Finding::kPhase;
+  if (&owner == &b) {
+    text << "its own shared memory through a pointer that another block made: the emulator has none";
+    finding = Finding::kEmulator;
+  } else if (owner.cluster != b.cluster) {
+    text << "shared memory of a block of another cluster";
+    finding = Finding::kOutOfBounds;
+  } else if (offset + n > m.static_bytes + m.dynamic_bytes) {
+    text << n << " bytes at byte " << offset << " of " << m.static_bytes + m.dynamic_bytes << " bytes of another block's shared memory";
+    finding = Finding::kOutOfBounds;
+  } else if (!owner.active) {
+    text << "shared memory of a block of its cluster that has ended: a cluster barrier has to come before its end";
+  } else if (t.cluster_time == 0 && b.cluster_time == 0 && t.acquired < owner.began && b.acquired < owner.began) {
+    text << "shared memory of another block before the cluster's first barrier: that block may not have begun";
+  } else {
+    touch_range(owner.shadow, offset, n, write, read, how, pc, &owner);
+    return;
+  }
+  // What a thread that was lost left undone is no news.
+  if (finding != Finding::kPhase || !found_in(*b.cluster)) found(finding, text, m.thread, pc, 0);
+  lose_thread();
+}
+
 inline void access(const void* p, int64_t n, bool write, bool read, Access how, const void* where) {
   if (!m.thread) return;
   const auto a = reinterpret_cast<uintptr_t>(p);
@@ -182,7 +238,7 @@ inline void access(const void* p, int64_t n, bool write, bool read, Access how, 
   const auto shared = reinterpret_cast<uintptr_t>(m.shared);
   const auto in_shared = static_cast<int64_t>(a - shared);
   if (in_shared >= 0 && in_shared + n <= m.static_bytes + m.dynamic_bytes) {
-    touch_range(m.shared_shadow, in_shared, n, write, read, how, pc, true);
+    touch_range(m.shared_shadow, in_shared, n, write, read, how, pc, m.block);
     return;
   }
   if (in_shared >= 0 && in_shared < m.static_bytes + kMostDynamic) {
@@ -191,6 +247,10 @@ inline void access(const void* p, int64_t n, bool write, bool read, Access how, 
          << " bytes of dynamic shared memory";
     found(Finding::kOutOfBounds, text, m.thread, pc, 0);
     lose_thread();
+  }
+  if (is_aside(p)) {
+    touch_other(p, n, write, read, how, pc);
+    return;
   }
   int i = m.last_buffer;
   const auto inside = [&](int k) {
@@ -224,12 +284,18 @@ inline void access(const void* p, int64_t n, bool write, bool read, Access how, 
     }
     outside(a, n, write, pc);
   }
-  if (m.shadow[i].cells) touch_range(m.shadow[i], offset, n, write, read, how, pc, false);
+  if (m.shadow[i].cells) touch_range(m.shadow[i], offset, n, write, read, how, pc, nullptr);
 }
 
 /// An asynchronous copy to `to`, in words: it may write from now on, and nobody reads before its thread has waited and
 /// written what has come.
 inline void issue_copy(const void* to, int64_t bytes, const void* where) {
+  if (m.thread && is_aside(to)) {
+    Text text;
+    text << "an asynchronous copy into another block's shared memory: it copies into its own";
+    found(Finding::kUndefined, text, m.thread, offset_of(where), 0);
+    lose_thread();
+  }
   access(to, bytes, true, false, Access::kPlain, where);
   const auto in_shared = static_cast<const char*>(to) - m.shared;
   if (m.thread && in_shared >= 0 && in_shared + bytes <= m.static_bytes + m.dynamic_bytes)
