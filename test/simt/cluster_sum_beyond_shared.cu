@@ -25,7 +25,7 @@ __global__ void k(const float* x, float* y, long long D) {
   prim::cluster_sync();
   if (rank == 0 && threadIdx.x == 0) {
     double all = 0;
-    for (int other = 0; other < prim::cluster_size(); ++other) all += prim::map_shared(&part, other)[other == 0 ? 0 : 1];
+    for (int other = 0; other < prim::cluster_size(); ++other) all += prim::map_shared(&part, other)[other == 0 ? 0 : 200];
     y[blockIdx.x / 4] = static_cast<float>(all);
   }
   prim::cluster_sync();
