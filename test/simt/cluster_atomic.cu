@@ -8,7 +8,7 @@ block  = ["64"]
 cluster = ["4"]
 args   = ["x", "y", "i64:D"]
 */
-// task: y = sum(where(x > 0, 1.0, 0.0), axis=1) | x=f32[B,D] | B=3,D=700
+// task: y = sum(where(x > 0, x * 0 + 1, x * 0), axis=1) | x=f32[B,D] | B=3,D=700
 // expect: accepted
 #include "hone/gpu/prim.h"
 // How many of a row are positive: a counter in the shared memory of the cluster's last block.

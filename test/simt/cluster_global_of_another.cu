@@ -1,10 +1,10 @@
 /* hone
 language = "cuda"
 note     = "what another cluster has written"
-workspaces = { w = "f32[align(ceil_div(N, 64), 4) * 64]" }
+workspaces = { w = "f32[align(ceil_div(N, 64), 8) * 64]" }
 [[launch]]
 kernel = "k"
-grid   = ["align(ceil_div(N, 64), 4)"]
+grid   = ["align(ceil_div(N, 64), 8)"]
 block  = ["64"]
 cluster = ["4"]
 args   = ["x", "y", "w", "i64:N"]

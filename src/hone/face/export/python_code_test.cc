@@ -133,6 +133,7 @@ workspaces = { w = "zero f64[ceil_div(N, TILE), F - 4]", z = "i32[abs(F - 50)]" 
 kernel = "first"
 grid   = ["ceil_div(N, TILE)", "min(SMS, F)"]
 block  = ["TILE", "1 + (N > 5)"]
+cluster = ["select(N == 9, 2, 1)", "select(F == 100, 5, 1)"]
 shared = "select(N > 100, SHARED_MAX, 8 * F)"
 when   = "100 // (N - 7) != 0 or F == 2"
 args   = ["x", "w", "i64:N*F", "i32:N * N"]
