@@ -180,8 +180,7 @@ grid   = ["align(N, 4)"]
 block  = ["64"]
 cluster = ["2", "1"]
 args   = ["x", "y", "i64:N"]
-*/
-#include "hone/gpu/prim.h"
+*/ #include "hone/gpu/prim.h"
 __global__ void twist(const float* x, float* y, long long n) {
   namespace prim = hone::prim;
   __shared__ float part;
