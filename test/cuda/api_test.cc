@@ -46,6 +46,17 @@ static_assert(offsetof(AllocationProperties, usage) == offsetof(CUmemAllocationP
 static_assert(sizeof(AccessDescription) == sizeof(CUmemAccessDesc) && offsetof(AccessDescription, location) == offsetof(CUmemAccessDesc, location) &&
               offsetof(AccessDescription, flags) == offsetof(CUmemAccessDesc, flags));
 
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) && alignof(LaunchAttribute) <= alignof(CUlaunchAttribute));
+static_assert(LaunchAttribute().kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && offsetof(LaunchAttribute, kind) == offsetof(CUlaunchAttribute, id));
+static_assert(offsetof(LaunchAttribute, extents) == offsetof(CUlaunchAttribute, value.clusterDim.x) &&
+              offsetof(LaunchAttribute, extents) + 8 == offsetof(CUlaunchAttribute, value.clusterDim.z));
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig) && offsetof(LaunchConfig, grid) == offsetof(CUlaunchConfig, gridDimX) &&
+              offsetof(LaunchConfig, block) == offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(LaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+
 template <class A, class B>
 constexpr bool kAlike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> && std::is_floating_point_v<A> == std::is_floating_point_v<B>;
 template <class A, class B>
@@ -68,7 +79,7 @@ static_assert(kSame<int (*)(int*, int), CUresult (*)(CUdevice*, int)> && !kSame<
   F(allocate, cuMemAlloc) F(free, cuMemFree) F(host_allocate, cuMemHostAlloc) F(host_free, cuMemFreeHost) F(upload_async, cuMemcpyHtoDAsync) F(host_address, cuMemHostGetDevicePointer)                         \
   F(upload, cuMemcpyHtoD) F(download, cuMemcpyDtoH) F(set_bytes, cuMemsetD8Async) F(set_halves, cuMemsetD16Async)                                \
   F(set_words, cuMemsetD32Async) F(set_column, cuMemsetD2D32Async) F(module_load, cuModuleLoadData) F(module_unload, cuModuleUnload)             \
-  F(module_function, cuModuleGetFunction) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(stream_create, cuStreamCreate)         \
+  F(module_function, cuModuleGetFunction) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(launch_with, cuLaunchKernelEx) F(stream_create, cuStreamCreate)         \
   F(stream_synchronise, cuStreamSynchronize) F(stream_wait_value, cuStreamWaitValue32) F(event_create, cuEventCreate)                            \
   F(event_record, cuEventRecord) F(event_elapsed, cuEventElapsedTime)
 

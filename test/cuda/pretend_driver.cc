@@ -266,6 +266,21 @@ Result cuLaunchKernel(cuda::Function function, unsigned gx, unsigned gy, unsigne
     return enqueue(stream, [kernel = what.kernel, values = std::move(values)] { run(*kernel, values); });
   });
 }
+/// As the driver does, with clusters: the grid a multiple, at most eight blocks.
+Result cuLaunchKernelEx(const cuda::LaunchConfig* config, cuda::Function function, void** arguments, void** extra) {
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    const cuda::LaunchAttribute& attribute = config->attributes[i];
+    if (attribute.kind != cuda::LaunchAttribute().kind) return kInvalidValue;
+    unsigned blocks = 1;
+    for (int d = 0; d < 3; ++d) {
+      blocks *= attribute.extents[d];
+      if (!attribute.extents[d] || config->grid[d] % attribute.extents[d] != 0) return kInvalidValue;
+    }
+    if (blocks > 8) return kInvalidValue;
+  }
+  const unsigned *const grid = config->grid, *const block = config->block;
+  return cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], config->shared_bytes, config->stream, arguments, extra);
+}
 
 Result cuStreamCreate(Stream* stream, unsigned) {
   return call([=](Memory&) { return *stream = reinterpret_cast<Stream>(new PretendStream), kSuccess; });

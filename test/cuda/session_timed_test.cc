@@ -42,6 +42,21 @@ TEST_F(CudaSession, ManyCallsAreQueuedInParts) {
   EXPECT_TRUE(ran.right);
 }
 
+TEST_F(CudaSession, ClustersReachTheDriver) {
+  kernel::BoundPlan clustered = plan("pretend_negate");
+  ASSERT_EQ(clustered.launches[0].grid, std::vector<int64_t>{8});
+  clustered.launches[0].cluster = {4};
+  const Ran ran = run(clustered);
+  ASSERT_EQ(ran.outcome.how, How::kDone) << ran.outcome.why;
+  EXPECT_TRUE(ran.right);
+  // What it would refuse shows that it has seen them.
+  clustered.launches[0].cluster = {1, 2};
+  const Ran refused = run(clustered);
+  EXPECT_EQ(refused.outcome.how, How::kDied);
+  EXPECT_THAT(refused.outcome.why, HasSubstr("the launch of pretend_negate fails"));
+  expect_right("a cluster that does not divide the grid");
+}
+
 TEST_F(CudaSession, WrongAnswersShow) {
   const Ran wrong = run("pretend_wrong");
   EXPECT_EQ(wrong.outcome.how, How::kDone);

@@ -17,6 +17,7 @@ std::string plan_text(const kernel::BoundPlan& plan) {
     text += fmt::format("launch {} {} {}:", launch.launch, launch.function, launch.shared);
     put(launch.grid);
     put(launch.block);
+    if (!launch.cluster.empty()) put(launch.cluster);
     for (const kernel::BoundArgument& argument : launch.args)
       text += fmt::format("{} {} {},", static_cast<int>(argument.kind), argument.tensor, argument.value);
   }

@@ -115,7 +115,7 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
 }
 
 Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
-  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "shared", "args", "when", "repeat"}));
+  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "cluster", "shared", "args", "when", "repeat"}));
   Launch launch;
   HONE_TRY(launch.function, read.text(table, "kernel", true));
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -127,6 +127,10 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
     return read.error(table, "\"grid\" must hold one to three extents");
   HONE_TRY(launch.block, read.expressions(table, "block"));
   if (launch.block.size() > 3) return read.error(table, "\"block\" must hold at most three extents");
+  if (table.get("cluster")) {
+    HONE_TRY(launch.cluster, read.expressions(table, "cluster"));
+    if (launch.cluster.empty() || launch.cluster.size() > 3) return read.error(table, "\"cluster\" must hold one to three extents");
+  }
   if (const toml::node* shared = table.get("shared")) {
     HONE_TRY(launch.shared, read.expression(*shared, "shared"));
   }
@@ -286,6 +290,8 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     const bool groups = header.language == Language::kOpenCl || header.language == Language::kCuda || header.language == Language::kHip;
     if (parsed.repeat && header.language != Language::kCuda && header.language != Language::kHip)
       return read.error(node, fmt::format("\"repeat\" is for cuda and hip, not for {}", language), "write the launch out as often as it is wanted");
+    if (!parsed.cluster.empty() && header.language != Language::kCuda)
+      return read.error(node, fmt::format("\"cluster\" is for cuda, not for {}: clusters need sm_90", language), "leave it out");
     if (groups && parsed.block.empty())
       return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
                         header.language == Language::kOpenCl ? "how many work items a group has, for example block = [\"64\"]"

@@ -32,6 +32,24 @@ Result<int64_t> positive(const IntExpr& expression, const Bindings& values, std:
   return value;
 }
 
+/// The grid is there already.
+Status bind_cluster(const Launch& launch, const Bindings& values, BoundLaunch& bound) {
+  int64_t blocks = 1;
+  for (size_t d = 0; d < launch.cluster.size(); ++d) {
+    HONE_TRY(const int64_t extent, positive(launch.cluster[d], values, "a cluster extent of " + launch.function));
+    blocks = extent > kMostClusterBlocks ? extent : blocks * extent;
+    if (blocks > kMostClusterBlocks)
+      return fail(ErrorCode::kInput, fmt::format("a cluster of {} has {} blocks; {} are the most", launch.function, blocks, kMostClusterBlocks));
+    const int64_t grid = d < bound.grid.size() ? bound.grid[d] : 1;
+    if (grid % extent != 0)
+      return fail(ErrorCode::kInput, fmt::format("the grid of {} has {} blocks along {}, which is no multiple of its cluster's {}",
+                                                 launch.function, grid, "xyz"[d], extent),
+                  "write for example grid = [\"align(ceil_div(N, 256), 4)\"]");
+    bound.cluster.push_back(extent);
+  }
+  return {};
+}
+
 /// Nothing where its `when` does not hold.
 Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number, const Bindings& values,
                                                const std::vector<std::string>& names) {
@@ -50,6 +68,7 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
     HONE_TRY(const int64_t value, positive(extent, values, "a block extent of " + launch.function));
     bound.block.push_back(value);
   }
+  HONE_TRY_VOID(bind_cluster(launch, values, bound));
   HONE_TRY(bound.shared, launch.shared.eval(values));
   if (bound.shared < 0)
     return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));

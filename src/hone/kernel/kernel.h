@@ -30,11 +30,15 @@ struct Argument {
   task::IntExpr value;
 };
 
+/// Blocks of a cluster: what every card with clusters takes.
+constexpr int64_t kMostClusterBlocks = 8;
+
 /// One launch of a device function.
 struct Launch {
   std::string function;                   ///< TOML key `kernel`
   std::vector<task::IntExpr> grid;        ///< 1 to 3 extents, x first
   std::vector<task::IntExpr> block;       ///< GPU: threads; absent on a CPU
+  std::vector<task::IntExpr> cluster;     ///< CUDA, sm_90: blocks that run together, at most kMostClusterBlocks; absent: each alone
   task::IntExpr shared = 0;               ///< bytes
   std::vector<Argument> args;
   std::optional<task::IntExpr> when;      ///< launched only where non-zero
@@ -127,6 +131,7 @@ struct BoundLaunch {
   int launch = 0;      ///< index among the header's launches; several with one where it is repeated
   std::string function;
   std::vector<int64_t> grid, block;
+  std::vector<int64_t> cluster; ///< empty: none; divides the grid
   int64_t shared = 0;
   std::vector<BoundArgument> args;
 };
@@ -135,8 +140,8 @@ struct BoundPlan {
   std::vector<BoundWorkspace> workspaces;
 };
 
-/// Fails (kInput) where a tensor is unknown, an extent is not positive or a requirement does not
-/// hold; the message says which.
+/// Fails (kInput) where a tensor is unknown, an extent is not positive, a grid is no multiple of its cluster or a
+/// requirement does not hold; the message says which.
 [[nodiscard]] Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task,
                                      const task::Bindings& bindings, const Limits& limits);
 

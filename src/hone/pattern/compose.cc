@@ -38,6 +38,7 @@ std::string launch_text(const kernel::Launch& launch, const Names& names) {
   for (const Argument& argument : launch.args) arguments.push_back("\"" + argument_text(argument, names) + "\"");
   std::string text = fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = {}\n", renamed(launch.function, names), quoted_list(launch.grid, names));
   if (!launch.block.empty()) text += fmt::format("block  = {}\n", quoted_list(launch.block, names));
+  if (!launch.cluster.empty()) text += fmt::format("cluster = {}\n", quoted_list(launch.cluster, names));
   text += fmt::format("args   = [{}]\n", fmt::join(arguments, ", "));
   if (!(launch.shared.is_constant() && launch.shared.constant() == 0))
     text += fmt::format("shared = \"{}\"\n", renamed(launch.shared.to_string(), names));

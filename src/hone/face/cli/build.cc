@@ -88,11 +88,12 @@ std::string table_of(const std::vector<Function>& functions, bool amd) {
 }
 
 std::string occupancy_table(const std::vector<Function>& functions) {
-  Table table({"function", "grid", "block", "dynamic shared", "occupancy", "blocks", "limited by"});
+  Table table({"function", "grid", "block", "cluster", "dynamic shared", "occupancy", "blocks", "limited by"});
   for (const Function& f : functions) {
     if (!f.launch) continue;
     const auto& o = f.occupancy;
-    table.add({f.name, extents_text(f.launch->grid), extents_text(f.launch->block), bytes_text(static_cast<double>(f.launch->shared)),
+    table.add({f.name, extents_text(f.launch->grid), extents_text(f.launch->block),
+               f.launch->cluster.empty() ? "-" : extents_text(f.launch->cluster), bytes_text(static_cast<double>(f.launch->shared)),
                o ? fmt::format("{:.0f} %", 100 * o->share()) : "-", o ? fmt::format("{}", o->blocks) : "-", o ? o->limited_by : "-"});
   }
   return table.to_string();
@@ -100,7 +101,7 @@ std::string occupancy_table(const std::vector<Function>& functions) {
 
 json function_json(const Function& f) {
   json line = {{"function", f.name}, {"symbol", f.symbol}, {"facts", f.facts}, {"mix", f.mix.empty() ? json() : json(f.mix)}, {"launch", nullptr}, {"occupancy", nullptr}};
-  if (f.launch) line["launch"] = {{"grid", f.launch->grid}, {"block", f.launch->block}, {"shared_bytes", f.launch->shared}};
+  if (f.launch) line["launch"] = {{"grid", f.launch->grid}, {"block", f.launch->block}, {"cluster", f.launch->cluster}, {"shared_bytes", f.launch->shared}};
   if (f.occupancy)
     line["occupancy"] = {{"share", f.occupancy->share()}, {"blocks", f.occupancy->blocks}, {"waves", f.occupancy->waves},
                          {"most_waves", f.occupancy->most_waves}, {"limited_by", f.occupancy->limited_by}};

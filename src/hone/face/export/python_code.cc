@@ -229,6 +229,7 @@ class PlanWriter {
     }
     HONE_TRY(const std::string grid, values(launch.grid, 3));
     HONE_TRY(const std::string block, values(launch.block, 3));
+    HONE_TRY(const std::string cluster, values(launch.cluster, 3));
     HONE_TRY(const std::string shared, value(launch.shared));
     std::vector<std::string> args;
     for (const Argument& item : launch.args) {
@@ -236,8 +237,8 @@ class PlanWriter {
       args.push_back(std::move(one));
     }
     known_.erase("STEP");
-    return text + fmt::format("{0}launches.append((\n{0}    {1}, {2}, {3}, {4},\n{0}    {5}))\n", indent, python_string(launch.function), grid, block, shared,
-                              tuple_of(args));
+    return text + fmt::format("{0}launches.append((\n{0}    {1}, {2}, {3}, {4}, {5},\n{0}    {6}))\n", indent, python_string(launch.function), grid, block,
+                              cluster, shared, tuple_of(args));
   }
 
   const kernel::Header& header_;

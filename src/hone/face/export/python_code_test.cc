@@ -57,7 +57,7 @@ json bound_by_hone(const kernel::Kernel& kernel, const task::Task& task, const t
       if (argument.kind == kernel::Argument::Kind::kTensor) arguments.push_back({"tensor", argument.tensor});
       else arguments.push_back({argument.kind == kernel::Argument::Kind::kI32 ? "i32" : "i64", argument.value});
     }
-    launches.push_back({launch.function, padded(launch.grid), padded(launch.block), launch.shared, arguments});
+    launches.push_back({launch.function, padded(launch.grid), padded(launch.block), padded(launch.cluster), launch.shared, arguments});
   }
   return {workspaces, launches};
 }
@@ -133,6 +133,7 @@ workspaces = { w = "zero f64[ceil_div(N, TILE), F - 4]", z = "i32[abs(F - 50)]" 
 kernel = "first"
 grid   = ["ceil_div(N, TILE)", "min(SMS, F)"]
 block  = ["TILE", "1 + (N > 5)"]
+cluster = ["select(N == 9, 2, 1)", "select(F == 100, 5, 1)"]
 shared = "select(N > 100, SHARED_MAX, 8 * F)"
 when   = "100 // (N - 7) != 0 or F == 2"
 args   = ["x", "w", "i64:N*F", "i32:N * N"]

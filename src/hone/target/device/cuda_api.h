@@ -61,6 +61,18 @@ struct AccessDescription {
   Location location;
   int flags = 3;                // 1: read, 3: read and write
 };
+/// Of a launch; here the one kind that hone uses: how many blocks run together.
+struct LaunchAttribute {
+  int kind = 4;                 // cluster dimension
+  char padding[4] = {};
+  unsigned extents[16] = {};    // a union of 64 bytes
+};
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
 inline constexpr int kPosixDescriptor = 1;
 inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHostMapped = 2;
 
@@ -106,6 +118,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(function_set, "cuFuncSetAttribute", (Function, int, int))                                                      \
   F(launch, "cuLaunchKernel",                                                                                      \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))      \
+  F(launch_with, "cuLaunchKernelEx", (const LaunchConfig*, Function, void**, void**))                              \
   F(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                          \
   F(stream_synchronise, "cuStreamSynchronize", (Stream))                                                           \
   F(stream_wait_value, "cuStreamWaitValue32_v2", (Stream, Address, uint32_t, unsigned))                            \

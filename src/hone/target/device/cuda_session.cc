@@ -147,6 +147,7 @@ Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPl
     for (size_t d = 0; d < 3; ++d) {
       to.grid[d] = d < from.grid.size() ? static_cast<uint32_t>(from.grid[d]) : 1;
       to.block[d] = d < from.block.size() ? static_cast<uint32_t>(from.block[d]) : 1;
+      to.cluster[d] = d < from.cluster.size() ? static_cast<uint32_t>(from.cluster[d]) : 1;
     }
     to.shared_bytes = static_cast<uint32_t>(from.shared);
     to.arguments = static_cast<uint32_t>(from.args.size());

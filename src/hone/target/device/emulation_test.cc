@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 
 namespace hone::target {
 namespace {
@@ -36,6 +37,24 @@ TEST(Emulation, RefusesWhatItDoesNot) {
   EXPECT_NE(refused(kernel::Language::kCuda, plan_of({1}, {32}, 0), 49153), "");
   EXPECT_NE(refused(kernel::Language::kCuda, plan_of({1}, {32}, 232448), 4), "");
   EXPECT_NE(refused(kernel::Language::kHip, plan_of({1}, {32}, 65537)), "");
+}
+
+TEST(Emulation, AsManyWholeClustersAsTheDeviceHolds) {
+  const SimtDevice& device = *simt_device(kernel::Language::kCuda);
+  auto control = std::make_unique<worker::Control>();
+  kernel::BoundPlan plan = plan_of({1000, 10}, {1024}, 0);
+  const auto prepared = [&] {
+    prepare_emulation(device, plan, {}, {}, *control);
+    return control->launch[0].resident;
+  };
+  EXPECT_EQ(prepared(), 264);
+  EXPECT_EQ(control->launch[0].cluster[0], 1);
+  plan.launches[0].cluster = {5, 1};
+  EXPECT_EQ(prepared(), 260);
+  EXPECT_EQ(control->launch[0].cluster[0], 5);
+  EXPECT_EQ(control->launch[0].cluster[2], 1);
+  plan.launches[0].grid = {5};
+  EXPECT_EQ(prepared(), 5);
 }
 
 TEST(Emulation, AReportBecomesWords) {

@@ -1,6 +1,7 @@
 // CUDA for real cards: NVRTC, which is ten times as fast, or nvcc compiles the kernel's source to a cubin in the jail;
 // no card is needed. What the cubin holds is read from its ELF file, what it needs from there and from ptxas's words.
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 
 /// What a cubin may leave to the driver: assert's end. Printing and a heap outlive a launch.
 bool may_call(const std::string& function) { return function == "__assertfail"; }
+
+/// sm_90 and later.
+bool has_clusters(const std::string& arch) { return std::atoi(arch.c_str() + std::min<size_t>(3, arch.size())) >= 90; }
 
 /// What compiles for one architecture: at least one of the two.
 struct Compilers {
@@ -55,6 +59,10 @@ class CudaToolchain final : public Toolchain {
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)
       return fail(ErrorCode::kUnavailable, "nvcc has no sanitized builds", "the emulator (emulator:cuda) looks at every access");
+    if (!has_clusters(arch_))
+      for (const kernel::Launch& launch : kernel.header.launches)
+        if (!launch.cluster.empty())
+          return BuildOutcome(BuildFailure{fmt::format("{} is launched in clusters: clusters need sm_90, this is {}", launch.function, arch_), {}, false});
     const auto unit = gpu_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
     std::optional<BuildOutcome> outcome;

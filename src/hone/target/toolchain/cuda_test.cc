@@ -190,6 +190,43 @@ TEST_P(Cuda, BarriersWithPhasesAndProductsOfBytesAreInstructions) {
   }
 }
 
+constexpr const char* kClusterHead = R"hone(/* hone
+language = "cuda"
+[[launch]]
+kernel = "twist"
+grid   = ["align(N, 4)"]
+block  = ["64"]
+cluster = ["2", "1"]
+args   = ["x", "y", "i64:N"]
+*/ #include "hone/gpu/prim.h"
+__global__ void twist(const float* x, float* y, long long n) {
+  namespace prim = hone::prim;
+  __shared__ float part;
+  __shared__ int count;
+  if (threadIdx.x == 0) part = x[blockIdx.x], count = 0;
+  prim::cluster_sync();
+  atomicAdd(prim::map_shared(&count, 0), 1);
+  const float other = *prim::map_shared(&part, (prim::cluster_rank() + 1) % prim::cluster_size());
+  prim::cluster_arrive();
+  y[threadIdx.x] = other;
+  prim::cluster_wait();
+}
+)hone";
+
+TEST_P(Cuda, ClustersAreForThoseThatHaveThem) {
+  const auto kernel = kernel::parse_kernel(kClusterHead, "k.cu").value();
+  const auto outcome = toolchain_->build(kernel, task_, {{"N", 1024}}, {});
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(std::holds_alternative<Build>(*outcome)) << std::get<BuildFailure>(*outcome).log;
+  EXPECT_THAT(std::get<Build>(*outcome).toolchain, StartsWith(GetParam()));
+  auto older = cuda_toolchain("sm_80");
+  ASSERT_TRUE(older) << older.error().to_string();
+  const auto refused = (*older)->build(kernel, task_, {{"N", 1024}}, {});
+  ASSERT_TRUE(refused) << refused.error().to_string();
+  ASSERT_TRUE(std::holds_alternative<BuildFailure>(*refused));
+  EXPECT_EQ(std::get<BuildFailure>(*refused).reason, "twist is launched in clusters: clusters need sm_90, this is sm_80");
+}
+
 TEST_P(Cuda, ProductsOfGroupsOfWarpsAreInstructionsThatDoNotWaitForEachOther) {
   const Build build = built(R"(#include "hone/gpu/prim.h"
 __global__ void __launch_bounds__(256, 1) twist(const float* x, float* y, int64_t n) {

@@ -50,5 +50,29 @@ TEST(SimtSource, RepeatedLaunchesCountTheirSteps) {
   EXPECT_FALSE(kernel::bind(kernel_with("args = [\"x\"]\nrepeat = \"1000\""), task, {{"N", 3}}, {}));
 }
 
+TEST(SimtSource, AClusterDividesItsGrid) {
+  const auto task = task::task_from_expressions("y = x + 1", {"x=f32[N]"}, {"N=3"}).value();
+  const auto bound = [&](const std::string& cluster, int64_t n) { return kernel::bind(kernel_with("args = [\"x\"]\ncluster = " + cluster), task, {{"N", n}}, {}); };
+  const auto plan = bound("[\"N // 3\"]", 12);
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  EXPECT_EQ(plan->launches[0].cluster, std::vector<int64_t>{4});
+  EXPECT_EQ(bound("[\"4\"]", 6).error().message, "the grid of k has 6 blocks along x, which is no multiple of its cluster's 4");
+  EXPECT_EQ(bound("[\"2\", \"2\"]", 6).error().message, "the grid of k has 1 blocks along y, which is no multiple of its cluster's 2");
+  EXPECT_EQ(bound("[\"16\"]", 16).error().message, "a cluster of k has 16 blocks; 8 are the most");
+  EXPECT_EQ(bound("[\"3\", \"3\"]", 6).error().message, "a cluster of k has 9 blocks; 8 are the most");
+  EXPECT_TRUE(bound("[\"2\", \"1\", \"1\"]", 6));
+  EXPECT_FALSE(bound("[\"0\"]", 6));
+}
+
+TEST(SimtSource, ClustersAreForCuda) {
+  const auto parsed = [](const std::string& language, const std::string& cluster) {
+    return kernel::parse_kernel("/* hone\nlanguage = \"" + language + "\"\n[[launch]]\nkernel = \"k\"\ngrid = [\"N\"]\nblock = [\"32\"]\nargs = []\ncluster = " + cluster + "\n*/\n", "k.cu");
+  };
+  EXPECT_TRUE(parsed("cuda", "[\"2\", 2]"));
+  EXPECT_EQ(parsed("hip", "[\"2\"]").error().message, "\"cluster\" is for cuda, not for hip: clusters need sm_90");
+  EXPECT_EQ(parsed("cuda", "[]").error().message, "\"cluster\" must hold one to three extents");
+  EXPECT_FALSE(parsed("cuda", "[\"1\", \"1\", \"1\", \"1\"]"));
+}
+
 }  // namespace
 }  // namespace hone::target

@@ -289,6 +289,22 @@ class Worker {
     return regions_[static_cast<size_t>(place.region)].address + static_cast<Address>(place.offset);
   }
 
+  Result queue_launch(const CudaLaunch& launch, void** slots) {
+    const Function function = functions_[launch.symbol];
+    const uint32_t *const grid = launch.grid, *const block = launch.block;
+    if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] == 1)
+      return api_.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared_bytes, stream_, slots, nullptr);
+    cuda::LaunchAttribute cluster;
+    for (int d = 0; d < 3; ++d) cluster.extents[d] = launch.cluster[d];
+    cuda::LaunchConfig config;
+    for (int d = 0; d < 3; ++d) config.grid[d] = grid[d], config.block[d] = block[d];
+    config.shared_bytes = launch.shared_bytes;
+    config.stream = stream_;
+    config.attributes = &cluster;
+    config.attribute_count = 1;
+    return api_.launch_with(&config, function, slots, nullptr);
+  }
+
   bool queue_call(int call, Event before, Event after) {
     if (!ok(api_.event_record(before, stream_))) return false;
     // What a plan wants zeroed is part of its time.
@@ -303,8 +319,7 @@ class Worker {
         values[a] = argument.tensor >= 0 ? static_cast<int64_t>(tensor(call, argument.tensor)) : argument.value;
         slots[a] = &values[a];
       }
-      const Result result = api_.launch(functions_[launch.symbol], launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
-                                        launch.block[1], launch.block[2], launch.shared_bytes, stream_, slots, nullptr);
+      const Result result = queue_launch(launch, slots);
       if (result != kSuccess) {
         // An earlier launch's fault may surface here; which one it was, the text says.
         return say(CudaState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));

@@ -28,6 +28,7 @@ enum class CudaState : uint32_t {
 
 struct CudaLaunch {
   uint32_t grid[3], block[3];
+  uint32_t cluster[3];                          ///< all 1: none
   uint32_t shared_bytes;
   uint32_t arguments;
   uint32_t symbol;                              ///< index into CudaControl::symbol

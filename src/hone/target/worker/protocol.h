@@ -42,6 +42,7 @@ struct Launch {
   uint32_t entry;         ///< index into the library's hone_entries
   uint32_t arguments;
   int64_t resident;       ///< emulated: most blocks that the device holds at a time
+  int64_t cluster[3];     ///< emulated: blocks that run together
   Argument argument[kMaxArguments];
 };
 

@@ -290,6 +290,7 @@ class Runner {
     context_.launch = number;
     context_.shared_bytes = launch.shared_bytes;
     context_.resident = launch.resident;
+    for (int d = 0; d < 3; ++d) context_.cluster[d] = launch.cluster[d];
     context_.seed = control_.seed;
     context_.buffers = 0;
     for (uint32_t t = 0; t < control_.tensors; ++t) {

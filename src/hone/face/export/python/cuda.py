@@ -1,6 +1,7 @@
 # A kernel in CUDA: compiled once with NVRTC or nvcc, its launch plan run through the driver on torch's stream.
 import ctypes
 import hashlib
+import math
 import os
 import pathlib
 import re
@@ -16,6 +17,16 @@ NVRTC_PRELUDE = '#include "hone/nvrtc/prelude.h"\n'
 ALIGNMENT = 64  # bytes, of every tensor that a kernel was verified on
 WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that a block gets unasked
 MOST_REPEATS = 256
+MOST_CLUSTER_BLOCKS = 8
+
+
+class LaunchAttribute(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("padding", ctypes.c_char * 4), ("extents", ctypes.c_uint * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
 
 
 class Driver:
@@ -23,6 +34,7 @@ class Driver:
 
     NAMES = {"sms": 16, "shared_max": 97, "wave": 10, "major": 75, "minor": 76}
     MAX_DYNAMIC_SHARED, SHARED_CARVEOUT = 8, 9
+    CLUSTER_DIMENSION = 4
 
     def __init__(self, library="libcuda.so.1"):
         try:
@@ -77,9 +89,14 @@ class Driver:
         if size > WITHOUT_ASKING:  # a wish: some cards have no choice
             self.library.cuFuncSetAttribute(function, self.SHARED_CARVEOUT, 100)
 
-    def launch(self, function, grid, block, shared, stream, cells):
+    def launch(self, function, grid, block, cluster, shared, stream, cells):
         """`cells`: ctypes values, one an argument."""
         slots = (ctypes.c_void_p * max(1, len(cells)))(*[ctypes.addressof(cell) for cell in cells])
+        if cluster != (1, 1, 1):
+            attribute = LaunchAttribute(self.CLUSTER_DIMENSION, b"", (ctypes.c_uint * 16)(*cluster))
+            config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, stream, ctypes.pointer(attribute), 1)
+            self.check(self.library.cuLaunchKernelEx(ctypes.byref(config), function, slots, None), "cuLaunchKernelEx")
+            return
         self.check(self.library.cuLaunchKernel(function, *map(ctypes.c_uint, (*grid, *block, shared)), ctypes.c_void_p(stream), slots, None),
                    "cuLaunchKernel")
 
@@ -127,8 +144,8 @@ class Impossible(ArithmeticError):
 
 def bind(plan, extents, limits):
     """(workspaces, launches) of a plan with numbers put in, each workspace (type, shape, whether zeroed), each launch
-    (function, grid, block, shared bytes, arguments); None where hone would not run it: an extent that is not
-    positive, an i32 that does not fit, nothing to launch."""
+    (function, grid, block, cluster, shared bytes, arguments); None where hone would not run it: an extent that is not
+    positive, a grid that is no multiple of its cluster, an i32 that does not fit, nothing to launch."""
     try:
         planned = plan(*extents, *limits)
     except ArithmeticError:
@@ -138,8 +155,10 @@ def bind(plan, extents, limits):
     workspaces, launches = planned
     if not launches or any(extent < 1 for _, shape, _ in workspaces for extent in shape):
         return None
-    for _, grid, block, shared, arguments in launches:
-        if min(*grid, *block) < 1 or shared < 0:
+    for _, grid, block, cluster, shared, arguments in launches:
+        if min(*grid, *block, *cluster) < 1 or shared < 0:
+            return None
+        if math.prod(cluster) > MOST_CLUSTER_BLOCKS or any(blocks % together for blocks, together in zip(grid, cluster)):
             return None
         for kind, value in arguments:
             bits = {"i32": 31, "i64": 63}.get(kind)
@@ -286,11 +305,11 @@ class CudaKernel:
         self.driver.enter(ordinal)
         try:
             module, symbols = self.module(ordinal, card, baked)
-            for name, grid, block, shared, arguments in launches:
+            for name, grid, block, cluster, shared, arguments in launches:
                 function = self.function(ordinal, baked, module, symbols, name, shared)
                 cells = [ctypes.c_uint64(tensors[value].data_ptr()) if kind == "tensor" else
                          ctypes.c_int32(value) if kind == "i32" else ctypes.c_int64(value) for kind, value in arguments]
-                self.driver.launch(function, grid, block, shared, stream, cells)
+                self.driver.launch(function, grid, block, cluster, shared, stream, cells)
         finally:
             self.driver.leave()
         return True

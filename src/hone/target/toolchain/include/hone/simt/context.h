@@ -50,6 +50,7 @@ struct Context {
   uint32_t buffers;
   int64_t shared_bytes; ///< dynamic
   int64_t resident;     ///< most blocks at a time
+  int64_t cluster[3];   ///< blocks that run together
   uint64_t seed;        ///< of the order in which threads, warps and blocks take turns
   Buffer buffer[kMaxBuffers];
 };

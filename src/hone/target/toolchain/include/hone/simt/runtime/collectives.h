@@ -93,7 +93,7 @@ inline void complete(Block& b, Warp& w, int number) {
   if (s.kind == Kind::kMatrix) operate(b, w, s, given);
   const bool orders = s.kind == Kind::kSync || kWave == 64;
   const uint32_t stamp = m.clock;
-  uint32_t acquired = 0, phase_time = 0, fence = 0;
+  uint32_t acquired = 0, phase_time = 0, fence = 0, cluster_time = 0, cluster_before = 0;
   if (orders) {
     // What one of them has waited for, all have; what one of them has published, all may.
     ++m.clock;
@@ -102,6 +102,7 @@ inline void complete(Block& b, Warp& w, int number) {
       if (t.acquired > acquired) acquired = t.acquired;
       if (t.phase_time > phase_time) phase_time = t.phase_time;
       if (t.fence > fence) fence = t.fence;
+      if (t.cluster_time > cluster_time) cluster_time = t.cluster_time, cluster_before = t.cluster_before;
     }
   }
   for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
@@ -137,7 +138,10 @@ inline void complete(Block& b, Warp& w, int number) {
       case Kind::kActive: t.value = s.arrived; break;
       default: t.value = all; break;
     }
-    if (orders) t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time, t.fence = fence;
+    if (orders) {
+      t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time, t.fence = fence;
+      t.cluster_time = cluster_time, t.cluster_before = cluster_before;
+    }
     t.state = State::kReady;
   }
   w.ready |= s.arrived;

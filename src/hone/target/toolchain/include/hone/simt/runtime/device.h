@@ -56,6 +56,13 @@ HONE_SIMT_API int hone_simt_barrier(int predicate, int line) { return hone::simt
 HONE_SIMT_API uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t value, int param, int width, int line) {
   return hone::simt::come_to_collective(kind, mask, value, param, width, line, __builtin_return_address(0));
 }
+HONE_SIMT_API int hone_simt_cluster(int size) { return size ? hone::simt::m.cluster : hone::simt::m.block->rank; }
+/// `wait` 1: waits; 0: comes to it.
+HONE_SIMT_API void hone_simt_cluster_barrier(int wait, int line) {
+  if (wait) hone::simt::wait_for_cluster(line);
+  else hone::simt::come_to_cluster(line);
+}
+HONE_SIMT_API void* hone_simt_map_shared(const void* p, int rank) { return hone::simt::map_shared(p, rank, __builtin_return_address(0)); }
 /// One operation on a barrier with phases; kTest: whether the phase of parity `value` is complete.
 HONE_SIMT_API int hone_simt_phase(int op, void* barrier, int64_t value) {
   const void* const where = __builtin_return_address(0);

@@ -1,33 +1,12 @@
-// A launch from start to finish: room for its blocks, shared memory, and which block has its turn.
+// A launch from start to finish: room for its blocks, and which block has its turn.
 #pragma once
-#include "hone/simt/runtime/groups.h"
+#include "hone/simt/runtime/blocks.h"
 
 // The launch's dynamic shared memory: the linker puts it behind all other shared memory.
 extern "C" __attribute__((visibility("hidden"), section(".bss.hone_shared_dynamic"), aligned(1024))) char hone_simt_dynamic[];
 char hone_simt_dynamic[hone::simt::kMostDynamic];
 
 namespace hone::simt {
-
-/// Hands out parts of the arena, cache lines each; null when it is used up.
-struct Arena {
-  char *at, *end;
-  template <class T>
-  T* take(int64_t count) {
-    char* p = at;
-    const int64_t bytes = (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
-    if (bytes > end - at) return nullptr;
-    at += bytes;
-    return reinterpret_cast<T*>(p);
-  }
-};
-
-inline bool take_shadow(Arena& arena, Shadow& s, int64_t bytes) {
-  s.words = (bytes + 3) / 4;
-  s.cells = arena.take<Cell>(s.words);
-  s.valid = arena.take<uint8_t>(s.words + 8);
-  s.released = arena.take<uint32_t>(s.words);
-  return s.released != nullptr;
-}
 
 inline Arena kept_arena;      ///< what is left of the arena behind what lives through all launches
 inline uint64_t known_call;
@@ -36,7 +15,7 @@ inline uint64_t known_call;
 inline bool begin_process(const Context& c) {
   Arena arena{c.arena, c.arena + c.arena_bytes};
 #if !defined(HONE_SIMT_ASAN)
-  if (!take_shadow(arena, m.shared_shadow, m.static_bytes + kMostDynamic)) return false;
+  if (!take_shadow(arena, m.one_shadow, m.static_bytes + kMostDynamic)) return false;
   for (uint32_t i = 0; i < c.buffers; ++i)
     if (c.buffer[i].kind != BufferKind::kInput && !take_shadow(arena, m.shadow[i], c.buffer[i].bytes)) return false;
 #endif
@@ -60,76 +39,6 @@ inline void begin_call(const Context& c) {
 #endif
 }
 
-/// A block that can be run: its threads, warps, and what shared memory holds for it.
-inline bool make_block(Arena& arena, Block& b, int64_t shared) {
-  b.threads = arena.take<Thread>(m.threads);
-  b.warps = arena.take<Warp>(m.warps);
-  b.saved = arena.take<char>(shared);
-  b.saved_valid = arena.take<uint8_t>(shared / 4 + 8);
-  return b.saved_valid != nullptr;
-}
-
-inline void begin_block(Block& b, int64_t index) {
-  b.index = index;
-  b.x = static_cast<uint32_t>(index % m.grid[0]);
-  b.y = static_cast<uint32_t>(index / m.grid[0] % m.grid[1]);
-  b.z = static_cast<uint32_t>(index / (m.grid[0] * m.grid[1]));
-  b.live = m.threads;
-  b.at_barrier = b.count = b.result = 0;
-  b.time = m.clock++;
-  b.acquired = b.pending_acquired = m.began;
-  b.fence = 0;
-  b.phases_count = b.flights_count = 0;
-  b.active = true;
-  uint16_t x = 0, y = 0, z = 0;
-  for (int i = 0; i < m.threads; ++i) {
-    Thread& t = b.threads[i];
-    t.state = State::kNew;
-    t.spins = false;
-    t.acquired = t.fence = t.warp_time = t.phase_time = 0;
-    t.waits_pc = 0;
-    t.line = 0;
-    t.pc = 0;
-    t.stack = nullptr;
-    t.x = x, t.y = y, t.z = z;
-    if (++x == m.dims[0]) {
-      x = 0;
-      if (++y == m.dims[1]) y = 0, ++z;
-    }
-  }
-  for (int k = 0; k < m.warps; ++k) {
-    const int lanes = m.threads - k * kWave < kWave ? m.threads - k * kWave : kWave;
-    const uint64_t all = lanes == 64 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
-    b.warps[k].ready = all;
-    b.warps[k].gone = ~all;
-    b.warps[k].slots = 0;
-    b.warps[k].products = b.warps[k].products_mark = 0;
-  }
-}
-
-/// Shared memory as a new block finds it: rubbish, and known to be.
-inline void clear_shared(int64_t shared) {
-#if defined(HONE_SIMT_ASAN)
-  fill_words(m.shared, ~uint64_t{0}, shared);
-#else
-  fill_words(m.shared, 0xffffdeadffffdead, shared);
-  fill_words(m.shared_shadow.valid, 0, (shared / 4 + 7) / 8 * 8);
-#endif
-}
-
-inline void put_away(Block& b, int64_t shared) {
-  copy_words(b.saved, m.shared, shared);
-#if !defined(HONE_SIMT_ASAN)
-  copy_words(b.saved_valid, m.shared_shadow.valid, (shared / 4 + 7) / 8 * 8);
-#endif
-}
-inline void bring_back(const Block& b, int64_t shared) {
-  copy_words(m.shared, b.saved, shared);
-#if !defined(HONE_SIMT_ASAN)
-  copy_words(m.shared_shadow.valid, b.saved_valid, (shared / 4 + 7) / 8 * 8);
-#endif
-}
-
 [[noreturn]] inline void stop() {
   m.context->report->instructions = m.count;
   __builtin_trap();
@@ -144,10 +53,12 @@ inline void bring_back(const Block& b, int64_t shared) {
   __builtin_trap();
 }
 
-constexpr int64_t kWindow = 16;       ///< blocks begin in a random order among so many
+/// Shared memory that lies aside begins on such a boundary, with at least such a gap behind it (bytes).
+constexpr int64_t kAsideUnit = 4096, kAsideGap = 4096;
+constexpr int64_t kWindow = 16;       ///< clusters begin in a random order among so many
 constexpr int kHopelessTurns = 40;    ///< of all blocks without anything happening
 
-/// The k-th block to begin.
+/// The k-th cluster to begin.
 inline int64_t block_at(int64_t k, int64_t total, uint64_t twist) {
   const int64_t base = k / kWindow * kWindow;
   const int64_t n = total - base < kWindow ? total - base : kWindow;
@@ -155,10 +66,27 @@ inline int64_t block_at(int64_t k, int64_t total, uint64_t twist) {
                       : base + (static_cast<int64_t>(static_cast<uint64_t>(k - base) + (twist >> 3) % static_cast<uint64_t>(n))) % n;
 }
 
-/// Blocks with a lower number than what was found, still to begin in this window, run on; no others.
-inline int64_t last_wanted(int64_t total) { return m.found ? found_block() : total; }
+/// Clusters with a lower number than that of what was found, still to begin in this window, run on; no others.
+inline int64_t last_wanted(int64_t total) { return m.found ? m.found_cluster : total; }
 
-inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t total) {
+/// Nothing happens any more.
+[[noreturn]] inline void hopeless_wait(const Block& b, int64_t active, int64_t waiting) {
+  Text text;
+  text << "waits for something that never happens";
+  if (waiting > 0) text << ": " << active << " blocks are resident, " << waiting << " wait for one of them to end";
+  const Thread* who = &b.threads[0];
+  for (int i = 0; i < m.threads; ++i)
+    if (b.threads[i].spins && b.threads[i].state != State::kGone) {
+      who = &b.threads[i];
+      break;
+    }
+  if (who->waits_pc) describe(b.phases[who->waits_for], text);
+  found(Finding::kDeadlock, text, who, who->waits_pc, who->line);
+  stop();
+}
+
+/// `resident` and `total` count clusters; without clusters each block is one.
+inline void run_clusters(Cluster* clusters, int64_t resident, int64_t shared, int64_t total) {
   int64_t next = 0, at = 0, active = 0;
   Block* in_shared = nullptr;
   uint64_t progress = 0;
@@ -168,27 +96,27 @@ inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t 
   while (more || active > 0) {
     if (more) {
       // One more, where there is room for it.
-      int64_t index = -1;
-      while (next < total && index < 0) {
-        index = block_at(next++, total, twist);
-        if (index >= last_wanted(total)) index = -1;
-        if (m.found && next % kWindow == 0 && index < 0) next = total;
+      int64_t number = -1;
+      while (next < total && number < 0) {
+        number = block_at(next++, total, twist);
+        if (number >= last_wanted(total)) number = -1;
+        if (m.found && next % kWindow == 0 && number < 0) next = total;
       }
-      more = index >= 0;
+      more = number >= 0;
       if (more) {
         int64_t i = 0;
-        while (blocks[i].active) ++i;
+        while (clusters[i].active) ++i;
         if (in_shared) put_away(*in_shared, shared);
-        begin_block(blocks[i], index);
-        in_shared = &blocks[i];
-        clear_shared(shared);
+        begin_cluster(clusters[i], number, shared);
+        in_shared = m.cluster == 1 ? &clusters[i].blocks[0] : nullptr;
         ++active;
         at = i;
       }
     }
     if (active == 0) break;
-    while (!blocks[at].active) at = (at + 1) % resident;
-    Block& b = blocks[at];
+    while (!clusters[at].active) at = (at + 1) % resident;
+    Cluster& c = clusters[at];
+    Block& b = next_block(c);
     if (in_shared != &b) {
       if (in_shared) put_away(*in_shared, shared);
       bring_back(b, shared);
@@ -197,40 +125,30 @@ inline void run_blocks(Block* blocks, int64_t resident, int64_t shared, int64_t 
     const Turn turn = run_block(b);
     if (turn == Turn::kStuck) stuck(b);
     if (turn == Turn::kDone && !found_in(b)) compare_groups(b);
-    if (turn != Turn::kSpinning) {
-      if (turn == Turn::kStuck)
-        for (int i = 0; i < m.threads; ++i)
-          if (Thread& t = b.threads[i]; t.stack) {
-            stack_is_free(t.stack, kStackBytes);
-            m.free_stacks[m.free_count++] = t.stack;
-            t.stack = nullptr;
-          }
+    if (turn == Turn::kDone || turn == Turn::kStuck) {
       b.active = false;
       in_shared = nullptr;
-      --active;
+      --c.unfinished;
       hopeless = 0;
+    }
+    if (turn == Turn::kStuck) end_cluster(c);
+    else if (turn != Turn::kSpinning && c.unfinished > 0 && !can_run(c)) cluster_stuck(c), end_cluster(c), in_shared = nullptr;
+    if (c.unfinished == 0) {
+      c.active = false;
+      --active;
       more = next < total;
       continue;
     }
+    if (turn != Turn::kSpinning) {
+      more = false;
+      continue;
+    }
     // Spinning: others first. Nothing has happened since all of them had several turns: nothing will.
-    const bool room = active < resident && m.free_count >= m.threads;
+    const bool room = active < resident && m.free_count >= m.threads * m.cluster;
     more = room && next < total;
     if (!more) {
       if (progress != m.progress) progress = m.progress, hopeless = 0;
-      else if (++hopeless > kHopelessTurns * active) {
-        Text text;
-        text << "waits for something that never happens";
-        if (next < total) text << ": " << active << " blocks are resident, " << total - next << " wait for one of them to end";
-        const Thread* who = &b.threads[0];
-        for (int i = 0; i < m.threads; ++i)
-          if (b.threads[i].spins && b.threads[i].state != State::kGone) {
-            who = &b.threads[i];
-            break;
-          }
-        if (who->waits_pc) describe(b.phases[who->waits_for], text);
-        found(Finding::kDeadlock, text, who, who->waits_pc, who->line);
-        stop();
-      }
+      else if (++hopeless > kHopelessTurns * active * m.cluster) hopeless_wait(b, active * m.cluster, (total - next) * m.cluster);
       at = (at + 1) % resident;
     }
   }
@@ -247,6 +165,10 @@ inline void launch(Context* context, const uint64_t* args, int count, int extent
     m.threads *= static_cast<int>(m.dims[d]);
   }
   m.warps = (m.threads + kWave - 1) / kWave;
+  m.cluster = 1;
+  for (int d = 0; d < 3; ++d) m.cluster *= static_cast<int>(m.cluster_dims[d] = c.cluster[d]);
+  m.rank_bits = 0;
+  while (1 << m.rank_bits < m.cluster) ++m.rank_bits;
   for (int i = 0; i < count; ++i) arguments[i] = args[i];
   m.shared = hone_shared_begin;
   m.dynamic = hone_simt_dynamic;
@@ -259,20 +181,31 @@ inline void launch(Context* context, const uint64_t* args, int count, int extent
   __asan_unpoison_memory_region(m.dynamic, static_cast<size_t>(kMostDynamic));
   __asan_poison_memory_region(m.dynamic + m.dynamic_bytes, static_cast<size_t>(kMostDynamic - m.dynamic_bytes));
 #endif
+  m.shared_shadow = m.one_shadow;
   const int64_t total = m.grid[0] * m.grid[1] * m.grid[2];
   Arena arena = kept_arena;
   int64_t resident = c.resident < total ? c.resident : total;
+  m.aside_step = (shared + kAsideGap + kAsideUnit - 1) / kAsideUnit * kAsideUnit;
   const int64_t a_block = m.threads * (static_cast<int64_t>(sizeof(Thread)) + static_cast<int64_t>(sizeof(char*)) +
                                        static_cast<int64_t>(kStackBytes)) +
-                          m.warps * static_cast<int64_t>(sizeof(Warp)) + shared * 5 / 4 + static_cast<int64_t>(sizeof(Block)) + 1024;
+                          m.warps * static_cast<int64_t>(sizeof(Warp)) + m.aside_step + shared * (m.cluster > 1 ? 8 : 1) +
+                          static_cast<int64_t>(sizeof(Block) + sizeof(Cluster)) + 1024;
   const int64_t fits = (arena.end - arena.at - (1 << 20)) / a_block;
   if (fits < resident) resident = fits;
+  resident = resident / m.cluster * m.cluster;
   if (resident < 1) no_room();
-  auto* blocks = arena.take<Block>(resident);
+  auto* clusters = arena.take<Cluster>(resident / m.cluster);
+  auto* blocks = m.blocks = arena.take<Block>(resident);
   m.free_stacks = arena.take<char*>(resident * m.threads);
+  arena.at = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(arena.at) + kAsideUnit - 1) / kAsideUnit * kAsideUnit);
+  m.aside_bytes = resident * m.aside_step;
+  m.aside = arena.take<char>(m.aside_bytes);
+  if (!m.aside) no_room();
   for (int64_t i = 0; i < resident; ++i) {
     blocks[i].active = false;
-    if (!make_block(arena, blocks[i], shared)) no_room();
+    clusters[i / m.cluster].active = false;
+    clusters[i / m.cluster].blocks = &blocks[i / m.cluster * m.cluster];
+    if (!make_block(arena, blocks[i], m.aside + i * m.aside_step, shared)) no_room();
   }
   arena.at = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(arena.at) + 4095) / 4096 * 4096);
   m.stacks = arena.take<char>(resident * m.threads * static_cast<int64_t>(kStackBytes));
@@ -284,7 +217,7 @@ inline void launch(Context* context, const uint64_t* args, int count, int extent
   m.found = false;
   m.held = false;
   m.began = m.clock++;
-  run_blocks(blocks, resident, shared, total);
+  run_clusters(clusters, resident / m.cluster, shared, total / m.cluster);
   m.block = nullptr;
   m.context->report->instructions = m.count;
   if (m.found) stop();

@@ -45,12 +45,15 @@ inline int64_t found_block() {
   return r.block[0] + m.grid[0] * (r.block[1] + m.grid[1] * r.block[2]);
 }
 inline bool found_in(const Block& b) { return m.found && found_block() == b.index; }
+inline bool found_in(const Cluster& c) { return m.found && m.found_cluster == c.number; }
 
 /// `thread`: whose doing it is; null: the block's.
 inline void found(Finding finding, const Text& text, const Thread* thread, uint64_t pc, int32_t line, uint64_t other_pc = 0) {
   Report& r = *m.context->report;
   const Block& b = *m.block;
   if (m.found) {
+    // In a cluster one block's threads that are lost are missed by the others behind its barrier.
+    if (m.cluster > 1 && found_in(*b.cluster) && b.cluster->phase != m.found_phase) return;
     // Only what lies before is news.
     const int64_t before = found_block();
     const int64_t old = r.thread[0] + m.dims[0] * (r.thread[1] + m.dims[1] * r.thread[2]);
@@ -60,6 +63,8 @@ inline void found(Finding finding, const Text& text, const Thread* thread, uint6
     if (b.index == before && (b.time != m.found_time || (finding == Finding::kUninitialised && r.finding != finding))) return;
   }
   m.found_time = b.time;
+  m.found_cluster = b.cluster->number;
+  m.found_phase = b.cluster->phase;
   m.found = true;
   r.launch = m.context->launch;
   r.block[0] = b.x, r.block[1] = b.y, r.block[2] = b.z;

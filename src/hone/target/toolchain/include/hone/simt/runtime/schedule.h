@@ -3,7 +3,7 @@
 // blocks that wait for each other go on, as many as the device holds at a time. Warp collectives and barriers
 // complete when the last one arrives; when nobody can run, what they wait for is the finding.
 #pragma once
-#include "hone/simt/runtime/collectives.h"
+#include "hone/simt/runtime/clusters.h"
 
 namespace hone::simt {
 
@@ -55,6 +55,7 @@ inline void complete_barrier(Block& b) {
   for (int i = 0; i < m.threads; ++i) {
     Thread& t = b.threads[i];
     if (t.fence > b.fence) b.fence = t.fence;
+    if (t.cluster_time > b.cluster_time) b.cluster_time = t.cluster_time, b.cluster_before = t.cluster_before;
     if (t.state != State::kAtBarrier) continue;
     t.state = State::kReady;
     b.warps[i / kWave].ready |= uint64_t{1} << (i % kWave);
@@ -76,6 +77,7 @@ inline void complete_barrier(Block& b) {
   }
   complete_what_is_full(b, *m.warp);
   if (b.live > 0 && b.at_barrier == b.live) complete_barrier(b);
+  leave_cluster(b, t);
   to_scheduler(true);
   __builtin_unreachable();
 }
@@ -104,6 +106,7 @@ inline void run_thread(Block& b, Warp& w, int lane) {
       text << "the emulator has no room for more waiting threads";
       found(Finding::kEmulator, text, &t, 0, 0);
       t.state = State::kGone, w.gone |= uint64_t{1} << lane, --b.live;
+      leave_cluster(b, t);
       return;
     }
     t.state = State::kReady;
@@ -112,7 +115,7 @@ inline void run_thread(Block& b, Warp& w, int lane) {
   m.thread = &t;
   m.warp = &w;
   m.lane = lane;
-  m.me = static_cast<uint32_t>((b.index & 0x3FFF) << 10) | static_cast<uint32_t>(thread_number(&t));
+  m.me = (b.number & 0x3FFF) << 10 | static_cast<uint32_t>(thread_number(&t));
   if (m.budget < 64) m.budget = kShare / 2 + static_cast<int64_t>(random64() % kShare);
   t.spins = false;
   t.waits_pc = 0;
@@ -162,7 +165,8 @@ inline void stuck(Block& b) {
   found(Finding::kDivergent, text, at_barrier ? at_barrier : &b.threads[0], 0, b.barrier_line);
 }
 
-enum class Turn { kDone, kSpinning, kStuck };
+/// kWaiting: at the cluster's barrier, for other blocks.
+enum class Turn { kDone, kSpinning, kStuck, kWaiting };
 
 inline Turn run_block(Block& b) {
   m.block = &b;
@@ -186,7 +190,7 @@ inline Turn run_block(Block& b) {
       if (!w.ready && w.slots > 0 && complete_converged(b, w)) ran = moved = true;
     }
     if (b.live == 0) return Turn::kDone;
-    if (!ran) return Turn::kStuck;
+    if (!ran) return b.at_cluster > 0 ? Turn::kWaiting : Turn::kStuck;
     if (!moved) return Turn::kSpinning;
   }
 }

@@ -30,7 +30,7 @@ constexpr uint64_t kCanary = 0x5afe57acca7a9d01;
 /// Largest dynamic shared memory of any target (bytes).
 constexpr int64_t kMostDynamic = 232448;
 
-enum class State : uint8_t { kNew, kReady, kAtBarrier, kAtCollective, kGone };
+enum class State : uint8_t { kNew, kReady, kAtBarrier, kAtCollective, kAtCluster, kGone };
 
 enum class Kind : int32_t {
   kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kBallot, kMatchAny, kMatchAll, kSync, kActive,
@@ -48,6 +48,9 @@ struct Thread {
   uint32_t fence;        ///< time of its last fence
   uint32_t warp_time;    ///< of the last synchronisation of its warp that it took part in
   uint32_t phase_time;   ///< of the last phase that it waited for, or a lane that it met in a synchronisation of the warp
+  uint32_t cluster_time, cluster_before;  ///< of the last phase of its cluster's barrier that it waited for, and the one before
+  uint32_t cluster_phase;                 ///< of that barrier, to which it came
+  bool cluster_came;                      ///< and has not waited for it
   uint32_t waits_pc;     ///< where it last asked for a phase that is not complete; 0: nowhere
   uint16_t waits_for;    ///< which of its block's barriers with phases that is
   uint16_t x, y, z;
@@ -78,6 +81,7 @@ struct Phases {
   uint32_t phase;          ///< counts the complete ones
   uint32_t time, acquired; ///< when the last one was complete; what those who came had acquired
   uint32_t pc;             ///< where it was initialised
+  uint32_t cluster_time, cluster_before;   ///< what those who came had waited for
 };
 
 /// A bulk copy into shared memory that has not arrived.
@@ -89,26 +93,9 @@ struct Flight {
 };
 constexpr int kMostPhases = 512, kMostFlights = 512;
 
-struct Block {
-  int64_t index;
-  uint32_t x, y, z;
-  Thread* threads;
-  Warp* warps;
-  char* saved;             ///< shared memory while another block runs
-  uint8_t* saved_valid;
-  int live, at_barrier;
-  int32_t barrier_line;
-  int count, result;       ///< threads whose predicate holds: so far, of the last barrier
-  uint32_t time, acquired, pending_acquired, fence;
-  bool active;
-  int phases_count, flights_count;
-  Phases phases[kMostPhases];
-  Flight flights[kMostFlights];
-};
-
 /// One for each four bytes that several threads may touch: the last write and the last reads.
-/// who: thread (24 bits, blocks modulo 2^14), bytes (4 bits), atomic, and how many threads read (2 bits:
-/// one, one warp's, one block's, any).
+/// who: thread (24 bits, blocks modulo 2^14), bytes (4 bits), atomic, how many threads read (2 bits: one, one warp's,
+/// one block's, any), and whether between coming to the cluster's barrier and its phase's end.
 struct Cell {
   uint32_t w_time, w_who, r_time, r_who, w_pc, r_pc;
 };
@@ -121,6 +108,48 @@ struct Shadow {
   uint8_t* valid;          ///< four bits: bytes that were written; or kAwaited
   uint32_t* released;      ///< up to which time an acquiring read of it orders
   int64_t words;
+};
+
+struct Block;
+
+/// Blocks that run together; without clusters each block is one. Its barrier: phases, each complete when all threads came.
+struct Cluster {
+  int64_t number;
+  Block* blocks;           ///< m.cluster of them, by rank
+  int unfinished;          ///< blocks
+  int came;                ///< threads, in this phase
+  int left;                ///< of those the ones that have ended
+  int gone;                ///< threads that ended before they came
+  int32_t line;            ///< of the first that came
+  uint32_t phase, time, before;            ///< how many are complete; when the last one was, the one before
+  uint32_t acquired, fence;                ///< what those who came had acquired and published, in the last phase
+  uint32_t pending_acquired, pending_fence;
+  bool active;
+};
+
+struct Block {
+  int64_t index;
+  uint32_t number;         ///< neighbours in a cluster have neighbouring ones: what `who` holds
+  int rank;
+  Cluster* cluster;
+  uint32_t x, y, z;
+  Thread* threads;
+  Warp* warps;
+  char* saved;             ///< shared memory while another block runs
+  uint8_t* saved_valid;
+  Shadow shadow;           ///< in clusters, where others touch it too; else all blocks in turn have one
+  int live, at_barrier;
+  int32_t barrier_line;
+  int count, result;       ///< threads whose predicate holds: so far, of the last barrier
+  uint32_t time, acquired, pending_acquired, fence;
+  uint32_t began;                          ///< time
+  uint32_t cluster_time, cluster_before;   ///< as a thread's: what one has waited for, all have behind a barrier
+  uint32_t covered, covers;                ///< what its threads did up to then, a phase of the cluster's barrier orders: this one, the last
+  int at_cluster;                          ///< threads that wait at the cluster's barrier
+  bool active;
+  int phases_count, flights_count;
+  Phases phases[kMostPhases];
+  Flight flights[kMostFlights];
 };
 
 struct Machine {
@@ -141,13 +170,22 @@ struct Machine {
   // Memory: kernels' shared memory first, static and then dynamic.
   char *shared, *dynamic;
   int64_t static_bytes, dynamic_bytes;
-  Shadow shared_shadow;
+  Shadow shared_shadow;    ///< of the block in shared memory
+  Shadow one_shadow;       ///< for all launches without clusters
   Shadow shadow[kMaxBuffers];
   char *stacks, *stacks_end;
   char** free_stacks;
   int free_count;
   int last_buffer;
+  // Blocks' shared memory while others run. The cluster's blocks, its extents, and the bits that its ranks take.
+  char* aside;
+  int64_t aside_bytes, aside_step;
+  Block* blocks;
+  int cluster, rank_bits;
+  int64_t cluster_dims[3];
   bool found;
+  int64_t found_cluster;
+  uint32_t found_phase;    ///< of that cluster's barrier
   uint32_t found_time;     ///< of the block's barrier before it
   bool held;               ///< in the middle of an atomic access
   uint32_t began;          ///< time
