@@ -103,8 +103,7 @@ __global__ void __launch_bounds__(BLOCK) twist(const float* x, float* y, int64_t
 TEST_P(Cuda, BarriersWithPhasesAreSeen) {
   const auto has_phases = [](const Build& build) { return read_cubin(build.artifact).value().phase_barriers; };
   EXPECT_FALSE(has_phases(built(kTwist)));
-  EXPECT_TRUE(has_phases(built(R"(
-#include "hone/gpu/prim_phases.h"
+  EXPECT_TRUE(has_phases(built("#include \"hone/gpu/prim_phases.h\"\n" R"(
 __global__ void twist(const float* x, float* y, int64_t n) {
   __shared__ hone::prim::PhaseBarrier all;
   if (threadIdx.x == 0) all.init(BLOCK);
