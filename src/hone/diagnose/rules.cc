@@ -63,6 +63,7 @@ class Reckoning : Reckoner {
     balance();
     blocks();
     passes();
+    redundant();
     instructions();
     others();
     conclude_with(out, {parts_.memory >= parts_.core ? kMemory : kUnknown, "no metric tells what its time beyond the speed of light goes to",
@@ -192,6 +193,21 @@ class Reckoning : Reckoner {
     const std::string why = fmt::format("{:.2f} of all bytes are workspaces'", extra / (1 + extra));
     for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kPasses, saved, kReachPattern, why);
     act(Action::Kind::kRewrite, "fuse passes", 0, 0, kPasses, saved, kReachRewrite, why);
+  }
+
+  /// What the model of caches fetches from memory beyond the least bytes and the workspaces, which have a cause of their own.
+  void redundant() {
+    const auto ratio = metrics_.get("traffic_ratio");
+    if (!ratio || parts_.compute > parts_.memory) return;
+    const double extra = *ratio - 1 - metrics_.get_or("workspace_ratio", 0);
+    if (extra < 0.15) return;
+    const double saved = cause(kRedundant, parts_.memory * extra,
+                               fmt::format("by the model of its caches it fetches {:.2f} times the least bytes from memory", *ratio),
+                               {"traffic_ratio", "l1_traffic_ratio", "last_level_miss_share", "memory_light"});
+    const std::string why = fmt::format("memory's part {:.2f} of the time, times {:.2f} fetched again", parts_.memory, extra);
+    for (const int direction : {-1, +1}) tune(Role::kTile, direction, kRedundant, saved, kReachTile, why);
+    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kRedundant, saved, kReachPattern, why);
+    act(Action::Kind::kRewrite, "use a line while it is in the caches: another order of loops, tiles", 0, 0, kRedundant, saved, kReachRewrite, why);
   }
 
   void instructions() {

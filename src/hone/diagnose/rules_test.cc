@@ -62,6 +62,24 @@ TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
   EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "dependency_share")));
 }
 
+TEST(Rules, LinesFetchedAgainAreRedundantReads) {
+  Metrics m = timed(0.3, 0.5);
+  m.modelled("traffic_ratio", 2.5, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
+  EXPECT_EQ(d.bottleneck, kRedundant);
+  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "traffic_ratio")));
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].to_string(), "pattern columns: a line at once");
+  EXPECT_NEAR(d.actions[0].saved, 0.5 * 0.3 * 1.5, 1e-9);
+  // Workspaces have a cause of their own, and arithmetic that takes longer than memory hides what is fetched again.
+  m.modelled("workspace_ratio", 1.5, "");
+  EXPECT_EQ(diagnose(m, {kRows, kConfig, {}}).bottleneck, kPasses);
+  Metrics busy = timed(0.3, 0.5);
+  busy.modelled("traffic_ratio", 2.5, "");
+  busy.modelled("compute_light", 0.4, "");
+  EXPECT_NE(diagnose(busy, {kRows, kConfig, {}}).bottleneck, kRedundant);
+}
+
 TEST(Rules, FewBlocksAreABalanceProblem) {
   Metrics m = timed(0.3, 0.9);
   m.modelled("dependency_share", 0, "");

@@ -138,11 +138,13 @@ class CppToolchain final : public Toolchain {
                              const task::Bindings& bindings, const BuildOptions& options) override {
     HONE_TRY(const Compiler* const compiler, compiler_for(kernel));
     HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
-    std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
+    std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation,
+                                     "-march=" + (options.march.empty() ? "native" : options.march),
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
                                      "-I" + headers_.string()};
+    if (options.lines) argv.insert(argv.end(), {"-g1", "-gdwarf-4"});
     if (options.sanitize)
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
     base::Hasher hasher;
