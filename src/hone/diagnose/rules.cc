@@ -95,13 +95,14 @@ class Reckoning : Reckoner {
   /// Memory that waits while the core computes, or the other way round.
   void latency() {
     if (!parts_.core_known) return;
+    // What is fetched again takes its time too, and has causes of its own.
+    const double moving = std::min(1.0, parts_.memory * std::max(1.0, metrics_.get_or("traffic_ratio", 1)));
     const double saved = cause(
-        kLatency, 1 - std::max({parts_.core, parts_.memory, parts_.compute}),
+        kLatency, 1 - std::max({parts_.core, moving, parts_.compute}),
         fmt::format("with its data in the caches it takes {:.2f} of its time, moving the data alone {:.2f}: the two do not overlap",
-                    parts_.core, parts_.memory),
+                    parts_.core, moving),
         {"hot_share", "memory_light", "light"});
-    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, parts_.memory,
-                                        parts_.compute);
+    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, moving, parts_.compute);
     tune(Role::kAhead, +1, kLatency, saved, kReachAhead, why);
     tune(Role::kAhead, -1, kLatency, saved, 0.5 * kReachAhead, why);
     tune(Role::kUnroll, +1, kLatency, saved, 0.5 * kReachAhead, why + "; more loads in flight");

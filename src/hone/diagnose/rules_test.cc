@@ -130,6 +130,7 @@ TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
       m.modelled(name, any(), "");
     m.measured("stream_store_gain", 0.5 + 1.5 * any(), "");
     m.modelled("workspace_ratio", 3 * any(), "");
+    m.modelled("traffic_ratio", 5 * any(), "");
     const double share = any();
     const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"split", "columns"}, {"clang"}, share});
     double last = 1e300;

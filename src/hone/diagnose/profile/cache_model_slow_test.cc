@@ -14,7 +14,7 @@ constexpr CacheModelGeometry kCaches{{32 << 10, 8, 64}, {32 << 10, 8, 64}, {1 <<
 
 /// Sums of columns; `body` is a block's work, `blocks` how many columns each takes.
 std::string sums(int columns, const std::string& body) {
-  return "/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"sums\"\ngrid = [\"C / " + std::to_string(columns) +
+  return "/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"sums\"\ngrid = [\"C // " + std::to_string(columns) +
          "\"]\nargs = [\"x\", \"y\", \"i64:R\", \"i64:C\"]\n*/\n"
          "void sums(const float* x, float* y, int64_t R, int64_t C, int64_t block) {\n" + body + "}\n";
 }
@@ -34,7 +34,7 @@ grid = ["R"]
 args = ["x", "w", "i64:C"]
 [[launch]]
 kernel = "sums"
-grid = ["C / 16"]
+grid = ["C // 16"]
 args = ["w", "y", "i64:R", "i64:C"]
 */
 void copy(const float* x, float* w, int64_t C, int64_t row) {
