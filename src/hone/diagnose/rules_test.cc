@@ -80,6 +80,27 @@ TEST(Rules, LinesFetchedAgainAreRedundantReads) {
   EXPECT_NE(diagnose(busy, {kRows, kConfig, {}}).bottleneck, kRedundant);
 }
 
+TEST(Rules, LinesThatLeaveTheFirstLevelAreRedundantReadsToo) {
+  // A last level that holds all: memory sees each line once, the first level sixteen times, on every third instruction.
+  Metrics m = timed(0.05, 0.9);
+  m.modelled("traffic_ratio", 1, "");
+  m.modelled("l1_traffic_ratio", 16, "");
+  m.modelled("l1_misses_per_instruction", 1.0 / 3, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
+  EXPECT_EQ(d.bottleneck, kRedundant);
+  EXPECT_THAT(d.says, testing::HasSubstr("16.00 times the least bytes into the first level"));
+  // Few instructions that miss, as of a product in tiles, are hidden behind the others.
+  Metrics tiles = timed(0.05, 0.9);
+  tiles.modelled("l1_traffic_ratio", 16, "");
+  tiles.modelled("l1_misses_per_instruction", 0.002, "");
+  EXPECT_EQ(diagnose(tiles, {kRows, kConfig, {}}).bottleneck, kInstructions);
+  // Lines fetched once cost what they must.
+  Metrics once = timed(0.05, 0.9);
+  once.modelled("l1_traffic_ratio", 1, "");
+  once.modelled("l1_misses_per_instruction", 1.0 / 3, "");
+  EXPECT_EQ(diagnose(once, {kRows, kConfig, {}}).bottleneck, kInstructions);
+}
+
 TEST(Rules, FewBlocksAreABalanceProblem) {
   Metrics m = timed(0.3, 0.9);
   m.modelled("dependency_share", 0, "");
@@ -131,6 +152,8 @@ TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
     m.measured("stream_store_gain", 0.5 + 1.5 * any(), "");
     m.modelled("workspace_ratio", 3 * any(), "");
     m.modelled("traffic_ratio", 5 * any(), "");
+    m.modelled("l1_traffic_ratio", 20 * any(), "");
+    m.modelled("l1_misses_per_instruction", any(), "");
     const double share = any();
     const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"split", "columns"}, {"clang"}, share});
     double last = 1e300;

@@ -11,6 +11,7 @@
 #include "hone/evaluate/launch_case.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/cpu_launch.h"
+#include "hone/target/worker/walk_protocol.h"
 
 namespace hone::diagnose {
 namespace {
@@ -49,14 +50,14 @@ std::optional<std::pair<task::Bindings, task::Cost>> halved(const kernel::Kernel
 
 /// Instructions that both this CPU and Valgrind 3.19 know, as -march takes them, and as people say.
 struct KnownInstructions {
-  const char *march, *name;
+  const char *march, *name, *why;
 };
 KnownInstructions known_instructions() {
   const std::string& isa = target::cpu_info().isa;
-  if (isa == "avx512") return {"x86-64-v3", "AVX2 build, as valgrind knows no AVX-512"};
-  if (isa == "avx2") return {"x86-64-v3", "AVX2 build"};
-  if (isa == "sse2") return {"x86-64", "SSE2 build"};
-  return {"", "this CPU's build"};
+  if (isa == "avx512") return {"x86-64-v3", "AVX2 build", ", as valgrind knows no AVX-512"};
+  if (isa == "avx2") return {"x86-64-v3", "AVX2 build", ""};
+  if (isa == "sse2") return {"x86-64", "SSE2 build", ""};
+  return {"", "this CPU's build", ""};
 }
 
 /// The first line of a tool's words that says something, cut.
@@ -144,11 +145,15 @@ Result<std::string> CacheModel::model(const kernel::Kernel& kernel, const task::
     if (!counts) return "what valgrind wrote cannot be read: " + counts.error().message;
     counted[calls] = std::move(*counts);
   }
-  const bool same = shape->bindings == times.bindings;
-  const std::string at = same                  ? std::string()
-                         : shape->name.empty() ? fmt::format(", at the smaller shape {}", task::bindings_text(shape->bindings))
-                                               : fmt::format(", at the smaller workload {}", shape->name);
-  add_cache_counts(without(counted[1], counted[0]), caches_, task::minimal_cost(graph), fmt::format("{}, one thread{}", known.name, at), metrics);
+  LineCounts counts = without(counted[1], counted[0]);
+  std::erase_if(counts, [](const auto& line) { return line.first.function.starts_with(target::worker::kWalkNames); });
+  ModelWords how{fmt::format("{}{}, one thread", known.name, known.why), known.name};
+  if (shape->bindings != times.bindings) {
+    const std::string name = shape->name.empty() ? task::bindings_text(shape->bindings) : shape->name;
+    how.at_length += fmt::format(", at the smaller {} {}", shape->name.empty() ? "shape" : "workload", name);
+    how.in_short += ", " + name;
+  }
+  add_cache_counts(counts, caches_, task::minimal_cost(graph), how, metrics);
   return std::string();
 }
 

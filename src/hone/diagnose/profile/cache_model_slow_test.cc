@@ -104,7 +104,8 @@ TEST_F(CacheModelTest, ASmallerShapeIsNamed) {
   const Metrics metrics = metrics_of(kTiled, int64_t{1} << 19);  // 1 GiB
   ASSERT_TRUE(metrics.get("traffic_ratio")) << metrics.find("traffic_ratio")->about;
   EXPECT_NEAR(metrics.get_or("traffic_ratio", 0), 1, 0.02);
-  EXPECT_THAT(metrics.find("traffic_ratio")->about, testing::HasSubstr("one thread, at the smaller "));
+  EXPECT_THAT(metrics.find("instructions")->about, testing::HasSubstr("one thread, at the smaller shape C="));
+  EXPECT_THAT(metrics.find("traffic_ratio")->about, testing::HasSubstr(", C="));
 }
 
 TEST_F(CacheModelTest, AbsentWithTheReason) {

@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kEventNames[kCacheEvents] = {"Ir", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm", "Bi", "Bim"};
 /// A line is named where it has at least this share of the misses.
 constexpr double kWorthNaming = 0.2;
+/// Of tensors (bytes), for ratios to them.
+constexpr double kLeastBytes = 64 << 10;
 
 /// The next word of `text`, which loses it; empty at the end.
 std::string_view next_word(std::string_view& text) {
@@ -173,7 +175,7 @@ std::vector<std::string> cachegrind_options(const CacheModelGeometry& caches, co
           option("D1", caches.data), option("LL", caches.last), "--cachegrind-out-file=" + file};
 }
 
-void add_cache_counts(const LineCounts& counts, const CacheModelGeometry& caches, const task::Cost& cost, const std::string& how,
+void add_cache_counts(const LineCounts& counts, const CacheModelGeometry& caches, const task::Cost& cost, const ModelWords& how,
                       Metrics& metrics) {
   const CacheCounts sum = sum_of(counts);
   const auto both = [&](CacheEvent a, CacheEvent b) { return static_cast<double>(sum[a] + sum[b]); };
@@ -182,19 +184,24 @@ void add_cache_counts(const LineCounts& counts, const CacheModelGeometry& caches
                     in_last = fmt::format("a last-level cache of {}", size_text(simulated(caches.last).bytes));
   const auto share = [&](const char* name, double part, double whole, const std::string& about) {
     if (whole > 0)
-      metrics.modelled(name, part / whole, about + "; " + how);
+      metrics.modelled(name, part / whole, about + "; " + how.in_short);
     else
       metrics.absent(name, "there is nothing to divide by");
   };
-  metrics.modelled("instructions", static_cast<double>(sum[kIr]), "of a call; " + how);
+  metrics.modelled("instructions", static_cast<double>(sum[kIr]), "of a call; " + how.at_length);
   share("l1_miss_share", first, accesses, fmt::format("accesses that miss {}{}", in_first, mostly_at(counts, kD1mr, kD1mw)));
   if (first > 0)
     share("last_level_miss_share", last, first, fmt::format("of those, that miss {} too{}", in_last, mostly_at(counts, kDLmr, kDLmw)));
   else
-    metrics.modelled("last_level_miss_share", 0, "nothing misses the first level; " + how);
+    metrics.modelled("last_level_miss_share", 0, "nothing misses the first level; " + how.in_short);
   const double least = cost.bytes_read + cost.bytes_written;
-  share("traffic_ratio", last * caches.last.line, least, fmt::format("bytes fetched from memory over the least, {}", in_last));
-  share("l1_traffic_ratio", first * caches.data.line, least, fmt::format("bytes fetched into {} over the least", in_first));
+  if (least >= kLeastBytes) {
+    share("traffic_ratio", last * caches.last.line, least, fmt::format("bytes fetched from memory over the least, {}", in_last));
+    share("l1_traffic_ratio", first * caches.data.line, least, fmt::format("bytes fetched into {} over the least", in_first));
+  } else {
+    for (const char* name : {"traffic_ratio", "l1_traffic_ratio"}) metrics.absent(name, "the tensors are too small to tell");
+  }
+  share("l1_misses_per_instruction", first, static_cast<double>(sum[kIr]), fmt::format("of {}", in_first));
   // Hardware that counts knows better.
   if (!metrics.get("branch_miss_share")) share("branch_miss_share", both(kBcm, kBim), branches, "branches foreseen wrongly by a simple predictor");
 }

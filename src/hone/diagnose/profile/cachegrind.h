@@ -50,14 +50,20 @@ struct CacheModelGeometry {
 [[nodiscard]] std::vector<std::string> cachegrind_options(const CacheModelGeometry& caches, const std::string& file);
 
 inline constexpr const char* kCacheMetrics[] = {"instructions", "l1_miss_share", "last_level_miss_share", "traffic_ratio", "l1_traffic_ratio",
-                                                "branch_miss_share"};
-/// kCacheMetrics, modelled. `cost` of the shape that was run; `how` ends each description ("AVX2 build, …").
+                                                "l1_misses_per_instruction", "branch_miss_share"};
+/// How a model came about, for descriptions: at length for the first, in short for the others.
+struct ModelWords {
+  std::string at_length, in_short;
+};
+/// kCacheMetrics, modelled. `cost` of the shape that was run. Of tensors under 64 KiB the ratios are absent: a kernel's stack
+/// and tables count as much.
 ///   l1_miss_share          (D1mr + D1mw) / (Dr + Dw)
 ///   last_level_miss_share  (DLmr + DLmw) / (D1mr + D1mw)
 ///   traffic_ratio          (DLmr + DLmw) * line / least bytes of the task; a line that is only written counts once too
 ///   l1_traffic_ratio       (D1mr + D1mw) * line / least bytes
+///   l1_misses_per_instruction  (D1mr + D1mw) / Ir
 ///   branch_miss_share      (Bcm + Bim) / (Bc + Bi)
-void add_cache_counts(const LineCounts& counts, const CacheModelGeometry& caches, const task::Cost& cost, const std::string& how,
+void add_cache_counts(const LineCounts& counts, const CacheModelGeometry& caches, const task::Cost& cost, const ModelWords& how,
                       Metrics& metrics);
 
 }  // namespace hone::diagnose

@@ -112,22 +112,29 @@ TEST(Cachegrind, Metrics) {
   LineCounts rows, columns;
   for (const auto& [line, count] : read(sample("cachegrind_3_19.out"))) (line.function == "rows" ? rows : columns).emplace(line, count);
   Metrics good, bad;
-  add_cache_counts(rows, caches, cost, "a test", good);
-  add_cache_counts(columns, caches, cost, "a test", bad);
+  add_cache_counts(rows, caches, cost, {"a test", "short"}, good);
+  add_cache_counts(columns, caches, cost, {"a test", "short"}, bad);
   EXPECT_NEAR(good.get_or("traffic_ratio", 0), 1, 1e-3);
   EXPECT_NEAR(good.get_or("l1_miss_share", 0), 1.0 / 16, 1e-4);
   EXPECT_NEAR(bad.get_or("traffic_ratio", 0), 16, 1e-2);
   EXPECT_NEAR(bad.get_or("l1_traffic_ratio", 0), 16, 1e-2);
   EXPECT_NEAR(bad.get_or("l1_miss_share", 0), 1, 1e-4);
   EXPECT_NEAR(bad.get_or("last_level_miss_share", 0), 1, 1e-4);
+  EXPECT_NEAR(bad.get_or("l1_misses_per_instruction", 0), 0.249, 1e-3);
   EXPECT_NEAR(bad.get_or("branch_miss_share", 0), 275.0 / 131330, 1e-4);
   EXPECT_EQ(bad.find("instructions")->origin, Origin::kModelled);
-  EXPECT_EQ(bad.find("traffic_ratio")->about, "bytes fetched from memory over the least, a last-level cache of 256 KiB; a test");
+  EXPECT_EQ(bad.find("traffic_ratio")->about, "bytes fetched from memory over the least, a last-level cache of 256 KiB; short");
+  EXPECT_EQ(bad.find("instructions")->about, "of a call; a test");
   EXPECT_THAT(bad.find("l1_miss_share")->about, testing::HasSubstr("100 % of them at walk.c:12"));
+  Metrics tiny;
+  cost.bytes_read = 1000;
+  add_cache_counts(columns, caches, cost, {"a test", "short"}, tiny);
+  EXPECT_EQ(tiny.find("traffic_ratio")->origin, Origin::kAbsent);
+  EXPECT_TRUE(tiny.get("l1_miss_share"));
   // A share without a whole says nothing, and what hardware counted stays.
   Metrics counted;
   counted.measured("branch_miss_share", 0.5, "");
-  add_cache_counts({}, caches, cost, "a test", counted);
+  add_cache_counts({}, caches, cost, {"a test", "short"}, counted);
   EXPECT_EQ(counted.get("branch_miss_share"), 0.5);
   EXPECT_EQ(counted.find("l1_miss_share")->origin, Origin::kAbsent);
 }

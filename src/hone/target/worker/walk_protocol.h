@@ -14,6 +14,9 @@ struct WalkJob {
   Control control;                           ///< the plan, `tensor_bytes`, and `calls`: how often (0: never)
 };
 
+/// What names of hone-walk's own functions begin with in a symbol table.
+inline constexpr const char* kWalkNames = "_ZN4hone6target6worker";
+
 /// Exit statuses of hone-walk besides 0.
 enum class WalkExit : int { kUsage = 2, kNoJob = 3, kNoMemory = 4, kNoLibrary = 5, kNoEntries = 6 };
 
