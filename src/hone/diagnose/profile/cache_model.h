@@ -28,18 +28,26 @@ struct ModelledShape {
 
 class CacheModel {
  public:
-  /// `seconds`: what the run in Valgrind may take, as estimated; it is stopped after three times as much.
+  /// `seconds`: what the run in Valgrind may take, as estimated. It is stopped after twice as much, and then tried once more
+  /// at a shape that is much smaller.
   explicit CacheModel(std::shared_ptr<target::Toolchain> toolchain, CacheModelGeometry caches = machine_caches(), double seconds = 20)
       : toolchain_(std::move(toolchain)), caches_(caches), seconds_(seconds) {}
 
   /// kCacheMetrics of an accepted kernel that was timed: modelled, or absent with the reason (no valgrind, another language,
   /// a source that needs AVX-512, …). An Error is ours.
   [[nodiscard]] Status add(const kernel::Kernel& kernel, const task::Task& task, const evaluate::Conditions& times,
-                           const kernel::Limits& limits, Metrics& metrics);
+                           const kernel::Limits& limits, Metrics& metrics) const;
 
  private:
+  struct Run {
+    LineCounts counts;
+    std::string why = {};  ///< there are none
+    bool late = false;     ///< because it was stopped
+  };
+  Result<target::BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) const;
+  Result<Run> run(const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits, const task::Bindings& bindings) const;
   Result<std::string> model(const kernel::Kernel& kernel, const task::Task& task, const evaluate::Conditions& times,
-                            const kernel::Limits& limits, Metrics& metrics);
+                            const kernel::Limits& limits, Metrics& metrics) const;
 
   std::shared_ptr<target::Toolchain> toolchain_;
   CacheModelGeometry caches_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kEventNames[kCacheEvents] = {"Ir", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw", "Bc", "Bcm", "Bi", "Bim"};
 /// A line is named where it has at least this share of the misses.
-constexpr double kWorthNaming = 0.2;
+constexpr double kNamedShare = 0.2;
 /// Of tensors (bytes), for ratios to them.
 constexpr double kLeastBytes = 64 << 10;
 
@@ -76,7 +76,7 @@ std::string mostly_at(const LineCounts& counts, CacheEvent a, CacheEvent b) {
     if (here > most) most = here, at = &line;
   }
   const double share = all > 0 ? static_cast<double>(most) / static_cast<double>(all) : 0;
-  if (!at || share < kWorthNaming) return {};
+  if (!at || share < kNamedShare) return {};
   const std::string where = at->line > 0 ? fmt::format("{}:{}", at->file.substr(at->file.rfind('/') + 1), at->line) : at->function;
   return fmt::format("; {:.0f} % of them at {}", 100 * share, where);
 }

@@ -1,6 +1,7 @@
 // C++ for CPUs: one translation unit a kernel, made of the tunables as macros, the kernel's source and
 // generated entries that walk a range of the grid; g++ or clang++ in the jail; the result checked
 // before anybody loads it and kept in the cache under a hash of all that went into it.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -138,12 +139,15 @@ class CppToolchain final : public Toolchain {
                              const task::Bindings& bindings, const BuildOptions& options) override {
     HONE_TRY(const Compiler* const compiler, compiler_for(kernel));
     HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
-    std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation,
-                                     "-march=" + (options.march.empty() ? "native" : options.march),
+    std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
                                      "-I" + headers_.string()};
+    if (!options.instructions.empty()) {
+      const auto native = std::find(argv.begin(), argv.end(), "-march=native");
+      argv.insert(argv.erase(native), options.instructions.begin(), options.instructions.end());
+    }
     if (options.lines) argv.insert(argv.end(), {"-g1", "-gdwarf-4"});
     if (options.sanitize)
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
