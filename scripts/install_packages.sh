@@ -43,6 +43,7 @@ optional_packages=(
   "libclang-rt-22-dev libclang-rt-19-dev libclang-rt-16-dev"   # its sanitizers
   lld-22                         # with clang-22: HIP kernels for AMD cards
   llvm-22                        # counts their instructions
+  valgrind                       # models a CPU kernel's caches: hone profile --caches
   pocl-opencl-icd                # OpenCL C kernels on the CPU
   libopenblas0-pthread           # opponent of matrix products
   libdnnl-dev                    # oneDNN, opponent of matrix products, convolutions, …

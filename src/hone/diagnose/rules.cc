@@ -19,6 +19,8 @@ constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kRea
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.
 constexpr double kBlockNs = 60;
+/// What a miss of the first level costs where others are under way too (cycles), and what a core does where nothing misses.
+constexpr double kMissCycles = 5, kInstructionsPerCycle = 3;
 
 /// The share of a kernel's time each part takes: 1 is all of it.
 struct Parts {
@@ -63,6 +65,7 @@ class Reckoning : Reckoner {
     balance();
     blocks();
     passes();
+    redundant();
     instructions();
     others();
     conclude_with(out, {parts_.memory >= parts_.core ? kMemory : kUnknown, "no metric tells what its time beyond the speed of light goes to",
@@ -94,13 +97,14 @@ class Reckoning : Reckoner {
   /// Memory that waits while the core computes, or the other way round.
   void latency() {
     if (!parts_.core_known) return;
+    // What is fetched again takes its time too, and has causes of its own.
+    const double moving = std::min(1.0, parts_.memory * std::max(1.0, metrics_.get_or("traffic_ratio", 1)));
     const double saved = cause(
-        kLatency, 1 - std::max({parts_.core, parts_.memory, parts_.compute}),
+        kLatency, 1 - std::max({parts_.core, moving, parts_.compute}),
         fmt::format("with its data in the caches it takes {:.2f} of its time, moving the data alone {:.2f}: the two do not overlap",
-                    parts_.core, parts_.memory),
+                    parts_.core, moving),
         {"hot_share", "memory_light", "light"});
-    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, parts_.memory,
-                                        parts_.compute);
+    const std::string why = fmt::format("1 - max({:.2f} in the caches, {:.2f} memory, {:.2f} compute)", parts_.core, moving, parts_.compute);
     tune(Role::kAhead, +1, kLatency, saved, kReachAhead, why);
     tune(Role::kAhead, -1, kLatency, saved, 0.5 * kReachAhead, why);
     tune(Role::kUnroll, +1, kLatency, saved, 0.5 * kReachAhead, why + "; more loads in flight");
@@ -194,11 +198,35 @@ class Reckoning : Reckoner {
     act(Action::Kind::kRewrite, "fuse passes", 0, 0, kPasses, saved, kReachRewrite, why);
   }
 
+  /// Lines that the model of caches fetches more than once, workspaces apart, which have a cause of their own: from memory,
+  /// or into the first level while the core waits.
+  void redundant() {
+    const double workspaces = metrics_.get_or("workspace_ratio", 0);
+    const double ratio = metrics_.get_or("traffic_ratio", 1), first = metrics_.get_or("l1_traffic_ratio", 1);
+    const double extra = parts_.compute > parts_.memory ? 0 : std::max(0.0, ratio - 1 - workspaces);
+    const double again = std::max(0.0, 1 - (1 + workspaces) / std::max(first, 1.0));
+    const double missing = kMissCycles * metrics_.get_or("l1_misses_per_instruction", 0);
+    const double waiting = parts_.core_known ? parts_.core * again * missing / (missing + 1 / kInstructionsPerCycle) : 0;
+    const double from_memory = parts_.memory * extra, from_caches = std::min(waiting, core_room());
+    if (std::max(from_memory, from_caches) < 0.05) return;
+    const bool memory = from_memory >= from_caches;
+    const double saved = cause(kRedundant, std::max(from_memory, from_caches),
+                               fmt::format("by the model of its caches it fetches {:.2f} times the least bytes {}", memory ? ratio : first,
+                                           memory ? "from memory" : "into the first level"),
+                               {"traffic_ratio", "l1_traffic_ratio", "l1_misses_per_instruction", "l1_miss_share", "memory_light"});
+    const std::string why = memory ? fmt::format("memory's part {:.2f} of the time, times {:.2f} fetched again", parts_.memory, extra)
+                                   : fmt::format("core's part {:.2f}, {:.2f} of its fetches again, {:.1f} cycles an instruction waiting for one",
+                                                 parts_.core, again, missing);
+    for (const int direction : {-1, +1}) tune(Role::kTile, direction, kRedundant, saved, kReachTile, why);
+    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kRedundant, saved, kReachPattern, why);
+    act(Action::Kind::kRewrite, "use a line while it is in the caches: another order of loops, tiles", 0, 0, kRedundant, saved, kReachRewrite, why);
+  }
+
   void instructions() {
     // What the causes above do not explain.
     double explained = 0;
     for (const Cause& cause : causes_)
-      if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar) explained = std::max(explained, cause.saved);
+      if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar || cause.name == kRedundant) explained = std::max(explained, cause.saved);
     const double room = std::max(0.0, core_room() - explained);
     const double saved = cause(
         kInstructions, 0.9 * room,

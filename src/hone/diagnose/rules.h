@@ -43,9 +43,9 @@ struct Diagnosis {
 inline constexpr std::string_view kLight = "speed of light", kMemory = "memory bandwidth", kLatency = "memory latency",
                                   kStores = "write traffic", kDependencies = "dependent instructions", kInstructions = "instructions",
                                   kScalar = "scalar code", kSpills = "register spills", kBalance = "balance",
-                                  kPasses = "passes over memory", kBlocks = "small blocks", kUnknown = "unknown";
-/// Those of cards beside kLight, kMemory, kSpills, kPasses and kUnknown.
-inline constexpr std::string_view kUncoalesced = "uncoalesced access", kRedundant = "redundant reads", kBanks = "bank conflicts",
+                                  kPasses = "passes over memory", kRedundant = "redundant reads", kBlocks = "small blocks", kUnknown = "unknown";
+/// Those of cards beside kLight, kMemory, kSpills, kPasses, kRedundant and kUnknown.
+inline constexpr std::string_view kUncoalesced = "uncoalesced access", kBanks = "bank conflicts",
                                   kOccupancy = "low occupancy", kFewBytes = "too few bytes in flight", kDivergence = "divergence",
                                   kTail = "serial tail", kLaunches = "launches", kBarriers = "barriers", kIssue = "instruction issue",
                                   kArithmetic = "arithmetic units", kMatrix = "matrix units", kAtomics = "atomics";

@@ -62,6 +62,45 @@ TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
   EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "dependency_share")));
 }
 
+TEST(Rules, LinesFetchedAgainAreRedundantReads) {
+  Metrics m = timed(0.3, 0.5);
+  m.modelled("traffic_ratio", 2.5, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
+  EXPECT_EQ(d.bottleneck, kRedundant);
+  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "traffic_ratio")));
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].to_string(), "pattern columns: a line at once");
+  EXPECT_NEAR(d.actions[0].saved, 0.5 * 0.3 * 1.5, 1e-9);
+  // Workspaces have a cause of their own, and arithmetic that takes longer than memory hides what is fetched again.
+  m.modelled("workspace_ratio", 1.5, "");
+  EXPECT_EQ(diagnose(m, {kRows, kConfig, {}}).bottleneck, kPasses);
+  Metrics busy = timed(0.3, 0.5);
+  busy.modelled("traffic_ratio", 2.5, "");
+  busy.modelled("compute_light", 0.4, "");
+  EXPECT_NE(diagnose(busy, {kRows, kConfig, {}}).bottleneck, kRedundant);
+}
+
+TEST(Rules, LinesThatLeaveTheFirstLevelAreRedundantReadsToo) {
+  // A last level that holds all: memory sees each line once, the first level sixteen times, on every third instruction.
+  Metrics m = timed(0.05, 0.9);
+  m.modelled("traffic_ratio", 1, "");
+  m.modelled("l1_traffic_ratio", 16, "");
+  m.modelled("l1_misses_per_instruction", 1.0 / 3, "");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
+  EXPECT_EQ(d.bottleneck, kRedundant);
+  EXPECT_THAT(d.says, testing::HasSubstr("16.00 times the least bytes into the first level"));
+  // Few instructions that miss, as of a product in tiles, are hidden behind the others.
+  Metrics tiles = timed(0.05, 0.9);
+  tiles.modelled("l1_traffic_ratio", 16, "");
+  tiles.modelled("l1_misses_per_instruction", 0.002, "");
+  EXPECT_EQ(diagnose(tiles, {kRows, kConfig, {}}).bottleneck, kInstructions);
+  // Lines fetched once cost what they must.
+  Metrics once = timed(0.05, 0.9);
+  once.modelled("l1_traffic_ratio", 1, "");
+  once.modelled("l1_misses_per_instruction", 1.0 / 3, "");
+  EXPECT_EQ(diagnose(once, {kRows, kConfig, {}}).bottleneck, kInstructions);
+}
+
 TEST(Rules, FewBlocksAreABalanceProblem) {
   Metrics m = timed(0.3, 0.9);
   m.modelled("dependency_share", 0, "");
@@ -112,6 +151,9 @@ TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
       m.modelled(name, any(), "");
     m.measured("stream_store_gain", 0.5 + 1.5 * any(), "");
     m.modelled("workspace_ratio", 3 * any(), "");
+    m.modelled("traffic_ratio", 5 * any(), "");
+    m.modelled("l1_traffic_ratio", 20 * any(), "");
+    m.modelled("l1_misses_per_instruction", any(), "");
     const double share = any();
     const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"split", "columns"}, {"clang"}, share});
     double last = 1e300;

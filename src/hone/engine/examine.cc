@@ -34,7 +34,8 @@ Alternatives card_alternatives(const task::Task& task) {
 }
 
 Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
-                         const Alternatives& alternatives, bool thorough, diagnose::CardCounters* counters) {
+                         const Alternatives& alternatives, bool thorough, diagnose::CardCounters* counters,
+                         diagnose::CacheModel* caches) {
   Examined out;
   HONE_TRY(const auto times, evaluator.conditions(kernel, thorough));
   for (const evaluate::Conditions& on : times)
@@ -49,6 +50,7 @@ Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, c
     const auto* const build = std::get_if<target::Build>(&built);
     if (!build) return fail(ErrorCode::kInternal, "a kernel that was timed does not build");
     HONE_TRY(out.profiles, diagnose::profile_cpu(kernel, task, times, *build, limits, thorough));
+    for (size_t i = 0; caches && i < times.size(); ++i) HONE_TRY_VOID(caches->add(kernel, task, times[i], limits, out.profiles[i].metrics));
   }
   const diagnose::Profile* const chosen = diagnose::most_to_win(out.profiles);
   if (!chosen) return fail(ErrorCode::kInternal, "a task without workloads");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hone/base/clock.h"
+#include "hone/diagnose/profile/cache_model.h"
 #include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/evaluator.h"
@@ -33,10 +34,11 @@ struct Examined {
 [[nodiscard]] Alternatives card_alternatives(const task::Task& task);
 
 /// For a kernel that was accepted. `thorough`: on one thread too, and the compiler is asked what it could not vectorise.
-/// `counters`: for kernels on a card, which the evaluator times. kUnavailable where the evaluator has no clock.
+/// `counters`: for kernels on a card, which the evaluator times. `caches`: models a CPU kernel's caches too, which takes seconds.
+/// kUnavailable where the evaluator has no clock.
 [[nodiscard]] Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task,
                                        const kernel::Limits& limits, const Alternatives& alternatives, bool thorough,
-                                       diagnose::CardCounters* counters = nullptr);
+                                       diagnose::CardCounters* counters = nullptr, diagnose::CacheModel* caches = nullptr);
 
 /// How a run has a kernel looked at.
 using ExamineInRun = std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)>;

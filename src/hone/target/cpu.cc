@@ -19,21 +19,8 @@ std::string model_name() {
   return "unknown CPU";
 }
 
-/// Size of the data or unified cache of a level, as sysfs gives it ("32K"); 0 when absent.
-int64_t cache_bytes(int level) {
-  for (int index = 0; index < 8; ++index) {
-    const std::string base = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
-    int found = 0;
-    std::string type, size;
-    std::ifstream(base + "level") >> found;
-    std::ifstream(base + "type") >> type;
-    std::ifstream(base + "size") >> size;
-    if (found != level || type == "Instruction" || size.empty()) continue;
-    const int64_t number = std::stoll(size);
-    return size.back() == 'K' ? number << 10 : size.back() == 'M' ? number << 20 : number;
-  }
-  return 0;
-}
+/// Size of the data or unified cache of a level; 0 when absent.
+int64_t cache_bytes(int level) { return cache_geometry(level, CacheKind::kData).bytes; }
 
 CpuInfo probe() {
   CpuInfo cpu;
@@ -63,6 +50,27 @@ CpuInfo probe() {
 }
 
 }  // namespace
+
+CacheGeometry cache_geometry(int level, CacheKind kind) {
+  CacheGeometry cache;
+  for (int index = 0; index < 8; ++index) {
+    const std::string base = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
+    int found = 0, ways = 0, line = 0;
+    std::string type, size;
+    std::ifstream(base + "level") >> found;
+    std::ifstream(base + "type") >> type;
+    std::ifstream(base + "size") >> size;  // "32K"
+    std::ifstream(base + "ways_of_associativity") >> ways;
+    std::ifstream(base + "coherency_line_size") >> line;
+    if (found != level || (type == "Instruction") != (kind == CacheKind::kInstructions) || size.empty()) continue;
+    const int64_t number = std::stoll(size);
+    cache.bytes = size.back() == 'K' ? number << 10 : size.back() == 'M' ? number << 20 : number;
+    cache.ways = ways;
+    if (line > 0) cache.line = line;
+    break;
+  }
+  return cache;
+}
 
 const CpuInfo& cpu_info() {
   static const CpuInfo info = probe();

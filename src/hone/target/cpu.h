@@ -19,6 +19,17 @@ struct CpuInfo {
 };
 [[nodiscard]] const CpuInfo& cpu_info();
 
+/// One cache as a model of caches takes it.
+struct CacheGeometry {
+  int64_t bytes = 0;
+  int ways = 0;  ///< lines of a set
+  int line = 64; ///< bytes
+  [[nodiscard]] int64_t sets() const { return bytes / (int64_t{ways} * line); }
+};
+enum class CacheKind : uint8_t { kInstructions, kData };  ///< data or unified
+/// Of this CPU's level 1 to 3, as sysfs has it; bytes are 0 where there is none, ways where nobody says.
+[[nodiscard]] CacheGeometry cache_geometry(int level, CacheKind kind);
+
 /// Names a CPU target: model, isa, threads. Lessons and calibration are kept by it.
 [[nodiscard]] std::string cpu_key(const CpuInfo& cpu);
 

@@ -252,6 +252,7 @@ int run_cli(int argc, char** argv) {
     command->add_option("--target", judging.target, where)->type_name("NAME");
     command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).");
     command->add_option("--config", judging.config, "set tunables of the kernel: A=1,B=2")->type_name("LIST");
+    command->add_flag("--caches", judging.caches, "model caches and branches too, in valgrind: takes seconds, a minute at most a workload");
     if (diagnosing) command->add_flag("--try", judging.try_first, "take the best action that hone can take by itself, and measure what it gains");
     add_threads(command, judging.threads);
     add_json(command, judging.json);

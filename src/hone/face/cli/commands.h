@@ -35,6 +35,7 @@ struct KernelArguments {
   std::string opponents = "all", as, output, save;
   std::string target;                    ///< empty: by the kernel's language
   std::string config;                    ///< profile, diagnose: tunables to set, "A=1,B=2"
+  bool caches = false;                   ///< profile, diagnose: caches and branches modelled too
   bool try_first = false;                ///< diagnose: take the best action and measure it
   int threads = 0;
   bool json = false;

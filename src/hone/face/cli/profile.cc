@@ -33,6 +33,7 @@ struct ProfileBench {
   kernel::Limits limits;
   std::shared_ptr<target::Card> card;                  ///< null: the CPU
   std::unique_ptr<diagnose::CardCounters> counters;
+  std::unique_ptr<diagnose::CacheModel> caches;        ///< null: not asked for
 };
 
 Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task& task, std::optional<int> card) {
@@ -49,6 +50,7 @@ Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task
   bench.alternatives = engine::cpu_alternatives(task, *bench.toolchain);
   bench.limits = target::cpu_limits(target::cpu_info());
   if (arguments.threads > 0) bench.limits["THREADS"] = arguments.threads;
+  if (arguments.caches) bench.caches = std::make_unique<diagnose::CacheModel>(bench.toolchain);
   return bench;
 }
 
@@ -175,6 +177,8 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   HONE_TRY_VOID(check_threads(arguments.threads));
   if (!arguments.target.empty()) HONE_TRY_VOID(check_target(arguments.target));
   const std::optional<int> card = target::card_ordinal(arguments.target);
+  if (card && arguments.caches)
+    return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
   HONE_TRY(ProfileBench bench, bench_on(arguments, task, card));
   HONE_TRY(kernel::Kernel kernel, kernel_named(arguments.kernels.front(), task, bench.alternatives, card.has_value()));
   HONE_TRY_VOID(check_target_of(arguments.target, kernel));
@@ -193,7 +197,10 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   engine::Examined examined;
   examined.verdict = screening.verdict;
   if (examined.verdict.accepted()) {
-    HONE_TRY(examined, engine::examine(*bench.evaluator, kernel, task, bench.limits, bench.alternatives, true, bench.counters.get()));
+    HONE_TRY(examined, engine::examine(*bench.evaluator, kernel, task, bench.limits, bench.alternatives, true, bench.counters.get(),
+                                        bench.caches.get()));
+    if (!bench.card && !bench.caches)
+      for (diagnose::Profile& profile : examined.profiles) diagnose::no_cache_model("not asked for: --caches models it", profile.metrics);
   }
   std::FILE* const out = arguments.json ? stderr : stdout;
   const evaluate::Verdict& verdict = examined.verdict;

@@ -17,6 +17,7 @@
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/contention.h"
+#include "hone/target/device/cpu_plan.h"
 #include "hone/target/device/emulation.h"
 #include "hone/target/worker/program.h"
 #include "hone/target/worker/protocol.h"
@@ -148,42 +149,14 @@ class CpuSession final : public Session {
   uint32_t batch_ = 0;
 };
 
-Status fill_cpu_control(Control& control, const kernel::BoundPlan& plan, int tensors,
-            std::span<const Region* const> regions, int threads) {
-  const auto limit = [](size_t have, int most, const char* what) -> Status {
-    if (have > static_cast<size_t>(most))
-      return fail(ErrorCode::kInput, fmt::format("a plan may have at most {} {}, this one has {}", most, what, have));
-    return {};
-  };
-  HONE_TRY_VOID(limit(regions.size(), worker::kMaxRegions, "buffers"));
-  HONE_TRY_VOID(limit(plan.launches.size(), worker::kMaxLaunches, "launches"));
-  HONE_TRY_VOID(limit(plan.workspaces.size(), worker::kMaxWorkspaces, "workspaces"));
-  HONE_TRY_VOID(limit(static_cast<size_t>(tensors), worker::kMaxTensors, "inputs and outputs"));
+Status fill_cpu_control(Control& control, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions, int threads) {
+  if (regions.size() > static_cast<size_t>(worker::kMaxRegions))
+    return fail(ErrorCode::kInput, fmt::format("a plan may have at most {} buffers, this one has {}", worker::kMaxRegions, regions.size()));
+  HONE_TRY_VOID(fill_cpu_plan(control, plan, tensors));
   control.threads = static_cast<uint32_t>(threads);
   control.regions = static_cast<uint32_t>(regions.size());
-  control.launches = static_cast<uint32_t>(plan.launches.size());
-  control.workspaces = static_cast<uint32_t>(plan.workspaces.size());
-  control.tensors = static_cast<uint32_t>(tensors);
   for (size_t i = 0; i < regions.size(); ++i)
     control.region[i] = {regions[i]->size(), regions[i]->access() == Region::Access::kOutput, 0};
-  for (size_t i = 0; i < plan.workspaces.size(); ++i) {
-    const kernel::BoundWorkspace& space = plan.workspaces[i];
-    control.workspace[i] = {task::element_count(space.shape) * task::size_of(space.dtype), space.zero, 0};
-  }
-  for (size_t i = 0; i < plan.launches.size(); ++i) {
-    const kernel::BoundLaunch& from = plan.launches[i];
-    worker::Launch& to = control.launch[i];
-    HONE_TRY_VOID(limit(from.args.size() + from.block.size(), worker::kMaxArguments, "arguments a launch"));
-    for (size_t d = 0; d < 3; ++d) to.grid[d] = d < from.grid.size() ? from.grid[d] : 1;
-    to.entry = static_cast<uint32_t>(from.launch);
-    to.shared_bytes = from.shared;
-    to.arguments = static_cast<uint32_t>(from.args.size());
-    for (size_t a = 0; a < from.args.size(); ++a)
-      to.argument[a] = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
-    // A block's extents (OpenCL) follow the arguments.
-    for (const int64_t extent : from.block)
-      to.argument[to.arguments++] = {static_cast<uint32_t>(kernel::Argument::Kind::kI64), -1, extent};
-  }
   return {};
 }
 

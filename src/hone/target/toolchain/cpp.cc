@@ -1,6 +1,7 @@
 // C++ for CPUs: one translation unit a kernel, made of the tunables as macros, the kernel's source and
 // generated entries that walk a range of the grid; g++ or clang++ in the jail; the result checked
 // before anybody loads it and kept in the cache under a hash of all that went into it.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -143,6 +144,11 @@ class CppToolchain final : public Toolchain {
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
                                      "-I" + headers_.string()};
+    if (!options.instructions.empty()) {
+      const auto native = std::find(argv.begin(), argv.end(), "-march=native");
+      argv.insert(argv.erase(native), options.instructions.begin(), options.instructions.end());
+    }
+    if (options.lines) argv.insert(argv.end(), {"-g1", "-gdwarf-4"});
     if (options.sanitize)
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
     base::Hasher hasher;

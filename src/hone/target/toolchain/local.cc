@@ -18,6 +18,8 @@ class LocalToolchain final : public Toolchain {
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
+    if (kernel.header.language != kernel::Language::kCpp && (!options.instructions.empty() || options.lines))
+      return fail(ErrorCode::kUnavailable, fmt::format("{} is built for this CPU only", kernel::name_of(kernel.header.language)));
     switch (kernel.header.language) {
       case kernel::Language::kCpp: return cpp_->build(kernel, task, bindings, options);
       case kernel::Language::kOpenCl: {

@@ -21,6 +21,10 @@ struct BuildOptions {
   /// what it builds with them does not run in the jail.
   bool sanitize = false;
   std::string optimisation = "-O3";
+  /// C++ only: the compiler's options for the instruction set, where it is to be another than this CPU's (a tool that runs
+  /// the build may know fewer instructions); empty: -march=native. Others refuse what is not empty (kUnavailable).
+  std::vector<std::string> instructions = {};
+  bool lines = false;  ///< C++ only: the build says which line of the source an instruction is of
   std::chrono::seconds deadline{60};
 };
 
