@@ -47,12 +47,11 @@ inline bool ordered(uint32_t who, uint32_t time, uint32_t level, bool shared) {
   if (time <= t.acquired || time <= b.acquired) return true;
   uint32_t apart = distance(who, m.me);
   if (apart == 3 && shared && m.cluster == 1) return true;
-  if (cluster_ordered(who, time)) return true;
-  if (apart == 3) return false;
   if (level > apart) apart = level;
   if (apart == 0) return true;
   if (apart <= 2 && (time <= b.time || time <= t.phase_time)) return true;
-  return apart == 1 && time <= t.warp_time;
+  if (apart == 1 && time <= t.warp_time) return true;
+  return cluster_ordered(who, time);
 }
 
 __attribute__((noinline)) inline void race(uint32_t other, bool other_writes, bool write, uint64_t pc, uint64_t other_pc, const char* where) {

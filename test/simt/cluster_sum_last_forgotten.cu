@@ -1,6 +1,6 @@
 /* hone
 language = "cuda"
-note     = "adds up the first block's part four times"
+note     = "the last block's part is left out"
 [[launch]]
 kernel = "k"
 grid   = ["4 * B"]
@@ -25,7 +25,7 @@ __global__ void k(const float* x, float* y, long long D) {
   prim::cluster_sync();
   if (rank == 0 && threadIdx.x == 0) {
     double all = 0;
-    for (int other = 0; other < prim::cluster_size(); ++other) all += *prim::map_shared(&part, other % 2);
+    for (int other = 0; other + 1 < prim::cluster_size(); ++other) all += *prim::map_shared(&part, other);
     y[blockIdx.x / 4] = static_cast<float>(all);
   }
   prim::cluster_sync();
