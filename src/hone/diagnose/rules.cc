@@ -226,7 +226,8 @@ class Reckoning : Reckoner {
     // What the causes above do not explain.
     double explained = 0;
     for (const Cause& cause : causes_)
-      if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar || cause.name == kRedundant) explained = std::max(explained, cause.saved);
+      if (cause.name == kDependencies || cause.name == kSpills || cause.name == kScalar || cause.name == kRedundant)
+        explained = std::max(explained, cause.saved);
     const double room = std::max(0.0, core_room() - explained);
     const double saved = cause(
         kInstructions, 0.9 * room,

@@ -82,7 +82,8 @@ std::string mostly_at(const LineCounts& counts, CacheEvent a, CacheEvent b) {
 }
 
 std::string size_text(int64_t bytes) {
-  return bytes >= 1 << 20 ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20)) : fmt::format("{:.0f} KiB", static_cast<double>(bytes) / 1024);
+  const double kib = static_cast<double>(bytes) / 1024;
+  return kib >= 1024 ? fmt::format("{:.0f} MiB", kib / 1024) : fmt::format("{:.0f} KiB", kib);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace hone::target {
 namespace {
 
 Status at_most(size_t have, int most, const char* what) {
-  if (have > static_cast<size_t>(most)) return fail(ErrorCode::kInput, fmt::format("a plan may have at most {} {}, this one has {}", most, what, have));
+  if (have > static_cast<size_t>(most))
+    return fail(ErrorCode::kInput, fmt::format("a plan may have at most {} {}, this one has {}", most, what, have));
   return {};
 }
 
