@@ -159,8 +159,8 @@ TEST(Remarks, ALoopThatCarriesItsResultIsMissed) {
 
 TEST(Plan, BalanceIsThatOfTheWorstLaunch) {
   kernel::BoundPlan plan;
-  plan.launches.push_back({0, "a", {8}, {}, 0, {}});
-  plan.launches.push_back({1, "b", {3, 3}, {}, 0, {}});
+  plan.launches.push_back({0, "a", {8}, {}, {}, 0, {}});
+  plan.launches.push_back({1, "b", {3, 3}, {}, {}, 0, {}});
   plan.workspaces.push_back({task::DType::kF32, {25}, false});
   Metrics metrics;
   add_plan(plan, 100, 4, metrics);
