@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/evaluator.h"
@@ -22,12 +23,16 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-std::vector<Case> cases() {
+/// Each form, layout of its factors and kind of element once, in `make check`; all others in `make check-long`.
+const std::set<std::string> kOften = {"rows_times_columns", "strides_on_both_sides", "deep", "a_batch_of_few_rows", "bf16_in_parts",
+                                      "bytes_with_scales", "f64_transposed", "upper_triangles", "part_of_the_result"};
+
+std::vector<Case> cases(bool often) {
   const std::vector<std::string> two = {"M=40,K=300,N=136", "M=29,K=67,N=51"};
   const std::vector<std::string> square = {"N=96", "N=131"};
   constexpr char kWhole[] = "pack and tile", kParts[] = "split the depth", kZeros[] = "pack and tile, skip zeros";
   constexpr auto kUpper = task::Structure::kTriu, kLower = task::Structure::kTril;
-  return {
+  std::vector<Case> all = {
       {"rows_times_columns", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, two, kWhole},
       {"both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, two, kWhole},
       {"f64_transposed", "C = A.T @ B.T", {"A=f64[K,M]", "B=f64[N,K]"}, two, kWhole},
@@ -49,6 +54,8 @@ std::vector<Case> cases() {
       {"triangle_and_rectangle", "C = A @ B + c", {"A=f32[N,N]", "B=f32[N,M]", "c=f32[M]"}, {"N=96,M=40", "N=131,M=33"}, kZeros, kUpper},
       {"part_of_the_result", "C = tril(A @ B)", {"A=f32[N,M]", "B=f32[M,N]"}, {"N=96,M=40", "N=131,M=33"}, kZeros},
   };
+  std::erase_if(all, [&](const Case& c) { return kOften.contains(c.name) != often; });
+  return all;
 }
 
 task::Task task_of(const Case& c) {
@@ -94,7 +101,9 @@ TEST_P(CppMatmul, EveryOfferIsAccepted) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, CppMatmul, testing::ValuesIn(cases()), [](const auto& parameter) { return parameter.param.name; });
+const auto name_of = [](const auto& parameter) { return parameter.param.name; };
+INSTANTIATE_TEST_SUITE_P(Cases, CppMatmul, testing::ValuesIn(cases(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(LongCases, CppMatmul, testing::ValuesIn(cases(false)), name_of);
 
 }  // namespace
 }  // namespace hone::pattern
