@@ -120,7 +120,8 @@ Tensor where_step(const Step& step) {
 }
 
 /// Casts. The oracle rounds to a narrower float only what is exact: for computed values the ideal
-/// program does not round, and the scale allows for one rounding.
+/// program does not round, and the scale allows for one rounding. What is beyond the range of f16 is infinite for the
+/// anchor all the same, as it is for every program that has the declared types.
 Tensor cast_step(const Step& step) {
   const Kernels& k = kernels();
   const auto& operand = step.graph.graph.node(step.node().operands[0]);
@@ -140,6 +141,9 @@ Tensor cast_step(const Step& step) {
     if (rounds && to == DType::kF32) k.round_f32(n, y);
     else if (rounds && to != DType::kF64)
       for (int64_t j = 0; j < n; ++j) y[j] = round_to(to, task::is_int(from) ? wrapped(to, y[j]) : y[j]);
+    else if (to == DType::kF16 && step.arithmetic != Arithmetic::kExact)
+      for (int64_t j = 0; j < n; ++j)
+        if (std::isinf(round_to(to, y[j]))) y[j] = std::copysign(HUGE_VAL, y[j]);
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {

@@ -172,8 +172,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
     }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false, each);
     for (size_t i = 0; i < answer.value.size(); ++i) {
-      // Where the program itself overflows at the declared precision, nobody is asked for more.
-      if (!std::isfinite(anchor.value[i])) answer.scale[i] = HUGE_VAL;
+      // Where the program itself overflows at the declared precision, nobody is asked for more: not judged.
+      if (!std::isfinite(anchor.value[i])) answer.value[i] = anchor.value[i];
       judge_element(type, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
                     errors[at]);
     }

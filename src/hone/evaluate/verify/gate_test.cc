@@ -196,6 +196,24 @@ TEST(Gate, the_usual_silu_passes_where_its_exponential_overflows) {
                   bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y"), std::nullopt);
 }
 
+TEST(Gate, what_the_declared_types_cannot_hold_is_not_judged) {
+  // 300 * 300 is beyond f16, and silu of an infinity is no number; of the sum that fits, much is asked.
+  Case c("y = silu(linear(x, w))", {"x=f16[2,1]", "w=f16[1,1]"});
+  c.set(0, {-300, -3});
+  c.set(1, {300});
+  const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+  const auto refused = [&](double first, double second) {
+    const double values[] = {first, second};
+    uint8_t out[4];
+    store_doubles(c.output_type(), values, 2, out, 0);
+    return judge(compare_output(c.graph, 0, reference, out, 1), bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y").has_value();
+  };
+  EXPECT_FALSE(refused(std::nan(""), 0));
+  EXPECT_FALSE(refused(0, 0));
+  EXPECT_TRUE(refused(0, std::nan("")));
+  EXPECT_TRUE(refused(0, 1));
+}
+
 TEST(Gate, the_message_names_the_worst_element) {
   Case c("y = x * 2.0", {"x=f32[10]"});
   c.set(0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
