@@ -33,6 +33,7 @@ OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 CODE = {".cc", ".h", ".cu", ".hip", ".cl"}
+DEVICE = {".cu", ".hip", ".cl"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
 FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
            "fuzz")
@@ -62,11 +63,13 @@ def check_includes(path, lines, room, rooms):
             yield f"{path}:{number}: room {room} may not use {used}, which lies above it"
 
 
-def check_kernel_header(root, path, lines):
-    folder = pathlib.Path(*path.parts[:path.parts.index("include") + 1])
+def check_kernel(root, path, lines):
+    """A header for kernels, or device code of a room's own: both see only such headers."""
+    folders = sorted((root / "src/hone").rglob("include"))
     for number, line in enumerate(lines, 1):
         include = re.match(r'^\s*#\s*include\s*"([^"]+)"', line)
-        if include and not any((root / base / include.group(1)).exists() for base in (folder, path.parent)):
+        if include and not any((root / base / include.group(1)).exists()
+                               for base in (*folders, path.parent)):
             yield f"{path}:{number}: {include.group(1)} is not a header for kernels"
 
 
@@ -132,8 +135,8 @@ def check(root):
                 room = path.parts[2]
                 if room not in rooms:
                     yield f"{path}:1: {room} is not a room"
-                elif "include" in path.parts[:-1]:
-                    yield from check_kernel_header(root, path, lines)
+                elif "include" in path.parts[:-1] or path.suffix in DEVICE:
+                    yield from check_kernel(root, path, lines)
                 else:
                     yield from check_includes(path, lines, room, rooms)
                     if path.suffix == ".cc" and not path.stem.endswith(("_test", "_main")):
@@ -156,10 +159,12 @@ def self_test():
         "src/hone/main.cc": '#include "hone/task/t.h"\n',
         "src/hone/task/include/hone/cpu/a.h": '// A.\n#include "hone/cpu/b.h"\n',
         "src/hone/task/include/hone/cpu/b.h": "// B.\n",
+        "src/hone/task/own.cu": '#include "hone/cpu/b.h"\n',
     }
     violations = {
         "a room that uses one above it": {"src/hone/base/a.cc": '#include "hone/task/t.h"\n'},
         "a room nobody declared": {"src/hone/attic/a.cc": "int a;\n"},
+        "device code that uses a room": {"src/hone/task/own.cu": '#include "hone/base/a.h"\n'},
         "an include of no room": {"src/hone/task/t.cc": '#include "hone/attic/a.h"\n'},
         "a header for kernels that uses ours": {
             "src/hone/task/include/hone/cpu/b.h": '// B.\n#include "hone/base/a.h"\n'},

@@ -65,8 +65,8 @@ class StageArena final : public Arena {
     HONE_TRY(const bool started, open_session(who));
     if (!started || side.player.pace.known()) return started;
     // On inputs that will be drawn anew before anything counts.
-    HONE_TRY(const std::optional<double> ns, play(who, pick_slots(*play_.stage, side.player.pace.calls(), rng_)));
-    return ns.has_value();
+    HONE_TRY(const std::optional<Lap> lap, play(who, pick_slots(*play_.stage, side.player.pace.calls(), rng_)));
+    return lap.has_value();
   }
 
   void stop(int who) override { at(who).player.session.reset(); }
@@ -82,7 +82,7 @@ class StageArena final : public Arena {
     return {};
   }
 
-  Result<std::optional<double>> time(int who) override {
+  Result<std::optional<Lap>> time(int who) override {
     // A pace learnt in this round may ask for more calls than were dealt.
     Side& side = at(who);
     if (const int calls = side.player.pace.calls(); static_cast<size_t>(calls) > slots_.size()) {
@@ -146,13 +146,13 @@ class StageArena final : public Arena {
     return false;
   }
 
-  Result<std::optional<double>> play(int who, std::span<const int> slots) {
+  Result<std::optional<Lap>> play(int who, std::span<const int> slots) {
     BatchOptions options;
     options.gate = who == kCandidate;
     options.bound_ns = play_.bound_ns();
     const Timed timed = time_batch(*play_.stage, at(who).player, slots, options, promotion_.spent);
     // The twin writes no answers; only its time counts.
-    if (timed.verdict.accepted() || (who == kCompanion && timed.ns > 0)) return timed.ns;
+    if (timed.verdict.accepted() || (who == kCompanion && timed.ns > 0)) return Lap{timed.ns, timed.mhz};
     if (who == kCandidate) {
       promotion_.verdict = timed.verdict;
     } else {
@@ -177,7 +177,7 @@ double median_or_zero(const std::vector<double>& values) { return values.empty()
 OpponentResult result_of(const std::string& name, const Standing& standing, double candidate_ns, double dispatch_ns) {
   OpponentResult out;
   out.opponent = name;
-  out.comparison = standing.comparer->decision();
+  out.comparison = decision_of(standing);
   out.ratio = standing.comparer->ratio();
   out.opponent_ns = median_or_zero(standing.times_ns);
   out.candidate_ns = candidate_ns;
@@ -185,6 +185,7 @@ OpponentResult result_of(const std::string& name, const Standing& standing, doub
   out.pairs = standing.comparer->pairs();
   out.processes = standing.comparer->processes();
   out.stopped = standing.time_was_up ? "time" : std::string(name_of(standing.comparer->stop_reason()));
+  if (out.comparison != standing.comparer->decision()) out.stopped = "clock";
   return out;
 }
 
@@ -206,7 +207,9 @@ bool same_twice(Playing& play, Player& player, base::Rng& rng) {
 /// One slot over and over (nanoseconds a call); 0 where it could not be measured.
 double hot_ns(Playing& play, Player& player, base::Rng& rng, Spent& spent) {
   const int slot = pick_slots(*play.stage, 1, rng).front();
-  const std::vector<target::Call> calls(static_cast<size_t>(player.pace.calls()) + 1, play.stage->call(slot));
+  target::Call call = play.stage->call(slot);
+  call.hot = true;
+  const std::vector<target::Call> calls(static_cast<size_t>(player.pace.calls()) + 1, call);
   std::vector<double> times;
   for (int i = 0; i < 4; ++i) {
     const Stopwatch watch(spent.run);
@@ -271,6 +274,7 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   if (contested.candidate_failed) return result;
   result.sampling_seconds = contested.seconds;
   result.samples_ns = contested.candidate_ns;
+  result.samples_mhz = contested.candidate_mhz;
   result.candidate_ns = median_or_zero(contested.candidate_ns);
   result.memory_ns = median_or_zero(contested.companion_ns);
   result.compute_ns = play.compute_ns;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -59,6 +61,7 @@ struct Stage::State {
   std::optional<Bounds> bounds;                         ///< made when first needed
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
+  std::future<void> bounding;                           ///< fills `bounds`; last, so that it ends before what it uses
 
   State(const task::Task& t, const StageOptions& o) : task(t), options(o) {}
 
@@ -92,6 +95,7 @@ struct Stage::State {
   [[nodiscard]] bool clean_on_card(const Cell& cell, size_t index) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
+  Bounds& known_bounds();
   void sweep(int64_t bytes);
 };
 
@@ -214,6 +218,12 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
   return *kept;
 }
 
+Bounds& Stage::State::known_bounds() {
+  if (bounding.valid()) bounding.get();
+  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads);
+  return *bounds;
+}
+
 Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const std::string& name = task.outputs[index].first;
   const Cell& cell = cells[static_cast<size_t>(slot)][index];
@@ -235,8 +245,7 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const Reference& known = reference(content, index, suspicious > 0);
   if (clean) fetch_boxes(cell, index, known.boxes);
   const OutputError error = compare_output(graph, static_cast<int>(index), known, data, options.threads);
-  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads);
-  const Bound bound = bounds->of(static_cast<int>(index), content.family, known.anchor);
+  const Bound bound = known_bounds().of(static_cast<int>(index), content.family, known.anchor);
   Verdict verdict;
   verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), task::bindings_text(graph.bindings),
                               error.max, known.anchor.max, bound.max, error.rms, bound.rms};
@@ -280,6 +289,7 @@ std::vector<const target::Region*> Stage::regions() const {
   return all;
 }
 
+target::Card* Stage::card() const { return state_->options.card.get(); }
 int Stage::calls() const { return state_->options.calls; }
 int Stage::contents() const { return static_cast<int>(state_->contents.size()); }
 const task::ConcreteGraph& Stage::graph() const { return state_->graph; }
@@ -324,6 +334,19 @@ void Stage::draw(int number, Family family, uint64_t seed) {
       }
     }
   }
+}
+
+void Stage::begin_bounds() {
+  State& s = *state_;
+  HONE_CHECK(!s.bounds && !s.bounding.valid());
+  std::set<Family> families = {Family::kNormal};
+  for (const State::Content& content : s.contents) families.insert(content.family);
+  // Half of the threads: others prepare candidates meanwhile.
+  s.bounds.emplace(s.task, s.graph, base::secret_seed(), std::max(1, s.options.threads / 2));
+  s.bounding = std::async(std::launch::async, [&bounds = *s.bounds, families, outputs = s.task.outputs.size()] {
+    for (const Family family : families)
+      for (size_t output = 0; output < outputs; ++output) (void)bounds.further_anchors(static_cast<int>(output), family);
+  });
 }
 
 void Stage::answer(std::span<const int> slots) {

@@ -38,6 +38,7 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   [[nodiscard]] std::vector<const target::Region*> regions() const;
+  [[nodiscard]] target::Card* card() const;   ///< that its buffers are on; null on a CPU
   [[nodiscard]] int calls() const;
   [[nodiscard]] int contents() const;
   /// Bytes of inputs and outputs of one call.
@@ -47,6 +48,9 @@ class Stage {
 
   /// Draws content number `content` anew and copies it to every slot that holds it.
   void draw(int content, Family family, uint64_t seed);
+  /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
+  /// further inputs. Contents are drawn. Not while a CPU is being timed.
+  void begin_bounds();
   /// Has the oracle answer now what check() would ask it about these slots.
   void answer(std::span<const int> slots);
 

@@ -57,7 +57,7 @@ json to_json(const WorkloadResult& w) {
   return {{"workload", w.workload}, {"bytes", w.bytes}, {"flops", w.flops}, {"memory_ns", w.memory_ns},
           {"compute_ns", w.compute_ns}, {"bound_note", w.bound_note}, {"bound_ns", w.bound_ns},
           {"bound_by", w.bound_by}, {"candidate_ns", w.candidate_ns}, {"hot_ns", w.hot_ns},
-          {"sol_fraction", w.sol_fraction}, {"opponents", opponents}, {"samples_ns", w.samples_ns},
+          {"sol_fraction", w.sol_fraction}, {"opponents", opponents}, {"samples_ns", w.samples_ns}, {"samples_mhz", w.samples_mhz},
           {"sampling_seconds", w.sampling_seconds}};
 }
 
@@ -76,6 +76,7 @@ WorkloadResult workload_from(const json& value) {
   w.hot_ns = value.at("hot_ns");
   w.sol_fraction = value.at("sol_fraction");
   w.samples_ns = value.at("samples_ns").get<std::vector<double>>();
+  w.samples_mhz = value.value("samples_mhz", std::vector<double>());
   w.sampling_seconds = value.value("sampling_seconds", 0.0);
   for (const json& item : value.at("opponents")) {
     OpponentResult o;

@@ -83,7 +83,8 @@ struct OpponentResult {
   double opponent_ns = 0, candidate_ns = 0;  ///< medians
   double dispatch_ns = 0;             ///< of opponent_ns, what an empty call takes; 0: nothing of the kind, or an old record
   int pairs = 0, processes = 0;
-  /// Why sampling ended: "decided", "equivalent", "precise", "cap" or "time"; empty in old records.
+  /// Why sampling ended: "decided", "equivalent", "precise", "cap" or "time"; "clock": decided, but counted in cycles the
+  /// samples say the opposite. Empty in old records.
   std::string stopped;
 
   /// `ratio` with dispatch_ns taken off the opponent's time, of which kLeastWork are left at least.
@@ -106,6 +107,7 @@ struct WorkloadResult {
   std::string bound_note;             ///< why the fraction is above 1, if it is after measuring the peaks anew
   std::vector<OpponentResult> opponents;
   std::vector<double> samples_ns;     ///< raw, candidate
+  std::vector<double> samples_mhz;    ///< of the card's multiprocessors in these; empty on a CPU and in old records
   double sampling_seconds = 0;        ///< that the rounds with its opponents took
 };
 

@@ -59,12 +59,13 @@ CardInfo describe(const cuda::Api& api, int ordinal) {
 /// Device code of our own, built for the card when first needed.
 class Grader {
  public:
-  Grader(const cuda::Api& api, std::string arch) : api_(api), arch_(std::move(arch)) {}
+  Grader(const cuda::Api& api, std::string arch, int sms) : api_(api), arch_(std::move(arch)), sms_(static_cast<size_t>(sms)) {}
   /// The context is current.
   void release() {
     if (found_) (void)api_.free(found_);
+    if (clocks_) (void)api_.free(clocks_);
     if (module_) (void)api_.module_unload(module_);
-    found_ = 0, module_ = nullptr;
+    found_ = clocks_ = 0, module_ = nullptr;
   }
 
   /// The context is current.
@@ -81,7 +82,20 @@ class Grader {
     HONE_TRY(const std::string image, base::read_file(built->artifact));
     HONE_TRY_VOID(ok(api_.module_load(&module_, image.c_str())));
     HONE_TRY_VOID(ok(api_.module_function(&count_, module_, built->symbols.at("count_words").c_str())));
+    HONE_TRY_VOID(ok(api_.module_function(&read_clocks_, module_, built->symbols.at("read_clocks").c_str())));
+    HONE_TRY_VOID(ok(api_.allocate(&clocks_, kMostMultiprocessors * sizeof(ClockReading))));
     return ok(api_.allocate(&found_, 8));
+  }
+
+  /// The context is current.
+  std::vector<ClockReading> read_clocks() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ClockReading> all(kMostMultiprocessors);
+    must(api_.set_words(clocks_, 0, all.size() * sizeof(ClockReading) / 4, nullptr));
+    void* arguments[] = {&clocks_};
+    must(api_.launch(read_clocks_, static_cast<unsigned>(sms_), 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
+    must(api_.download(all.data(), clocks_, all.size() * sizeof(ClockReading)));
+    return all;
   }
 
   int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
@@ -107,9 +121,13 @@ class Grader {
   const cuda::Api& api_;
   std::string arch_;
   cuda::Module module_ = nullptr;
-  cuda::Function count_ = nullptr;
-  std::mutex mutex_;            ///< of found_
-  cuda::Address found_ = 0;
+  /// Their numbers may have gaps: a card with 132 of them may count to 143.
+  static constexpr size_t kMostMultiprocessors = 1024;
+
+  size_t sms_;
+  cuda::Function count_ = nullptr, read_clocks_ = nullptr;
+  std::mutex mutex_;            ///< of found_ and clocks_
+  cuda::Address found_ = 0, clocks_ = 0;
 };
 
 class CudaMemory final : public CardMemory {
@@ -194,7 +212,7 @@ class CudaMemory final : public CardMemory {
 
 class CudaCard final : public Card {
  public:
-  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch), uploads_(api) {}
+  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch, info_.sms), uploads_(api) {}
   ~CudaCard() override {
     if (!context_) return;
     if (api_.context_set(context_) == kSuccess) {
@@ -226,6 +244,11 @@ class CudaCard final : public Card {
     size_t free = 0, total = 0;
     (void)api_.context_set(context_);
     return api_.memory_info(&free, &total) == kSuccess ? static_cast<int64_t>(free) : 0;
+  }
+
+  std::vector<ClockReading> read_clocks() override {
+    HONE_CHECK(api_.context_set(context_) == kSuccess);
+    return grader_.read_clocks();
   }
 
   void expect(int sessions) override { expect_cuda_sessions(*workers_, info_, sessions); }
@@ -269,6 +292,16 @@ std::optional<int> card_ordinal(std::string_view target) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
   if (error != std::errc() || end != digits.data() + digits.size() || ordinal < 0) return std::nullopt;
   return ordinal;
+}
+
+double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after) {
+  std::vector<double> all;
+  for (size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+    if (before[i].ns > 0 && after[i].ns > before[i].ns && after[i].cycles > before[i].cycles)
+      all.push_back(1e3 * static_cast<double>(after[i].cycles - before[i].cycles) / static_cast<double>(after[i].ns - before[i].ns));
+  if (all.empty()) return 0;
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+  return all[all.size() / 2];
 }
 
 int64_t flush_bytes(const CardInfo& card) { return std::max<int64_t>(2 * card.l2_bytes, int64_t{64} << 20); }

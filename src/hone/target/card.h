@@ -45,6 +45,13 @@ struct CardInfo {
 /// Bytes written before a call that is to find cold caches.
 [[nodiscard]] int64_t flush_bytes(const CardInfo& card);
 
+/// What a multiprocessor's counters said at one moment; both 0 where it was not asked.
+struct ClockReading {
+  uint64_t cycles = 0, ns = 0;
+};
+/// The frequency that the multiprocessors had between two readings (MHz, the median of those in both); 0 where there is none.
+[[nodiscard]] double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);
+
 /// Memory on a card, shared by descriptor. The Card must outlive it.
 class CardMemory {
  public:
@@ -68,6 +75,8 @@ class Card {
   /// `bytes` rounded up to the driver's granularity. kExhausted where the card has not that much.
   [[nodiscard]] virtual Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) = 0;
   [[nodiscard]] virtual int64_t free_memory() = 0;  ///< bytes
+  /// Of every multiprocessor, now: waits for what this process has queued.
+  [[nodiscard]] virtual std::vector<ClockReading> read_clocks() = 0;
   /// Starts in the background what so many sessions at a time will need.
   virtual void expect(int sessions) = 0;
   /// As start_cpu_session: a LoadFailure is the candidate's doing. A worker is taken from those that wait, or

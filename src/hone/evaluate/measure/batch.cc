@@ -5,6 +5,7 @@
 #include "hone/base/clock.h"
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
+#include "hone/target/card.h"
 
 namespace hone::evaluate {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 /// Share of a sample that its threads may have waited for a CPU before the sample is thrown away.
 constexpr double kContended = 0.05;
 constexpr int kRetries = 2;
+/// Share of the highest frequency its kernel had so far, below which a card was held back and its sample is thrown away.
+constexpr double kThrottled = 0.9;
 
 }  // namespace
 
@@ -61,11 +64,15 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
     std::vector<target::Call> calls;
     for (const int slot : slots) calls.push_back(stage.call(slot)), calls.back().cold = true;
     target::BatchOutcome outcome;
+    target::Card* const card = stage.card();
+    const auto before = card ? card->read_clocks() : std::vector<target::ClockReading>();
     {
       const Stopwatch watch(spent.run);
       const base::Span running("run");
       outcome = player.session->run(calls, deadline_for(options.bound_ns, count));
     }
+    if (card && outcome.how == target::BatchOutcome::How::kDone) timed.mhz = target::clock_mhz(before, card->read_clocks());
+    player.most_mhz = std::max(player.most_mhz, timed.mhz);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       timed.verdict = verdict_of(outcome);
       return timed;
@@ -80,7 +87,8 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
     if (options.gate)
       if (timed.verdict = stage.check(slots[base::secret_seed() % count]); !timed.verdict.accepted()) return timed;
     const bool contended = static_cast<double>(outcome.contended_ns) > kContended * static_cast<double>(outcome.wall_ns);
-    if (!contended || attempt == kRetries) return timed;
+    const bool throttled = timed.mhz > 0 && timed.mhz < kThrottled * player.most_mhz;
+    if ((!contended && !throttled) || attempt == kRetries) return timed;
   }
 }
 

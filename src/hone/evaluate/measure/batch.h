@@ -31,6 +31,7 @@ struct Player {
   std::unique_ptr<target::Session> session;
   int64_t empty_ns = 0;
   Pace pace;
+  double most_mhz = 0;    ///< highest frequency that a card had in its batches
 };
 
 /// A batch's time less hand-off. A batch hardly longer than an empty one says no more than that the
@@ -46,6 +47,7 @@ struct Player {
 
 struct Timed {
   double ns = 0;      ///< a call
+  double mhz = 0;     ///< frequency of the card's multiprocessors from just before the run to just after it; 0: no card
   int calls = 0;
   bool probe = false; ///< too short a batch for a sample: only the pace is known now
   Verdict verdict;    ///< of guards, poison and, where asked for, the accuracy of one call

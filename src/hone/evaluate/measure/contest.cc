@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "hone/evaluate/compare/statistics.h"
+
 namespace hone::evaluate {
 namespace {
 
@@ -120,17 +122,17 @@ Result<bool> Contest::play_pair(int process, const std::vector<size_t>& players,
   if (companion) order.push_back(kCompanion);
   for (const size_t i : players) order.push_back(kFirstOpponent + static_cast<int>(i));
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
-  std::map<int, double> times;
+  std::map<int, Lap> laps;
   for (const int who : order) {
     const double before = elapsed();
-    HONE_TRY(const std::optional<double> ns, arena_.time(who));
+    HONE_TRY(const std::optional<Lap> lap, arena_.time(who));
     if (who >= kFirstOpponent) {
       Side& side = sides_[static_cast<size_t>(who - kFirstOpponent)];
       side.pair = elapsed() - before;
       side.process += side.pair;
     }
-    if (ns) {
-      times[who] = *ns;
+    if (lap) {
+      laps[who] = *lap;
     } else if (who == kCandidate) {
       return false;
     } else if (who == kCompanion) {
@@ -139,19 +141,22 @@ Result<bool> Contest::play_pair(int process, const std::vector<size_t>& players,
       result_.opponents[static_cast<size_t>(who - kFirstOpponent)].out = true;
     }
   }
-  const double mine = times.at(kCandidate);
-  result_.candidate_ns.push_back(mine);
-  if (const auto other = times.find(kCompanion); other != times.end()) {
-    result_.companion_ns.push_back(other->second);
-    result_.companion_ratio.push_back(other->second / mine);
+  const Lap mine = laps.at(kCandidate);
+  result_.candidate_ns.push_back(mine.ns);
+  if (mine.mhz > 0) result_.candidate_mhz.push_back(mine.mhz);
+  if (const auto other = laps.find(kCompanion); other != laps.end()) {
+    result_.companion_ns.push_back(other->second.ns);
+    result_.companion_ratio.push_back(other->second.ns / mine.ns);
   }
   for (const size_t i : players) {
-    const auto other = times.find(kFirstOpponent + static_cast<int>(i));
-    if (other == times.end()) continue;
+    const auto found = laps.find(kFirstOpponent + static_cast<int>(i));
+    if (found == laps.end()) continue;
+    const Lap& other = found->second;
     Standing& standing = result_.opponents[i];
     if (!standing.comparer) standing.comparer.emplace(options_.compare);
-    standing.times_ns.push_back(other->second);
-    standing.comparer->add({mine, other->second, process});
+    standing.times_ns.push_back(other.ns);
+    standing.comparer->add({mine.ns, other.ns, process});
+    if (mine.mhz > 0 && other.mhz > 0) standing.cycle_ratio.push_back(other.ns * other.mhz / (mine.ns * mine.mhz));
   }
   return true;
 }
@@ -208,6 +213,15 @@ Result<ContestResult> Contest::run() {
 }
 
 }  // namespace
+
+Comparison decision_of(const Standing& standing) {
+  if (!standing.comparer) return Comparison::kInconclusive;
+  const Comparison decision = standing.comparer->decision();
+  if (standing.cycle_ratio.empty()) return decision;
+  const double cycles = median(standing.cycle_ratio);
+  const bool flips = (decision == Comparison::kFaster && cycles < 1) || (decision == Comparison::kSlower && cycles > 1);
+  return flips ? Comparison::kInconclusive : decision;
+}
 
 Result<ContestResult> contest(Arena& arena, int opponents, const ContestOptions& options, base::Rng& rng) {
   HONE_CHECK(opponents >= 0 && options.companion_pairs >= 0);

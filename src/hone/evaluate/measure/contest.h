@@ -18,6 +18,12 @@ inline constexpr int kCandidate = 0;
 inline constexpr int kCompanion = 1;       ///< timed beside the candidate, without a comparison
 inline constexpr int kFirstOpponent = 2;
 
+/// One player's part of a round.
+struct Lap {
+  double ns = 0;    ///< a call
+  double mhz = 0;   ///< frequency that the card's multiprocessors had meanwhile; 0: nobody read it
+};
+
 /// What a contest happens in. An Error ends it and is passed on.
 class Arena {
  public:
@@ -33,8 +39,8 @@ class Arena {
   virtual void stop(int who) = 0;
   /// Fresh inputs for the next pairs.
   [[nodiscard]] virtual Status deal() = 0;
-  /// Nanoseconds a call. Nothing: it has failed and is out for good.
-  [[nodiscard]] virtual Result<std::optional<double>> time(int who) = 0;
+  /// Nothing: it has failed and is out for good.
+  [[nodiscard]] virtual Result<std::optional<Lap>> time(int who) = 0;
 };
 
 struct ContestOptions {
@@ -49,6 +55,8 @@ struct ContestOptions {
 struct Standing {
   std::optional<Comparer> comparer;  ///< none where there is no pair
   std::vector<double> times_ns;
+  /// cycles(opponent) / cycles(candidate), pair by pair, where both frequencies are known.
+  std::vector<double> cycle_ratio;
   bool out = false;                  ///< did not start, or failed
   bool time_was_up = false;          ///< undecided when the contest ended
   double seconds = 0;                ///< what it has cost, with its part of what all share
@@ -57,10 +65,13 @@ struct Standing {
 struct ContestResult {
   bool candidate_failed = false;
   double seconds = 0;                   ///< taken, of what was given
-  std::vector<double> candidate_ns, companion_ns;
+  std::vector<double> candidate_ns, candidate_mhz, companion_ns;
   std::vector<double> companion_ratio;  ///< time(companion) / time(candidate), pair by pair
   std::vector<Standing> opponents;
 };
+
+/// The comparison in time, unless its samples say the opposite when they are counted in cycles: then the frequency made it.
+[[nodiscard]] Comparison decision_of(const Standing& standing);
 
 /// `rng` orders the players of each round.
 [[nodiscard]] Result<ContestResult> contest(Arena& arena, int opponents, const ContestOptions& options, base::Rng& rng);

@@ -119,6 +119,18 @@ TEST(Contest, WithoutOpponentsTheCompanionIsMetTwelveTimes) {
   EXPECT_EQ(a.processes(kCandidate), 6);
 }
 
+TEST(Contest, ACallThatTheClockMadeIsNone) {
+  // The candidate needs more cycles and had a faster clock; the other two opponents are slower by any measure.
+  FakeArena a({{.mhz = 1980}, {}, {.ns = 1.2e6, .mhz = 1400}, {.ns = 1.2e6, .mhz = 1900}, {.ns = 1.2e6}}, 1);
+  const ContestResult r = play(a, 3, options(30));
+  for (const Standing& standing : r.opponents) EXPECT_EQ(standing.comparer->decision(), Comparison::kFaster);
+  EXPECT_EQ(decision_of(r.opponents[0]), Comparison::kInconclusive);
+  EXPECT_EQ(decision_of(r.opponents[1]), Comparison::kFaster);
+  EXPECT_EQ(decision_of(r.opponents[2]), Comparison::kFaster);
+  EXPECT_TRUE(r.opponents[2].cycle_ratio.empty());
+  EXPECT_EQ(r.candidate_mhz, std::vector<double>(r.candidate_ns.size(), 1980));
+}
+
 TEST(Contest, WhoFailsIsOutAndTheOthersGoOn) {
   FakeArena a = arena({{.ns = 2e6, .fails_at = 6}, {.starts = false}, {.prepares = false}, {.ns = 2e6}});
   const ContestResult r = play(a, 4, options(30));

@@ -16,6 +16,7 @@ struct Model {
   double cost_s = 0.03;      ///< of timing one batch
   double start_s = 0.04;     ///< of a fresh process
   double prepare_s = 0;
+  double mhz = 0;            ///< of the card's clock in its batches; 0: nobody reads it
   double noise = 0.02;       ///< lognormal, each sample
   double luck = 0.01;        ///< lognormal, each process
   double wild_share = 0;     ///< share of processes that take `wild` times as long
@@ -54,12 +55,12 @@ class FakeArena final : public Arena {
     if (deals == interrupted_at) return fail(ErrorCode::kInterrupted, "interrupted");
     return {};
   }
-  Result<std::optional<double>> time(int who) override {
+  Result<std::optional<Lap>> time(int who) override {
     Side& s = side(who);
     EXPECT_TRUE(s.running) << who << " is timed without a process";
     spend(model(who).cost_s);
     if (s.batches++ == model(who).fails_at) return std::nullopt;
-    return model(who).ns * std::exp(s.luck + model(who).noise * rng_.normal());
+    return Lap{model(who).ns * std::exp(s.luck + model(who).noise * rng_.normal()), model(who).mhz};
   }
 
   [[nodiscard]] int processes(int who) const { return sides_[static_cast<size_t>(who)].processes; }

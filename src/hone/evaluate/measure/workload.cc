@@ -166,6 +166,7 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+  if (loader.card()) play.stage->begin_bounds();
   HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
   for (size_t v = 0; v < times.variants.size(); ++v) {
     const auto streams = times.variants[v].config.find("NON_TEMPORAL");

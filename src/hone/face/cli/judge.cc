@@ -117,7 +117,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
     line["accuracy"] = whole["verdict"]["accuracy"];
     if (verdict.accepted()) {
       line["measurement"] = whole["workloads"];
-      for (json& workload : line["measurement"]) workload.erase("samples_ns");
+      for (json& workload : line["measurement"]) workload.erase("samples_ns"), workload.erase("samples_mhz");
     }
     fmt::print("{}\n", base::canonical_json(line));
   }

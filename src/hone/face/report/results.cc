@@ -34,6 +34,10 @@ void write_workload(Html& out, const RunLog& log, const evaluate::WorkloadResult
   if (w.sol_fraction > 0)
     out.add(R"(<span class="pair">speed of light {} ({} bound {})</span>)", percent(w.sol_fraction),
             w.bound_by, time_ns(w.bound_ns));
+  if (!w.samples_mhz.empty()) {
+    const auto [low, high] = std::minmax_element(w.samples_mhz.begin(), w.samples_mhz.end());
+    out.add(R"( <span class="pair">clock {:.0f} to {:.0f} MHz</span>)", *low, *high);
+  }
   if (!w.bound_note.empty()) out.add(R"( <span class="pair">{}</span>)", w.bound_note);
   out.raw("</td></tr>\n");
   for (const evaluate::OpponentResult& o : w.opponents) {

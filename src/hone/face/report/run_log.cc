@@ -105,6 +105,7 @@ evaluate::Promotion promotion_of(const Json& value) {
       w.hot_ns = number(item, "hot_ns");
       w.sol_fraction = number(item, "sol_fraction");
       w.samples_ns = numbers(item, "samples_ns");
+      w.samples_mhz = numbers(item, "samples_mhz");
       if (const Json& opponents = member(item, "opponents"); opponents.is_array())
         for (const Json& o : opponents) w.opponents.push_back(opponent_of(o));
       p.workloads.push_back(std::move(w));

@@ -20,11 +20,15 @@ struct OpaqueModule;
 struct OpaqueFunction;
 struct OpaqueStream;
 struct OpaqueEvent;
+struct OpaqueGraph;
+struct OpaqueGraphRun;
 using Context = OpaqueContext*;
 using Module = OpaqueModule*;
 using Function = OpaqueFunction*;
 using Stream = OpaqueStream*;
 using Event = OpaqueEvent*;
+using Graph = OpaqueGraph*;
+using GraphRun = OpaqueGraphRun*;  // CUgraphExec
 
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kIllegalAddress = 700, kMisalignedAddress = 716;
 
@@ -74,6 +78,7 @@ struct LaunchConfig {
   unsigned attribute_count = 0;
 };
 inline constexpr int kPosixDescriptor = 1;
+inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHostMapped = 2;
 
 #define HONE_CUDA_FUNCTIONS(F)                                                                                     \
@@ -122,6 +127,12 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                          \
   F(stream_synchronise, "cuStreamSynchronize", (Stream))                                                           \
   F(stream_wait_value, "cuStreamWaitValue32_v2", (Stream, Address, uint32_t, unsigned))                            \
+  F(capture_begin, "cuStreamBeginCapture_v2", (Stream, int))                                                       \
+  F(capture_end, "cuStreamEndCapture", (Stream, Graph*))                                                           \
+  F(graph_make_ready, "cuGraphInstantiateWithFlags", (GraphRun*, Graph, unsigned long long))                       \
+  F(graph_launch, "cuGraphLaunch", (GraphRun, Stream))                                                             \
+  F(graph_run_free, "cuGraphExecDestroy", (GraphRun))                                                              \
+  F(graph_free, "cuGraphDestroy", (Graph))                                                                         \
   F(event_create, "cuEventCreate", (Event*, unsigned))                                                             \
   F(event_record, "cuEventRecord", (Event, Stream))                                                                \
   F(event_elapsed, "cuEventElapsedTime", (float*, Event, Event))

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -42,6 +43,7 @@ class CudaSession final : public Session {
     CudaControl& control = worker_->control();
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
     control.calls = static_cast<uint32_t>(calls.size());
+    control.replay = calls.size() > 1 && std::all_of(calls.begin(), calls.end(), [](const Call& call) { return call.hot; });
     for (size_t c = 0; c < calls.size(); ++c) {
       HONE_CHECK(calls[c].tensors.size() == control.tensors);
       control.cold[c] = calls[c].cold;

@@ -72,6 +72,8 @@ struct Call {
   std::vector<Placement> tensors;
   /// On a card: its caches are filled with other memory just before. On a CPU whoever owns the memory sees to that.
   bool cold = false;
+  /// On a card: the calls of a batch, all of which say so, are one graph, run once untimed and then timed as a whole.
+  bool hot = false;
 };
 
 struct BatchOutcome {

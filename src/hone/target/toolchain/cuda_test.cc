@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hone/base/file.h"
+#include "hone/base/embedded.h"
 #include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -224,6 +225,15 @@ TEST_P(Cuda, ClustersAreForThoseThatHaveThem) {
   ASSERT_TRUE(refused) << refused.error().to_string();
   ASSERT_TRUE(std::holds_alternative<BuildFailure>(*refused));
   EXPECT_EQ(std::get<BuildFailure>(*refused).reason, "twist is launched in clusters: clusters need sm_90, this is sm_80");
+}
+
+TEST_P(Cuda, TheGradersOwnCodeIsBuilt) {
+  const auto source = base::find_embedded("card/grader.cu");
+  ASSERT_TRUE(source.has_value());
+  const auto outcome = toolchain_->build(kernel::parse_kernel(*source, "grader.cu").value(), task_, {{"N", 1024}}, {});
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(std::holds_alternative<Build>(*outcome)) << std::get<BuildFailure>(*outcome).log;
+  for (const char* function : {"count_words", "read_clocks"}) EXPECT_TRUE(std::get<Build>(*outcome).symbols.contains(function)) << function;
 }
 
 TEST_P(Cuda, ProductsOfGroupsOfWarpsAreInstructionsThatDoNotWaitForEachOther) {

@@ -1,6 +1,6 @@
 // The process that holds a candidate on a card: imports the grader's buffers (inputs mapped read-only), loads the
-// module, queues the plan's launches on a stream of its own and times each call with events. No host code of a
-// candidate runs here. A fault on the device ends this process and its context, never the grader's.
+// module, queues the plan's launches on a stream of its own and times each call with events; hot calls are one graph,
+// timed as a whole. No host code of a candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
 //   hone-cuda                        (descriptors as in cuda_protocol.h)
 //   hone-cuda launch ANSWER JOB...   each job's plan once, on memory of its own; a line a job to ANSWER: "done", or why not
@@ -150,6 +150,7 @@ class Worker {
     control_.state = CudaState::kDone;
     control_.device_ns = control_.span_ns = control_.wall_ns = 0;
     if (!warm()) return;
+    if (control_.replay) return (void)replay();
     int calls_left = static_cast<int>(control_.calls), next = 0;
     // Events, a flush, the workspaces and the launches of a call; the gate.
     const int a_call = 3 + static_cast<int>(control_.launches + control_.workspaces);
@@ -306,7 +307,10 @@ class Worker {
   }
 
   bool queue_call(int call, Event before, Event after) {
-    if (!ok(api_.event_record(before, stream_))) return false;
+    return ok(api_.event_record(before, stream_)) && queue_work(call) && ok(api_.event_record(after, stream_));
+  }
+
+  bool queue_work(int call) {
     // What a plan wants zeroed is part of its time.
     for (uint32_t i = 0; i < control_.workspaces; ++i)
       if (control_.workspace[i].zero && !ok(api_.set_bytes(workspaces_[i].first, 0, workspaces_[i].second, stream_))) return false;
@@ -325,7 +329,51 @@ class Worker {
         return say(CudaState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));
       }
     }
-    return ok(api_.event_record(after, stream_));
+    return true;
+  }
+
+  /// All calls as one graph. Between the two events of a single short kernel lies as much time again as it takes; a graph has
+  /// one pair of events for all. Replayed once before it is timed: the first launch carries it to the card.
+  bool replay() {
+    if (!ok(api_.capture_begin(stream_, cuda::kCaptureThreadLocal))) return false;
+    bool captured = true;
+    for (uint32_t call = 0; captured && call < control_.calls; ++call) captured = queue_work(static_cast<int>(call));
+    cuda::Graph graph = nullptr;
+    const Result ended = api_.capture_end(stream_, &graph);
+    cuda::GraphRun ready = nullptr;
+    const bool timed = captured && ok(ended) && ok(api_.graph_make_ready(&ready, graph, 0)) && ok(api_.graph_launch(ready, stream_)) &&
+                       finish() && time_graph(ready);
+    if (ready) (void)api_.graph_run_free(ready);
+    if (graph) (void)api_.graph_free(graph);
+    return timed;
+  }
+
+  bool finish() {
+    const Result result = api_.stream_synchronise(stream_);
+    return result == kSuccess || say(CudaState::kFault, api_.describe(result));
+  }
+
+  bool time_graph(cuda::GraphRun ready) {
+    Event begin = event(0), end = event(1);
+    if (!begin || !end) return broken("events cannot be made");
+    *gate_ = 0;
+    if (!ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual))) return false;
+    const bool queued = ok(api_.event_record(begin, stream_)) && ok(api_.graph_launch(ready, stream_)) && ok(api_.event_record(end, stream_));
+    const int64_t start = now_ns();
+    *gate_ = 1;
+    if (!finish() || !queued) return false;
+    control_.wall_ns = now_ns() - start;
+    float ms = 0;
+    if (!ok(api_.event_elapsed(&ms, begin, end))) return false;
+    control_.device_ns = control_.span_ns = static_cast<int64_t>(static_cast<double>(ms) * 1e6);
+    compare_clocks(control_.wall_ns, control_.span_ns);
+    return true;
+  }
+
+  void compare_clocks(int64_t wall, int64_t span) {
+    if (std::abs(static_cast<double>(wall - span)) > kDisagreement * static_cast<double>(wall) + static_cast<double>(kWakeNs))
+      std::snprintf(control_.why, sizeof control_.why, "clocks disagree: %lld ns by the host, %lld by events", static_cast<long long>(wall),
+                    static_cast<long long>(span));
   }
 
   /// Calls [first, first + count): all queued behind a gate, so that no launch waits for the host.
@@ -358,10 +406,7 @@ class Worker {
     control_.device_ns += static_cast<int64_t>(device_ms * 1e6);
     control_.span_ns += static_cast<int64_t>(static_cast<double>(span_ms) * 1e6);
     control_.wall_ns += wall;
-    const double difference = static_cast<double>(wall) - static_cast<double>(span_ms) * 1e6;
-    if (held && std::abs(difference) > kDisagreement * static_cast<double>(wall) + static_cast<double>(kWakeNs))
-      std::snprintf(control_.why, sizeof control_.why, "clocks disagree: %lld ns by the host, %.0f by events", static_cast<long long>(wall),
-                    static_cast<double>(span_ms) * 1e6);
+    if (held) compare_clocks(wall, static_cast<int64_t>(static_cast<double>(span_ms) * 1e6));
     return true;
   }
 

@@ -47,6 +47,7 @@ struct CudaControl {
   CudaLaunch launch[kMaxLaunches];
   PlacementInfo placement[kMaxCalls][kMaxTensors];
   uint8_t cold[kMaxCalls];
+  uint32_t replay;                              ///< not 0: all calls as one graph
   // The answer.
   CudaState state;
   int64_t device_ns;                            ///< sum over the calls, by events on the worker's stream
