@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include "hone/evaluate/parallel.h"
 #include "hone/evaluate/simt_table_testing.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
@@ -26,6 +28,15 @@ std::vector<fs::path> files_in(const std::string& folder, const std::string& ext
   std::sort(files.begin(), files.end());
   return files;
 }
+
+/// One kernel to build, and what came of it.
+struct Job {
+  std::string name;
+  task::Task task;
+  kernel::Kernel kernel;
+  std::string found;
+  bool ok = false;
+};
 
 /// "built", with the largest facts of its functions, or why not.
 std::string build(target::Toolchain& toolchain, const kernel::Kernel& kernel, const task::Task& task, bool& ok) {
@@ -54,6 +65,13 @@ class GpuBuilds : public testing::TestWithParam<std::string> {
     toolchain_ = std::move(*made);
   }
   [[nodiscard]] static bool cuda() { return GetParam().starts_with("cuda:"); }
+  /// As many at a time as there are processors.
+  void build_all(std::vector<Job>& jobs) {
+    evaluate::parallel_for(static_cast<int64_t>(jobs.size()), static_cast<int>(std::thread::hardware_concurrency()), [&](int64_t i) {
+      Job& job = jobs[static_cast<size_t>(i)];
+      job.found = build(*toolchain_, job.kernel, job.task, job.ok);
+    });
+  }
   void count(const std::string& name, const std::string& found, bool ok) {
     fmt::print("{} {:<12} {:<52} {}\n", ok ? " " : "X", GetParam(), name, found);
     ++all_;
@@ -67,39 +85,42 @@ class GpuBuilds : public testing::TestWithParam<std::string> {
 
 TEST_P(GpuBuilds, KernelsOfLevelOne) {
   const kernel::Language language = cuda() ? kernel::Language::kCuda : kernel::Language::kHip;
-  int tasks = 0;
-  for (const fs::path& file : files_in("tasks/kernelbench/level1", ".toml")) {
+  const std::vector<fs::path> files = files_in("tasks/kernelbench/level1", ".toml");
+  std::vector<Job> jobs;
+  for (const fs::path& file : files) {
     const auto task = task::load_task(file);
     ASSERT_TRUE(task) << task.error().to_string();
-    ++tasks;
     const std::string number = file.stem().string().substr(0, 3);
-    bool ok = false;
-    std::string found = build(*toolchain_, pattern::plain_gpu(*task, language), *task, ok);
-    count(number + " plain", found, ok);
+    jobs.push_back({number + " plain", *task, pattern::plain_gpu(*task, language)});
     std::vector<std::string> why_not;
-    for (const pattern::Offer& offer : pattern::offers_gpu(*task, language, why_not)) {
-      ok = false;
-      found = build(*toolchain_, offer.kernel, *task, ok);
-      count(number + " " + offer.pattern + ": " + offer.action, found, ok);
-    }
+    for (pattern::Offer& offer : pattern::offers_gpu(*task, language, why_not))
+      jobs.push_back({number + " " + offer.pattern + ": " + offer.action, *task, std::move(offer.kernel)});
   }
-  EXPECT_EQ(tasks, 100);
+  build_all(jobs);
+  for (const Job& job : jobs) count(job.name, job.found, job.ok);
+  EXPECT_EQ(files.size(), 100u);
   EXPECT_EQ(built_, all_);
 }
 
 TEST_P(GpuBuilds, KernelsOfTheEmulatorsTable) {
-  for (const evaluate::SimtCase& c : evaluate::simt_table()) {
+  std::vector<Job> jobs;
+  std::vector<evaluate::SimtCase> cases;
+  for (evaluate::SimtCase& c : evaluate::simt_table()) {
     if (!c.name.ends_with(cuda() ? ".cu" : ".hip")) continue;
     const auto kernel = kernel::parse_kernel(c.source, c.name);
     ASSERT_TRUE(kernel) << kernel.error().to_string();
     const auto task = c.task();
     ASSERT_TRUE(task) << task.error().to_string();
-    bool ok = false;
-    const std::string found = build(*toolchain_, *kernel, *task, ok);
+    jobs.push_back({c.name, *task, *kernel});
+    cases.push_back(std::move(c));
+  }
+  build_all(jobs);
+  for (size_t i = 0; i < jobs.size(); ++i) {
     // What the emulator does not compile is not built either; what it finds when it runs is, unless it is more static
     // shared memory than a block can have, which the compiler sees.
-    const bool too_much = c.words.find("of __shared__ variables") != std::string::npos && found.find("exceeds limit") != std::string::npos;
-    count(c.name, found, too_much || ok == (c.verdict != "does not compile"));
+    const Job& job = jobs[i];
+    const bool too_much = cases[i].words.find("of __shared__ variables") != std::string::npos && job.found.find("exceeds limit") != std::string::npos;
+    count(job.name, job.found, too_much || job.ok == (cases[i].verdict != "does not compile"));
   }
   EXPECT_GE(all_, 40);
   EXPECT_EQ(built_, all_);

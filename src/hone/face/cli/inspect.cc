@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/process/process.h"
+#include "hone/diagnose/profile/tools.h"
 #include "hone/engine/local.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
@@ -21,6 +24,8 @@
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
+#include "hone/target/device/counters.h"
+#include "hone/target/device/cuda_launch.h"
 #include "hone/target/simt_device.h"
 
 namespace hone::face {
@@ -183,18 +188,34 @@ void print_builds() {
 
 std::string driver_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
+/// What hone profile and hone diagnose can read on this machine, one thing a text; the reason where they cannot.
+std::string cpu_profiling() {
+  const target::Counters counters(::getpid(), target::hardware_events());
+  return fmt::format("{}; {}", counters.absent().empty() ? "hardware counters" : "no hardware counters (" + counters.absent() + ")",
+                     diagnose::first_tool({"valgrind"}).empty() ? "no modelled caches (there is no valgrind)" : "caches modelled by valgrind");
+}
+
+std::string card_profiling() {
+  const auto ncu = target::find_card_tool("ncu", "HONE_NCU"), sanitizer = target::find_card_tool("compute-sanitizer", "HONE_COMPUTE_SANITIZER");
+  // NVIDIA's driver says here whether it lets anybody but an administrator count.
+  const auto settings = base::read_file("/proc/driver/nvidia/params");
+  const bool kept_back = ::geteuid() != 0 && settings && settings->find("RmProfilingAdminOnly: 1") != std::string::npos;
+  return fmt::format("{}; {}", !ncu ? "no counters (" + ncu.error().message + ")" : kept_back ? "no counters (the driver keeps them for administrators)" : "counters by ncu",
+                     sanitizer ? "promotions watched by compute-sanitizer" : "no sanitizers on the card (" + sanitizer.error().message + ")");
+}
+
 json json_of(const target::CardInfo& card) {
   const auto toolchain = target::cuda_toolchain(card.arch);
   return {{"name", fmt::format("cuda:{}", card.ordinal)}, {"device", card.name}, {"arch", card.arch}, {"multiprocessors", card.sms},
           {"memory_bytes", card.memory_bytes}, {"l2_bytes", card.l2_bytes}, {"driver", driver_text(card.driver)},
-          {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"limits", target::card_limits(card)}};
+          {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"limits", target::card_limits(card)}, {"profiling", card_profiling()}};
 }
 
 std::string text_of(const target::CardInfo& card) {
   const auto toolchain = target::cuda_toolchain(card.arch);
-  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n", card.ordinal, card.name, card.arch, card.sms,
+  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n  profiling: {}\n", card.ordinal, card.name, card.arch, card.sms,
                      bytes_text(static_cast<double>(card.memory_bytes)), bytes_text(static_cast<double>(card.l2_bytes)), driver_text(card.driver),
-                     toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
+                     toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint, card_profiling());
 }
 
 }  // namespace
@@ -211,7 +232,7 @@ Result<int> list_targets(bool as_json) {
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                        {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
-                       {"peaks", target::to_json(peaks)},
+                       {"profiling", cpu_profiling()}, {"peaks", target::to_json(peaks)},
                        {"pytorch", torch ? json(torch->torch_version) : json()}};
     json line = {{"targets", json::array({cpu_target})}};
     if (opencl) {
@@ -239,7 +260,7 @@ Result<int> list_targets(bool as_json) {
              peaks.quiet ? "" : "; others used the CPU meanwhile");
   fmt::print("  multiply-adds: f64 {:.3g}, f32 {:.3g}, bf16 {:.3g}, i8 {:.3g} billion/s\n", peaks.f64, peaks.f32, peaks.bf16, peaks.i8);
   fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
-  fmt::print("  jail: {}\n", jail);
+  fmt::print("  jail: {}\n  profiling: {}\n", jail, cpu_profiling());
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
   fmt::print("opencl\n  {}\n", opencl ? fmt::format("the same CPU\n  toolchain: {}", (*opencl)->name())
                                       : opencl.error().message + "; " + opencl.error().hint);
