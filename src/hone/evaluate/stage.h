@@ -45,7 +45,8 @@ class Stage {
   [[nodiscard]] const task::ConcreteGraph& graph() const;
   [[nodiscard]] const task::Bindings& bindings() const;
 
-  /// Draws content number `content` anew and copies it to every slot that holds it.
+  /// Draws content number `content` anew in every slot that holds it. On a card large inputs are drawn there, and here
+  /// only what answers need, when they are asked for.
   void draw(int content, Family family, uint64_t seed);
   /// Has the oracle answer now what check() would ask it about these slots.
   void answer(std::span<const int> slots);
