@@ -34,11 +34,7 @@ inline uint32_t __float_as_uint(float v) { return __builtin_bit_cast(uint32_t, v
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(threads)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wpragmas"
 #include "hone/evaluate/verify/draw/draw.cu"
-#pragma GCC diagnostic pop
 #undef __device__
 #undef __global__
 #undef __forceinline__

@@ -75,7 +75,6 @@ constexpr int kCounters = 256, kBlock = 4 * kCounters;
 HONE_DRAW_FUNCTION void philox(uint64_t key, uint64_t counter, Stream stream, uint32_t* w) {
   uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32), c2 = (uint32_t)stream, c3 = 0;
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-#pragma unroll
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
     c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
@@ -99,17 +98,14 @@ struct Quad {
   }
   template <class F>
   HONE_DRAW_FUNCTION void from_words(F f) {
-#pragma unroll
     for (int k = 0; k < 4; ++k) y[k] = f(w[k]);
   }
   template <class F>
   HONE_DRAW_FUNCTION void change(F f) {
-#pragma unroll
     for (int k = 0; k < 4; ++k) y[k] = f(y[k]);
   }
   template <class F>
   HONE_DRAW_FUNCTION void change_by_words(F f) {
-#pragma unroll
     for (int k = 0; k < 4; ++k) y[k] = f(w[k], y[k]);
   }
   HONE_DRAW_FUNCTION void normals() { normals_of(w); }
@@ -130,13 +126,11 @@ HONE_DRAW_FUNCTION int64_t element_of(int k) { return (int64_t)blockIdx.x * kBlo
 /// As store() of inputs.cc. Whole numbers go through 32 bits, as a float beyond i8 would be clamped otherwise.
 template <class T>
 HONE_DRAW_FUNCTION void store_whole(void* to, int64_t total, const Float* y) {
-#pragma unroll
   for (int k = 0; k < 4; ++k)
     if (element_of(k) < total) ((T*)to)[element_of(k)] = (T)to_int(y[k]);
 }
 template <class T, class Convert>
 HONE_DRAW_FUNCTION void store_as(void* to, int64_t total, const Float* y, Convert convert) {
-#pragma unroll
   for (int k = 0; k < 4; ++k)
     if (element_of(k) < total) ((T*)to)[element_of(k)] = convert(y[k]);
 }
@@ -179,7 +173,6 @@ HONE_DRAW_FUNCTION uint64_t index_of(Family family, uint64_t n, uint32_t word, u
 
 template <class T>
 HONE_DRAW_FUNCTION void store_indices(T* to, int64_t total, const uint32_t* w, Family family, uint64_t bound) {
-#pragma unroll
   for (int k = 0; k < 4; ++k)
     if (element_of(k) < total) to[element_of(k)] = (T)index_of(family, bound, w[k], (uint64_t)element_of(k));
 }

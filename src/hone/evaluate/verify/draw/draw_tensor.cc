@@ -49,7 +49,7 @@ std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Reci
   for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
     if (shape[d] < 3) continue;
     // A symmetric matrix mirrors its rows: rows and columns alike.
-    const bool mirrored = spec.structure == Structure::kSymmetric && d + 2 == shape.size() && !slabs.empty();
+    const bool mirrored = spec.structure == Structure::kSymmetric && d + 2 == shape.size() && shape[d] == shape.back() && !slabs.empty();
     slabs.push_back({stride, shape[d],
                      mirrored ? slabs.front().index
                               : static_cast<int64_t>(rng.below(static_cast<uint64_t>(shape[d])))});
