@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fits the polynomials of src/hone/target/toolchain/include/hone/cpu/*.h and of
-src/hone/evaluate/verify/draw/draw_kernels.inc.
+src/hone/evaluate/verify/draw/draw_formulas.inc.
 
 For float: least squares in double precision on points that crowd towards the ends, which is close
 to minimax; the coefficients are rounded one after another, lowest power first, the others fitted

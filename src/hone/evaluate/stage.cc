@@ -13,6 +13,9 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/verify/bounds.h"
+#include "hone/evaluate/verify/draw/draw_card.h"
+#include "hone/evaluate/verify/draw/draw_kernels.h"
+#include "hone/evaluate/verify/stretches.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/evict.h"
@@ -25,6 +28,11 @@ constexpr int64_t kCardLine = 256;     ///< and on a card where its own allocato
 constexpr int64_t kGuard = 256;        ///< bytes on both sides of an output that must not change
 
 constexpr unsigned char kGuardByte = 0xA7;
+
+/// Inputs of so many bytes are drawn on a card: smaller ones are uploaded sooner than a draw there is looked over.
+constexpr int64_t kDrawnOnCard = int64_t{4} << 20;
+/// Blocks of a tensor drawn on a card that are drawn here too, to be compared.
+constexpr int kBlocksCompared = 3;
 
 /// How far an output may move from call to call: a page, or about its own size if it is small.
 int64_t slack_of(int64_t bytes) { return std::clamp<int64_t>((bytes + 63) / 64 * 64, 512, 4096); }
@@ -40,6 +48,8 @@ struct Stage::State {
     uint64_t seed = 0;
     int home = 0;                               ///< the slot whose inputs the oracle reads
     std::vector<std::optional<Reference>> sampled, full;   ///< per output
+    /// Per input: what the host's copy of `home` holds of it. Of what a card draws, only what somebody reads here.
+    std::vector<std::vector<Stretch>> here;
   };
 
   /// Where an output of a slot lies: a cell with guards around the tensor.
@@ -52,7 +62,8 @@ struct Stage::State {
   const task::Task& task;
   StageOptions options;
   task::ConcreteGraph graph;
-  std::vector<int64_t> input_bytes, output_bytes;
+  std::vector<int64_t> input_bytes, output_bytes, index_bounds;
+  target::CardProgram* drawer = nullptr;                ///< on a card: what draws large inputs there
   std::vector<target::Region> regions;
   std::vector<std::vector<target::Placement>> inputs;   ///< [slot][input]
   std::vector<std::vector<Cell>> cells;                 ///< [slot][output]
@@ -85,6 +96,26 @@ struct Stage::State {
   }
   /// The cell's bytes as the host sees them.
   void fetch(const Cell& cell) const { region(cell.region).download(cell.start, cell.size); }
+
+  [[nodiscard]] const task::Shape& input_shape(size_t input) const {
+    return graph.shapes[static_cast<size_t>(graph.graph.inputs[input])];
+  }
+  /// Each input has a stream of its own: equal specs must not give equal tensors.
+  [[nodiscard]] static uint64_t seed_of(const Content& content, size_t input) { return content.seed * 0x9E3779B97F4A7C15 + input; }
+  /// The host's copy of a content's input.
+  [[nodiscard]] std::byte* home_of(const Content& content, size_t input) const {
+    const target::Placement& place = inputs[static_cast<size_t>(content.home)][input];
+    return at(place.region, place.offset);
+  }
+  [[nodiscard]] bool drawn_on_card(size_t input) const {
+    return options.card && input_bytes[input] >= kDrawnOnCard && card_draws(task.inputs[input], index_bounds[input]);
+  }
+  /// Draws what is not there yet of the host's copy.
+  void draw_here(Content& content, size_t input, std::vector<Stretch> wanted) const;
+  void draw_there(Content& content, size_t input, std::span<const target::Placement* const> places);
+  void copy_from_home(const Content& content, size_t input, std::span<const target::Placement* const> places) const;
+  /// Draws here what the oracle reads for these boxes of an output.
+  void draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output) const;
 
   [[nodiscard]] int64_t line() const { return options.card ? kCardLine : kLine; }
   Status lay_out();
@@ -197,23 +228,86 @@ bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
          home.count(cell.tensor, task::element_count(output_shape(index)), static_cast<int>(task::size_of(type)), poison.bits, poison.exponent) == 0;
 }
 
+void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch> wanted) const {
+  const task::InputSpec& spec = task.inputs[input];
+  // A symmetric matrix is mirrored whole.
+  if (spec.structure == task::Structure::kSymmetric) wanted = {{0, task::element_count(input_shape(input))}};
+  std::vector<Stretch>& here = content.here[input];
+  const std::vector<Stretch> missing = without(wanted, here);
+  if (missing.empty()) return;
+  const base::Span span("draw on the host");
+  evaluate::draw(spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input), home_of(content, input), options.threads,
+                 &missing);
+  here.insert(here.end(), missing.begin(), missing.end());
+  merge(here);
+}
+
+void Stage::State::draw_there(Content& content, size_t input, std::span<const target::Placement* const> places) {
+  const task::InputSpec& spec = task.inputs[input];
+  const int64_t count = task::element_count(input_shape(input)), element = task::size_of(spec.type.dtype);
+  std::vector<Stretch> compared;
+  for (int i = 0; i < kBlocksCompared; ++i) {
+    const auto first = static_cast<int64_t>(rng.below(static_cast<uint64_t>((count + kDrawBlock - 1) / kDrawBlock))) * kDrawBlock;
+    compared.push_back({first, std::min(first + kDrawBlock, count)});
+  }
+  merge(compared);
+  draw_here(content, input, compared);
+  const std::byte* const host = home_of(content, input);
+  std::vector<std::byte> found;
+  for (const target::Placement* place : places) {
+    const target::Region& home = region(place->region);
+    draw_on_card(*drawer, spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input),
+                 home.address() + static_cast<uint64_t>(place->offset));
+    for (const Stretch& s : compared) {
+      found.resize(static_cast<size_t>((s.end - s.begin) * element));
+      home.peek(place->offset + s.begin * element, found.data(), static_cast<int64_t>(found.size()));
+      HONE_CHECK(std::memcmp(found.data(), host + s.begin * element, found.size()) == 0,
+                 fmt::format("the card draws other bits than the host: input {}, {}, from element {}", spec.name, name_of(content.family), s.begin));
+    }
+  }
+}
+
+void Stage::State::copy_from_home(const Content& content, size_t input, std::span<const target::Placement* const> places) const {
+  const std::byte* const data = home_of(content, input);
+  for (const target::Placement* place : places) {
+    std::byte* const to = at(place->region, place->offset);
+    if (region(place->region).on_card()) {
+      const base::Span uploading("upload");
+      region(place->region).upload(place->offset, data, input_bytes[input]);
+    } else if (to != data) {
+      std::memcpy(to, data, static_cast<size_t>(input_bytes[input]));
+    }
+  }
+}
+
+void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output) const {
+  const size_t count = task.inputs.size();
+  std::vector<size_t> partly;
+  for (size_t i = 0; i < count; ++i)
+    if (drawn_on_card(i)) partly.push_back(i);
+  if (partly.empty()) return;
+  std::vector<std::vector<Stretch>> read(count);
+  if (whole_output)
+    for (size_t i = 0; i < count; ++i) read[i] = {{0, task::element_count(input_shape(i))}};
+  else
+    add_what_is_read(graph, static_cast<int>(output), boxes, read);
+  for (const size_t i : partly) draw_here(content, i, std::move(read[i]));
+}
+
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
   auto& kept = whole_output ? content.full[output] : content.sampled[output];
   if (!kept) {
     const base::Span span("oracle");
-    std::vector<TensorView> views;
-    for (size_t i = 0; i < task.inputs.size(); ++i) {
-      const target::Placement& place = inputs[static_cast<size_t>(content.home)][i];
-      views.push_back({task.inputs[i].type.dtype, graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
-                       at(place.region, place.offset)});
-    }
-    const Oracle oracle(graph, std::move(views), task.track, options.threads);
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;
     if (whole_output) gate.full_limit = INT64_MAX;
-    kept = make_reference(graph, oracle, task.track, static_cast<int>(output),
-                          plan_boxes(graph, static_cast<int>(output), gate), options.threads);
+    std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), gate);
+    draw_for_oracle(content, output, boxes, whole_output);
+    std::vector<TensorView> views;
+    for (size_t i = 0; i < task.inputs.size(); ++i) views.push_back({task.inputs[i].type.dtype, input_shape(i), home_of(content, i)});
+    const Oracle oracle(graph, std::move(views), task.track, options.threads);
+    kept = make_reference(graph, oracle, task.track, static_cast<int>(output), std::move(boxes), options.threads);
   }
   return *kept;
 }
@@ -262,10 +356,20 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
                                              const StageOptions& options) {
   auto state = std::make_unique<State>(task, options);
   HONE_TRY(state->graph, task::instantiate(task.primitive, bindings));
-  for (size_t i = 0; i < task.inputs.size(); ++i)
-    state->input_bytes.push_back(
-        task::element_count(state->graph.shapes[static_cast<size_t>(state->graph.graph.inputs[i])]) *
-        task::size_of(task.inputs[i].type.dtype));
+  for (size_t i = 0; i < task.inputs.size(); ++i) {
+    const task::InputSpec& spec = task.inputs[i];
+    state->input_bytes.push_back(task::element_count(state->input_shape(i)) * task::size_of(spec.type.dtype));
+    int64_t index_bound = 0;
+    if (spec.domain == task::Domain::kIndex) {
+      const auto bound = spec.index_bound.eval(state->graph.bindings);
+      HONE_CHECK(bound.has_value(), "instantiate() has evaluated it before");
+      index_bound = *bound;
+    }
+    state->index_bounds.push_back(index_bound);
+    if (!state->drawer && state->drawn_on_card(i)) {
+      HONE_TRY(state->drawer, draw_program(*options.card));
+    }
+  }
   for (size_t i = 0; i < task.outputs.size(); ++i)
     state->output_bytes.push_back(task::element_count(state->output_shape(i)) *
                                   task::size_of(state->output_type(i)));
@@ -309,29 +413,17 @@ void Stage::draw(int number, Family family, uint64_t seed) {
   content.seed = seed;
   content.sampled.assign(s.task.outputs.size(), std::nullopt);
   content.full.assign(s.task.outputs.size(), std::nullopt);
+  content.here.assign(s.task.inputs.size(), {});
   const base::Span span("draw");
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
-    const task::InputSpec& spec = s.task.inputs[i];
-    const task::Shape& shape = s.graph.shapes[static_cast<size_t>(s.graph.graph.inputs[i])];
-    int64_t index_bound = 0;
-    if (spec.domain == task::Domain::kIndex) {
-      const auto bound = spec.index_bound.eval(s.graph.bindings);
-      HONE_CHECK(bound.has_value(), "instantiate() has evaluated it before");
-      index_bound = *bound;
-    }
-    const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
-    std::byte* data = s.at(home.region, home.offset);
-    // Each input has a stream of its own: equal specs must not give equal tensors.
-    evaluate::draw(spec, shape, index_bound, family, seed * 0x9E3779B97F4A7C15 + i, data, s.options.threads);
-    for (size_t slot = 0; slot < s.inputs.size(); ++slot) {
-      if (s.content_of[slot] != number) continue;
-      const target::Placement& place = s.inputs[slot][i];
-      if (const target::Region& region = s.region(place.region); region.on_card()) {
-        const base::Span uploading("upload");
-        region.upload(place.offset, data, s.input_bytes[i]);
-      } else if (static_cast<int>(slot) != content.home) {
-        std::memcpy(s.at(place.region, place.offset), data, static_cast<size_t>(s.input_bytes[i]));
-      }
+    std::vector<const target::Placement*> places;
+    for (size_t slot = 0; slot < s.inputs.size(); ++slot)
+      if (s.content_of[slot] == number) places.push_back(&s.inputs[slot][i]);
+    if (s.drawn_on_card(i)) {
+      s.draw_there(content, i, places);
+    } else {
+      s.draw_here(content, i, {{0, task::element_count(s.input_shape(i))}});
+      s.copy_from_home(content, i, places);
     }
   }
 }

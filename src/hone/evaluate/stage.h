@@ -46,7 +46,8 @@ class Stage {
   [[nodiscard]] const task::ConcreteGraph& graph() const;
   [[nodiscard]] const task::Bindings& bindings() const;
 
-  /// Draws content number `content` anew and copies it to every slot that holds it.
+  /// Draws content number `content` anew in every slot that holds it. On a card large inputs are drawn there, and here
+  /// only what answers need, when they are asked for.
   void draw(int content, Family family, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
   /// further inputs. Contents are drawn. Not while a CPU is being timed.

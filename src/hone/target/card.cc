@@ -56,59 +56,42 @@ CardInfo describe(const cuda::Api& api, int ordinal) {
   return info;
 }
 
-/// Device code of our own, built for the card when first needed.
-class Grader {
+/// Device code of our own. launch() is the driver's to make thread-safe.
+class CudaProgram final : public CardProgram {
  public:
-  Grader(const cuda::Api& api, std::string arch, int sms) : api_(api), arch_(std::move(arch)), sms_(static_cast<size_t>(sms)) {}
+  CudaProgram(const cuda::Api& api, cuda::Context context) : api_(api), context_(context) {}
   /// The context is current.
   void release() {
-    if (found_) (void)api_.free(found_);
-    if (clocks_) (void)api_.free(clocks_);
     if (module_) (void)api_.module_unload(module_);
-    found_ = clocks_ = 0, module_ = nullptr;
+    module_ = nullptr;
   }
 
   /// The context is current.
-  Status build() {
-    const auto source = base::find_embedded("card/grader.cu");
-    HONE_CHECK(source.has_value(), "the grader is built in");
-    const auto task = task::parse_task("name = \"grader\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "grader");
-    const auto kernel = kernel::parse_kernel(*source, "grader.cu");
+  Status build(const std::string& arch, const std::string& name, std::string_view source) {
+    const auto task = task::parse_task("name = \"program\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "program");
+    const auto kernel = kernel::parse_kernel(source, name);
     HONE_CHECK(task && kernel, kernel ? "" : kernel.error().to_string());
-    HONE_TRY(const auto toolchain, cuda_toolchain(arch_));
+    HONE_TRY(const auto toolchain, cuda_toolchain(arch));
     HONE_TRY(const BuildOutcome outcome, toolchain->build(*kernel, *task, task->workloads.front().bindings, {}));
     const auto* const built = std::get_if<Build>(&outcome);
     if (!built) return fail(ErrorCode::kUnavailable, "the card's toolchain does not build hone's own kernels: " + std::get<BuildFailure>(outcome).reason);
     HONE_TRY(const std::string image, base::read_file(built->artifact));
     HONE_TRY_VOID(ok(api_.module_load(&module_, image.c_str())));
-    HONE_TRY_VOID(ok(api_.module_function(&count_, module_, built->symbols.at("count_words").c_str())));
-    HONE_TRY_VOID(ok(api_.module_function(&read_clocks_, module_, built->symbols.at("read_clocks").c_str())));
-    HONE_TRY_VOID(ok(api_.allocate(&clocks_, kMostMultiprocessors * sizeof(ClockReading))));
-    return ok(api_.allocate(&found_, 8));
+    for (const auto& [function, symbol] : built->symbols) HONE_TRY_VOID(ok(api_.module_function(&functions_[function], module_, symbol.c_str())));
+    return {};
   }
 
-  /// The context is current.
-  std::vector<ClockReading> read_clocks() {
-    const std::scoped_lock lock(mutex_);
-    std::vector<ClockReading> all(kMostMultiprocessors);
-    must(api_.set_words(clocks_, 0, all.size() * sizeof(ClockReading) / 4, nullptr));
-    void* arguments[] = {&clocks_};
-    must(api_.launch(read_clocks_, static_cast<unsigned>(sms_), 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
-    must(api_.download(all.data(), clocks_, all.size() * sizeof(ClockReading)));
-    return all;
-  }
-
-  int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
-    const std::scoped_lock lock(mutex_);
-    must(api_.set_words(found_, 0, 2, nullptr));
-    int64_t wide = width;
-    void* arguments[] = {&data, &found_, &offset, &count, &wide, &bits, &exponent};
-    constexpr int64_t kBlock = 256, kMostBlocks = 2048;
-    const auto blocks = static_cast<unsigned>(std::clamp<int64_t>((count + kBlock - 1) / kBlock, 1, kMostBlocks));
-    must(api_.launch(count_, blocks, 1, 1, kBlock, 1, 1, 0, nullptr, arguments, nullptr));
-    uint64_t found = 0;
-    must(api_.download(&found, found_, 8));
-    return static_cast<int64_t>(found);
+  void launch(std::string_view function, int64_t blocks, int threads, std::span<const void* const> arguments) override {
+    const auto found = functions_.find(function);
+    HONE_CHECK(found != functions_.end(), "the program's plan does not name the function");
+    constexpr int64_t kMostBlocks = INT32_MAX;
+    HONE_CHECK(blocks > 0 && blocks <= kMostBlocks);
+    // The driver reads arguments and does not write them.
+    std::vector<void*> values;
+    for (const void* const argument : arguments) values.push_back(const_cast<void*>(argument));
+    must(api_.context_set(context_));
+    must(api_.launch(found->second, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1, 0, nullptr, values.data(), nullptr));
+    must(api_.stream_synchronise(nullptr));
   }
 
  private:
@@ -119,13 +102,62 @@ class Grader {
   void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
 
   const cuda::Api& api_;
-  std::string arch_;
+  cuda::Context context_;
   cuda::Module module_ = nullptr;
+  std::map<std::string, cuda::Function, std::less<>> functions_;
+};
+
+/// Looks over whole outputs where they lie, and reads the clocks.
+class Grader {
+ public:
+  Grader(const cuda::Api& api, int sms) : api_(api), sms_(sms) {}
+  /// The context is current, here and below.
+  Status open(CardProgram& program) {
+    program_ = &program;
+    cuda::Result result = api_.allocate(&found_, 8);
+    if (result == kSuccess) result = api_.allocate(&clocks_, kMostMultiprocessors * sizeof(ClockReading));
+    if (result != kSuccess)
+      return fail(ErrorCode::kUnavailable, "the card has no memory for hone's own kernels: " + api_.describe(result));
+    return {};
+  }
+  void release() {
+    if (found_) (void)api_.free(found_);
+    if (clocks_) (void)api_.free(clocks_);
+    found_ = clocks_ = 0;
+  }
+
+  std::vector<ClockReading> read_clocks() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ClockReading> all(kMostMultiprocessors);
+    must(api_.set_words(clocks_, 0, all.size() * sizeof(ClockReading) / 4, nullptr));
+    constexpr int kWarp = 32;
+    const void* arguments[] = {&clocks_};
+    program_->launch("read_clocks", sms_, kWarp, arguments);
+    must(api_.download(all.data(), clocks_, all.size() * sizeof(ClockReading)));
+    return all;
+  }
+
+  int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
+    const std::scoped_lock lock(mutex_);
+    must(api_.set_words(found_, 0, 2, nullptr));
+    const int64_t wide = width;
+    const void* arguments[] = {&data, &found_, &offset, &count, &wide, &bits, &exponent};
+    constexpr int64_t kBlock = 256, kMostBlocks = 2048;
+    program_->launch("count_words", std::clamp<int64_t>((count + kBlock - 1) / kBlock, 1, kMostBlocks), kBlock, arguments);
+    uint64_t found = 0;
+    must(api_.download(&found, found_, 8));
+    return static_cast<int64_t>(found);
+  }
+
+ private:
+  void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
+
+  const cuda::Api& api_;
   /// Their numbers may have gaps: a card with 132 of them may count to 143.
   static constexpr size_t kMostMultiprocessors = 1024;
 
-  size_t sms_;
-  cuda::Function count_ = nullptr, read_clocks_ = nullptr;
+  int sms_;
+  CardProgram* program_ = nullptr;
   std::mutex mutex_;            ///< of found_ and clocks_
   cuda::Address found_ = 0, clocks_ = 0;
 };
@@ -163,6 +195,7 @@ class CudaMemory final : public CardMemory {
 
   int fd() const override { return fd_.get(); }
   int64_t size() const override { return static_cast<int64_t>(bytes_); }
+  uint64_t address() const override { return address_; }
   void upload(int64_t offset, const void* from, int64_t bytes) override {
     must(uploads_.upload(context_, address_ + static_cast<cuda::Address>(offset), from, static_cast<size_t>(bytes)));
   }
@@ -212,12 +245,13 @@ class CudaMemory final : public CardMemory {
 
 class CudaCard final : public Card {
  public:
-  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.arch, info_.sms), uploads_(api) {}
+  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.sms), uploads_(api) {}
   ~CudaCard() override {
     if (!context_) return;
     if (api_.context_set(context_) == kSuccess) {
       grader_.release();
       uploads_.release();
+      for (const auto& [name, program] : programs_) program->release();
     }
     (void)api_.context_release(device_);
   }
@@ -228,7 +262,10 @@ class CudaCard final : public Card {
     HONE_TRY_VOID(ok(api_.device_get(&device_, info_.ordinal)));
     HONE_TRY_VOID(ok(api_.context_retain(&context_, device_)));
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    return grader_.build();
+    const auto source = base::find_embedded("card/grader.cu");
+    HONE_CHECK(source.has_value(), "the grader is built in");
+    HONE_TRY(CardProgram* const program, CudaCard::program("grader.cu", *source));
+    return grader_.open(*program);
   }
 
   const CardInfo& info() const override { return info_; }
@@ -244,6 +281,18 @@ class CudaCard final : public Card {
     size_t free = 0, total = 0;
     (void)api_.context_set(context_);
     return api_.memory_info(&free, &total) == kSuccess ? static_cast<int64_t>(free) : 0;
+  }
+
+  Result<CardProgram*> program(const std::string& name, std::string_view source) override {
+    const std::scoped_lock lock(programs_mutex_);
+    if (const auto known = programs_.find(name); known != programs_.end()) return known->second.get();
+    HONE_TRY_VOID(ok(api_.context_set(context_)));
+    auto made = std::make_unique<CudaProgram>(api_, context_);
+    if (const Status built = made->build(info_.arch, name, source); !built) {
+      made->release();
+      return tl::unexpected(built.error());
+    }
+    return programs_.emplace(name, std::move(made)).first->second.get();
   }
 
   std::vector<ClockReading> read_clocks() override {
@@ -267,6 +316,8 @@ class CudaCard final : public Card {
   CardInfo info_;
   Grader grader_;
   CudaUpload uploads_;
+  std::mutex programs_mutex_;
+  std::map<std::string, std::unique_ptr<CudaProgram>> programs_;
   cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;
   std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -58,11 +59,21 @@ class CardMemory {
   virtual ~CardMemory() = default;
   [[nodiscard]] virtual int fd() const = 0;
   [[nodiscard]] virtual int64_t size() const = 0;   ///< bytes
+  [[nodiscard]] virtual uint64_t address() const = 0;  ///< where a CardProgram finds it
   virtual void upload(int64_t offset, const void* from, int64_t bytes) = 0;
   virtual void download(int64_t offset, void* to, int64_t bytes) = 0;
   virtual void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) = 0;
   /// Of `count` words of `width` bytes, how many are `bits` or, with an `exponent`, have all of its bits.
   [[nodiscard]] virtual int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) = 0;
+};
+
+/// Device code of hone's own, run in the grader's context. Thread-safe.
+class CardProgram {
+ public:
+  virtual ~CardProgram() = default;
+  /// Runs `blocks` blocks of `threads` threads of a function that the source's plan names; returns when they have ended.
+  /// `arguments` point to values of its parameters' types, in their order.
+  virtual void launch(std::string_view function, int64_t blocks, int threads, std::span<const void* const> arguments) = 0;
 };
 
 class Card {
@@ -75,6 +86,10 @@ class Card {
   /// `bytes` rounded up to the driver's granularity. kExhausted where the card has not that much.
   [[nodiscard]] virtual Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) = 0;
   [[nodiscard]] virtual int64_t free_memory() = 0;  ///< bytes
+  /// Device code of hone's own, a kernel's file: built and loaded when a program of this name is first asked for, and
+  /// kept while the card is open. Its plan's arguments are checked for their number only; tensors are "x" and "y", the
+  /// one symbol is N. Thread-safe. kUnavailable where the card's toolchain does not build it.
+  [[nodiscard]] virtual Result<CardProgram*> program(const std::string& name, std::string_view source) = 0;
   /// Of every multiprocessor, now: waits for what this process has queued.
   [[nodiscard]] virtual std::vector<ClockReading> read_clocks() = 0;
   /// Starts in the background what so many sessions at a time will need.

@@ -1,6 +1,7 @@
 #include "hone/evaluate/measure/workload.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -52,6 +53,27 @@ std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
       variants.push_back(std::move(variant));
     }
   return variants;
+}
+
+/// Different inputs among so many calls.
+int contents_of(int slots) { return std::min(slots, static_cast<int>(std::size(kTimedFamilies))); }
+
+/// Takes slots from the workloads that need most, down to one each, until what all need together, the sum of need(i),
+/// is no more than `most` or cannot fall. What they need then.
+template <class Need>
+double fit(std::vector<Playing>& plays, double most, Need need) {
+  for (;;) {
+    double wanted = 0, largest = 0;
+    Playing* takes_most = nullptr;
+    for (size_t i = 0; i < plays.size(); ++i) {
+      const double needed = need(i);
+      wanted += needed;
+      if (plays[i].slots > 1 && needed > largest) largest = needed, takes_most = &plays[i];
+    }
+    if (wanted <= most || !takes_most) return wanted;
+    // Batches are a matter of time: they are shorter where nothing else helps.
+    takes_most->batch = std::min(takes_most->batch, --takes_most->slots);
+  }
 }
 
 }  // namespace
@@ -109,13 +131,15 @@ void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& see
   for (const int content : contents) {
     const uint64_t seed = base::secret_seed();
     seeds.push_back(seed);
-    stage.draw(content, kTimedFamilies[static_cast<size_t>(content) % std::size(kTimedFamilies)], seed);
+    // Where there are fewer contents than families, each draw is of any of them.
+    const bool each = stage.contents() >= static_cast<int>(std::size(kTimedFamilies));
+    stage.draw(content, kTimedFamilies[(each ? static_cast<uint64_t>(content) : seed) % std::size(kTimedFamilies)], seed);
   }
 }
 
-Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card) {
+Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card, int64_t available) {
   std::vector<Playing> plays;
-  double wanted = 0, largest = 0, wanted_on_card = 0;
+  std::vector<double> input_bytes;
   for (const task::Workload& workload : task.workloads) {
     Playing& play = plays.emplace_back();
     play.workload = &workload;
@@ -124,7 +148,7 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
     int64_t bytes = 1;
     for (size_t i = 0; i < task.inputs.size(); ++i)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype);
-    const auto input_bytes = static_cast<double>(bytes);
+    input_bytes.push_back(static_cast<double>(bytes));
     for (const int output : graph.graph.outputs)
       bytes += task::element_count(graph.shapes[static_cast<size_t>(output)]) * task::size_of(graph.graph.node(output).type.dtype);
     play.bytes = static_cast<double>(bytes);
@@ -134,22 +158,26 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
     play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     const int64_t contents = bytes > kManyBytes ? 2 : std::size(kTimedFamilies);
     play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(contents, 4 * room)));
-    // Beside a card the host keeps each content's inputs once, and what it looks at of outputs.
-    const double kept = card ? input_bytes * static_cast<double>(std::min<size_t>(std::size(kTimedFamilies), static_cast<size_t>(play.slots)))
-                             : play.bytes * play.slots;
-    wanted += kept;
-    wanted_on_card += play.bytes * play.slots;
-    largest = std::max(largest, card ? input_bytes : play.bytes);  // the anchor's further draws, a workload at a time
   }
-  if (card && wanted_on_card > kMostCardMemory * static_cast<double>(card->free_memory()))
-    return fail(ErrorCode::kExhausted,
-                fmt::format("the workloads need {} on the card for inputs and outputs, but only {} are free",
-                            gibibytes(wanted_on_card), gibibytes(static_cast<double>(card->free_memory()))),
-                "use smaller workloads, or fewer");
-  wanted += largest;
+  const double on_host = available < 0 ? HUGE_VAL : kMostMemory * static_cast<double>(available);
+  // Beside a card the host keeps each content's inputs once, and what it looks at of outputs. Further draws of the
+  // anchor come on top, a workload at a time.
+  const auto kept = [&](size_t i) { return card ? input_bytes[i] * contents_of(plays[i].slots) : plays[i].bytes * plays[i].slots; };
+  double largest = 0;
+  for (size_t i = 0; i < plays.size(); ++i) largest = std::max(largest, card ? input_bytes[i] : plays[i].bytes);
+  if (card) {
+    const auto free = static_cast<double>(card->free_memory());
+    const double wanted = fit(plays, kMostCardMemory * free, [&](size_t i) { return plays[i].bytes * plays[i].slots; });
+    if (wanted > kMostCardMemory * free)
+      return fail(ErrorCode::kExhausted,
+                  fmt::format("the workloads need {} on the card for inputs and outputs, but only {} are free", gibibytes(wanted), gibibytes(free)),
+                  "use smaller workloads, or fewer");
+    (void)fit(plays, on_host - largest, kept);
+  }
+  double wanted = largest;
+  for (size_t i = 0; i < plays.size(); ++i) wanted += kept(i);
   // Before anything is allocated: a machine that runs out of memory helps nobody.
-  if (const int64_t available = target::available_memory();
-      available >= 0 && wanted > kMostMemory * static_cast<double>(available))
+  if (wanted > on_host)
     return fail(ErrorCode::kExhausted,
                 fmt::format("the workloads need {} of memory for inputs and outputs, but only {} are available",
                             gibibytes(wanted), gibibytes(static_cast<double>(available))),

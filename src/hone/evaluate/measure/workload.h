@@ -31,9 +31,11 @@ struct Playing {
   [[nodiscard]] double bound_ns() const { return std::max(memory_ns, compute_ns); }
 };
 
-/// The workloads of a task, without stages yet; on `card`, if there is one. kExhausted when it or the machine has
-/// not the memory for all.
-[[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card = nullptr);
+/// The workloads of a task, without stages yet; on `card`, if there is one. There the slots are as many as its memory
+/// and the machine's hold, one at least: a workload with one slot has one content. kExhausted when the card or the
+/// machine, of which `available` bytes are (below 0: not known), has not the memory for all.
+[[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card = nullptr,
+                                                          int64_t available = target::available_memory());
 
 /// Allocates the stage, draws its contents, and times the stream twin's variants.
 [[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng);

@@ -100,6 +100,11 @@ TEST(Inputs, stay_inside_their_domain) {
       }
       ASSERT_NEAR(sum, 1, 1e-6) << name_of(family);
     }
+    for (const DType type : {DType::kI8, DType::kI16, DType::kI64})
+      for (const double v : drawn(spec_of(type, Domain::kPositive), {3000}, family)) {
+        ASSERT_GT(v, 0);
+        ASSERT_LE(v, 127);
+      }
     for (const double v : drawn(spec_of(DType::kI32, Domain::kIndex), {3000}, family, 1, 17)) {
       ASSERT_GE(v, 0);
       ASSERT_LT(v, 17);

@@ -100,6 +100,16 @@ void Region::fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) co
   if (card_ && bytes > 0) card_->fill(offset, bytes, pattern, width);
 }
 
+uint64_t Region::address() const {
+  HONE_CHECK(card_ != nullptr);
+  return card_->address();
+}
+
+void Region::peek(int64_t offset, void* to, int64_t bytes) const {
+  HONE_CHECK(card_ != nullptr);
+  card_->download(offset, to, bytes);
+}
+
 int64_t Region::count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) const {
   HONE_CHECK(card_ != nullptr);
   return count > 0 ? card_->count(offset, count, width, bits, exponent) : 0;

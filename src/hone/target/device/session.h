@@ -47,6 +47,9 @@ class Region {
   void download(int64_t offset, int64_t bytes) const;
   /// `pattern` repeated, of `width` bytes (1, 2, 4, 8), on the card; the host's copy stays as it is.
   void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) const;
+  /// On a card only: where a CardProgram finds it, and bytes that it has now, the host's copy left as it is.
+  [[nodiscard]] uint64_t address() const;
+  void peek(int64_t offset, void* to, int64_t bytes) const;
   /// On a card only: of `count` words of `width` bytes there, how many are `bits` or, with an `exponent`, have all of
   /// its bits set.
   [[nodiscard]] int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) const;

@@ -1,0 +1,185 @@
+// A stage on a card that is none: large inputs are drawn there, and here what the oracle reads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "hone/evaluate/fake_card_testing.h"
+#include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/stage.h"
+
+namespace hone::evaluate {
+namespace {
+
+task::Task task_of(const std::string& inputs, const std::string& compute, const std::string& workload) {
+  const auto task = task::parse_task("name = \"t\"\ninputs = { " + inputs + " }\ncompute = \"\"\"\n" + compute + "\n\"\"\"\nworkloads = [ { " + workload + " } ]\n", "t.toml");
+  EXPECT_TRUE(task) << task.error().to_string();
+  return *task;
+}
+
+/// A stage with two slots of one content on a fake card.
+struct Played {
+  std::shared_ptr<FakeCard> card = std::make_shared<FakeCard>();
+  task::Task task;
+  std::unique_ptr<Stage> stage;
+
+  Played(const std::string& inputs, const std::string& compute, const std::string& workload) : task(task_of(inputs, compute, workload)) {
+    StageOptions options;
+    options.calls = 2;
+    options.contents = 1;
+    options.card = card;
+    auto made = Stage::create(task, task.workloads.front().bindings, options);
+    EXPECT_TRUE(made) << made.error().to_string();
+    stage = std::move(*made);
+  }
+  [[nodiscard]] const target::Region& region(const target::Placement& place) const {
+    return *stage->regions()[static_cast<size_t>(place.region)];
+  }
+  [[nodiscard]] int64_t input_elements(size_t i) const {
+    return task::element_count(stage->graph().shapes[static_cast<size_t>(stage->graph().graph.inputs[i])]);
+  }
+  /// What the card has of an input of a slot.
+  [[nodiscard]] std::vector<double> input(int slot, size_t i) const {
+    const task::DType type = task.inputs[i].type.dtype;
+    const target::Placement place = stage->call(slot).tensors[i];
+    std::vector<std::byte> bytes(static_cast<size_t>(input_elements(i) * task::size_of(type)));
+    region(place).peek(place.offset, bytes.data(), static_cast<int64_t>(bytes.size()));
+    std::vector<double> values(static_cast<size_t>(input_elements(i)));
+    load_doubles(type, bytes.data(), 0, input_elements(i), values.data());
+    return values;
+  }
+  void put_output(int slot, const std::vector<float>& values) const {
+    const target::Placement place = stage->call(slot).tensors[task.inputs.size()];
+    region(place).upload(place.offset, reinterpret_cast<const std::byte*>(values.data()), static_cast<int64_t>(values.size() * sizeof(float)));
+  }
+  /// Parts of an input's copy on the host, of 8192 elements, that hold nothing but zeros.
+  [[nodiscard]] int parts_untouched(size_t i) const {
+    int untouched = 0;
+    for (int slot = 0; slot < 2; ++slot) {
+      const target::Placement place = stage->call(slot).tensors[i];
+      const auto* values = reinterpret_cast<const float*>(region(place).data() + place.offset);
+      for (int64_t first = 0; first + 8192 <= input_elements(i); first += 8192)
+        untouched += std::all_of(values + first, values + first + 8192, [](float v) { return v == 0; });
+    }
+    return untouched;
+  }
+};
+
+/// Right answers to y = relu(x) + 1 are accepted, and wrong ones are not.
+TEST(StageOnACard, TheOracleReadsWhatTheCardDrew) {
+  // More elements than are compared whole.
+  Played p("x = \"f32[M, N]\"", "y = relu(x) + 1", "M = 2200, N = 2001");
+  const int slots[] = {0, 1};
+  for (const Family family : {Family::kNormal, Family::kSparse}) {
+    const int before = p.card->drawer.launches;
+    p.stage->draw(0, family, 12345);
+    EXPECT_GE(p.card->drawer.launches - before, 2) << "a launch a slot";
+    EXPECT_EQ(p.input(0, 0), p.input(1, 0));
+    p.stage->poison(slots);
+    std::vector<float> right, wrong;
+    for (const double x : p.input(0, 0)) right.push_back(static_cast<float>(std::max(x, 0.0)) + 1);
+    for (const float y : right) wrong.push_back(y + 0.5F);
+    p.put_output(0, right);
+    p.put_output(1, wrong);
+    const Verdict accepted = p.stage->check(0);
+    EXPECT_TRUE(accepted.accepted()) << accepted.reason;
+    EXPECT_EQ(p.stage->check(1).kind, VerdictKind::kWrong);
+  }
+}
+
+TEST(StageOnACard, TheHostDrawsOnlyWhatIsRead) {
+  Played p("x = \"f32[M, N]\"", "y = relu(x) + 1", "M = 2100, N = 2048");
+  p.stage->draw(0, Family::kUniform, 7);
+  const int slots[] = {0};
+  p.stage->poison(slots);
+  std::vector<float> right;
+  for (const double x : p.input(0, 0)) right.push_back(static_cast<float>(x) + 1);
+  p.put_output(0, right);
+  EXPECT_TRUE(p.stage->check(0).accepted());
+  // The other slot's copy on the host is never needed, and of this one's only the sample.
+  EXPECT_GT(p.parts_untouched(0), 525 + 525 / 2);
+  EXPECT_LT(p.parts_untouched(0), 2 * 525);
+}
+
+TEST(StageOnACard, PoisonHasTheOracleReadAll) {
+  Played p("x = \"f32[M, N]\"", "y = relu(x) + 1", "M = 1024, N = 1025");
+  p.stage->draw(0, Family::kUniform, 7);
+  const int slots[] = {0};
+  p.stage->poison(slots);
+  std::vector<float> values;
+  for (const double x : p.input(0, 0)) values.push_back(static_cast<float>(x) + 1);
+  values[77777] = NAN;
+  p.put_output(0, values);
+  const Verdict verdict = p.stage->check(0);
+  EXPECT_EQ(verdict.kind, VerdictKind::kWrong);
+  EXPECT_EQ(p.parts_untouched(0), 1024 * 1025 / 8192) << "the other slot's";
+}
+
+TEST(StageOnACard, RowsThatAreReadWholeAreDrawnWhole) {
+  Played p("x = \"f32[M, N]\", w = \"f32[N]\"", "y = sum(x * w, axis = 1)", "M = 1500, N = 1003");
+  p.stage->draw(0, Family::kInteger, 7);
+  const int slots[] = {0};
+  p.stage->poison(slots);
+  const auto x = p.input(0, 0), w = p.input(0, 1);
+  std::vector<float> right(1500);
+  for (size_t r = 0; r < 1500; ++r)
+    for (size_t i = 0; i < 1003; ++i) right[r] += static_cast<float>(x[r * 1003 + i] * w[i]);
+  p.put_output(0, right);
+  const Verdict verdict = p.stage->check(0);
+  EXPECT_TRUE(verdict.accepted()) << verdict.reason;
+}
+
+TEST(StageOnACard, ASymmetricMatrix) {
+  Played p("s = { type = \"f32[D, D]\", structure = \"symmetric\" }", "y = relu(s)", "D = 1030");
+  p.stage->draw(0, Family::kSparse, 3);
+  const int slots[] = {0};
+  p.stage->poison(slots);
+  const auto s = p.input(0, 0);
+  std::vector<float> right;
+  for (size_t i = 0; i < s.size(); ++i) {
+    ASSERT_EQ(s[i], s[i % 1030 * 1030 + i / 1030]);
+    right.push_back(static_cast<float>(std::max(s[i], 0.0)));
+  }
+  p.put_output(0, right);
+  const Verdict verdict = p.stage->check(0);
+  EXPECT_TRUE(verdict.accepted()) << verdict.reason;
+}
+
+TEST(StageOnACard, IndicesAndATableThatTheHostDraws) {
+  Played p("i = { type = \"i64[M]\", domain = \"index(V)\" }, t = { type = \"f32[V, D]\", domain = \"simplex\" }", "y = embedding(i, t)",
+           "M = 600000, V = 150000, D = 8");
+  p.stage->draw(0, Family::kNormal, 3);
+  EXPECT_EQ(p.card->drawer.launches, 2) << "the indices, once a slot";
+  const int slots[] = {0};
+  p.stage->poison(slots);
+  const auto i = p.input(0, 0), t = p.input(0, 1);
+  std::vector<float> right;
+  for (const double row : i)
+    for (size_t d = 0; d < 8; ++d) right.push_back(static_cast<float>(t[static_cast<size_t>(row) * 8 + d]));
+  p.put_output(0, right);
+  const Verdict verdict = p.stage->check(0);
+  EXPECT_TRUE(verdict.accepted()) << verdict.reason;
+}
+
+TEST(StageOnACard, OtherBitsStopIt) {
+  Played p("x = \"f32[M, N]\"", "y = relu(x) + 1", "M = 1024, N = 1024");
+  p.card->drawer.after_launch = [](std::span<const void* const> arguments) {
+    uint64_t address = 0;
+    int64_t total = 0;
+    std::memcpy(&address, arguments[0], sizeof address);
+    std::memcpy(&total, arguments[1], sizeof total);
+    for (int64_t i = 0; i < total; i += 1024) reinterpret_cast<uint8_t*>(address)[4 * (i + 1023)] ^= 1;
+  };
+  EXPECT_DEATH(p.stage->draw(0, Family::kNormal, 1), "the card draws other bits");
+}
+
+TEST(StageOnACard, SmallInputsAreUploaded) {
+  Played p("x = \"f32[M, N]\"", "y = relu(x) + 1", "M = 100, N = 100");
+  p.stage->draw(0, Family::kNormal, 1);
+  EXPECT_EQ(p.card->drawer.launches, 0);
+  EXPECT_EQ(p.input(0, 0), p.input(1, 0));
+  EXPECT_NE(p.input(0, 0)[0], 0);
+}
+
+}  // namespace
+}  // namespace hone::evaluate

@@ -1,0 +1,86 @@
+#include "hone/evaluate/verify/draw/draw_tensor.h"
+
+#include <algorithm>
+
+#include "hone/base/random.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Domain;
+using task::DType;
+using task::InputSpec;
+using task::Shape;
+using task::Structure;
+
+/// One tensor's stream: the seed, mixed with what tells its tensor from others drawn with it.
+uint64_t key_of(const InputSpec& spec, Family family, uint64_t seed) {
+  uint64_t key = seed ^ (0x9E3779B97F4A7C15u * (static_cast<uint64_t>(family) + 1));
+  for (const char c : spec.name) key = (key ^ static_cast<uint8_t>(c)) * 0x100000001B3u;
+  return key ^ (key >> 29);
+}
+
+DrawKind kind_of(const InputSpec& spec) {
+  const DType type = spec.type.dtype;
+  if (type == DType::kBool) return DrawKind::kTruth;
+  if (spec.domain == Domain::kSign) return DrawKind::kSign;
+  if (task::is_int(type))
+    return spec.domain == Domain::kPositive ? DrawKind::kPositiveWhole : DrawKind::kWhole;
+  switch (spec.domain) {
+    case Domain::kPositive:
+    case Domain::kSimplex: return DrawKind::kPositive;
+    case Domain::kNearOne: return DrawKind::kNearOne;
+    case Domain::kUnit: return DrawKind::kUnit;
+    default: return DrawKind::kReal;
+  }
+}
+
+/// One slab across each axis of three or more: whatever axes a norm runs over, some of its stretches
+/// are all zero. A quarter of the draws have none, so that tasks which make nothing but NaN of such a
+/// stretch see the family too.
+std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Recipe& recipe) {
+  std::vector<Slab> slabs;
+  const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnit ||
+                          recipe.kind == DrawKind::kWhole;
+  if (recipe.family != Family::kSparse || !holds_zero || spec.domain == Domain::kIndex) return slabs;
+  base::Rng rng(recipe.key, static_cast<uint64_t>(DrawStream::kSlabs));
+  if (rng.below(4) == 0) return slabs;
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    if (shape[d] < 3) continue;
+    // A symmetric matrix mirrors its rows: rows and columns alike.
+    const bool mirrored = spec.structure == Structure::kSymmetric && d + 2 == shape.size() && shape[d] == shape.back() && !slabs.empty();
+    slabs.push_back({stride, shape[d],
+                     mirrored ? slabs.front().index
+                              : static_cast<int64_t>(rng.below(static_cast<uint64_t>(shape[d])))});
+  }
+  return slabs;
+}
+
+}  // namespace
+
+DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family family, uint64_t seed) {
+  DrawnTensor t;
+  t.type = spec.type.dtype;
+  t.recipe.key = key_of(spec, family, seed);
+  t.recipe.family = family;
+  t.recipe.kind = kind_of(spec);
+  t.recipe.f16 = t.type == DType::kF16;
+  // Large enough to ruin E[x^2] - E[x]^2 at fp32, small enough for the type to tell values apart.
+  const float size = t.type == DType::kF16 || t.type == DType::kBF16 ? 16 : 1000;
+  const auto random = base::philox(t.recipe.key, 0, static_cast<uint64_t>(DrawStream::kTensor));
+  t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
+  if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;
+  t.slabs = slabs_of(spec, shape, t.recipe);
+  t.structure = shape.size() < 2 ? Structure::kNone : spec.structure;
+  t.index = spec.domain == Domain::kIndex;
+  t.simplex = spec.domain == Domain::kSimplex && task::is_float(t.type);
+  t.zeros_in_simplex = family == Family::kSparse && (random[2] & 1) != 0;
+  t.bound = static_cast<uint64_t>(std::max<int64_t>(index_bound, 1));
+  t.total = task::element_count(shape);
+  t.columns = shape.empty() ? 1 : shape.back();
+  t.rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
+  return t;
+}
+
+}  // namespace hone::evaluate

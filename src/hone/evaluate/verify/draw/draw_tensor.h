@@ -1,0 +1,35 @@
+// What draw() needs to know of one tensor: how its elements are made from random words, and what its domain and its
+// structure make of them. The same for the host's loops and for a card. Pure.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "hone/evaluate/verify/draw/draw_kernels.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// Positions `index` of an axis, to be zero: elements whose index along it, (e / stride) % extent, it is.
+struct Slab {
+  int64_t stride, extent, index;
+};
+
+struct DrawnTensor {
+  Recipe recipe;
+  task::DType type;
+  task::Structure structure;  ///< kNone below two dimensions
+  bool index, simplex;
+  bool zeros_in_simplex;      ///< small values of a simplex become zeros
+  std::vector<Slab> slabs;    ///< of zeros
+  uint64_t bound;             ///< of indices
+  int64_t total, rows, columns;
+
+  /// Upper triangles are copied over the lower ones once all is drawn.
+  [[nodiscard]] bool mirrored() const { return structure == task::Structure::kSymmetric && rows == columns; }
+};
+
+/// Arguments as of draw().
+[[nodiscard]] DrawnTensor drawn_tensor(const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+                                       uint64_t seed);
+
+}  // namespace hone::evaluate

@@ -1,0 +1,64 @@
+#include "hone/evaluate/verify/stretches.h"
+
+#include <algorithm>
+
+#include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/oracle/runs.h"
+
+namespace hone::evaluate {
+namespace {
+
+/// Stretches nearer than this are drawn as one: no more is drawn for it, as parts are larger.
+constexpr int64_t kNear = 1 << 12;
+
+void add_box(const task::Shape& shape, const Box& box, std::vector<Stretch>& to) {
+  if (is_empty(box)) return;
+  for_each_piece(shape, box, [&](int64_t first, int64_t length) {
+    if (!to.empty() && first >= to.back().begin && first <= to.back().end + kNear) to.back().end = std::max(to.back().end, first + length);
+    else to.push_back({first, first + length});
+  });
+}
+
+}  // namespace
+
+void merge(std::vector<Stretch>& stretches, int64_t near) {
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  std::vector<Stretch> merged;
+  for (const Stretch& s : stretches)
+    if (!merged.empty() && s.begin <= merged.back().end + near) merged.back().end = std::max(merged.back().end, s.end);
+    else merged.push_back(s);
+  stretches = std::move(merged);
+}
+
+std::vector<Stretch> without(const std::vector<Stretch>& wanted, const std::vector<Stretch>& there) {
+  std::vector<Stretch> left;
+  auto known = there.begin();
+  for (const Stretch& s : wanted) {
+    int64_t begin = s.begin;
+    while (known != there.end() && known->end <= begin) ++known;
+    for (auto k = known; k != there.end() && k->begin < s.end; ++k) {
+      if (begin < k->begin) left.push_back({begin, k->begin});
+      begin = std::max(begin, k->end);
+    }
+    if (begin < s.end) left.push_back({begin, s.end});
+  }
+  return left;
+}
+
+void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches) {
+  const int root = graph.graph.outputs[static_cast<size_t>(output)];
+  const auto facts = facts_of(graph);
+  const TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, false);
+  const task::Shape& result = graph.shapes[static_cast<size_t>(root)];
+  for (const Box& box : boxes) {
+    const std::vector<Box> read = evaluator.inputs_read(root, box);
+    for (size_t i = 0; i < read.size(); ++i) {
+      const task::Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.inputs[i])];
+      add_box(shape, read[i], stretches[i]);
+      if (task::element_count(shape) == task::element_count(result)) add_box(result, box, stretches[i]);
+    }
+  }
+  for (auto& some : stretches) merge(some, kNear);
+}
+
+}  // namespace hone::evaluate

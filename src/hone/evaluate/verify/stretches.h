@@ -1,0 +1,23 @@
+// Which stretches of its inputs a look at some boxes of an output reads, and what of them is drawn already. Pure.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hone/evaluate/oracle/oracle.h"
+#include "hone/evaluate/verify/inputs.h"
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// Sorts stretches and joins those that overlap or lie no more than `near` elements apart.
+void merge(std::vector<Stretch>& stretches, int64_t near = 0);
+/// What of `wanted` is not in `there`; both are merged.
+[[nodiscard]] std::vector<Stretch> without(const std::vector<Stretch>& wanted, const std::vector<Stretch>& there);
+
+/// Adds to `stretches`, one list for each input in declared order, what answers over these boxes of an output read, and
+/// the same places of inputs that have as many elements as the output. The lists are merged afterwards, with those
+/// near each other joined: no more is drawn for it.
+void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches);
+
+}  // namespace hone::evaluate
