@@ -163,12 +163,17 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
   // Beside a card the host keeps each content's inputs once, and what it looks at of outputs. Further draws of the
   // anchor come on top, a workload at a time.
   const auto kept = [&](size_t i) { return card ? input_bytes[i] * contents_of(plays[i].slots) : plays[i].bytes * plays[i].slots; };
-  double largest = 0;
-  for (size_t i = 0; i < plays.size(); ++i) largest = std::max(largest, card ? input_bytes[i] : plays[i].bytes);
+  double largest = 0, outputs = 0;
+  for (size_t i = 0; i < plays.size(); ++i) {
+    largest = std::max(largest, card ? input_bytes[i] : plays[i].bytes);
+    outputs = std::max(outputs, (plays[i].bytes - input_bytes[i]) * plays[i].batch);
+  }
   if (card) {
     const auto free = static_cast<double>(card->free_memory());
-    const double wanted = fit(plays, kMostCardMemory * free, [&](size_t i) { return plays[i].bytes * plays[i].slots; });
-    if (wanted > kMostCardMemory * free)
+    const double most = kMostCardMemory * free;
+    // If it can be, opponents that put their outputs elsewhere have room for a batch's.
+    const double wanted = fit(plays, most - outputs, [&](size_t i) { return plays[i].bytes * plays[i].slots; });
+    if (wanted > most)
       return fail(ErrorCode::kExhausted,
                   fmt::format("the workloads need {} on the card for inputs and outputs, but only {} are free", gibibytes(wanted), gibibytes(free)),
                   "use smaller workloads, or fewer");

@@ -56,13 +56,14 @@ TEST(PlanWorkloads, SlotsFallToWhatTheCardHolds) {
     return plays ? plays->front().slots : 0;
   };
   EXPECT_EQ(slots(80), 2);  // as many as there are contents of so large a task
-  EXPECT_EQ(slots(18), 1);
+  EXPECT_EQ(slots(22), 1);  // two would leave an opponent no room for its outputs
+  EXPECT_EQ(slots(10), 1);
   EXPECT_EQ(slots(9), 0);
 }
 
 TEST(PlanWorkloads, TheLargestWorkloadGivesFirst) {
   const task::Task task = task_of_gib({4, 1});
-  FakeCard card(15 * kGiB);
+  FakeCard card(20 * kGiB);
   const auto plays = plan_workloads(task, &card, 1000 * kGiB);
   ASSERT_TRUE(plays) << plays.error().to_string();
   EXPECT_EQ((*plays)[0].slots, 1);
