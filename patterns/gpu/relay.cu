@@ -32,14 +32,16 @@ args   = [@args@]
 #include "hone/gpu/relay.h"
 
 __global__ void __launch_bounds__(2 * THREADS + SPEAKERS * hone::kWave, RESIDENT) relay_rows(@parameters@) {
-  __shared__ hone::gpu::RelayRoom<THREADS, @messages@> room;
-  hone::gpu::Relay<THREADS, @messages@> relay(room);
-  const int thread = static_cast<int>(threadIdx.x) % THREADS, role = static_cast<int>(threadIdx.x) / THREADS;
+  using Mail = hone::gpu::RelayMail<hone::gpu::Post::kMemory, hone::gpu::kRowsUnderWay, @results@>;
+  static_assert(Mail::kRowWords == @words@, "as the plan counts them");
+  __shared__ hone::gpu::RelayRoom<THREADS, hone::gpu::kRowsUnderWay, @messages@> room;
+  hone::gpu::Relay<THREADS, hone::gpu::kRowsUnderWay, @messages@> relay(room);
   __shared__ int32_t number;
   extern __shared__ __align__(16) unsigned char kept_tiles[];
 @kept@  const int64_t ticket = hone::gpu::take_ticket(reinterpret_cast<int32_t*>(mail), number);
   const hone::gpu::Share share{static_cast<int32_t>(ticket % blocks), blocks, kept, places};
   const int64_t first_row = ticket / blocks, row_step = gridDim.x / blocks;
+  const Mail box{mail + hone::gpu::kSlotWords + first_row * blocks * Mail::kWords, share.rank, blocks};
   const auto stands = [=]([[maybe_unused]] int64_t row) {
 @stands@  };
   const auto fetch = [=](hone::gpu::RunBarrier& barrier, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {
@@ -47,22 +49,14 @@ __global__ void __launch_bounds__(2 * THREADS + SPEAKERS * hone::kWave, RESIDENT
   auto ring = hone::gpu::ring_of<@tensors@>(stands, fetch, kept_tiles + places * (THREADS * VEC * UNROLL * @bytes@), share, first_row, row_step,
                                         @rows_cpp@);
   if (threadIdx.x == 0) relay.begin();
-  if (role == 1) ring.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@);
+  if (threadIdx.x / THREADS == 1) ring.template begin<THREADS, VEC, UNROLL>(@pieces@, @length@);
   __syncthreads();
-  if (role == 0) {
-    for (int64_t row = first_row; row < @rows_cpp@; row += row_step) {
-      const hone::gpu::Footing footing = stands(row);
-@read@      relay.left();
-    }
-  } else if (role == 1) {
-    for (int64_t row = first_row; row < @rows_cpp@; row += row_step) {
-      const hone::gpu::Footing footing = stands(row);
-      relay.learn();
-@write@      relay.next();
-    }
-  } else {
-    int64_t* const box = mail + hone::gpu::kSlotWords + first_row * blocks * (hone::gpu::kRowsInMail * @messages@ * hone::gpu::kSlotWords);
-    relay.template speak<@results@>(box, share, (static_cast<int>(threadIdx.x) - 2 * THREADS) / hone::kWave, SPEAKERS,
-                            (@rows_cpp@ - first_row + row_step - 1) / row_step);
-  }
+  const int thread = static_cast<int>(threadIdx.x) % THREADS;
+  const auto read = [&](int64_t row) {
+    const hone::gpu::Footing footing = stands(row);
+@read@  };
+  const auto write = [&](int64_t row) {
+    const hone::gpu::Footing footing = stands(row);
+@write@  };
+  relay.run(box, first_row, row_step, @rows_cpp@, SPEAKERS, read, write);
 }

@@ -249,6 +249,8 @@ Result cuModuleGetFunction(cuda::Function* function, cuda::Module module, const 
   });
 }
 Result cuFuncSetAttribute(cuda::Function function, int which, int value) {
+  if (which == cuda::kFunctionLargeClusters)
+    return call([=](Memory&) { return reinterpret_cast<pretend::Function*>(function)->most_blocks = value ? 16 : cuda::kPortableCluster, kSuccess; });
   if (which != cuda::kFunctionMaxDynamicShared || value < 0 || value > attribute(cuda::kSharedPerBlockOptIn)) return kInvalidValue;
   return call([=](Memory&) {
     reinterpret_cast<pretend::Function*>(function)->most_shared = static_cast<unsigned>(value);
@@ -266,7 +268,7 @@ Result cuLaunchKernel(cuda::Function function, unsigned gx, unsigned gy, unsigne
     return enqueue(stream, [kernel = what.kernel, values = std::move(values)] { run(*kernel, values); });
   });
 }
-/// As the driver does, with clusters: the grid a multiple, at most eight blocks.
+/// As the driver does, with clusters: the grid a multiple, at most eight blocks, or sixteen where it was asked.
 Result cuLaunchKernelEx(const cuda::LaunchConfig* config, cuda::Function function, void** arguments, void** extra) {
   for (unsigned i = 0; i < config->attribute_count; ++i) {
     const cuda::LaunchAttribute& attribute = config->attributes[i];
@@ -276,7 +278,7 @@ Result cuLaunchKernelEx(const cuda::LaunchConfig* config, cuda::Function functio
       blocks *= attribute.extents[d];
       if (!attribute.extents[d] || config->grid[d] % attribute.extents[d] != 0) return kInvalidValue;
     }
-    if (blocks > 8) return kInvalidValue;
+    if (blocks > reinterpret_cast<pretend::Function*>(function)->most_blocks) return kInvalidValue;
   }
   const unsigned *const grid = config->grid, *const block = config->block;
   return cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], config->shared_bytes, config->stream, arguments, extra);

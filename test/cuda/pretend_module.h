@@ -12,6 +12,7 @@ namespace hone::pretend {
 struct Function {
   const Kernel* kernel = nullptr;
   unsigned most_shared = 48 << 10;       ///< dynamic, until it is set
+  unsigned most_blocks = 8;              ///< of a cluster, likewise
 };
 
 class Module {

@@ -55,6 +55,12 @@ TEST_F(CudaSession, ClustersReachTheDriver) {
   EXPECT_EQ(refused.outcome.how, How::kDied);
   EXPECT_THAT(refused.outcome.why, HasSubstr("the launch of pretend_negate fails"));
   expect_right("a cluster that does not divide the grid");
+  // More than eight blocks have to be asked for, before the launch.
+  clustered.launches[0].grid = {16};
+  clustered.launches[0].cluster = {16};
+  const Ran large = run(clustered);
+  ASSERT_EQ(large.outcome.how, How::kDone) << large.outcome.why;
+  EXPECT_TRUE(large.right);
 }
 
 TEST_F(CudaSession, WrongAnswersShow) {

@@ -30,8 +30,8 @@ struct Argument {
   task::IntExpr value;
 };
 
-/// Blocks of a cluster: what every card with clusters takes.
-constexpr int64_t kMostClusterBlocks = 8;
+/// Blocks of a cluster: every card with clusters takes 8, Hopper and Blackwell up to 16 of those that ask for it.
+constexpr int64_t kMostClusterBlocks = 16;
 
 /// One launch of a device function.
 struct Launch {

@@ -26,7 +26,7 @@ constexpr int64_t kLongestShared = 264 * kLongRow;
 /// Beyond it so little of a row stays with blocks that it is not worth their waiting.
 constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// Rows between these were measured to be faster in relays than in teams (docs/patterns/relay.md): of shorter ones a team
-/// is a few blocks; of longer ones the gain is small, and group norm needs more registers than there are.
+/// is a few blocks; of longer ones the gain is small, and group norm needs more registers than there are. A cluster cannot keep those either.
 constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 64 * kLongRow;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
@@ -68,7 +68,10 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
-    const auto relay = [&] { add("relay", "some waves read rows, others write them", gpu::relay(*program, language)); };
+    const auto relay = [&] {
+      if (length <= kLongestRelayed) add("relay_cluster", "some waves read rows, others write them; clusters share a row", gpu::relay_cluster(*program, language));
+      add("relay", "some waves read rows, others write them", gpu::relay(*program, language));
+    };
     const bool relays_first = length >= kShortestRelayed && length <= kLongestRelayed;
     if (relays_first) relay();
     if (length > kLongRow && length <= kLongestKept) add("team", "teams of blocks keep rows", gpu::team(*program, language));

@@ -17,6 +17,7 @@ namespace hone::pattern::gpu {
 [[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> crews(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> team(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> relay(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> columns(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split_columns(const Program& program, kernel::Language language);

@@ -16,10 +16,10 @@ struct Given {
 };
 void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
 
-class GpuRelay : public testing::TestWithParam<Given> {};
-
-TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
-  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=23,D=301", "B=2,D=512"});
+/// Each pattern's kernel with each of some settings, on the emulator of CUDA.
+using Pattern = Result<kernel::Kernel> (*)(const Program&, kernel::Language);
+void expect_accepted(const Given& given, Pattern pattern, const std::vector<kernel::Config>& configs) {
+  const auto task = task::task_from_expressions(given.compute, given.inputs, {"B=23,D=301", "B=2,D=512"});
   ASSERT_TRUE(task) << task.error().to_string();
   auto simt = target::simt_toolchain();
   if (!simt) GTEST_SKIP() << simt.error().to_string();
@@ -29,16 +29,8 @@ TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
   const task::Task normal = normal_form(*task);
   const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
   ASSERT_TRUE(program) << program.error().to_string();
-  const auto relay = gpu::relay(*program, kernel::Language::kCuda);
+  const auto relay = pattern(*program, kernel::Language::kCuda);
   ASSERT_TRUE(relay) << relay.error().to_string();
-  const std::vector<kernel::Config> configs = {
-      // One tile of several stays, and one team takes all rows; all places that there are; a row to come for each row, and
-      // a wave for each word; as many blocks as tiles.
-      {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPEAKERS", 1}},
-      {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 64}, {"SPEAKERS", 2}},
-      {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 1}, {"SPEAKERS", 4}},
-      {{"THREADS", 32}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPEAKERS", 4}},
-  };
   for (const kernel::Config& config : configs) {
     kernel::Kernel kernel = *relay;
     kernel.config = config;
@@ -47,6 +39,30 @@ TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
     EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
                                                << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
   }
+}
+
+class GpuRelay : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
+  expect_accepted(GetParam(), gpu::relay, {
+      // One tile of several stays, and one team takes all rows; all places that there are; a row to come for each row, and
+      // a wave for each word; as many blocks as tiles.
+      {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPEAKERS", 1}},
+      {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 64}, {"SPEAKERS", 2}},
+      {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 1}, {"SPEAKERS", 4}},
+      {{"THREADS", 32}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPEAKERS", 4}},
+  });
+}
+
+TEST_P(GpuRelay, IsAcceptedInClusters) {
+  expect_accepted(GetParam(), gpu::relay_cluster, {
+      // One tile of several stays; fewer clusters than rows, which go on, and all places that there are; sixteen blocks of
+      // which some have nothing of a row; words of a run that a thread takes in two halves.
+      {{"CLUSTER", 2}, {"SPARE", 65}, {"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 1}, {"AHEAD", 0}, {"SPEAKERS", 1}},
+      {{"CLUSTER", 4}, {"SPARE", 31}, {"THREADS", 32}, {"VEC", 2}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"SPEAKERS", 2}},
+      {{"CLUSTER", 16}, {"SPARE", 6}, {"THREADS", 32}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"SPEAKERS", 4}},
+      {{"CLUSTER", 8}, {"SPARE", 14}, {"THREADS", 32}, {"VEC", 4}, {"UNROLL", 16}, {"KEEP", 64}, {"AHEAD", 1}, {"SPEAKERS", 2}},
+  });
 }
 
 constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)";
@@ -61,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(LongRows, GpuRelay,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
+                                         Given{"log_softmax", "y = log_softmax(x, axis=-1)", {"x=f16[B,D]"}},
                                          Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}}), name_of);
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -20,8 +21,10 @@ constexpr int64_t kOwnBytes = 3072;
 constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 /// Relays, on a large device: what a block has of a row, and bytes of a thread's part of a tile.
 constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024, kMostSent = 64;
-/// As hone/gpu/relay.h has it.
-constexpr int64_t kRowsUnderWay = 16;
+/// As hone/gpu/relay.h has them: in blocks that tell each other through global memory, and in clusters.
+constexpr int64_t kRowsUnderWay = 16, kRowsInCluster = 8;
+/// Of a row at least so many bytes to a block of a cluster, where there is a choice: half as many were not measured.
+constexpr int64_t kOfClusterBlock = 48 * 1024;
 /// Runs of waves that have a barrier: with the rows' barriers no more than the emulator has room for.
 constexpr int64_t kMostRuns = 448;
 
@@ -49,8 +52,9 @@ Reads reads_of(const Program& program, const Stretch& stretch, const std::vector
 
 /// Words that a lane takes at a time where it needs registers for so many tensors, and for as many as `most` in another
 /// round, whose addresses stay in registers meanwhile.
-const char* words_of(size_t tensors, size_t most) {
-  return tensors < 2 && most < 3 ? "UNROLL" : tensors <= 2 ? "(UNROLL > 2 ? UNROLL / 2 : 1)" : "(UNROLL > 4 ? UNROLL / 4 : 1)";
+std::string words_of(size_t tensors, size_t most, const std::string& unroll = "UNROLL") {
+  if (tensors < 2 && most < 3) return unroll;
+  return fmt::format("({0} > {1} ? {0} / {1} : 1)", unroll, tensors <= 2 ? 2 : 4);
 }
 
 /// Pointers to where tiles of `leaves` stay, `places` of them each, and the bytes of an element of all.
@@ -161,7 +165,30 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   return finished(fill_pattern("patterns/gpu/team.cu", slots), "team");
 }
 
-Result<kernel::Kernel> relay(const Program& program, kernel::Language language) {
+namespace {
+
+/// Words in which a block tells another one a running result of this type.
+int64_t words_of_result(const std::string& accumulator) {
+  if (accumulator.find("Arg") != std::string::npos) return 4;
+  const int64_t each = accumulator.find("double") != std::string::npos || accumulator.find("int64_t") != std::string::npos ? 2 : 1;
+  return each * (accumulator.find("ExpSum") != std::string::npos ? 2 : accumulator.find("Moments") != std::string::npos ? 3 : 1);
+}
+
+/// What relays have in common, whoever the blocks are that share a row.
+struct Relayed {
+  Slots slots;
+  std::string tile;            ///< elements
+  std::string place;           ///< bytes: a tile's, and a barrier for each wave's run
+  std::string tiles;           ///< of a row
+  int64_t bytes = 0;           ///< of an element of all that is kept
+  int64_t vec = 1;             ///< the widest word
+  size_t messages = 0;
+  int64_t words = 0;           ///< of all messages
+  int64_t row_bytes = 1;
+};
+
+/// `unroll`: what the plan calls words that a thread takes at a time.
+Result<Relayed> relayed(const Program& program, kernel::Language language, const std::string& unroll) {
   if (language != kernel::Language::kCuda) return fail(ErrorCode::kUnavailable, "no copies that go on by themselves");
   const std::vector<Round> rounds = rounds_of(program, true);
   if (rounds.size() != 2 || !rounds[1].results.empty()) return fail(ErrorCode::kUnavailable, "not one round that finds and one that writes");
@@ -173,69 +200,110 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   const std::vector<int>& leaves = reads.again;
   if (std::string why = unknown_before(program, leaves); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   reader.keep(leaves), writer.keep(leaves), facts.keep(leaves);
-  const auto [kept, bytes] = places_of(program, writer, leaves);
-  const size_t messages = rounds[0].results.size();
-
-  const std::string rows = program.rows().to_string(), tile = "THREADS * VEC * UNROLL";
-  const std::string tiles = fmt::format("{}ceil_div({} + {}, {})", factor(reader.pieces()), reader.length().to_string(), reader.most_lead(), tile);
-  const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
-  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), tile);
-  const std::string place = fmt::format("({} * {} + THREADS // WAVE * 8)", tile, bytes);
-  // What rows are found to be, as RelayRoom has it, and what a block takes besides.
-  const std::string own = fmt::format("(1536 + {} * (THREADS // WAVE + 1))", 512 * messages);
-  const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX // RESIDENT - {}) // {})", kMostRuns, own, place);
-  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, tiles, blocks);
-  const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsUnderWay - 3, keeps);
-  const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+  Relayed all;
+  Slots& slots = all.slots;
+  std::tie(slots["kept"], all.bytes) = places_of(program, writer, leaves);
+  all.messages = rounds[0].results.size();
+  all.tile = "THREADS * VEC * UNROLL";
+  all.place = fmt::format("({} * {} + THREADS // WAVE * 8)", all.tile, all.bytes);
+  all.tiles = fmt::format("{}ceil_div({} + {}, {})", factor(reader.pieces()), reader.length().to_string(), reader.most_lead(), all.tile);
+  all.vec = writer.widest_vector();
+  all.row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * all.bytes);
 
   const size_t most = *std::max_element(reads.tensors.begin(), reads.tensors.end());
-  const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most), r == 1); };
-  Slots slots;
+  const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most, unroll), r == 1); };
   (void)reader.footing(), (void)writer.footing();
-  slots["read"] = reader.row_prologue("row", "      ");
-  slots["read"] += reader.round_loop(rounds[0], "share, ring", turn(0), "      ");
-  slots["write"] = writer.row_prologue("row", "      ");
+  slots["read"] = reader.row_prologue("row", "    ");
+  slots["read"] += reader.round_loop(rounds[0], "share, ring", turn(0), "    ");
+  slots["write"] = writer.row_prologue("row", "    ");
   std::vector<std::string> results;
   for (const Running& result : rounds[0].results) {
-    slots["read"] += fmt::format("      relay.template leave<{}>(r{});\n", results.size(), result.first);
-    slots["write"] += fmt::format("      const auto r{0} = relay.template known<{1}, {2}>();\n", result.first, results.size(), writer.accumulator(result));
-    results.push_back(writer.accumulator(result));
+    const std::string type = writer.accumulator(result);
+    slots["read"] += fmt::format("    relay.template leave<{}>(r{});\n", results.size(), result.first);
+    slots["write"] += fmt::format("    const auto r{0} = relay.template known<{1}, {2}>();\n", result.first, results.size(), type);
+    results.push_back(type);
+    all.words += words_of_result(type);
   }
   // One after the other: each goes by the names that the one before it gave.
-  slots["write"] += writer.merged(rounds[0], "      ", false);
-  slots["write"] += writer.round_loop(rounds[1], "share, ring", turn(1), "      ");
-  slots["write"] += writer.row_stores("      ", "share.rank == 0 && thread == 0");
+  slots["write"] += writer.merged(rounds[0], "    ", false);
+  slots["write"] += writer.round_loop(rounds[1], "share, ring", turn(1), "    ");
+  slots["write"] += writer.row_stores("    ", "share.rank == 0 && thread == 0");
 
-  const int64_t vec = writer.widest_vector();
-  int64_t unroll = 8;
-  while (unroll > 1 && vec * unroll * bytes > kMostSent) unroll /= 2;
-  const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
-  const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
-  int64_t at_once = 1;
-  while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "some waves read rows, others write them: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
-                                  "LEAST = [1, 2, 4], AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
-                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
-  slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * 8 * messages);
-  slots["bytes"] = fmt::format("{}", bytes);
-  slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, place);
-  slots["grid"] = grid;
-  slots["shared"] = fmt::format("{} * {}", places, place);
-  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
-  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept, int32_t places";
-  slots["kept"] = kept;
+  slots["bytes"] = fmt::format("{}", all.bytes);
   slots["rows_cpp"] = bracketed(program.rows());
   const std::string footing = facts.footing();
   slots["stands"] = facts.row_prologue("row", "    ") + "    return " + footing + ";\n";
   slots["fetches"] = facts.row_prologue("row", "    ") + facts.fetches("    ");
   slots["tensors"] = fmt::format("{}", leaves.size());
-  slots["messages"] = fmt::format("{}", messages);
+  slots["messages"] = fmt::format("{}", all.messages);
   slots["results"] = fmt::format("{}", fmt::join(results, ", "));
   slots["pieces"] = writer.pieces().to_cpp(), slots["length"] = writer.length().to_cpp();
+  return all;
+}
+
+/// Words of a tile that a thread has, so that its part of the tile has no more bytes than `most`.
+int64_t words_within(const Relayed& all, int64_t most) {
+  int64_t unroll = 8;
+  while (unroll > 1 && all.vec * unroll * all.bytes > most) unroll /= 2;
+  return unroll;
+}
+
+}  // namespace
+
+Result<kernel::Kernel> relay(const Program& program, kernel::Language language) {
+  HONE_TRY(Relayed all, relayed(program, language, "UNROLL"));
+  const std::string rows = program.rows().to_string();
+  const std::string teams = is_one(program.rows()) ? "1" : fmt::format("max(1, min(TEAMS, {}))", rows);
+  const std::string blocks = fmt::format("max(1, min(SMS * RESIDENT // {}, ceil_div({}, {} * LEAST)))", teams, program.row_length().to_string(), all.tile);
+  // What rows are found to be, as RelayRoom has it, and what a block takes besides.
+  const std::string own = fmt::format("(1536 + {} * (THREADS // WAVE + 1))", 512 * all.messages);
+  const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX // RESIDENT - {}) // {})", kMostRuns, own, all.place);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, all.tiles, blocks);
+  const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsUnderWay - 3, keeps);
+  const std::string grid = is_one(program.rows()) ? blocks : fmt::format("{} * {}", teams, blocks);
+  const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
+  int64_t at_once = 1;
+  while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * all.row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
+  Slots& slots = all.slots;
+  slots["tunables"] = fmt::format("THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
+                                  "LEAST = [1, 2, 4], AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
+                                  choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSent), {8, 4, 2, 1}),
+                                  choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
+  slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * all.words);
+  slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, all.place);
+  slots["grid"] = grid;
+  slots["shared"] = fmt::format("{} * {}", places, all.place);
+  slots["args"] = arguments_with(*program.task, {"mail", "i32:" + blocks, "i32:" + keeps, "i32:" + places});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int64_t* __restrict__ mail, int32_t blocks, int32_t kept, int32_t places";
+  slots["words"] = fmt::format("{}", all.words);
   return finished(fill_pattern("patterns/gpu/relay.cu", slots), "relay");
+}
+
+Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language language) {
+  HONE_TRY(Relayed all, relayed(program, language, "HELD"));
+  // What rows are found to be, as RelayRoom has it, and the cluster's words, of twice as many rows.
+  const int64_t found = 32 * kRowsInCluster * static_cast<int64_t>(all.messages), told = 8 * 2 * kRowsInCluster * all.words;
+  const auto own = [&](const char* waves) { return fmt::format("{} + {} * ({} + 1) + {} * CLUSTER", 16 * kRowsInCluster, found, waves, told); };
+  const std::string in_plan = own("THREADS // WAVE");
+  const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX - ({})) // {})", kMostRuns, in_plan, all.place);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, CLUSTER))", room, all.tiles);
+  const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsInCluster - 3, keeps);
+  int64_t cluster = 16;
+  while (cluster > 2 && all.row_bytes < cluster * kOfClusterBlock) cluster /= 2;
+  Slots& slots = all.slots;
+  slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
+                                  "AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
+                                  choices(cluster, {16, 8, 4, 2}), choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSent), {8, 16, 4, 2, 1}));
+  slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
+  slots["grid"] = is_one(program.rows()) ? "CLUSTER" : fmt::format("CLUSTER * max(1, min(SMS // CLUSTER - SPARE, {}))", program.rows().to_string());
+  slots["shared"] = fmt::format("{} * {}", places, all.place);
+  slots["args"] = arguments_with(*program.task, {"i32:" + keeps, "i32:" + places});
+  slots["parameters"] = gpu_parameters_of(*program.task) + ", int32_t kept, int32_t places";
+  slots["own_cpp"] = own("THREADS / hone::kWave");
+  return finished(fill_pattern("patterns/gpu/relay_cluster.cu", slots), "relay_cluster");
 }
 
 }  // namespace hone::pattern::gpu

@@ -101,6 +101,86 @@ TEST(GpuRelay, FillsTheDeviceAndNeverMore) {
   EXPECT_GT(looked_at, 1000u);
 }
 
+TEST(GpuRelayCluster, FillsItsSharedMemoryAndNeverMore) {
+  constexpr int64_t kSms = 132, kMost = 232448;
+  const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
+  // What is told of a row: two words for softmax, three for a norm.
+  for (const auto& [compute, words] : {std::pair<const char*, int64_t>("y = softmax(x, axis=-1)", 2), std::pair<const char*, int64_t>("y = layer_norm(x)", 3)}) {
+    const task::Task given = task_of(compute, {"x=f32[B,D]"}, "B=4096,D=393216");
+    const task::Task normal = normal_form(given);
+    const auto program = find_program(normal);
+    ASSERT_TRUE(program);
+    auto kernel = gpu::relay_cluster(*program, kernel::Language::kCuda);
+    ASSERT_TRUE(kernel) << kernel.error().to_string();
+    EXPECT_TRUE(kernel->header.workspaces.empty());
+    const task::Bindings full{{"B", 4096}, {"D", 393216}};
+    size_t looked_at = 0;
+    const auto& tunables = kernel->header.tunables;
+    std::vector<size_t> at(tunables.size(), 0);
+    for (bool more = true; more;) {
+      for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
+      if (kernel::allowed(kernel->header, kernel->config, limits).value())
+        for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
+          const auto bound = kernel::bind(*kernel, given, sizes, limits);
+          ASSERT_TRUE(bound) << bound.error().to_string();
+          const int64_t cluster = kernel->config["CLUSTER"], waves = kernel->config["THREADS"] / 32;
+          // Barriers and results of 8 rows, words about 16 rows.
+          const int64_t own = 8 * (16 + 32 * (waves + 1)) + 16 * words * 8 * cluster;
+          const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
+          const auto& launch = bound->launches[0];
+          const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
+          ASSERT_EQ(launch.cluster, std::vector<int64_t>{cluster});
+          EXPECT_LE(launch.grid[0], std::max(cluster, (kSms / cluster - kernel->config["SPARE"]) * cluster));
+          EXPECT_LE(launch.grid[0], sizes.at("B") * cluster);
+          EXPECT_LE(launch.block[0], 1024);
+          EXPECT_LE(launch.shared + own, kMost);
+          EXPECT_EQ(launch.shared, places * place);
+          EXPECT_GE(places, kept);
+          EXPECT_LE(places, 6 * kept);
+          // All that there is room for, where more is wanted.
+          if (places < kept + std::min(kernel->config["AHEAD"], 5 * kept) && places < 448 / waves) {
+            EXPECT_GT(launch.shared + own + place, kMost);
+          }
+          ++looked_at;
+        }
+      more = false;
+      for (size_t k = 0; k < at.size() && !more; ++k) {
+        at[k] = (at[k] + 1) % tunables[k].values.size();
+        more = at[k] != 0;
+      }
+    }
+    EXPECT_GT(looked_at, 1000u);
+  }
+}
+
+/// Blocks of the first choice's clusters, and clusters.
+std::pair<int64_t, int64_t> clusters_of(const char* type, int64_t length, kernel::Config changes = {}) {
+  const task::Task given = task_of("y = softmax(x, axis=-1)", {fmt::format("x={}[B,D]", type)}, fmt::format("B=4096,D={}", length));
+  const task::Task normal = normal_form(given);
+  const auto program = find_program(normal);
+  if (!program) return {};
+  auto kernel = gpu::relay_cluster(*program, kernel::Language::kCuda);
+  if (!kernel) return {};
+  for (const auto& [name, value] : changes) kernel->config[name] = value;
+  const kernel::Limits limits{{"SMS", 132}, {"SHARED_MAX", 232448}, {"WAVE", 32}};
+  EXPECT_TRUE(kernel::allowed(kernel->header, kernel->config, limits).value()) << kernel->source;
+  const auto bound = kernel::bind(*kernel, given, {{"B", 4096}, {"D", length}}, limits);
+  EXPECT_TRUE(bound) << bound.error().to_string();
+  if (!bound) return {};
+  const auto& launch = bound->launches[0];
+  return {launch.cluster[0], launch.grid[0] / launch.cluster[0]};
+}
+
+TEST(GpuRelayCluster, BeginsWithWhatFits) {
+  using testing::Pair;
+  EXPECT_THAT(clusters_of("f32", 393216), Pair(16, 7));
+  EXPECT_THAT(clusters_of("f32", 262144), Pair(16, 7));
+  EXPECT_THAT(clusters_of("f32", 262144, {{"CLUSTER", 8}}), Pair(8, 15));
+  EXPECT_THAT(clusters_of("bf16", 262144), Pair(8, 15));
+  EXPECT_THAT(clusters_of("f32", 65535), Pair(4, 32));
+  EXPECT_THAT(clusters_of("f64", 1048576), Pair(16, 7));
+}
+
 TEST(GpuRelay, HasOneRoundThatFindsAndOneThatWrites) {
   for (const auto& [compute, offered] : {std::pair<const char*, bool>("y = softmax(x, axis=-1)", true), std::pair<const char*, bool>("y = layer_norm(x)", true),
                                          std::pair<const char*, bool>("y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)", false),
@@ -110,6 +190,8 @@ TEST(GpuRelay, HasOneRoundThatFindsAndOneThatWrites) {
     ASSERT_TRUE(program);
     EXPECT_EQ(gpu::relay(*program, kernel::Language::kCuda).has_value(), offered) << compute;
     EXPECT_FALSE(gpu::relay(*program, kernel::Language::kHip)) << compute;
+    EXPECT_EQ(gpu::relay_cluster(*program, kernel::Language::kCuda).has_value(), offered) << compute;
+    EXPECT_FALSE(gpu::relay_cluster(*program, kernel::Language::kHip)) << compute;
   }
 }
 

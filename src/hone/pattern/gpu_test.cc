@@ -45,7 +45,8 @@ std::vector<size_t> passes_of_rounds(const task::Task& task, bool together) {
 TEST(GpuOffers, SuitTheShape) {
   EXPECT_THAT(patterns_of(task_of("y = relu(x)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("map"));
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=4096")), ElementsAre("rows", "split"));
-  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("relay", "team", "crews", "rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("relay_cluster", "relay", "team", "crews", "rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=65535")), ElementsAre("team", "relay_cluster", "relay", "crews", "rows", "split"));
   EXPECT_THAT(patterns_of(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=16,D=4194304")), ElementsAre("team", "relay", "crews", "split", "rows"));
   EXPECT_THAT(patterns_of(task_of("y = mean((a - b) * (a - b))", {"a=f32[B,D]", "b=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("split", "rows"));
   EXPECT_THAT(patterns_of(task_of("y = argmax(x, axis=1)", {"x=f32[A,B,D]"}, "A=128,B=4096,D=4095")), ElementsAre("columns"));

@@ -46,7 +46,8 @@ enum Attribute : int {
   kSharedPerMultiprocessor = 81,
   kSharedPerBlockOptIn = 97,
 };
-inline constexpr int kFunctionMaxDynamicShared = 8, kFunctionSharedCarveout = 9;
+inline constexpr int kFunctionMaxDynamicShared = 8, kFunctionSharedCarveout = 9, kFunctionLargeClusters = 14;
+inline constexpr unsigned kPortableCluster = 8;   // blocks; larger ones have to be allowed for a function
 
 struct Location {
   int type = 1;                 // a device

@@ -58,8 +58,8 @@ TEST(SimtSource, AClusterDividesItsGrid) {
   EXPECT_EQ(plan->launches[0].cluster, std::vector<int64_t>{4});
   EXPECT_EQ(bound("[\"4\"]", 6).error().message, "the grid of k has 6 blocks along x, which is no multiple of its cluster's 4");
   EXPECT_EQ(bound("[\"2\", \"2\"]", 6).error().message, "the grid of k has 1 blocks along y, which is no multiple of its cluster's 2");
-  EXPECT_EQ(bound("[\"16\"]", 16).error().message, "a cluster of k has 16 blocks; 8 are the most");
-  EXPECT_EQ(bound("[\"3\", \"3\"]", 6).error().message, "a cluster of k has 9 blocks; 8 are the most");
+  EXPECT_EQ(bound("[\"17\"]", 17).error().message, "a cluster of k has 17 blocks; 16 are the most");
+  EXPECT_EQ(bound("[\"3\", \"6\"]", 6).error().message, "a cluster of k has 18 blocks; 16 are the most");
   EXPECT_TRUE(bound("[\"2\", \"1\", \"1\"]", 6));
   EXPECT_FALSE(bound("[\"0\"]", 6));
 }

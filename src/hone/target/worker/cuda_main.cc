@@ -196,10 +196,11 @@ class Worker {
       functions_.push_back(function);
     }
     // One setting a function, whichever of its launches it is for.
-    std::vector<uint32_t> shared(functions_.size());
+    std::vector<uint32_t> shared(functions_.size()), cluster(functions_.size());
     for (uint32_t i = 0; i < control_.launches; ++i) {
       const CudaLaunch& launch = control_.launch[i];
       shared[launch.symbol] = std::max(shared[launch.symbol], launch.shared_bytes);
+      cluster[launch.symbol] = std::max(cluster[launch.symbol], launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     }
     for (size_t i = 0; i < shared.size(); ++i)
       if (const Result result = api_.function_set(functions_[i], kFunctionMaxDynamicShared, static_cast<int>(shared[i])); result != kSuccess)
@@ -207,6 +208,11 @@ class Worker {
     // Left to itself the driver may leave room for one block where a plan counts on two. A wish: some cards have no choice.
     for (size_t i = 0; i < shared.size(); ++i)
       if (shared[i] > kWithoutAsking) (void)api_.function_set(functions_[i], cuda::kFunctionSharedCarveout, 100);
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      if (cluster[i] <= cuda::kPortableCluster) continue;
+      if (const Result result = api_.function_set(functions_[i], cuda::kFunctionLargeClusters, 1); result != kSuccess)
+        return refused("clusters of " + std::to_string(cluster[i]) + " blocks for " + control_.symbol[i] + ": " + api_.describe(result));
+    }
     return true;
   }
 

@@ -17,7 +17,7 @@ NVRTC_PRELUDE = '#include "hone/nvrtc/prelude.h"\n'
 ALIGNMENT = 64  # bytes, of every tensor that a kernel was verified on
 WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that a block gets unasked
 MOST_REPEATS = 256
-MOST_CLUSTER_BLOCKS = 8
+MOST_CLUSTER_BLOCKS, PORTABLE_CLUSTER = 16, 8
 
 
 class LaunchAttribute(ctypes.Structure):
@@ -33,7 +33,7 @@ class Driver:
     """What is used of libcuda, as its documentation declares it."""
 
     NAMES = {"sms": 16, "shared_max": 97, "wave": 10, "major": 75, "minor": 76}
-    MAX_DYNAMIC_SHARED, SHARED_CARVEOUT = 8, 9
+    MAX_DYNAMIC_SHARED, SHARED_CARVEOUT, LARGE_CLUSTERS = 8, 9, 14
     CLUSTER_DIMENSION = 4
 
     def __init__(self, library="libcuda.so.1"):
@@ -88,6 +88,10 @@ class Driver:
         self.check(self.library.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED, size), f"{size} bytes of shared memory")
         if size > WITHOUT_ASKING:  # a wish: some cards have no choice
             self.library.cuFuncSetAttribute(function, self.SHARED_CARVEOUT, 100)
+
+    def allow_cluster(self, function, blocks):
+        if blocks > PORTABLE_CLUSTER:
+            self.check(self.library.cuFuncSetAttribute(function, self.LARGE_CLUSTERS, 1), f"clusters of {blocks} blocks")
 
     def launch(self, function, grid, block, cluster, shared, stream, cells):
         """`cells`: ctypes values, one an argument."""
@@ -281,7 +285,7 @@ class CudaKernel:
         self.headers = {file: text for file, text in files.items() if file != "kernel.cu"}
         self.symbols, self.specialised, self.plan = symbols, specialised, plan
         self.verified, self.folder, self.driver = verified, folder, driver
-        self.cards, self.bound, self.modules, self.shared = {}, {}, {}, {}
+        self.cards, self.bound, self.modules, self.allowed = {}, {}, {}, {}
         self.lock = threading.RLock()
 
     def run(self, inputs, outputs, extents):
@@ -306,7 +310,7 @@ class CudaKernel:
         try:
             module, symbols = self.module(ordinal, card, baked)
             for name, grid, block, cluster, shared, arguments in launches:
-                function = self.function(ordinal, baked, module, symbols, name, shared)
+                function = self.function(ordinal, baked, module, symbols, name, shared, math.prod(cluster))
                 cells = [ctypes.c_uint64(tensors[value].data_ptr()) if kind == "tensor" else
                          ctypes.c_int32(value) if kind == "i32" else ctypes.c_int64(value) for kind, value in arguments]
                 self.driver.launch(function, grid, block, cluster, shared, stream, cells)
@@ -356,14 +360,15 @@ class CudaKernel:
                     self.modules[key] = self.driver.load(image), symbols
         return self.modules[key]
 
-    def function(self, ordinal, baked, module, symbols, name, shared):
+    def function(self, ordinal, baked, module, symbols, name, shared, blocks):
         key = (ordinal, baked, name)
-        known = self.shared.get(key)
-        if known is None or known[1] < shared:
+        known = self.allowed.get(key)
+        if known is None or known[1] < shared or known[2] < blocks:
             with self.lock:
                 function = known[0] if known else self.driver.function(module, symbols[name])
                 self.driver.allow_shared(function, shared)
-                self.shared[key] = known = function, shared
+                self.driver.allow_cluster(function, blocks)
+                self.allowed[key] = known = function, shared, blocks
         return known[0]
 
     def unit(self, prelude, baked):

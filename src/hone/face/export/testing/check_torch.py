@@ -150,6 +150,9 @@ class Recorder:
     def allow_shared(self, function, size):
         self.shared.append((function, size))
 
+    def allow_cluster(self, function, blocks):
+        assert blocks == 1
+
     def launch(self, function, grid, block, cluster, shared, stream, cells):
         assert self.depth == 1 and cluster == (1, 1, 1)
         self.launches.append((function, grid, block, shared, stream, [type(cell).__name__ for cell in cells], [cell.value for cell in cells]))

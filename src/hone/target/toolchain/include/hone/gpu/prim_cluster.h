@@ -25,7 +25,7 @@ HONE_DEVICE int cluster_rank() {
   return rank;
 #endif
 }
-/// Blocks of the cluster, 1 to 8.
+/// Blocks of the cluster, 1 to 16.
 HONE_DEVICE int cluster_size() {
 #if HONE_EMULATED
   return hone_simt_cluster(1);

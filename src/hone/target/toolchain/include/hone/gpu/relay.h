@@ -11,11 +11,46 @@
 namespace hone::gpu {
 
 /// Rows of a team that may be under way in a block: read by some waves, and not yet written by others. A ring of places
-/// has room for two less at most.
-constexpr int kRowsUnderWay = 16;
-/// Words about twice as many rows are in the mail: a block that tells of row r has its places of row r - 14, which it has
-/// written, and so heard of; who told of that had heard of row r - 28.
-constexpr int kRowsInMail = 2 * kRowsUnderWay;
+/// has room for two less at most. Shared memory, where a cluster has its mail, has room for words about fewer.
+constexpr int kRowsUnderWay = 16, kRowsInCluster = 8;
+
+/// How the words of a team's blocks get to the others.
+enum class Post {
+  kMemory,    ///< each block's lie in global memory, where all look at them
+  kCluster,   ///< the team is a cluster: each block writes into the others' shared memory, and looks at its own
+};
+
+/// The mail of a team that may have `Rows` rows under way: `words` are 0 before the first row. A...: what is told of a row.
+/// It holds words about twice as many rows: a block that tells of row r has its places of row r - Rows + 2, which it has
+/// written, and so heard of; who told of that had heard of row r - 2 * Rows + 4.
+template <Post By, int Rows, class... A>
+struct RelayMail {
+  static constexpr int kRowWords = ((sizeof(A) + ...)) / 4, kWords = 2 * Rows * kRowWords;   ///< of a block
+  /// Of how many blocks a lane looks at words at once: one way through the memory system, not one each.
+  static constexpr int kBatch = By == Post::kMemory ? 5 : 1;
+  int64_t* words;
+  int32_t rank, blocks;
+
+  /// Block 0's first word of result `I` of a row; the other blocks' lie behind it, and then all blocks' next words.
+  template <int I>
+  HONE_DEVICE int64_t* slots(int32_t number) const {
+    constexpr int kSizes[] = {static_cast<int>(sizeof(A))...};
+    int before = 0;
+    HONE_UNROLL
+    for (int i = 0; i < I; ++i) before += kSizes[i] / 4;
+    return words + (number % (2 * Rows) * kRowWords + before) * static_cast<int64_t>(blocks);
+  }
+  /// By a wave, all of whose lanes have it.
+  template <int I, class B>
+  HONE_DEVICE void tell_all(const B& what, int32_t number) const {
+    int64_t* const mine = slots<I>(number) + rank;
+    if constexpr (By == Post::kMemory) {
+      if (lane() == 0) tell(mine, blocks, what, number + 1);
+    } else {
+      if (lane() < blocks) tell(prim::map_shared(mine, lane()), blocks, what, number + 1);
+    }
+  }
+};
 
 /// The places of a block's tiles as its readers or its writers walk through them, in the order of rows and tiles. The
 /// readers' place is there when its barrier has its next phase; the writers send for what comes there next.
@@ -103,29 +138,29 @@ HONE_DEVICE void merge_in_wave(A& a) {
 }
 
 /// Shared memory through which a block's waves pass on what is found of rows: `Messages` results of at most 32 bytes.
-template <int Threads, int Messages>
+template <int Threads, int Rows, int Messages>
 struct RelayRoom {
   static constexpr int kWaves = Threads / kWave;
-  RunBarrier found[kRowsUnderWay];   ///< each of the readers' waves has left what it found
-  RunBarrier known[kRowsUnderWay];   ///< what the whole team found is there
-  alignas(16) unsigned char parts[kRowsUnderWay][Messages][kWaves][32];
-  alignas(16) unsigned char whole[kRowsUnderWay][Messages][32];
+  RunBarrier found[Rows];   ///< each of the readers' waves has left what it found
+  RunBarrier known[Rows];   ///< what the whole team found is there
+  alignas(16) unsigned char parts[Rows][Messages][kWaves][32];
+  alignas(16) unsigned char whole[Rows][Messages][32];
 };
 
 /// A block's waves and the rows of its team, counted from 0 in `number`.
-template <int Threads, int Messages>
+template <int Threads, int Rows, int Messages>
 struct Relay {
   static constexpr int kWaves = Threads / kWave;
   static_assert(kWaves <= kWave, "a lane for each of the readers' waves");
-  RelayRoom<Threads, Messages>& room;
+  RelayRoom<Threads, Rows, Messages>& room;
   int32_t number = 0;
 
-  HONE_DEVICE explicit Relay(RelayRoom<Threads, Messages>& r) : room(r) {}
-  HONE_DEVICE int at() const { return number % kRowsUnderWay; }
-  HONE_DEVICE int parity() const { return number / kRowsUnderWay % 2; }
+  HONE_DEVICE explicit Relay(RelayRoom<Threads, Rows, Messages>& r) : room(r) {}
+  HONE_DEVICE int at() const { return number % Rows; }
+  HONE_DEVICE int parity() const { return number / Rows % 2; }
   /// By one thread, before the block's first barrier.
   HONE_DEVICE void begin() const {
-    for (int i = 0; i < kRowsUnderWay; ++i) {
+    for (int i = 0; i < Rows; ++i) {
       room.found[i].init(kWaves);
       room.known[i].init(1);
     }
@@ -153,53 +188,72 @@ struct Relay {
   }
   HONE_DEVICE void next() { ++number; }
 
+  /// What a block's waves do with its team's rows first, first + step, … below `end`: of its threads the first ones
+  /// read(row) and leave what they found, as many after them write(row), and the rest are `speakers` waves that speak.
+  template <class Mail, class Read, class Write>
+  HONE_DEVICE void run(const Mail& mail, int64_t first, int64_t step, int64_t end, int speakers, Read read, Write write) {
+    const int role = static_cast<int>(threadIdx.x) / Threads;
+    if (role == 0) {
+      for (int64_t row = first; row < end; row += step) {
+        read(row);
+        left();
+      }
+    } else if (role == 1) {
+      for (int64_t row = first; row < end; row += step) {
+        learn();
+        write(row);
+        next();
+      }
+    } else {
+      speak(mail, (static_cast<int>(threadIdx.x) - 2 * Threads) / kWave, speakers, (end - first + step - 1) / step);
+    }
+  }
+
   /// Speakers, a wave of them: tells the team what the block found of rows speaker, speaker + speakers, … below `rows` of
-  /// the team, hears what others did, and passes it on. A...: the results' types.
-  template <class... A>
-  HONE_DEVICE void speak(int64_t* box, const Share& share, int speaker, int speakers, int64_t rows) {
+  /// the team, hears what others did, and passes it on.
+  template <Post By, class... A>
+  HONE_DEVICE void speak(const RelayMail<By, Rows, A...>& mail, int speaker, int speakers, int64_t rows) {
     HONE_STEP
     for (number = speaker; number < rows; number += speakers) {
       room.found[at()].wait(parity());
-      int64_t* const slots = box + static_cast<int64_t>(number % kRowsInMail) * Messages * kSlotWords * share.blocks;
-      tell_all<0, A...>(slots, share);
-      hear_all<0, A...>(slots, share);
+      tell_all<0, A...>(mail);
+      hear_all<0, A...>(mail);
       meet_in_wave();
       if (lane() == 0) room.known[at()].arrive();
     }
   }
 
  private:
-  template <int I, class A, class... Rest>
-  HONE_DEVICE void tell_all(int64_t* slots, const Share& share) const {
+  template <int I, class A, class... Rest, class Mail>
+  HONE_DEVICE void tell_all(const Mail& mail) const {
     A a;
     if (lane() < kWaves) a = *reinterpret_cast<const A*>(room.parts[at()][I][lane()]);
     merge_in_wave(a);
-    if (lane() == 0) tell(slots + I * kSlotWords * share.blocks + share.rank, share.blocks, a, number + 1);
-    if constexpr (sizeof...(Rest) > 0) tell_all<I + 1, Rest...>(slots, share);
+    mail.template tell_all<I>(a, number);
+    if constexpr (sizeof...(Rest) > 0) tell_all<I + 1, Rest...>(mail);
   }
-  template <int I, class A, class... Rest>
-  HONE_DEVICE void hear_all(const int64_t* slots, const Share& share) const {
+  template <int I, class A, class... Rest, class Mail>
+  HONE_DEVICE void hear_all(const Mail& mail) const {
     A a;
     HONE_STEP
-    for (int32_t c = lane(); c < share.blocks; c += kBatch * kWave) hear_some(a, slots + I * kSlotWords * share.blocks, share, c);
+    for (int32_t c = lane(); c < mail.blocks; c += Mail::kBatch * kWave) hear_some(a, mail.template slots<I>(number), mail, c);
     merge_in_wave(a);
     if (lane() == 0) *reinterpret_cast<A*>(room.whole[at()][I]) = a;
-    if constexpr (sizeof...(Rest) > 0) hear_all<I + 1, Rest...>(slots, share);
+    if constexpr (sizeof...(Rest) > 0) hear_all<I + 1, Rest...>(mail);
   }
-  /// Of blocks c, c + kWave, … at once: one way through the memory system, not one each.
-  static constexpr int kBatch = 5;
-  template <class A>
-  HONE_DEVICE void hear_some(A& all, const int64_t* slots, const Share& share, int32_t c) const {
-    constexpr int kWords = sizeof(A) / 4;
+  /// Of blocks c, c + kWave, … at once.
+  template <class A, class Mail>
+  HONE_DEVICE void hear_some(A& all, const int64_t* slots, const Mail& mail, int32_t c) const {
+    constexpr int kWords = sizeof(A) / 4, kBatch = Mail::kBatch;
     uint32_t words[kBatch][kWords];
     for (bool there = false; !there;) {
       there = true;
       HONE_UNROLL
       for (int b = 0; b < kBatch; ++b) {
-        if (c + b * kWave >= share.blocks) continue;
+        if (c + b * kWave >= mail.blocks) continue;
         HONE_UNROLL
         for (int i = 0; i < kWords; ++i) {
-          const auto word = static_cast<uint64_t>(look_at_word(slots + i * share.blocks + c + b * kWave));
+          const auto word = static_cast<uint64_t>(look_at_word(slots + i * mail.blocks + c + b * kWave));
           words[b][i] = static_cast<uint32_t>(word >> 32);
           there = there && static_cast<int32_t>(word) == number + 1;
         }
@@ -208,7 +262,7 @@ struct Relay {
     }
     HONE_UNROLL
     for (int b = 0; b < kBatch; ++b) {
-      if (c + b * kWave >= share.blocks) continue;
+      if (c + b * kWave >= mail.blocks) continue;
       A a;
       __builtin_memcpy(&a, words[b], sizeof a);
       all.merge(a);

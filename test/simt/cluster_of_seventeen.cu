@@ -3,13 +3,13 @@ language = "cuda"
 note     = "more blocks than a cluster may have"
 [[launch]]
 kernel = "k"
-grid   = ["9 * B"]
+grid   = ["17 * B"]
 block  = ["64"]
-cluster = ["3", "3"]
+cluster = ["17"]
 args   = ["x", "y", "i64:D"]
 */
 // task: y = sum(x, axis=1) | x=f32[B,D] | B=3,D=1000
-// expect: launch fails: a cluster of k has 9 blocks; 8 are the most
+// expect: launch fails: a cluster of k has 17 blocks; 16 are the most
 #include "hone/gpu/prim.h"
 // A row to a cluster: each block sums its share, the first one adds up what the blocks have.
 __global__ void k(const float* x, float* y, long long D) {
