@@ -8,7 +8,7 @@ constraints = ["THREADS % WAVE == 0", "2 * THREADS + SPEAKERS * WAVE <= 1024", "
 kernel  = "relay_rows"
 grid    = ["@grid@"]
 block   = ["2 * THREADS + SPEAKERS * WAVE"]
-cluster = ["CLUSTER"]
+cluster = ["@blocks@"]
 shared  = "@shared@"
 args    = [@args@]
 */
@@ -20,7 +20,7 @@ args    = [@args@]
 // When it pays: as relays, rows of which a block's part fits into its shared memory twice or more. A card's groups of
 // multiprocessors do not all hold a whole number of large clusters, and some multiprocessors stay idle: on an H200 7
 // clusters of 16 blocks run at a time, or 15 of 8.
-//   CLUSTER   blocks that share a row
+//   CLUSTER   blocks that share a row of more than one tile
 //   SPARE     clusters fewer than there are multiprocessors for
 //   THREADS   threads that read, and as many that write
 //   VEC       elements a word
@@ -38,9 +38,9 @@ __global__ void __launch_bounds__(2 * THREADS + SPEAKERS * hone::kWave, 1) relay
   static_assert(sizeof room + sizeof mail == @own_cpp@, "as the plan counts them");
   hone::gpu::Relay<THREADS, hone::gpu::kRowsInCluster, @messages@> relay(room);
   extern __shared__ __align__(16) unsigned char kept_tiles[];
-@kept@  const hone::gpu::Share share{hone::prim::cluster_rank(), CLUSTER, kept, places};
-  const int64_t first_row = blockIdx.x / CLUSTER, row_step = gridDim.x / CLUSTER;
-  const Mail box{mail, share.rank, CLUSTER};
+@kept@  const hone::gpu::Share share{hone::prim::cluster_rank(), hone::prim::cluster_size(), kept, places};
+  const int64_t first_row = blockIdx.x / share.blocks, row_step = gridDim.x / share.blocks;
+  const Mail box{mail, share.rank, share.blocks};
   const auto stands = [=]([[maybe_unused]] int64_t row) {
 @stands@  };
   const auto fetch = [=](hone::gpu::RunBarrier& barrier, const auto& tile, [[maybe_unused]] int64_t piece, [[maybe_unused]] int64_t row) {

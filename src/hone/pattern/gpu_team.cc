@@ -289,7 +289,8 @@ Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language la
   const auto own = [&](const char* waves) { return fmt::format("{} + {} * ({} + 1) + {} * CLUSTER", 16 * kRowsInCluster, found, waves, told); };
   const std::string in_plan = own("THREADS // WAVE");
   const std::string room = fmt::format("min({} // (THREADS // WAVE), (SHARED_MAX - ({})) // {})", kMostRuns, in_plan, all.place);
-  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, CLUSTER))", room, all.tiles);
+  const std::string blocks = fmt::format("select({} > {}, CLUSTER, 1)", program.row_length().to_string(), all.tile);
+  const std::string keeps = fmt::format("min(KEEP, {}, ceil_div({}, {}))", room, all.tiles, blocks);
   const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsInCluster - 3, keeps);
   int64_t cluster = 16;
   while (cluster > 2 && all.row_bytes < cluster * kOfClusterBlock) cluster /= 2;
@@ -298,7 +299,8 @@ Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language la
                                   "AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
                                   choices(cluster, {16, 8, 4, 2}), choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSent), {8, 16, 4, 2, 1}));
   slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
-  slots["grid"] = is_one(program.rows()) ? "CLUSTER" : fmt::format("CLUSTER * max(1, min(SMS // CLUSTER - SPARE, {}))", program.rows().to_string());
+  slots["blocks"] = blocks;
+  slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{0} * max(1, min(SMS // {0} - SPARE, {1}))", blocks, program.rows().to_string());
   slots["shared"] = fmt::format("{} * {}", places, all.place);
   slots["args"] = arguments_with(*program.task, {"i32:" + keeps, "i32:" + places});
   slots["parameters"] = gpu_parameters_of(*program.task) + ", int32_t kept, int32_t places";

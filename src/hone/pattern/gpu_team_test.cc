@@ -21,6 +21,32 @@ task::Task task_of(const std::string& compute, const std::vector<std::string>& i
   return *task;
 }
 
+/// Every allowed choice of the kernel's tunables, bound to each of `sizes`: look(launch), the choice being in kernel.config.
+/// How many that were.
+template <class Look>
+size_t look_at_all(kernel::Kernel& kernel, const task::Task& task, const std::vector<task::Bindings>& sizes, const kernel::Limits& limits, Look look) {
+  size_t looked_at = 0;
+  const auto& tunables = kernel.header.tunables;
+  std::vector<size_t> at(tunables.size(), 0);
+  for (bool more = true; more;) {
+    for (size_t k = 0; k < at.size(); ++k) kernel.config[tunables[k].name] = tunables[k].values[at[k]];
+    if (kernel::allowed(kernel.header, kernel.config, limits).value())
+      for (const task::Bindings& size : sizes) {
+        const auto bound = kernel::bind(kernel, task, size, limits);
+        EXPECT_TRUE(bound) << bound.error().to_string();
+        if (!bound) return 0;
+        look(bound->launches[0], size);
+        ++looked_at;
+      }
+    more = false;
+    for (size_t k = 0; k < at.size() && !more; ++k) {
+      at[k] = (at[k] + 1) % tunables[k].values.size();
+      more = at[k] != 0;
+    }
+  }
+  return looked_at;
+}
+
 TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
   const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
   const task::Task normal = normal_form(given);
@@ -35,28 +61,12 @@ TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->launches[0].grid[0], 256);          // 16 teams of 16 blocks,
   EXPECT_EQ(plan->launches[0].shared, 3 * (32 * 1024 + 8 * 8));   // three tiles each, and barriers: the whole row
-  size_t looked_at = 0;
-  const auto& tunables = kernel->header.tunables;
-  std::vector<size_t> at(tunables.size(), 0);
-  for (bool more = true; more;) {
-    for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
-    if (kernel::allowed(kernel->header, kernel->config, limits).value())
-      for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
-        const auto bound = kernel::bind(*kernel, given, sizes, limits);
-        ASSERT_TRUE(bound) << bound.error().to_string();
-        const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 2 * 32 * waves + 16;
-        const auto& launch = bound->launches[0];
-        EXPECT_LE(launch.grid[0], kSms * resident);
-        EXPECT_LE(launch.shared + own, kMost);
-        EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
-        ++looked_at;
-      }
-    more = false;
-    for (size_t k = 0; k < at.size() && !more; ++k) {
-      at[k] = (at[k] + 1) % tunables[k].values.size();
-      more = at[k] != 0;
-    }
-  }
+  const size_t looked_at = look_at_all(*kernel, given, {full, {{"B", 1}, {"D", 100000007}}, {{"B", 7}, {"D", 1}}}, limits, [&](const kernel::BoundLaunch& launch, const task::Bindings&) {
+    const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 2 * 32 * waves + 16;
+    EXPECT_LE(launch.grid[0], kSms * resident);
+    EXPECT_LE(launch.shared + own, kMost);
+    EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
+  });
   EXPECT_GT(looked_at, 1000u);
 }
 
@@ -70,34 +80,18 @@ TEST(GpuRelay, FillsTheDeviceAndNeverMore) {
   constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
   const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
   const task::Bindings full{{"B", 4096}, {"D", 393216}};
-  size_t looked_at = 0;
-  const auto& tunables = kernel->header.tunables;
-  std::vector<size_t> at(tunables.size(), 0);
-  for (bool more = true; more;) {
-    for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
-    if (kernel::allowed(kernel->header, kernel->config, limits).value())
-      for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
-        const auto bound = kernel::bind(*kernel, given, sizes, limits);
-        ASSERT_TRUE(bound) << bound.error().to_string();
-        const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 16 * (16 + 32 * (waves + 1)) + 16;
-        const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
-        const auto& launch = bound->launches[0];
-        const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
-        EXPECT_LE(launch.grid[0], kSms * resident);
-        EXPECT_LE(launch.block[0] * resident, 2048);
-        EXPECT_LE(launch.shared + own, kMost);
-        EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
-        EXPECT_EQ(launch.shared, places * place);
-        EXPECT_GE(places, kept);
-        EXPECT_LE(places, 14 * kept);
-        ++looked_at;
-      }
-    more = false;
-    for (size_t k = 0; k < at.size() && !more; ++k) {
-      at[k] = (at[k] + 1) % tunables[k].values.size();
-      more = at[k] != 0;
-    }
-  }
+  const size_t looked_at = look_at_all(*kernel, given, {full, {{"B", 1}, {"D", 100000007}}, {{"B", 7}, {"D", 1}}}, limits, [&](const kernel::BoundLaunch& launch, const task::Bindings&) {
+    const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 16 * (16 + 32 * (waves + 1)) + 16;
+    const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
+    const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
+    EXPECT_LE(launch.grid[0], kSms * resident);
+    EXPECT_LE(launch.block[0] * resident, 2048);
+    EXPECT_LE(launch.shared + own, kMost);
+    EXPECT_LE((launch.shared + own + kReserved) * resident, kOfMultiprocessor);
+    EXPECT_EQ(launch.shared, places * place);
+    EXPECT_GE(places, kept);
+    EXPECT_LE(places, 14 * kept);
+  });
   EXPECT_GT(looked_at, 1000u);
 }
 
@@ -114,41 +108,26 @@ TEST(GpuRelayCluster, FillsItsSharedMemoryAndNeverMore) {
     ASSERT_TRUE(kernel) << kernel.error().to_string();
     EXPECT_TRUE(kernel->header.workspaces.empty());
     const task::Bindings full{{"B", 4096}, {"D", 393216}};
-    size_t looked_at = 0;
-    const auto& tunables = kernel->header.tunables;
-    std::vector<size_t> at(tunables.size(), 0);
-    for (bool more = true; more;) {
-      for (size_t k = 0; k < at.size(); ++k) kernel->config[tunables[k].name] = tunables[k].values[at[k]];
-      if (kernel::allowed(kernel->header, kernel->config, limits).value())
-        for (const task::Bindings& sizes : {full, task::Bindings{{"B", 1}, {"D", 100000007}}, task::Bindings{{"B", 7}, {"D", 1}}}) {
-          const auto bound = kernel::bind(*kernel, given, sizes, limits);
-          ASSERT_TRUE(bound) << bound.error().to_string();
-          const int64_t cluster = kernel->config["CLUSTER"], waves = kernel->config["THREADS"] / 32;
-          // Barriers and results of 8 rows, words about 16 rows.
-          const int64_t own = 8 * (16 + 32 * (waves + 1)) + 16 * words * 8 * cluster;
-          const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
-          const auto& launch = bound->launches[0];
-          const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
-          ASSERT_EQ(launch.cluster, std::vector<int64_t>{cluster});
-          EXPECT_LE(launch.grid[0], std::max(cluster, (kSms / cluster - kernel->config["SPARE"]) * cluster));
-          EXPECT_LE(launch.grid[0], sizes.at("B") * cluster);
-          EXPECT_LE(launch.block[0], 1024);
-          EXPECT_LE(launch.shared + own, kMost);
-          EXPECT_EQ(launch.shared, places * place);
-          EXPECT_GE(places, kept);
-          EXPECT_LE(places, 6 * kept);
-          // All that there is room for, where more is wanted.
-          if (places < kept + std::min(kernel->config["AHEAD"], 5 * kept) && places < 448 / waves) {
-            EXPECT_GT(launch.shared + own + place, kMost);
-          }
-          ++looked_at;
-        }
-      more = false;
-      for (size_t k = 0; k < at.size() && !more; ++k) {
-        at[k] = (at[k] + 1) % tunables[k].values.size();
-        more = at[k] != 0;
+    const size_t looked_at = look_at_all(*kernel, given, {full, {{"B", 1}, {"D", 100000007}}, {{"B", 7}, {"D", 1}}}, limits, [&](const kernel::BoundLaunch& launch, const task::Bindings& size) {
+      const int64_t cluster = kernel->config["CLUSTER"], waves = kernel->config["THREADS"] / 32;
+      // Barriers and results of 8 rows, words about 16 rows.
+      const int64_t own = 8 * (16 + 32 * (waves + 1)) + 16 * words * 8 * cluster;
+      const int64_t place = kernel->config["THREADS"] * kernel->config["VEC"] * kernel->config["UNROLL"] * 4 + waves * 8;
+      const int64_t kept = launch.args[launch.args.size() - 2].value, places = launch.args.back().value;
+      const int64_t blocks = size.at("D") == 1 ? 1 : cluster;
+      ASSERT_EQ(launch.cluster, std::vector<int64_t>{blocks});
+      EXPECT_LE(launch.grid[0], std::max(blocks, (kSms / blocks - kernel->config["SPARE"]) * blocks));
+      EXPECT_LE(launch.grid[0], size.at("B") * blocks);
+      EXPECT_LE(launch.block[0], 1024);
+      EXPECT_LE(launch.shared + own, kMost);
+      EXPECT_EQ(launch.shared, places * place);
+      EXPECT_GE(places, kept);
+      EXPECT_LE(places, 6 * kept);
+      // All that there is room for, where more is wanted.
+      if (places < kept + std::min(kernel->config["AHEAD"], 5 * kept) && places < 448 / waves) {
+        EXPECT_GT(launch.shared + own + place, kMost);
       }
-    }
+    });
     EXPECT_GT(looked_at, 1000u);
   }
 }

@@ -189,6 +189,9 @@ inline Turn run_block(Block& b) {
         }
       if (!w.ready && w.slots > 0 && complete_converged(b, w)) ran = moved = true;
     }
+#if defined(HONE_SIMT_ASAN)
+    m.progress += moved;  // stores are not seen here: who waited and waits elsewhere now has heard something
+#endif
     if (b.live == 0) return Turn::kDone;
     if (!ran) return b.at_cluster > 0 ? Turn::kWaiting : Turn::kStuck;
     if (!moved) return Turn::kSpinning;
