@@ -21,6 +21,8 @@ constexpr int64_t kOwnBytes = 3072;
 constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
 /// Relays, on a large device: what a block has of a row, and bytes of a thread's part of a tile.
 constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024, kMostSent = 64;
+/// The same in clusters: with 128 softmax and instance norm were fastest (docs/patterns/relay.md).
+constexpr int64_t kMostSentInCluster = 128;
 /// As hone/gpu/relay.h has them: in blocks that tell each other through global memory, and in clusters.
 constexpr int64_t kRowsUnderWay = 16, kRowsInCluster = 8;
 /// Of a row at least so many bytes to a block of a cluster, where there is a choice: half as many were not measured.
@@ -297,7 +299,7 @@ Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language la
   Slots& slots = all.slots;
   slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
                                   "AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
-                                  choices(cluster, {16, 8, 4, 2}), choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSent), {8, 16, 4, 2, 1}));
+                                  choices(cluster, {16, 8, 4, 2}), choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSentInCluster), {8, 16, 4, 2, 1}));
   slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
   slots["blocks"] = blocks;
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{0} * max(1, min(SMS // {0} - SPARE, {1}))", blocks, program.rows().to_string());
