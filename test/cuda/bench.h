@@ -116,14 +116,16 @@ class Bench : public testing::Test {
   /// A call with the output behind its guard, or at the very end of its memory.
   [[nodiscard]] target::Call call(bool edge = false) const { return {{{0, 0}, {1, edge ? output_->size() - kCount * 4 : kGuard}}, false}; }
 
-  Ran run(const kernel::BoundPlan& what, std::chrono::nanoseconds deadline = 20s, int calls = 1, bool edge = false) {
+  Ran run(const kernel::BoundPlan& what, std::chrono::nanoseconds deadline = 20s, int calls = 1, bool edge = false, bool hot = false) {
     Ran ran;
     auto started = start(what);
     if (!started) return ran.refused = "error: " + started.error().to_string(), ran;
     if (auto* failure = std::get_if<1>(&*started)) return ran.refused = failure->reason, ran;
     output_->fill(0, output_->size(), 0xA7, 1);
     output_->fill(call(edge).tensors[1].offset, kCount * 4, kPoison, 4);
-    const std::vector<target::Call> all(static_cast<size_t>(calls), call(edge));
+    target::Call one = call(edge);
+    one.hot = hot;
+    const std::vector<target::Call> all(static_cast<size_t>(calls), one);
     ran.outcome = std::get<0>(*started)->run(all, deadline);
     output_->download(0, output_->size());
     const int64_t at = call(edge).tensors[1].offset, end = at + kCount * 4;

@@ -1,4 +1,6 @@
 // The card itself: what it is, and memory on it.
+#include <thread>
+
 #include "bench.h"
 #include "hone/target/card_peaks.h"
 
@@ -84,6 +86,14 @@ TEST_F(CudaCard, FillsAndCounts) {
   EXPECT_EQ(memory->count(0, 8, 4, 0x7FC5A5A5, 0x7F800000), 4);
   EXPECT_EQ(memory->count(4, 2, 4, 0x7FC5A5A5, 0x7F800000), 2);
   EXPECT_EQ(memory->count(0, 8, 4, 0, 0), 1);
+}
+
+TEST_F(CudaCard, TheClocksAreRead) {
+  const auto before = card_->read_clocks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto after = card_->read_clocks();
+  EXPECT_NEAR(target::clock_mhz(before, after), 1980, 1);
+  EXPECT_EQ(after[3].ns, 0) << "nobody was there";
 }
 
 TEST_F(CudaCard, RegionsHaveTwoCopies) {

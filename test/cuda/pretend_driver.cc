@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -24,8 +25,11 @@ namespace {
 constexpr Result kInvalidImage = 200, kNotFound = 500, kNoBinary = 209;
 constexpr int kDriver = 13000;
 
+using Work = std::deque<std::function<void()>>;
+
 struct PretendStream {
-  std::deque<std::function<void()>> waiting;
+  std::unique_ptr<Work> captured;            ///< what is queued goes here and is not run; null: none is captured
+  Work waiting;
   const volatile uint32_t* gate = nullptr;   ///< null: open
   uint32_t opens_at = 0;
 };
@@ -56,6 +60,10 @@ PretendStream& stream_of(Stream stream) {
 /// Now, or behind what waits on the stream.
 Result enqueue(Stream stream, std::function<void()> work) {
   PretendStream& to = stream_of(stream);
+  if (to.captured) {
+    to.captured->push_back(std::move(work));
+    return kSuccess;
+  }
   if (to.gate) {
     to.waiting.push_back(std::move(work));
     return kSuccess;
@@ -304,6 +312,32 @@ Result cuStreamSynchronize(Stream stream) {
     return driver().broken;
   });
 }
+Result cuStreamBeginCapture_v2(Stream stream, int how) {
+  return call([=](Memory&) {
+    PretendStream& it = stream_of(stream);
+    if (it.captured || how != cuda::kCaptureThreadLocal) return kInvalidValue;
+    it.captured = std::make_unique<Work>();
+    return kSuccess;
+  });
+}
+Result cuStreamEndCapture(Stream stream, cuda::Graph* graph) {
+  return call([=](Memory&) {
+    *graph = reinterpret_cast<cuda::Graph>(stream_of(stream).captured.release());
+    return *graph ? kSuccess : kInvalidValue;
+  });
+}
+Result cuGraphInstantiateWithFlags(cuda::GraphRun* ready, cuda::Graph graph, unsigned long long) {
+  return call([=](Memory&) { return *ready = reinterpret_cast<cuda::GraphRun>(new Work(*reinterpret_cast<Work*>(graph))), kSuccess; });
+}
+Result cuGraphLaunch(cuda::GraphRun ready, Stream stream) {
+  return call([=](Memory&) {
+    for (const auto& work : *reinterpret_cast<Work*>(ready))
+      if (const Result result = enqueue(stream, work); result != kSuccess) return result;
+    return kSuccess;
+  });
+}
+Result cuGraphExecDestroy(cuda::GraphRun ready) { return delete reinterpret_cast<Work*>(ready), kSuccess; }
+Result cuGraphDestroy(cuda::Graph graph) { return delete reinterpret_cast<Work*>(graph), kSuccess; }
 Result cuEventCreate(Event* event, unsigned) {
   return call([=](Memory&) { return *event = reinterpret_cast<Event>(new PretendEvent), kSuccess; });
 }

@@ -158,6 +158,21 @@ TEST_F(CudaSession, WorkspacesArePoisonedOrZeroed) {
   EXPECT_EQ(children(), before) << "nobody had to be replaced";
 }
 
+TEST_F(CudaSession, HotCallsAreOneGraph) {
+  const auto hot = [&](std::string_view function, int calls) { return run(plan(function), 20s, calls, false, true); };
+  const Ran ran = hot("pretend_negate", 50);
+  EXPECT_EQ(ran.outcome.how, How::kDone) << ran.outcome.why;
+  EXPECT_TRUE(ran.right && ran.guards);
+  EXPECT_GT(ran.outcome.wall_ns, 0);
+  // A slow kernel's time is that of all calls, once: the first launch of the graph is not counted.
+  const double one = static_cast<double>(run("pretend_slow").outcome.wall_ns), four = static_cast<double>(hot("pretend_slow", 4).outcome.wall_ns);
+  EXPECT_GT(four, 3 * one);
+  EXPECT_LT(four, 6 * one);
+  EXPECT_EQ(hot("pretend_far", 3).outcome.how, How::kDied) << "a fault in a graph is a fault";
+  EXPECT_TRUE(hot("pretend_workspace", 3).refused.empty());
+  expect_right("graphs");
+}
+
 TEST_F(CudaSession, OneFunctionsLaunchesMayWantDifferentSharedMemory) {
   for (const std::pair<int64_t, int64_t>& bytes : {std::pair<int64_t, int64_t>{100'000, 0}, {0, 100'000}}) {
     kernel::BoundPlan two = plan("pretend_negate");
