@@ -179,7 +179,7 @@ def cuda(folder):
         close(module.column_mean(x), x.mean(0))
     assert len(recorder.launches) == 2
     # Another card than the one verified.
-    for key in ("cards", "bound", "modules", "shared"):
+    for key in ("cards", "bound", "modules", "allowed"):
         getattr(kernel, key).clear()
     kernel.driver = recorder = Recorder(sms=66)
     with warnings.catch_warnings(record=True) as caught:
