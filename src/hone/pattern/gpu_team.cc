@@ -187,6 +187,7 @@ struct Relayed {
   size_t messages = 0;
   int64_t words = 0;           ///< of all messages
   int64_t row_bytes = 1;
+  size_t tensors = 0;          ///< that one round reads and writes at most
 };
 
 /// `unroll`: what the plan calls words that a thread takes at a time.
@@ -212,8 +213,8 @@ Result<Relayed> relayed(const Program& program, kernel::Language language, const
   all.vec = writer.widest_vector();
   all.row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * all.bytes);
 
-  const size_t most = *std::max_element(reads.tensors.begin(), reads.tensors.end());
-  const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], most, unroll), r == 1); };
+  all.tensors = *std::max_element(reads.tensors.begin(), reads.tensors.end());
+  const auto turn = [&](size_t r) { return fmt::format("hone::gpu::Turn<{}, {}, {}>{{}}", r, words_of(reads.tensors[r], all.tensors, unroll), r == 1); };
   (void)reader.footing(), (void)writer.footing();
   slots["read"] = reader.row_prologue("row", "    ");
   slots["read"] += reader.round_loop(rounds[0], "share, ring", turn(0), "    ");
@@ -296,10 +297,13 @@ Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language la
   const std::string places = fmt::format("min({}, {} + min(AHEAD, {} * {}))", room, keeps, kRowsInCluster - 3, keeps);
   int64_t cluster = 16;
   while (cluster > 2 && all.row_bytes < cluster * kOfClusterBlock) cluster /= 2;
+  // Weights take registers: half as many threads.
+  const bool many = all.tensors > 2;
   Slots& slots = all.slots;
-  slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
+  slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [{}], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
                                   "AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
-                                  choices(cluster, {16, 8, 4, 2}), choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSentInCluster), {8, 16, 4, 2, 1}));
+                                  choices(cluster, {16, 8, 4, 2}), choices(many ? 128 : 256, {256, 128, 64}), choices(all.vec, {4, 2, 1}),
+                                  choices(words_within(all, kMostSentInCluster), {8, 16, 4, 2, 1}));
   slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
   slots["blocks"] = blocks;
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{0} * max(1, min(SMS // {0} - SPARE, {1}))", blocks, program.rows().to_string());
