@@ -140,7 +140,7 @@ class Run {
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
-  Result<Screening> screen(const Kernel& kernel);
+  Result<Screening> screen(const Kernel& kernel, bool built);
   /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
   Status screen_proposal(const search::Proposal& proposal, const std::string& code);
   /// A proposal whose code was evaluated before: written down, and nothing else.
@@ -415,14 +415,20 @@ Status Run::drop(const search::Proposal& proposal, const std::string& code) {
   return {};
 }
 
+Result<Screening> Run::screen(const Kernel& kernel, bool built) {
+  // What is recalled was screened by the run that found it, and its promotion repeats every check.
+  if (!options_.recall.empty() && built) return Screening{.score = 1};
+  HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+  return evaluator->screen(kernel);
+}
+
 Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
   if (log_.replaying() ? log_.next_kind() == "duplicate" : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
   const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
   HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
-    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
-    HONE_TRY(Screening screening, evaluator->screen(proposal.kernel));
+    HONE_TRY(Screening screening, screen(proposal.kernel, !code.empty()));
     screening.spent.build += std::exchange(batch_build_ns_, 0);
     bool accepted = screening.verdict.accepted();
     double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
@@ -432,7 +438,7 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
       // was lucky, and scores are chained from yardstick to yardstick.
       first_score = score;
       const evaluate::Spent before = screening.spent;
-      HONE_TRY(screening, evaluator->screen(proposal.kernel));
+      HONE_TRY(screening, screen(proposal.kernel, !code.empty()));
       screening.spent += before;
       accepted = screening.verdict.accepted();
       score = accepted ? std::min(score, screening.score * yardstick_score_) : 0;
@@ -485,7 +491,9 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
                             best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening});
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
-  if (accepted && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
+  // Nothing is timed against a recalled kernel.
+  const bool untimed = !options_.recall.empty() && screening.repetitions == 0;
+  if (accepted && !untimed && (!yardstick_ || leader()->score > kYardstickGain * yardstick_score_)) {
     const Candidate best = *leader();
     HONE_TRY_VOID(set_yardstick(best));
   }

@@ -506,6 +506,28 @@ TEST(RunTest, a_log_of_another_task_or_other_seeds_is_corrupt) {
   expect_corrupt(resume_run(bench.info(), bench.task, services));
 }
 
+TEST(RunTest, a_recalled_kernel_goes_from_its_build_to_its_promotion) {
+  for (const bool holds : {true, false}) {
+    Bench bench;
+    bench.truth = {3, 0, 0.3};
+    std::vector<std::string> calls;
+    bench.hooks.before = [&](const char* call, const kernel::Kernel&) { calls.emplace_back(call); };
+    bench.hooks.code = [](const kernel::Kernel& kernel) { return kernel.hash(); };
+    bench.hooks.refuse_promotion = [&](const kernel::Kernel&) { return !holds; };
+    archive::Store store = bench.open();
+    Services services = bench.services(store);
+    services.seeds = {testing::fake_seed(7)};
+    RunOptions options = evaluations(1, StrategyKind::kTune);
+    options.recall = services.seeds.front().kernel.hash();
+    const RunResult result = must(start_run(bench.task, options, services));
+    EXPECT_EQ(result.champion, holds ? options.recall : "");
+    EXPECT_THAT(calls, ::testing::ElementsAre("build", "promote"));
+    const json event = bench.events("screened").at(0);
+    EXPECT_EQ(event["screening"]["repetitions"], 0);
+    EXPECT_EQ(must(replay_run(bench.info(), bench.task, services)).champion, result.champion);
+  }
+}
+
 TEST(RunTest, options_travel_through_the_archive) {
   RunOptions options;
   options.strategy = StrategyKind::kGreedy;

@@ -430,15 +430,19 @@ void Stage::draw(int number, Family family, uint64_t seed) {
 
 void Stage::begin_bounds() {
   State& s = *state_;
-  HONE_CHECK(!s.bounds && !s.bounding.valid());
+  if (s.bounds) return;
   std::set<Family> families = {Family::kNormal};
   for (const State::Content& content : s.contents) families.insert(content.family);
-  // Half of the threads: others prepare candidates meanwhile.
-  s.bounds.emplace(s.task, s.graph, base::secret_seed(), std::max(1, s.options.threads / 2));
+  // Beside a card half of the threads, as others prepare candidates meanwhile; beside checks, which leave many idle, all.
+  s.bounds.emplace(s.task, s.graph, base::secret_seed(), s.options.card ? std::max(1, s.options.threads / 2) : s.options.threads);
   s.bounding = std::async(std::launch::async, [&bounds = *s.bounds, families, outputs = s.task.outputs.size()] {
     for (const Family family : families)
       for (size_t output = 0; output < outputs; ++output) (void)bounds.further_anchors(static_cast<int>(output), family);
   });
+}
+
+void Stage::end_bounds() {
+  if (state_->bounding.valid()) state_->bounding.get();
 }
 
 void Stage::answer(std::span<const int> slots) {

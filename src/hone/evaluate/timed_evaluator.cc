@@ -292,6 +292,8 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
   const base::Span span("promotion");
+  // Known where the kernel was screened; a contest's time is no time to learn them in.
+  for (Course& course : courses_) course.play.stage->begin_bounds();
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
   if (!promotion.verdict.accepted()) return promotion;
   HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
@@ -300,6 +302,10 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   if (!sanitized.verdict.accepted()) {
     promotion.verdict = std::move(sanitized.verdict);
     return promotion;
+  }
+  {
+    const Stopwatch watch(promotion.spent.verify);
+    for (Course& course : courses_) course.play.stage->end_bounds();
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
     // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,
