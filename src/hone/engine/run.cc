@@ -140,6 +140,7 @@ class Run {
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
+  /// `built`: it is, and what it became is known. That is all there is to see of a recalled kernel.
   Result<Screening> screen(const Kernel& kernel, bool built);
   /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
   Status screen_proposal(const search::Proposal& proposal, const std::string& code);

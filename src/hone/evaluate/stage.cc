@@ -441,9 +441,7 @@ void Stage::begin_bounds() {
   });
 }
 
-void Stage::end_bounds() {
-  if (state_->bounding.valid()) state_->bounding.get();
-}
+void Stage::end_bounds() { (void)state_->known_bounds(); }
 
 void Stage::answer(std::span<const int> slots) {
   for (const int slot : slots)
