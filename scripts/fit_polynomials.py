@@ -113,6 +113,23 @@ FITS = {
         range(8), 0.9375, 3.9375),
 }
 
+def erf_table(terms=5, intervals=32, width=0.125):
+    """erf(n/8 + r) for 0 <= r < 1/8, as rows of one power of r each; the largest relative error.
+
+    The constants of n = 0 are those of P in erf(r) = r + r P(r^2), relative to erf: there the kernel
+    takes r^2 for r and r itself for the constant.
+    """
+    first, worst = fit(lambda s: erf(np.sqrt(s)) / np.sqrt(s) - 1, lambda s: np.sqrt(s) / erf(np.sqrt(s)),
+                       range(terms - 1), 1e-12, width**2)
+    columns = [[0.0, *first]]
+    for n in range(1, intervals):
+        coefficients, error = fit(lambda r: erf(n * width + r), lambda r: 1 / erf(n * width + r),
+                                  range(terms), 0.0, width)
+        columns.append(coefficients)
+        worst = max(worst, error)
+    return [[column[k] for column in columns] for k in range(terms)], worst
+
+
 DOUBLE_FITS = {
     # exp(r) = 1 + r + r^2 P(r); relative to exp(r).
     "exp_double": lambda: fit_double(
@@ -124,7 +141,14 @@ DOUBLE_FITS = {
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or [*FITS, *DOUBLE_FITS]:
+    for name in sys.argv[1:] or [*FITS, *DOUBLE_FITS, "erf_table"]:
+        if name == "erf_table":
+            rows, error = erf_table()
+            print(f"{name}: largest error {error * 2.0**24:.3f} x 2^-24")
+            for row in rows:
+                for half in (row[:16], row[16:]):
+                    print("    {" + ", ".join(literal(c) + "f" for c in half) + "},")
+            continue
         single = name in FITS
         coefficients, error = FITS[name]() if single else DOUBLE_FITS[name]()
         bits = 24 if single else 53

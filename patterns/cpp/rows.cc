@@ -14,7 +14,7 @@ args   = [@args@]
 //
 // When it pays: softmax and norms and row reductions, as long as a row (and what is kept of it) fits
 // the second-level cache, and there are rows enough for all threads.
-//   ROWS    rows a block: fewer spread better, more cost less hand-off
+//   ROWS    rows a block: fewer spread better, more cost less hand-off, and AHEAD = 1 asks for one row too many a block
 //   UNROLL  independent accumulators and loads in flight
 //   STREAM  store past the caches: right when the output is larger than they are
 //   TOGETHER  short rows in step: the end of a pass is a wait, for sums across lanes and what is computed of them, and

@@ -49,7 +49,7 @@ Result<kernel::Kernel> rows(const Program& program, Way way, bool keep) {
   slots["pattern"] = "rows";
   slots["note"] = "a row at a time: " + writer.outline() + (keep ? "; keeps what is dear to compute twice" : "");
   slots["requires"] = writer.requirements();
-  slots["tunables"] = std::string("ROWS = [4, 1, 16, 64], UNROLL = [4, 2, 1, 8], AHEAD = [1, 0, 2]") + (in_step ? ", TOGETHER = [2, 1, 4]" : "") +
+  slots["tunables"] = std::string("ROWS = [16, 64, 4, 1], UNROLL = [4, 2, 1, 8], AHEAD = [1, 0, 2]") + (in_step ? ", TOGETHER = [2, 1, 4]" : "") +
                       (stores ? ", STREAM = [1, 0]" : "");
   slots["rows"] = program.rows().to_string();
   slots["args"] = writer.arguments() + (needs_shared ? ", \"shared\"" : "");

@@ -3,6 +3,7 @@
 // measures both. Scalars, and what kernels need rarely, go through the C library, to its accuracy.
 #pragma once
 #include "hone/cpu/double_math.h"
+#include "hone/cpu/erf.h"
 #include "hone/cpu/exp_log.h"
 #include "hone/cpu/trigonometry.h"
 
@@ -45,17 +46,6 @@ HONE_INLINE f32v tanh(f32v x) {
   const f32v r = detail::rough_reciprocal(d);
   const f32v far = fma(-2.0f, fma(fma(-d, r, 1), r, r), 1);
   return copysign(t < 0.625f ? near : far, x);
-}
-
-HONE_INLINE f32v erf(f32v x) {
-  const f32v t = abs(x), s = x * x;
-  const f32v near = detail::polynomial(s, 0x1.06eba6p-3f, -0x1.8126dcp-2f, 0x1.ce1856p-4f, -0x1.b669aap-6f,
-                                       0x1.466b7ep-8f, -0x1.36ae82p-11f) * x + x;
-  // The rest is 1 - exp(-p), which has rounded to 1 by 3.9375.
-  const f32v p = detail::polynomial(min_num(splat<f32v>(3.9375f), t), -0x1.657022p-13f, 0x1.212674p+0f,
-                                    0x1.444c48p-1f, 0x1.bb4912p-4f, -0x1.9aebaap-6f, 0x1.105284p-8f,
-                                    -0x1.c3ee2p-12f, 0x1.5c8e6cp-16f);
-  return t < 0.9375f ? near : copysign(1 - detail::exp_in_range(-p), x);
 }
 
 /// x to the power of y, with C's rules for zero, infinity, NaN and negative x.
