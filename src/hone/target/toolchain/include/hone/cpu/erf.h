@@ -54,10 +54,7 @@ HONE_INLINE f32v look_up(const f32v (&row)[2], i32v index) {
 
 #endif
 
-}  // namespace detail
-
-HONE_INLINE f32v erf(f32v x) {
-  using namespace detail;
+HONE_INLINE f32v erf_of(f32v x) {
 #if defined(HONE_AVX512)
   // Half the multiplications of one polynomial over all x: gelu is otherwise bound by them.
   const f32v t = min_num(splat<f32v>(0x1.fffffep+1f), abs(x));  // erf(4) has long been rounded to 1
@@ -81,5 +78,9 @@ HONE_INLINE f32v erf(f32v x) {
   return t < 0.9375f ? near : copysign(1 - exp_in_range(-p), x);
 #endif
 }
+
+}  // namespace detail
+
+HONE_INLINE f32v erf(f32v x) { return detail::erf_of(x); }
 
 }  // namespace hone
