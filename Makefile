@@ -35,9 +35,9 @@ build:
 
 check:
 	scripts/install_packages.sh check
-	@if [ -x scripts/setup_python.sh ]; then scripts/setup_python.sh || \
-	  echo "hone: no Python environment; the tests that need PyTorch will be skipped"; fi
-	@$(MAKE) --no-print-directory build
+	@scripts/setup_python.sh --begin || true
+	@{ scripts/setup_python.sh || echo "hone: no Python environment; the tests that need PyTorch will be skipped"; } & \
+	  $(MAKE) --no-print-directory build && wait
 	@python3 scripts/run_tests.py --jobs $(JOBS) --without long
 
 check-long: build

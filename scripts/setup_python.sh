@@ -1,7 +1,8 @@
 #!/bin/sh
 # Creates the virtual environment of hone's Python parts (PyTorch as an opponent) from the pinned
 # python/requirements.txt, in ${HONE_VENV:-.venv}. Does nothing when that is already done; runs again
-# when the pins change. HONE_PYTHON_BASE names the Python to start from (default python3).
+# when the pins change. HONE_PYTHON_BASE names the Python to start from (default python3). With --begin it only
+# creates the environment: a build may then begin, for which it must be there, while the rest is fetched.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,11 +11,14 @@ pins=$root/python/requirements.txt
 stamp=$venv/hone-requirements.txt
 python=${HONE_PYTHON_BASE:-python3}
 
-if [ -x "$venv/bin/python" ] && cmp -s "$pins" "$stamp"; then
-  echo "setup_python: $venv is up to date"
-else
+if ! [ -x "$venv/bin/pip" ]; then
   echo "setup_python: creating $venv with $("$python" --version)"
   "$python" -m venv "$venv"
+fi
+if [ "${1:-}" = --begin ]; then exit 0; fi
+if cmp -s "$pins" "$stamp"; then
+  echo "setup_python: $venv is up to date"
+else
   echo "setup_python: installing python/requirements.txt (torch is large: this may take minutes)"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$pins"
   cp "$pins" "$stamp"

@@ -352,7 +352,7 @@ def main():
     parser.add_argument("--hone")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("test", nargs="?", choices=["kill", "interrupt", "together"])
-    parser.add_argument("--kills", type=int, default=15)
+    parser.add_argument("--kills", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.self_test:

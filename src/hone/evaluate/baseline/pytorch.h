@@ -116,9 +116,4 @@ class PytorchSession final : public target::Session {
   std::unique_ptr<State> state_;
 };
 
-/// A session with a server and a host of its own.
-[[nodiscard]] Result<std::unique_ptr<PytorchSession>> start_pytorch(
-    const task::Task& task, const task::Bindings& bindings, const std::vector<const target::Region*>& regions,
-    const PytorchOptions& options);
-
 }  // namespace hone::evaluate

@@ -102,7 +102,7 @@ void check(const Group& group) {
   for (const int node : graph->graph.outputs)
     place(1, graph->graph.node(node).type.dtype, graph->shapes[static_cast<size_t>(node)]);
 
-  auto session = start_pytorch(task, bindings, {&*in, &*out}, {});
+  auto session = start_pytorch(PytorchHost::shared(0), task, bindings, {&*in, &*out}, {});
   ASSERT_TRUE(session.has_value()) << session.error().to_string();
   const auto outcome = (*session)->run({&call, 1}, std::chrono::seconds(30));
   ASSERT_EQ(outcome.how, target::BatchOutcome::How::kDone) << outcome.why;

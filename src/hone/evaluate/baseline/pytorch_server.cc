@@ -217,12 +217,4 @@ Result<std::unique_ptr<PytorchSession>> PytorchServer::fork(std::shared_ptr<Pyto
   return std::unique_ptr<PytorchSession>(new PytorchSession(std::move(state)));
 }
 
-Result<std::unique_ptr<PytorchSession>> start_pytorch(const task::Task& task, const task::Bindings& bindings,
-                                                      const std::vector<const target::Region*>& regions,
-                                                      const PytorchOptions& options) {
-  HONE_TRY(auto host, PytorchHost::start(options.threads, options.card.has_value()));
-  HONE_TRY(auto server, PytorchServer::start(std::move(host), task, bindings, regions, options));
-  return PytorchServer::fork(std::move(server));
-}
-
 }  // namespace hone::evaluate

@@ -148,10 +148,13 @@ Result<std::string> simt_rewrite(const std::string& source, const std::string& f
   return out + source.substr(done);
 }
 
+std::string_view simt_prelude(kernel::Language language) {
+  return language == kernel::Language::kCuda ? "hone/simt/cuda_unit.h" : "hone/simt/hip_unit.h";
+}
+
 Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
-  const bool cuda = kernel.header.language == kernel::Language::kCuda;
-  const std::string file = cuda ? "kernel.cu" : "kernel.hip";
-  std::string text = fmt::format("#include \"hone/simt/{}.h\"\n#include \"hone/simt/entry.h\"\n", cuda ? "cuda" : "hip");
+  const std::string file = kernel.header.language == kernel::Language::kCuda ? "kernel.cu" : "kernel.hip";
+  std::string text = fmt::format("#include \"{}\"\n", simt_prelude(kernel.header.language));
   for (const auto& [name, value] : kernel.config) text += fmt::format("#define {} {}\n", name, value);
   for (const std::string& symbol : kernel.header.specialise) {
     const auto it = bindings.find(symbol);

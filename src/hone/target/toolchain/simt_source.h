@@ -2,11 +2,15 @@
 // here runs anything. Thread-safe.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "hone/kernel/kernel.h"
 #include "hone/task/task.h"
 
 namespace hone::target {
+
+/// The header that every unit of the language begins with, below hone's headers.
+[[nodiscard]] std::string_view simt_prelude(kernel::Language language);
 
 /// kInput: a launch names what there is not, or the source has what the emulator has no meaning for (inline
 /// assembly), with its line.

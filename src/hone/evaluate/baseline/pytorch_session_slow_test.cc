@@ -24,7 +24,7 @@ using target::Call;
 using target::Region;
 using testing::HasSubstr;
 
-constexpr std::chrono::seconds kDeadline{30};
+constexpr std::chrono::seconds kDeadline{120};
 
 task::Task make_task(const std::string& compute, const std::vector<std::string>& inputs,
                      const std::string& workload) {
@@ -46,7 +46,7 @@ float* floats(const Region& region, int64_t offset = 0) {
 /// A session with one input region and one output region.
 struct Fixture {
   explicit Fixture(task::Task t, PytorchOptions options = {}) : task(std::move(t)) {
-    auto started = start_pytorch(task, task.workloads[0].bindings, {&in, &out}, options);
+    auto started = start_pytorch(PytorchHost::start(options.threads), task, task.workloads[0].bindings, {&in, &out}, options);
     if (started)
       session = std::move(*started);
     else
