@@ -3,7 +3,8 @@
 
     HONE_TRACE=/tmp/t.json hone optimize … ; scripts/trace_figures.py /tmp/t.json
 
-Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread.
+Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread. The last line
+is the loop's overhead: the time from the first span to the last during which nothing was built, verified or run.
 """
 import collections
 import json
@@ -15,6 +16,15 @@ def spans(path):
         line = line.strip().rstrip(",")
         if line.startswith("{"):
             yield json.loads(line)
+
+
+def covered(all_spans):
+    """Seconds in which at least one span was open."""
+    total, until = 0, float("-inf")
+    for begin, end in sorted((s["ts"], s["ts"] + s["dur"]) for s in all_spans):
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total / 1e6
 
 
 def main():
@@ -40,6 +50,11 @@ def main():
     print(f"{'span':24} {'times':>7} {'seconds':>9} {'own':>9}")
     for name, microseconds in own.most_common():
         print(f"{name:24} {count[name]:7} {whole[name] / 1e6:9.2f} {microseconds / 1e6:9.2f}")
+    everything = [span for of_thread in threads.values() for span in of_thread]
+    if everything:
+        wall = (max(s["ts"] + s["dur"] for s in everything) - min(s["ts"] for s in everything)) / 1e6
+        idle = wall - covered(everything)
+        print(f"no span open: {idle:.2f} s of {wall:.2f} ({100 * idle / wall:.1f} %)")
 
 
 if __name__ == "__main__":

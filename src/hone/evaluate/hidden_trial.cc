@@ -14,8 +14,9 @@ namespace {
 
 constexpr Family kHiddenFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
-/// with fewer threads come first.
+/// with fewer threads and less arithmetic come first.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
+constexpr double kFewOperations = 1 << 20;
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
@@ -42,6 +43,12 @@ std::optional<int64_t> threads_needed(const kernel::Kernel& kernel, const task::
   return threads;
 }
 
+/// Arithmetic operations of a call.
+double hidden_work(const task::Task& task, const task::Bindings& bindings) {
+  const auto graph = task::instantiate(task.primitive, bindings);
+  return graph ? task::minimal_cost(*graph).flops : 0;
+}
+
 }  // namespace
 
 std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) {
@@ -59,7 +66,8 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   }
   if (emulates)
     std::stable_partition(all.begin(), all.end(), [&](const task::Bindings& bindings) {
-      return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads;
+      return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads &&
+             hidden_work(loader_.task(), bindings) <= kFewOperations;
     });
   if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));
   return all;
