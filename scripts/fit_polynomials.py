@@ -113,6 +113,7 @@ FITS = {
         range(8), 0.9375, 3.9375),
 }
 
+
 def erf_table(terms=5, intervals=32, width=0.125):
     """erf(n/8 + r) for 0 <= r < 1/8, as rows of one power of r each; the largest relative error.
 

@@ -54,7 +54,9 @@ HONE_INLINE f32v look_up(const f32v (&row)[2], i32v index) {
 
 #endif
 
-HONE_INLINE f32v erf_of(f32v x) {
+}  // namespace detail
+
+HONE_INLINE f32v erf(f32v x) {
 #if defined(HONE_AVX512)
   // Half the multiplications of one polynomial over all x: gelu is otherwise bound by them.
   const f32v t = min_num(splat<f32v>(0x1.fffffep+1f), abs(x));  // erf(4) has long been rounded to 1
@@ -64,23 +66,19 @@ HONE_INLINE f32v erf_of(f32v x) {
   const i32v n = bit_cast<i32v>(eighths + 0x1p20f);  // an eighth is now the unit of the mantissa
   const Mask<f32v> first = eighths == 0;
   const f32v power = first ? r * r : r;
-  f32v p = look_up(kErfTable[4], n);
-  for (int k = 3; k > 0; --k) p = fma(p, power, look_up(kErfTable[k], n));
-  return copysign(fma(p, r, first ? t : look_up(kErfTable[0], n)), x);
+  f32v p = detail::look_up(detail::kErfTable[4], n);
+  for (int k = 3; k > 0; --k) p = fma(p, power, detail::look_up(detail::kErfTable[k], n));
+  return copysign(fma(p, r, first ? t : detail::look_up(detail::kErfTable[0], n)), x);
 #else
   const f32v t = abs(x), s = x * x;
-  const f32v near = polynomial(s, 0x1.06eba6p-3f, -0x1.8126dcp-2f, 0x1.ce1856p-4f, -0x1.b669aap-6f,
-                               0x1.466b7ep-8f, -0x1.36ae82p-11f) * x + x;
+  const f32v near = detail::polynomial(s, 0x1.06eba6p-3f, -0x1.8126dcp-2f, 0x1.ce1856p-4f, -0x1.b669aap-6f,
+                                       0x1.466b7ep-8f, -0x1.36ae82p-11f) * x + x;
   // The rest is 1 - exp(-p), which has rounded to 1 by 3.9375.
-  const f32v p = polynomial(min_num(splat<f32v>(3.9375f), t), -0x1.657022p-13f, 0x1.212674p+0f,
-                            0x1.444c48p-1f, 0x1.bb4912p-4f, -0x1.9aebaap-6f, 0x1.105284p-8f,
-                            -0x1.c3ee2p-12f, 0x1.5c8e6cp-16f);
-  return t < 0.9375f ? near : copysign(1 - exp_in_range(-p), x);
+  const f32v p = detail::polynomial(min_num(splat<f32v>(3.9375f), t), -0x1.657022p-13f, 0x1.212674p+0f,
+                                    0x1.444c48p-1f, 0x1.bb4912p-4f, -0x1.9aebaap-6f, 0x1.105284p-8f,
+                                    -0x1.c3ee2p-12f, 0x1.5c8e6cp-16f);
+  return t < 0.9375f ? near : copysign(1 - detail::exp_in_range(-p), x);
 #endif
 }
-
-}  // namespace detail
-
-HONE_INLINE f32v erf(f32v x) { return detail::erf_of(x); }
 
 }  // namespace hone
