@@ -63,6 +63,23 @@ TEST_F(CudaCard, BytesGoThereAndComeBack) {
   EXPECT_EQ(there, back);
 }
 
+TEST_F(CudaCard, PiecesComeBackToTheirPlaces) {
+  const auto memory = card_->allocate(1 << 20).value();
+  std::vector<uint16_t> there(1 << 19);
+  std::iota(there.begin(), there.end(), uint16_t{1});
+  memory->upload(0, there.data(), 1 << 20);
+  // Few and many; a large one among small ones; in any order.
+  for (const int64_t count : {3, 300}) {
+    std::vector<target::Piece> pieces = {{800'000, 100'000}};
+    for (int64_t i = count; i-- > 0;) pieces.push_back({4 + i * 2000, 2 + i % 7 * 2});
+    std::vector<uint16_t> back(1 << 19), expected(1 << 19);
+    memory->download(pieces, 2, reinterpret_cast<std::byte*>(back.data()));
+    for (const target::Piece& piece : pieces)
+      std::copy_n(there.begin() + piece.offset / 2, piece.bytes / 2, expected.begin() + piece.offset / 2);
+    EXPECT_EQ(back, expected) << count;
+  }
+}
+
 TEST_F(CudaCard, FillsAndCounts) {
   const auto memory = card_->allocate(1 << 20).value();
   const auto fill = [&](int width, uint64_t pattern) {

@@ -112,6 +112,18 @@ Result count_words(const Memory& memory, Arguments a) {
   *at<uint64_t>(a[1]) += found;
   return kSuccess;
 }
+/// grader.cu: (data, table, packed, width, count).
+Result gather_pieces(const Memory& memory, Arguments a) {
+  if (!memory.allows(a[1], a[4] * 24, false)) return kIllegalAddress;
+  for (uint64_t i = 0; i < a[4]; ++i) {
+    const auto* const piece = at<const int64_t>(a[1]) + 3 * i;
+    const uint64_t from = a[0] + static_cast<uint64_t>(piece[0]), to = a[2] + static_cast<uint64_t>(piece[1]);
+    const size_t bytes = static_cast<size_t>(piece[2]) * a[3];
+    if (!memory.allows(from, bytes, false) || !memory.allows(to, bytes, true)) return kIllegalAddress;
+    std::memcpy(at<void>(to), at<const void>(from), bytes);
+  }
+  return kSuccess;
+}
 /// grader.cu: (ticks). Four multiprocessors at 1980 MHz, the fourth of which nobody has asked.
 Result read_clocks(const Memory& memory, Arguments a) {
   if (!memory.allows(a[0], 4 * 16, true)) return kIllegalAddress;
@@ -130,7 +142,7 @@ Result stream_twin(const Memory& memory, Arguments a) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"count_words", 7, count_words}, {"read_clocks", 1, read_clocks}, {"stream_twin", 4, stream_twin}, {"pretend_negate", 3, negate},
+    {"count_words", 7, count_words}, {"gather_pieces", 5, gather_pieces}, {"read_clocks", 1, read_clocks}, {"stream_twin", 4, stream_twin}, {"pretend_negate", 3, negate},
     {"pretend_wrong", 3, wrong},     {"pretend_partial", 3, partial}, {"pretend_outside", 3, outside},
     {"pretend_far", 3, far},         {"pretend_input", 3, input},     {"pretend_hang", 3, hang},
     {"pretend_slow", 3, slow},       {"pretend_dies", 3, die},        {"pretend_assert", 3, complain},

@@ -113,6 +113,7 @@ evaluate::EvaluatorOptions evaluator_options(const RunOptions& options, const st
   evaluate::EvaluatorOptions evaluator;
   evaluator.threads = options.threads;
   evaluator.interrupted = hurried;
+  evaluator.facts = evaluate::cached_facts();
   if (options.sampling_seconds > 0) evaluator.sampling_seconds = options.sampling_seconds;
   else if (options.budget_seconds > 0) evaluator.sampling_seconds = kSamplingShare * options.budget_seconds;
   return evaluator;
@@ -144,6 +145,7 @@ Result<Services> emulator_services(const task::Task& task, archive::Store& store
   services.evaluator = [&task, toolchain, hurried = std::move(hurried)]() {
     evaluate::EvaluatorOptions evaluator;
     evaluator.interrupted = hurried;
+    evaluator.facts = evaluate::cached_facts();
     return evaluate::emulated_evaluator(task, toolchain, evaluator);
   };
   HONE_TRY_VOID(add_start(options, device.language, "", services));

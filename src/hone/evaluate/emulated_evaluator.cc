@@ -2,12 +2,11 @@
 // of time. Everything that has to do with time is absent from what this evaluator says.
 #include <algorithm>
 
-#include "hone/base/random.h"
+#include "hone/evaluate/check_task.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/sanitize.h"
 #include "hone/evaluate/verifier.h"
-#include "hone/evaluate/verify/gate.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -78,9 +77,7 @@ class EmulatedEvaluator final : public Evaluator {
 
 Result<std::unique_ptr<Evaluator>> emulated_evaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
                                                       const EvaluatorOptions& options) {
-  if (const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads); !leaks.empty())
-    return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
-                "change the computation or the inputs' domains so that the answer depends on the inputs");
+  HONE_TRY_VOID(check_task(task, options.facts.get()));
   HONE_TRY(auto verifier, Verifier::create(task, toolchain, EmulatedEvaluator::verifier_options()));
   return std::unique_ptr<Evaluator>(std::make_unique<EmulatedEvaluator>(task, std::move(toolchain), options, std::move(verifier)));
 }

@@ -73,6 +73,7 @@ struct EvaluatorOptions {
   /// gets a first look at each workload whatever it costs.
   double sampling_seconds = 20;
   std::function<bool()> interrupted;  ///< polled between steps; true ends with kInterrupted
+  std::shared_ptr<const Facts> facts; ///< what is known of tasks; none: everything is found out anew
 };
 
 /// For the CPU we run on. Draws the input pool, tests the task (a task that lets degenerate answers

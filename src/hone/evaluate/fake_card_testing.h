@@ -91,6 +91,9 @@ class FakeMemory final : public target::CardMemory {
   uint64_t address() const override { return reinterpret_cast<uint64_t>(bytes_.data()); }
   void upload(int64_t offset, const void* from, int64_t bytes) override { std::memcpy(bytes_.data() + offset, from, static_cast<size_t>(bytes)); }
   void download(int64_t offset, void* to, int64_t bytes) override { std::memcpy(to, bytes_.data() + offset, static_cast<size_t>(bytes)); }
+  void download(std::span<const target::Piece> pieces, int, std::byte* to) override {
+    for (const target::Piece& piece : pieces) download(piece.offset, to + piece.offset, piece.bytes);
+  }
   void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) override {
     for (int64_t i = 0; i < bytes; i += width) std::memcpy(bytes_.data() + offset + i, &pattern, static_cast<size_t>(width));
   }

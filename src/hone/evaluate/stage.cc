@@ -214,9 +214,10 @@ bool Stage::State::guard_intact(const Cell& cell, int64_t bytes) const {
 void Stage::State::fetch_boxes(const Cell& cell, size_t index, std::span<const Box> boxes) const {
   const task::Shape& shape = output_shape(index);
   const int64_t element = task::size_of(output_type(index));
-  const target::Region& home = region(cell.region);
+  std::vector<target::Piece> pieces;
   for (const Box& box : boxes)
-    for_each_piece(shape, box, [&](int64_t first, int64_t length) { home.download(cell.tensor + first * element, length * element); });
+    for_each_piece(shape, box, [&](int64_t first, int64_t length) { pieces.push_back({cell.tensor + first * element, length * element}); });
+  region(cell.region).download(pieces, static_cast<int>(element));
 }
 
 bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
@@ -314,7 +315,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
 
 Bounds& Stage::State::known_bounds() {
   if (bounding.valid()) bounding.get();
-  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads);
+  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads, options.facts);
   return *bounds;
 }
 
@@ -434,7 +435,7 @@ void Stage::begin_bounds() {
   std::set<Family> families = {Family::kNormal};
   for (const State::Content& content : s.contents) families.insert(content.family);
   // Beside a card half of the threads, as others prepare candidates meanwhile; beside checks, which leave many idle, all.
-  s.bounds.emplace(s.task, s.graph, base::secret_seed(), s.options.card ? std::max(1, s.options.threads / 2) : s.options.threads);
+  s.bounds.emplace(s.task, s.graph, base::secret_seed(), s.options.card ? std::max(1, s.options.threads / 2) : s.options.threads, s.options.facts);
   s.bounding = std::async(std::launch::async, [&bounds = *s.bounds, families, outputs = s.task.outputs.size()] {
     for (const Family family : families)
       for (size_t output = 0; output < outputs; ++output) (void)bounds.further_anchors(static_cast<int>(output), family);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/evaluate/facts.h"
 #include "hone/evaluate/oracle/oracle.h"
 #include "hone/evaluate/verdict.h"
 #include "hone/evaluate/verify/inputs.h"
@@ -26,6 +27,8 @@ struct StageOptions {
   int threads = 2;      ///< for drawing and checking
   /// Where the buffers lie; none: in this machine's memory.
   std::shared_ptr<target::Card> card;
+  /// Where what is known of the task at this shape is looked up and kept; none: nowhere.
+  std::shared_ptr<const Facts> facts;
 };
 
 class Stage {

@@ -10,6 +10,7 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/evaluate/card_sanitize.h"
+#include "hone/evaluate/check_task.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/evaluate/hidden_trial.h"
 #include "hone/evaluate/loader.h"
@@ -97,7 +98,7 @@ Status TimedEvaluator::prepare() {
   if (loader_.card()) loader_.card()->expect(kAtOnce);
   HONE_TRY(std::vector<Playing> plays, plan_workloads(task_, loader_.card().get()));
   for (Playing& play : plays) {
-    HONE_TRY_VOID(prepare_workload(play, loader_, rng_));
+    HONE_TRY_VOID(prepare_workload(play, loader_, rng_, options_.facts));
     Course& course = courses_.emplace_back();
     course.play = std::move(play);
   }
@@ -345,20 +346,12 @@ Result<std::vector<Conditions>> TimedEvaluator::conditions(const Kernel& kernel,
   return all;
 }
 
-Status check_task(const task::Task& task) {
-  const base::Span span("test of the task");
-  const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads);
-  if (leaks.empty()) return {};
-  return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
-              "change the computation or the inputs' domains so that the answer depends on the inputs");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> cpu_evaluator(const task::Task& task,
                                                  std::shared_ptr<target::Toolchain> toolchain,
                                                  const EvaluatorOptions& options) {
-  HONE_TRY_VOID(check_task(task));
+  HONE_TRY_VOID(check_task(task, options.facts.get()));
   auto evaluator = std::make_unique<TimedEvaluator>(task, std::move(toolchain), options);
   HONE_TRY_VOID(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
@@ -367,7 +360,7 @@ Result<std::unique_ptr<Evaluator>> cpu_evaluator(const task::Task& task,
 Result<std::unique_ptr<Evaluator>> card_evaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain,
                                                   std::shared_ptr<target::Card> card, const EvaluatorOptions& options) {
   // The host's work beside the card's.
-  std::future<Status> tested = std::async(std::launch::async, [&task] { return check_task(task); });
+  std::future<Status> tested = std::async(std::launch::async, [&task, &options] { return check_task(task, options.facts.get()); });
   auto evaluator = std::make_unique<TimedEvaluator>(task, std::move(toolchain), std::move(card), options);
   const Status prepared = evaluator->prepare();
   HONE_TRY_VOID(tested.get());

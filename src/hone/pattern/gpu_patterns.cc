@@ -43,7 +43,7 @@ Result<kernel::Kernel> map(const Program& given, kernel::Language language) {
   slots["language"] = kernel::name_of(language);
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [4, 2, 1, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
+  slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [1, 2, 4, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
   slots["pieces"] = factor(writer.pieces());
   slots["length"] = writer.length().to_string();
   slots["args"] = arguments_of(*program.task);

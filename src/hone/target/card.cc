@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -123,7 +124,9 @@ class Grader {
   void release() {
     if (found_) (void)api_.free(found_);
     if (clocks_) (void)api_.free(clocks_);
-    found_ = clocks_ = 0;
+    if (scratch_) (void)api_.free(scratch_);
+    found_ = clocks_ = scratch_ = 0;
+    scratch_bytes_ = 0;
   }
 
   std::vector<ClockReading> read_clocks() {
@@ -135,6 +138,33 @@ class Grader {
     program_->launch("read_clocks", sms_, kWarp, arguments);
     must(api_.download(all.data(), clocks_, all.size() * sizeof(ClockReading)));
     return all;
+  }
+
+  /// Packs pieces of `data` one behind another and brings them to `to` + their offsets.
+  void gather(cuda::Address data, std::span<const Piece> pieces, int width, std::byte* to) {
+    const std::scoped_lock lock(mutex_);
+    // Of each: where it lies, where it goes, words.
+    std::vector<int64_t> table;
+    int64_t packed = 0;
+    for (const Piece& piece : pieces) {
+      table.insert(table.end(), {piece.offset, packed, piece.bytes / width});
+      packed += piece.bytes;
+    }
+    const size_t table_bytes = table.size() * sizeof(int64_t);
+    make_room(table_bytes + static_cast<size_t>(packed));
+    must(api_.upload(scratch_, table.data(), table_bytes));
+    const cuda::Address there = scratch_ + table_bytes;
+    const int64_t wide = width, count = static_cast<int64_t>(pieces.size());
+    const void* arguments[] = {&data, &scratch_, &there, &wide, &count};
+    constexpr int kBlock = 128;
+    program_->launch("gather_pieces", count, kBlock, arguments);
+    std::vector<std::byte> all(static_cast<size_t>(packed));
+    must(api_.download(all.data(), there, all.size()));
+    const std::byte* from = all.data();
+    for (const Piece& piece : pieces) {
+      std::memcpy(to + piece.offset, from, static_cast<size_t>(piece.bytes));
+      from += piece.bytes;
+    }
   }
 
   int64_t count(cuda::Address data, int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) {
@@ -151,6 +181,13 @@ class Grader {
 
  private:
   void must(cuda::Result result) const { HONE_CHECK(result == kSuccess, api_.describe(result)); }
+  void make_room(size_t bytes) {
+    if (bytes <= scratch_bytes_) return;
+    if (scratch_) must(api_.free(scratch_));
+    scratch_bytes_ = 0;
+    must(api_.allocate(&scratch_, bytes));
+    scratch_bytes_ = bytes;
+  }
 
   const cuda::Api& api_;
   /// Their numbers may have gaps: a card with 132 of them may count to 143.
@@ -158,8 +195,9 @@ class Grader {
 
   int sms_;
   CardProgram* program_ = nullptr;
-  std::mutex mutex_;            ///< of found_ and clocks_
-  cuda::Address found_ = 0, clocks_ = 0;
+  std::mutex mutex_;            ///< of what follows
+  cuda::Address found_ = 0, clocks_ = 0, scratch_ = 0;
+  size_t scratch_bytes_ = 0;
 };
 
 class CudaMemory final : public CardMemory {
@@ -202,6 +240,19 @@ class CudaMemory final : public CardMemory {
   void download(int64_t offset, void* to, int64_t bytes) override {
     enter();
     must(api_.download(to, address_ + static_cast<cuda::Address>(offset), static_cast<size_t>(bytes)));
+  }
+  void download(std::span<const Piece> pieces, int width, std::byte* to) override {
+    enter();
+    // What the bus brings fast enough by itself; and no more scratch memory than that.
+    constexpr int64_t kLargePiece = int64_t{1} << 16;
+    constexpr size_t kFew = 8, kAtOnce = size_t{1} << 14;
+    std::vector<Piece> small;
+    for (const Piece& piece : pieces) {
+      if (piece.bytes >= kLargePiece || pieces.size() < kFew) download(piece.offset, to + piece.offset, piece.bytes);
+      else small.push_back(piece);
+    }
+    for (size_t i = 0; i < small.size(); i += kAtOnce)
+      grader_.gather(address_, std::span(small).subspan(i, std::min(kAtOnce, small.size() - i)), width, to);
   }
   void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) override {
     enter();

@@ -53,6 +53,11 @@ struct ClockReading {
 /// The frequency that the multiprocessors had between two readings (MHz, the median of those in both); 0 where there is none.
 [[nodiscard]] double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);
 
+/// A stretch of a card's memory.
+struct Piece {
+  int64_t offset = 0, bytes = 0;
+};
+
 /// Memory on a card, shared by descriptor. The Card must outlive it.
 class CardMemory {
  public:
@@ -62,6 +67,9 @@ class CardMemory {
   [[nodiscard]] virtual uint64_t address() const = 0;  ///< where a CardProgram finds it
   virtual void upload(int64_t offset, const void* from, int64_t bytes) = 0;
   virtual void download(int64_t offset, void* to, int64_t bytes) = 0;
+  /// Many pieces, each to `to` + its offset; offsets and sizes are multiples of `width` (1, 2, 4, 8). Thousands of small
+  /// ones are gathered on the card first: one by one each would take 10 µs.
+  virtual void download(std::span<const Piece> pieces, int width, std::byte* to) = 0;
   virtual void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) = 0;
   /// Of `count` words of `width` bytes, how many are `bits` or, with an `exponent`, have all of its bits.
   [[nodiscard]] virtual int64_t count(int64_t offset, int64_t count, int width, uint64_t bits, uint64_t exponent) = 0;

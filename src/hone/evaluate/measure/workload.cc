@@ -190,12 +190,13 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
   return plays;
 }
 
-Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng) {
+Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, std::shared_ptr<const Facts> facts) {
   StageOptions options;
   options.contents = static_cast<int>(std::size(kTimedFamilies));
   options.calls = play.slots;
   options.threads = target::cpu_info().threads;
   options.card = loader.card();
+  options.facts = std::move(facts);
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
   for (int c = 0; c < play.stage->contents(); ++c)
     play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());

@@ -37,8 +37,8 @@ struct Playing {
 [[nodiscard]] Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card = nullptr,
                                                           int64_t available = target::available_memory());
 
-/// Allocates the stage, draws its contents, and times the stream twin's variants.
-[[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng);
+/// Allocates the stage (`facts`: StageOptions), draws its contents, and times the stream twin's variants.
+[[nodiscard]] Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, std::shared_ptr<const Facts> facts = nullptr);
 
 /// Times of the twin's variants in interleaved rounds, and of a candidate beside them if there is one.
 struct TwinTimes {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/oracle/evaluator.h"
@@ -33,17 +36,33 @@ bool has_few_elements(const task::ConcreteGraph& graph, int output) {
   return task::element_count(graph.shapes[static_cast<size_t>(root_of(graph, output))]) < kFewElements;
 }
 
-/// A contraction or convolution lies between the inputs and this node.
-bool has_contraction(const task::ConcreteGraph& graph, int node) {
+/// Whether is(id) for the node or one that lies between the inputs and it.
+template <class Is>
+bool comes_from(const task::ConcreteGraph& graph, int node, Is is) {
   std::vector<uint8_t> below(static_cast<size_t>(node) + 1, 0);
   below.back() = 1;
   for (int id = node; id >= 0; --id) {
     if (!below[static_cast<size_t>(id)]) continue;
-    const task::Node& n = graph.graph.node(id);
-    if (n.prim == Prim::kDot || n.prim == Prim::kConv || n.prim == Prim::kConvTranspose) return true;
-    for (const int k : n.operands) below[static_cast<size_t>(k)] = 1;
+    if (is(id)) return true;
+    for (const int k : graph.graph.node(id).operands) below[static_cast<size_t>(k)] = 1;
   }
   return false;
+}
+
+bool has_contraction(const task::ConcreteGraph& graph, int node) {
+  return comes_from(graph, node, [&](int id) {
+    const Prim op = graph.graph.node(id).prim;
+    return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose;
+  });
+}
+
+/// A few sums, such as the mean of everything, lie between the inputs and this node: a rounding of one moves many of its
+/// elements alike.
+bool has_few_sums(const task::ConcreteGraph& graph, int node) {
+  return comes_from(graph, node, [&](int id) {
+    const Prim op = graph.graph.node(id).prim;
+    return (op == Prim::kSum || op == Prim::kProd) && task::element_count(graph.shapes[static_cast<size_t>(id)]) < kFewElements;
+  });
 }
 
 GateOptions sample_of(uint64_t seed, int threads) {
@@ -52,6 +71,28 @@ GateOptions sample_of(uint64_t seed, int threads) {
   options.sample_seed = seed;
   options.threads = threads;
   return options;
+}
+
+/// What bound_of() goes by of each draw.
+nlohmann::json errors_json(const std::vector<OutputError>& errors) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const OutputError& error : errors) all.push_back({{"max", error.max}, {"rms", error.rms}, {"count", error.count}});
+  return all;
+}
+
+/// Empty where that is not what this is.
+std::vector<OutputError> errors_from(const nlohmann::json& all) {
+  std::vector<OutputError> errors;
+  for (const nlohmann::json& one : all) {
+    OutputError error;
+    const auto max = one.find("max"), rms = one.find("rms"), count = one.find("count");
+    if (max == one.end() || rms == one.end() || count == one.end() || !max->is_number() || !rms->is_number() || !count->is_number_integer()) return {};
+    error.max = max->get<double>();
+    error.rms = rms->get<double>();
+    error.count = count->get<int64_t>();
+    errors.push_back(error);
+  }
+  return errors;
 }
 
 Bound larger(const Bound& a, const Bound& b) { return {std::max(a.max, b.max), std::max(a.rms, b.rms)}; }
@@ -66,8 +107,9 @@ Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) 
   const bool fp32 = type == DType::kF32 && (track == task::Track::kStrict || track == task::Track::kAsPytorch);
   if (fp32 && has_contraction(graph, root_of(graph, output))) return {16 * unit, 16 * unit};
   // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
-  // two roundoffs of the value. The mean square of few elements can be that of one.
-  return {2 * unit, has_few_elements(graph, output) ? 2 * unit : unit};
+  // two roundoffs of the value. The mean square of few elements, or of many that one rounding moves alike, can be that of one.
+  const bool as_one = has_few_elements(graph, output) || has_few_sums(graph, root_of(graph, output));
+  return {2 * unit, as_one ? 2 * unit : unit};
 }
 
 }  // namespace
@@ -89,8 +131,8 @@ Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
 }
 
 Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
-               double slack)
-    : task_(task), graph_(graph), seed_(seed), threads_(threads), slack_(slack) {}
+               std::shared_ptr<const Facts> facts, double slack)
+    : task_(task), graph_(graph), seed_(seed), threads_(threads), facts_(std::move(facts)), slack_(slack) {}
 
 Bound Bounds::of(int output, Family family, const OutputError& here) {
   std::vector<OutputError> draws = further_anchors(output, family);
@@ -105,9 +147,18 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
   const auto [it, is_new] = further_.try_emplace({output, family});
-  if (is_new && task::is_float(bounded_type(graph_, output)) && judged_by_value(graph_, output) < 0)
-    it->second = draw_anchors(output, family);
+  if (!is_new || !task::is_float(bounded_type(graph_, output)) || judged_by_value(graph_, output) >= 0) return it->second;
+  const std::string question = question_of(output, family);
+  if (const auto known = facts_ ? facts_->known(question) : std::nullopt) it->second = errors_from(*known);
+  if (!it->second.empty()) return it->second;
+  it->second = draw_anchors(output, family);
+  if (facts_) facts_->keep(question, errors_json(it->second));
   return it->second;
+}
+
+std::string Bounds::question_of(int output, Family family) const {
+  return fmt::format("the anchor's errors: task {}, {}, output {}, {} inputs", task_.hash(), task::bindings_text(graph_.bindings), output,
+                     name_of(family));
 }
 
 int Bounds::draws_of(int output) const {

@@ -1,10 +1,13 @@
 // What a candidate may lose, for one task at one shape: the anchor's errors on further inputs of the
-// same families, drawn and kept when first asked for. Not thread-safe.
+// same families, drawn when first asked for, or known from an earlier evaluation. Not thread-safe.
 #pragma once
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "hone/evaluate/facts.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/verify/inputs.h"
 
@@ -13,9 +16,9 @@ namespace hone::evaluate {
 class Bounds {
  public:
   /// `task` and `graph` (an instance of it) must outlive the bounds. Everything drawn follows from
-  /// `seed`.
+  /// `seed`. With `facts` the anchor's errors are looked up there first, and kept there.
   Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
-         double slack = 4);
+         std::shared_ptr<const Facts> facts = nullptr, double slack = 4);
 
   /// The bound of an output on inputs of `family`, on which the anchor's own error is `here`
   /// (Reference::anchor): from `here` and further draws, and never below what signed normal inputs
@@ -30,11 +33,13 @@ class Bounds {
  private:
   [[nodiscard]] int draws_of(int output) const;
   [[nodiscard]] std::vector<OutputError> draw_anchors(int output, Family family) const;
+  [[nodiscard]] std::string question_of(int output, Family family) const;
 
   const task::Task& task_;
   const task::ConcreteGraph& graph_;
   uint64_t seed_;
   int threads_;
+  std::shared_ptr<const Facts> facts_;
   double slack_;
   std::map<std::pair<int, Family>, std::vector<OutputError>> further_;
 };

@@ -276,6 +276,18 @@ TEST(Gate, few_elements_are_pooled_over_draws) {
   EXPECT_EQ(floor.rms, 0x1p-23);
 }
 
+TEST(Gate, what_one_rounding_moves_alike_counts_as_one) {
+  const auto floor_of = [](const std::string& compute) {
+    Case c(compute, {"x=f32[64,100]"});
+    return bound_of(c.graph, c.task.track, 0, {{}}, 4).rms;
+  };
+  // One mean and one deviation for all elements; none; 64; no sum, but a maximum, which does not round.
+  EXPECT_EQ(floor_of("y = (x - mean(x)) / sqrt(var(x) + 1e-5)"), 0x1p-23);
+  EXPECT_EQ(floor_of("y = relu(x)"), 0x1p-24);
+  EXPECT_EQ(floor_of("y = layer_norm(x)"), 0x1p-24);
+  EXPECT_EQ(floor_of("y = x - max(x)"), 0x1p-24);
+}
+
 TEST(Gate, the_floor_of_sixteen_units_is_for_products_alone) {
   const auto floor_of = [](const std::string& compute, const std::vector<std::string>& inputs) {
     Case c(compute, inputs);

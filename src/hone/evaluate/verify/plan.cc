@@ -12,8 +12,8 @@ namespace {
 
 using task::Shape;
 
-/// Rough operations that comparing a whole output may cost, and a sample of one.
-constexpr double kFullWork = 0x1p33, kSampleWork = 0x1p32;
+/// Rough operations that comparing a whole output may cost, and a sample of one: about a second of one core, and two.
+constexpr double kFullWork = 0x1p30, kSampleWork = 0x1p31;
 /// For outputs judged by value, whose keys are kept: doubles of them.
 constexpr double kFullKeys = 0x1p25, kSampleKeys = 0x1p24;
 /// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.

@@ -31,6 +31,7 @@ Result<JudgeBench> bench_for(const task::Task& task, int threads, const target::
   JudgeBench bench;
   evaluate::EvaluatorOptions judging;
   judging.interrupted = interrupted;
+  judging.facts = evaluate::cached_facts();
   if (card) {
     HONE_TRY(const std::shared_ptr<target::Card> opened, target::Card::open(*card));
     HONE_TRY(bench.toolchain, target::cuda_toolchain(opened->info().arch));
@@ -46,10 +47,8 @@ Result<JudgeBench> bench_for(const task::Task& task, int threads, const target::
   }
   HONE_TRY(bench.toolchain, target::local_toolchain());
   bench.place = engine::cpu_place(bench.toolchain->name(), threads > 0 ? threads : target::cpu_info().threads);
-  evaluate::EvaluatorOptions options;
-  options.threads = threads;
-  options.interrupted = interrupted;
-  HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, options));
+  judging.threads = threads;
+  HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, judging));
   return bench;
 }
 

@@ -187,6 +187,7 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   evaluate::EvaluatorOptions options;
   options.threads = arguments.threads;
   options.interrupted = interrupted;
+  options.facts = evaluate::cached_facts();
   options.repetitions = kTrialRepetitions;
   if (bench.card) {
     HONE_TRY(bench.evaluator, evaluate::card_evaluator(task, bench.toolchain, bench.card, options));

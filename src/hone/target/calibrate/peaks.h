@@ -41,8 +41,8 @@ class PeakKeeper {
   PeakKeeper(std::filesystem::path folder, Measure measure)
       : folder_(std::move(folder)), measure_(std::move(measure)) {}
 
-  /// Kept, or measured and kept. What others disturbed is measured once more by each process. A folder
-  /// that cannot be written to costs a measurement in each process, nothing else.
+  /// Kept, or measured and kept. What others disturbed is measured once more by the next process, three times in all. A
+  /// folder that cannot be written to costs a measurement in each process, nothing else.
   [[nodiscard]] CpuPeaks get(int threads);
   /// Measures in any case; the higher of old and new.
   [[nodiscard]] CpuPeaks measure_again(int threads);

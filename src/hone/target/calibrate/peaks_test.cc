@@ -74,6 +74,16 @@ TEST_F(Peaks, disturbed_ones_are_measured_once_more_by_the_next_process) {
   EXPECT_EQ(script.asked, 2);
 }
 
+TEST_F(Peaks, three_disturbed_measurements_do_for_a_quiet_one) {
+  Script script{{peaks_of(10, false), peaks_of(12, false), peaks_of(11, false)}};
+  for (int process = 0; process < 5; ++process) {
+    const CpuPeaks peaks = script.keeper(scratch_.path()).get(2);
+    EXPECT_FALSE(peaks.quiet);
+    EXPECT_EQ(peaks.f32, process == 0 ? 10 : 12);
+  }
+  EXPECT_EQ(script.asked, 3);
+}
+
 TEST_F(Peaks, damaged_files_are_measured_anew) {
   Script script{{peaks_of(10), peaks_of(11)}};
   static_cast<void>(script.keeper(scratch_.path()).get(2));

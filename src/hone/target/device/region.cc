@@ -98,6 +98,10 @@ void Region::download(int64_t offset, int64_t bytes) const {
   if (card_) card_->download(offset, data_ + offset, bytes);
 }
 
+void Region::download(std::span<const Piece> pieces, int width) const {
+  if (card_) card_->download(pieces, width, data_);
+}
+
 void Region::fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) const {
   if (card_ && bytes > 0) card_->fill(offset, bytes, pattern, width);
 }

@@ -20,6 +20,7 @@ namespace hone::target {
 
 class Card;
 class CardMemory;
+struct Piece;
 
 /// Memory shared with sessions. On a CPU an anonymous file that we map writable; a session maps it read-only
 /// (inputs: the file is sealed against any other mapping) or writable (outputs). On a card memory of the card's,
@@ -45,6 +46,8 @@ class Region {
   /// The following do nothing on a CPU, where there is one copy only. Offsets and sizes in bytes.
   void upload(int64_t offset, const std::byte* from, int64_t bytes) const;
   void download(int64_t offset, int64_t bytes) const;
+  /// Many pieces; their offsets and sizes are multiples of `width` (1, 2, 4, 8).
+  void download(std::span<const Piece> pieces, int width) const;
   /// `pattern` repeated, of `width` bytes (1, 2, 4, 8), on the card; the host's copy stays as it is.
   void fill(int64_t offset, int64_t bytes, uint64_t pattern, int width) const;
   /// On a card only: where a CardProgram finds it, and bytes that it has now, the host's copy left as it is.
