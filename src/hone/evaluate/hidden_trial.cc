@@ -8,6 +8,7 @@
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/measure/batch.h"
+#include "hone/target/cpu.h"
 
 namespace hone::evaluate {
 namespace {
@@ -93,6 +94,7 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::size(kHiddenFamilies)));
   options.contents = options.calls;
   options.edge = true;
+  options.threads = target::cpu_info().threads;
   options.card = loader_.card();
   std::unique_ptr<Stage> stage;
   if (auto made = Stage::create(task, bindings, options)) {

@@ -19,8 +19,8 @@ using task::Prim;
 /// Further draws of ordinary outputs and of tiny ones. Few elements say little about what the anchor
 /// loses; with the draw at hand a single element has been seen 16 times.
 constexpr int kDraws = 3, kDrawsOfFew = 15;
-/// Rough operations that the further draws of one family may cost: some seconds.
-constexpr double kAnchorWork = 0x1p31;
+/// Rough operations that the further draws of one family may cost: about a second of one core.
+constexpr double kAnchorWork = 0x1p30;
 /// Elements of an output that a further draw looks at.
 constexpr int64_t kAnchorElements = 1 << 16;
 
