@@ -19,7 +19,7 @@ using testing::Action, testing::Config, testing::Kernel, testing::Space, testing
 struct Case {
   const char *name, *inputs, *outputs, *compute, *workload;
 };
-/// Every C++ pattern of one loop nest, with much and little to compute, f32 and bf16.
+/// Every C++ pattern of one loop nest, with much and little to compute, f32 and bf16; and a product.
 constexpr Case kCases[] = {
     {"softmax", "x = \"f32[B, D]\"", "y = \"f32[B, D]\"", "y = softmax(x, axis=-1)", "B = 2048, D = 2048"},
     {"gelu", "x = \"f32[N]\"", "y = \"f32[N]\"", "y = gelu(x)", "N = 4194304"},
@@ -31,6 +31,7 @@ constexpr Case kCases[] = {
      "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5) * w", "B = 2048, D = 2048"},
     {"layer norm", "x = \"f32[B, D]\"", "y = \"f32[B, D]\"",
      "y = (x - mean(x, axis=-1, keepdims=true)) * rsqrt(var(x, axis=-1, keepdims=true) + 1e-5)", "B = 2048, D = 1024"},
+    {"product", "a = \"f32[M, K]\", b = \"f32[K, N]\"", "c = \"f32[M, N]\"", "c = matmul(a, b)", "M = 512, N = 512, K = 512"},
 };
 
 task::Task task_of(const Case& c) {

@@ -53,7 +53,8 @@ inline int setting(const char* name, int otherwise) {
   return text && *text ? std::atoi(text) : otherwise;
 }
 
-/// At most three values of each tunable, then two, until the space is small enough.
+/// At most three values of each tunable, then two, until the space is small enough. The default stays, and what lies furthest
+/// from it in the list: without what is bad a space is flat, and nothing is to be learnt from any metric.
 inline void thin_out(kernel::Header& header, size_t most) {
   const auto size = [&] {
     return std::accumulate(header.tunables.begin(), header.tunables.end(), size_t{1},
@@ -61,7 +62,9 @@ inline void thin_out(kernel::Header& header, size_t most) {
   };
   for (size_t values = 3; values >= 2 && size() > most; --values)
     for (auto tunable = header.tunables.rbegin(); tunable != header.tunables.rend() && size() > most; ++tunable)
-      if (tunable->values.size() > values) tunable->values.resize(values);
+      if (const size_t n = tunable->values.size(); n > values)
+        tunable->values = values == 3 ? std::vector{tunable->values[0], tunable->values[n / 2], tunable->values[n - 1]}
+                                      : std::vector{tunable->values[0], tunable->values[n - 1]};
 }
 
 inline void configurations(const kernel::Header& header, const kernel::Limits& limits, size_t tunable, Config& config, std::vector<Config>& all) {

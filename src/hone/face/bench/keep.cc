@@ -26,9 +26,14 @@ Status keep(const fs::path& home, const State& state) {
 }
 
 Result<State> kept(const fs::path& home, const std::string& id) {
-  const fs::path file = folder_of(home, id) / kFile;
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return fail(ErrorCode::kNotFound, fmt::format("there is no bench {}", id));
+  if (!fs::exists(folder_of(home, id) / kFile, ignored)) return fail(ErrorCode::kNotFound, fmt::format("there is no bench {}", id));
+  return kept_at(folder_of(home, id));
+}
+
+Result<State> kept_at(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(path, ignored) ? path / kFile : path;
   HONE_TRY(const std::string text, base::read_file(file));
   return state_from(text, file.string());
 }

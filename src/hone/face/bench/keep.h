@@ -14,6 +14,8 @@ namespace hone::face::bench {
 [[nodiscard]] Status keep(const std::filesystem::path& home, const State& state);
 /// kNotFound, kCorrupt.
 [[nodiscard]] Result<State> kept(const std::filesystem::path& home, const std::string& id);
+/// Of a folder that a bench was kept in, here or on another machine, or of its file.
+[[nodiscard]] Result<State> kept_at(const std::filesystem::path& path);
 /// All that can be read, newest first.
 [[nodiscard]] std::vector<State> all_kept(const std::filesystem::path& home);
 /// By the first digits of its id; "last": the newest that is not finished, else the newest. kNotFound says what there is.

@@ -14,6 +14,7 @@
 #include "hone/base/version.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/bench/apart.h"
+#include "hone/face/bench/join.h"
 #include "hone/face/bench/keep.h"
 #include "hone/face/bench/page.h"
 #include "hone/face/bench/summary.h"
@@ -206,11 +207,12 @@ std::string summary_text(const bench::State& state, const bench::Summary& summar
   return text;
 }
 
-/// Both pages; where they are, or why not, for people.
-std::string write_pages(const bench::State& state, const std::string& output) {
+/// Both pages, beside the record where that is not kept anyway; where they are, or why not, for people.
+std::string write_pages(const bench::State& state, const std::string& output, bool with_record = false) {
   const std::filesystem::path folder = output.empty() ? bench::folder_of(home(), state.id) : std::filesystem::path(output);
   const auto write = [&]() -> Status {
     HONE_TRY_VOID(base::make_directories(folder));
+    if (with_record) HONE_TRY_VOID(base::write_file_atomic(folder / "state.json", bench::to_text(state)));
     HONE_TRY_VOID(base::write_file_atomic(folder / "bench.html", bench::html_page(state)));
     return base::write_file_atomic(folder / "bench.md", bench::markdown_page(state));
   };
@@ -220,18 +222,33 @@ std::string write_pages(const bench::State& state, const std::string& output) {
 
 int finish_bench(const bench::State& state, const BenchArguments& arguments) {
   const bench::Summary summary = bench::summary_of(state.rows());
-  const std::string pages = write_pages(state, arguments.output);
+  const bool joined = !arguments.join.empty();
+  const std::string pages = write_pages(state, arguments.output, joined);
   std::FILE* out = arguments.json ? stderr : stdout;
   fmt::print(out, "\nbench {}: {}", state.id, summary_text(state, summary));
   fmt::print(out, "{}", pages);
-  if (!state.finished()) fmt::print(out, "  hone bench --resume {} goes on with it\n", state.id);
+  if (!state.finished() && !joined) fmt::print(out, "  hone bench --resume {} goes on with it\n", state.id);
   if (arguments.json) fmt::print("{}\n", base::canonical_json(bench::result_json(state.rows())));
   return state.finished() && summary.accepted == summary.total ? 0 : 1;
+}
+
+Result<int> join_benches(const BenchArguments& arguments) {
+  if (!arguments.suite.empty() || !arguments.resume.empty())
+    return fail(ErrorCode::kUsage, "--join works on benches that were made before", "give neither a suite nor --resume with it");
+  std::vector<bench::State> states;
+  for (const std::string& name : arguments.join) {
+    std::error_code ignored;
+    HONE_TRY(bench::State state, std::filesystem::exists(name, ignored) ? bench::kept_at(name) : bench::find_kept(home(), name));
+    states.push_back(std::move(state));
+  }
+  HONE_TRY(const bench::State all, bench::joined(std::move(states)));
+  return finish_bench(all, arguments);
 }
 
 }  // namespace
 
 Result<int> run_bench(const BenchArguments& arguments) {
+  if (!arguments.join.empty()) return join_benches(arguments);
   if (arguments.suite.empty() == arguments.resume.empty())
     return fail(ErrorCode::kUsage, arguments.suite.empty() ? "which tasks? Give a folder or a list of task files" : "--resume goes on with a bench as it was begun",
                 arguments.suite.empty() ? "for example hone bench tasks/kernelbench/level1" : "give either a suite or --resume");

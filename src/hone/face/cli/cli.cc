@@ -162,6 +162,8 @@ int run_cli(int argc, char** argv) {
   command->add_option("--budget", benching.budget, "of each task's search, such as 8s or 50evals; a time budget has its comparisons sample 10 s at least on top")->type_name("BUDGET")->capture_default_str();
   command->add_flag("--cold", benching.cold, "search anew, whatever the archive knows");
   command->add_option("--resume", benching.resume, "go on with a bench: its id's first digits, or last")->type_name("ID")->expected(0, 1)->default_str("last");
+  command->add_option("--join", benching.join, "pages of several benches as one: their ids, or folders with their state.json; of a task the last row counts")
+      ->type_name("BENCH");
   command->add_option("-o,--output", benching.output, "folder for the pages (default: benches/ID in HONE_HOME)")->type_name("FOLDER");
   command->footer("The same command again goes on with a bench that was interrupted or killed.\n"
                   "Exit status: 0 every task accepted, 1 some not, or not all done; the others as always (hone --help).");

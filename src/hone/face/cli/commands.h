@@ -46,6 +46,7 @@ struct BenchArguments {
   TaskArguments task;                    ///< its workloads
   std::string target = "cpu", budget = "20s", opponents = "all", only, output;
   std::string resume;                    ///< a bench's id, or "last"; empty: a suite is given
+  std::vector<std::string> join;         ///< ids of benches here, or folders of benches from anywhere; empty: nothing is joined
   std::string command;                   ///< as typed
   int threads = 0;
   bool cold = false, json = false;
