@@ -25,25 +25,9 @@ constexpr Case kCases[] = {
     {"y = gelu(x)", "x=f32[N]", "N=16777216"},
 };
 
-/// Of each tunable the default, the smallest and the largest value: the first values of the library's are its good ones,
-/// and a space of nothing else is found through by chance.
-void keep_extremes(kernel::Header& header, size_t most) {
-  for (kernel::Tunable& tunable : header.tunables) {
-    size_t size = 1;
-    for (const kernel::Tunable& t : header.tunables) size *= t.values.size();
-    if (size <= most || tunable.values.size() <= 3) continue;
-    const auto [least, greatest] = std::minmax_element(tunable.values.begin(), tunable.values.end());
-    std::vector<int64_t> kept = {tunable.values.front()};
-    for (const int64_t value : {*least, *greatest})
-      if (std::find(kept.begin(), kept.end(), value) == kept.end()) kept.push_back(value);
-    tunable.values = std::move(kept);
-  }
-}
-
 Space measure(evaluate::Evaluator& evaluator, diagnose::CardCounters& counters, const task::Task& task, Kernel kernel, const kernel::Limits& limits) {
   Space space{task.name, std::move(kernel), limits, {}};
   const auto most = static_cast<size_t>(setting("HONE_DIAGNOSIS_POINTS", 90));
-  keep_extremes(space.kernel.header, most);
   testing::thin_out(space.kernel.header, most);
   std::vector<Config> all;
   Config config = space.kernel.config;

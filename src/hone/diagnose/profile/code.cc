@@ -123,23 +123,35 @@ std::string loop_text(const Loop& loop, size_t most) {
   return text;
 }
 
-void add_plan(const kernel::BoundPlan& plan, double least_bytes, int threads, Metrics& metrics) {
-  double blocks_all = 0, fewest = 0, worst = 1;
+void add_plan(const kernel::BoundPlan& plan, std::span<const double> tensor_bytes, double least_bytes, int threads, Metrics& metrics) {
+  const auto bytes_of = [&](int tensor) {
+    const auto at = static_cast<size_t>(tensor);
+    if (at < tensor_bytes.size()) return tensor_bytes[at];
+    const kernel::BoundWorkspace& w = plan.workspaces.at(at - tensor_bytes.size());
+    return static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype));
+  };
+  // Launches count by the bytes that they name: a last one that adds up what thousands of blocks have left is no reason to
+  // cut those smaller.
+  double blocks_all = 0, all = 0, taken = 0, most = -1, each_of_most = 0;
   for (const kernel::BoundLaunch& launch : plan.launches) {
-    double blocks = 1;
+    double blocks = 1, bytes = 1;
     for (const int64_t extent : launch.grid) blocks *= static_cast<double>(extent);
-    blocks_all += blocks;
+    for (const kernel::BoundArgument& argument : launch.args)
+      if (argument.tensor >= 0) bytes += bytes_of(argument.tensor);
     const double each = blocks / std::max(threads, 1);
-    fewest = fewest == 0 ? each : std::min(fewest, each);
-    worst = std::min(worst, each / std::ceil(each));
+    blocks_all += blocks;
+    all += bytes;
+    taken += bytes * std::ceil(each) / each;
+    if (bytes > most) most = bytes, each_of_most = each;
   }
   double workspace = 0;
   for (const auto& w : plan.workspaces)
     workspace += static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)) * (w.zero ? 3 : 2);
   metrics.modelled("launches", static_cast<double>(plan.launches.size()), "of the plan, a call");
   metrics.modelled("blocks", blocks_all, "of all launches");
-  metrics.modelled("blocks_per_thread", fewest, "of the launch with the fewest");
-  metrics.modelled("balance", worst, "of the worst launch: blocks / (threads * blocks of the busiest thread), blocks taken as equal");
+  metrics.modelled("blocks_per_thread", each_of_most, "of the launch that names most bytes");
+  metrics.modelled("balance", taken > 0 ? all / taken : 1,
+                   "blocks / (threads * blocks of the busiest thread), a launch's blocks taken as equal; launches weighted by the bytes they name");
   if (least_bytes > 0)
     metrics.modelled("workspace_ratio", workspace / least_bytes,
                      "bytes of workspaces, written and read once each, against the task's least bytes");

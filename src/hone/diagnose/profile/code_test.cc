@@ -157,18 +157,39 @@ TEST(Remarks, ALoopThatCarriesItsResultIsMissed) {
   EXPECT_EQ(*missed, 1);
 }
 
-TEST(Plan, BalanceIsThatOfTheWorstLaunch) {
+/// A launch of `blocks` that names these tensors.
+kernel::BoundLaunch launch_of(std::vector<int64_t> blocks, const std::vector<int>& tensors) {
+  kernel::BoundLaunch launch{0, "f", std::move(blocks), {}, {}, 0, {}};
+  for (const int tensor : tensors) launch.args.push_back({kernel::Argument::Kind::kTensor, tensor, 0});
+  return launch;
+}
+
+TEST(Plan, LaunchesCountByTheBytesThatTheyName) {
   kernel::BoundPlan plan;
-  plan.launches.push_back({0, "a", {8}, {}, {}, 0, {}});
-  plan.launches.push_back({1, "b", {3, 3}, {}, {}, 0, {}});
+  plan.launches = {launch_of({8}, {0}), launch_of({3, 3}, {0, 1})};
   plan.workspaces.push_back({task::DType::kF32, {25}, false});
   Metrics metrics;
-  add_plan(plan, 100, 4, metrics);
+  add_plan(plan, std::vector<double>{1e9, 2e9}, 100, 4, metrics);
   EXPECT_DOUBLE_EQ(*metrics.get("launches"), 2);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks"), 17);
-  EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 2);
-  EXPECT_DOUBLE_EQ(*metrics.get("balance"), 0.75);       // nine blocks on four threads take three rounds
+  EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 9.0 / 4);
+  // Nine blocks on four threads take three rounds for three fourths of the bytes, eight take two for the rest.
+  EXPECT_NEAR(*metrics.get("balance"), 4 / (1 + 3 * 12.0 / 9), 1e-6);
   EXPECT_DOUBLE_EQ(*metrics.get("workspace_ratio"), 2);  // a hundred bytes, written and read
+}
+
+TEST(Plan, ALastBlockThatAddsUpIsNoImbalance) {
+  kernel::BoundPlan plan;
+  plan.launches = {launch_of({2}, {0, 2}), launch_of({1}, {2, 1})};  // x to a workspace, that to y
+  plan.workspaces.push_back({task::DType::kF32, {2}, false});
+  Metrics metrics;
+  add_plan(plan, std::vector<double>{1 << 20, 4}, 0, 2, metrics);
+  EXPECT_GT(*metrics.get("balance"), 0.999);
+  EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 1);
+  Metrics alone;
+  plan.launches.erase(plan.launches.begin());
+  add_plan(plan, std::vector<double>{1 << 20, 4}, 0, 2, alone);
+  EXPECT_DOUBLE_EQ(*alone.get("balance"), 0.5);
 }
 
 TEST(Times, SharesOfTheTimeAndWhatIsAbsent) {

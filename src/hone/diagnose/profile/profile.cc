@@ -83,7 +83,12 @@ Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const tas
     add_times(times[i], &peaks, profile.metrics);
     add_counters(times[i], profile.metrics);
     HONE_TRY(const kernel::BoundPlan plan, kernel::bind(kernel, task, times[i].bindings, limits));
-    add_plan(plan, times[i].cost.bytes_read + times[i].cost.bytes_written, times[i].threads, profile.metrics);
+    HONE_TRY(const task::ConcreteGraph graph, task::instantiate(task.primitive, times[i].bindings));
+    std::vector<double> tensor_bytes;
+    for (const auto& ids : {graph.graph.inputs, graph.graph.outputs})
+      for (const int id : ids)
+        tensor_bytes.push_back(static_cast<double>(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype)));
+    add_plan(plan, tensor_bytes, times[i].cost.bytes_read + times[i].cost.bytes_written, times[i].threads, profile.metrics);
     for (const Metric& metric : code.all()) profile.metrics.add(metric);
   }
   return all;

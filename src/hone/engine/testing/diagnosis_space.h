@@ -4,6 +4,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -53,18 +54,23 @@ inline int setting(const char* name, int otherwise) {
   return text && *text ? std::atoi(text) : otherwise;
 }
 
-/// At most three values of each tunable, then two, until the space is small enough. The default stays, and what lies furthest
-/// from it in the list: without what is bad a space is flat, and nothing is to be learnt from any metric.
+/// Of each tunable the default, the least and the greatest value, then two of them, until the space is small enough. Without
+/// what is bad a space is flat, and nothing is to be learnt from any metric.
 inline void thin_out(kernel::Header& header, size_t most) {
   const auto size = [&] {
     return std::accumulate(header.tunables.begin(), header.tunables.end(), size_t{1},
                            [](size_t n, const auto& t) { return n * t.values.size(); });
   };
-  for (size_t values = 3; values >= 2 && size() > most; --values)
-    for (auto tunable = header.tunables.rbegin(); tunable != header.tunables.rend() && size() > most; ++tunable)
-      if (const size_t n = tunable->values.size(); n > values)
-        tunable->values = values == 3 ? std::vector{tunable->values[0], tunable->values[n / 2], tunable->values[n - 1]}
-                                      : std::vector{tunable->values[0], tunable->values[n - 1]};
+  for (kernel::Tunable& tunable : header.tunables) {
+    if (size() <= most || tunable.values.size() <= 3) continue;
+    const auto [least, greatest] = std::minmax_element(tunable.values.begin(), tunable.values.end());
+    std::vector<int64_t> kept = {tunable.values.front()};
+    for (const int64_t value : {*least, *greatest})
+      if (std::find(kept.begin(), kept.end(), value) == kept.end()) kept.push_back(value);
+    tunable.values = std::move(kept);
+  }
+  for (auto tunable = header.tunables.rbegin(); tunable != header.tunables.rend() && size() > most; ++tunable)
+    if (tunable->values.size() > 2) tunable->values.resize(2);
 }
 
 inline void configurations(const kernel::Header& header, const kernel::Limits& limits, size_t tunable, Config& config, std::vector<Config>& all) {
