@@ -70,6 +70,15 @@ ushort to_f16(float x) {
   return (ushort)(sign | (size > 0x7f800000 ? 0x7e00 : size >= 0x477ff000 ? 0x7c00 : size < 0x38800000 ? small : normal));
 }
 
+//@ to_odd
+// x as a float that is to be rounded to 16 bits next: inexact ones become odd, so that both roundings together are one.
+float to_odd(double x) {
+  const float near = (float)x;
+  const uint bits = as_uint(near);
+  const double back = near;
+  return back == x || x != x || (bits & 1) ? near : as_float(fabs(x) > fabs(back) ? bits + 1 : bits - 1);
+}
+
 //@ put_f16
 void put_f16(FLOATS x, __global half* p) {
   float lane[VEC];

@@ -35,12 +35,13 @@ std::string literal(const task::Attr& attr, DType dtype) {
 /// `rounds`: to 16 bits at once; computed values keep their digits until they are stored.
 std::string cast_text(const std::string& x, DType from, DType to, bool rounds, bool in_opencl) {
   const std::string type = computing_type(to);
+  const char* const narrow = from == DType::kF64 ? (in_opencl ? "to_odd" : "hone::plain::to_odd") : in_opencl ? "(float)" : "float";
   if (in_opencl && rounds && (to == DType::kBF16 || to == DType::kF16))
-    return fmt::format("round_{}((float)({}))", to == DType::kBF16 ? "bf16" : "f16", x);
+    return fmt::format("round_{}({}({}))", to == DType::kBF16 ? "bf16" : "f16", narrow, x);
   if (in_opencl && task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
     return fmt::format("convert_{}_sat({})", opencl::storage(to), x);
   if (to == DType::kBool) return from == DType::kBool ? x : x + " != 0";
-  if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}(float({})))", storage_type(to), x);
+  if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}({}({})))", storage_type(to), narrow, x);
   if (task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
     return fmt::format("{}(hone::plain::whole<{}>({}))", type, storage_type(to), x);
   return fmt::format("{}({})", type, x);

@@ -44,6 +44,17 @@ HONE_INLINE int64_t whole_quotient(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
+/// x as a float that is to be rounded to 16 bits next: inexact ones become odd, so that both roundings together are one.
+HONE_INLINE float to_odd(double x) {
+  union {
+    float value;
+    uint32_t bits;
+  } near = {static_cast<float>(x)};
+  const double back = near.value;
+  if (back != x && x == x && (near.bits & 1) == 0) near.bits += (x < 0 ? -x : x) > (back < 0 ? -back : back) ? 1u : ~0u;
+  return near.value;
+}
+
 /// A value as the integer type that holds it: truncated, held to the type's range; NaN is 0.
 template <class T, class V>
 HONE_INLINE T whole(V x) {
