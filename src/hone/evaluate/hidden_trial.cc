@@ -29,8 +29,7 @@ std::optional<int64_t> call_bytes(const task::Task& task, const task::Bindings& 
   const auto graph = task::instantiate(task.primitive, bindings);
   if (!graph) return std::nullopt;
   int64_t bytes = 1;
-  for (const auto& ids : {graph->graph.inputs, graph->graph.outputs})
-    for (const int id : ids) bytes += task::element_count(graph->shapes[static_cast<size_t>(id)]) * task::size_of(graph->graph.node(id).type.dtype);
+  for (const int64_t tensor : tensor_bytes(*graph)) bytes += tensor;
   return bytes;
 }
 

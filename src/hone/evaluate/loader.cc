@@ -24,8 +24,6 @@ Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolch
 
 bool Loader::emulates(const Kernel& kernel) const { return !card_ && target::simt_device(kernel.header.language); }
 
-namespace {
-
 std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph) {
   std::vector<int64_t> bytes;
   for (const auto& ids : {graph.graph.inputs, graph.graph.outputs})
@@ -33,6 +31,8 @@ std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph) {
       bytes.push_back(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype));
   return bytes;
 }
+
+namespace {
 
 Verdict refused_build(const target::BuildFailure& failure) {
   return {failure.evades ? VerdictKind::kCheating : VerdictKind::kDoesNotCompile, failure.reason, failure.log, {}};

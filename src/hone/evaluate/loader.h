@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "hone/evaluate/stage.h"
 #include "hone/evaluate/verdict.h"
@@ -20,6 +21,9 @@ struct Loaded {
   std::unique_ptr<target::Session> session;
   Verdict verdict;
 };
+
+/// Bytes of inputs, then outputs, of a task's instance.
+[[nodiscard]] std::vector<int64_t> tensor_bytes(const task::ConcreteGraph& graph);
 
 class Loader {
  public:

@@ -123,13 +123,14 @@ std::string loop_text(const Loop& loop, size_t most) {
   return text;
 }
 
-void add_plan(const kernel::BoundPlan& plan, std::span<const double> tensor_bytes, double least_bytes, int threads, Metrics& metrics) {
-  const auto bytes_of = [&](int tensor) {
-    const auto at = static_cast<size_t>(tensor);
-    if (at < tensor_bytes.size()) return tensor_bytes[at];
-    const kernel::BoundWorkspace& w = plan.workspaces.at(at - tensor_bytes.size());
-    return static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype));
-  };
+void add_plan(const kernel::BoundPlan& plan, std::span<const int64_t> tensor_bytes, double least_bytes, int threads, Metrics& metrics) {
+  // Of inputs, outputs and workspaces, as arguments count them.
+  std::vector<double> bytes_of(tensor_bytes.begin(), tensor_bytes.end());
+  double workspace = 0;
+  for (const auto& w : plan.workspaces) {
+    bytes_of.push_back(static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)));
+    workspace += bytes_of.back() * (w.zero ? 3 : 2);
+  }
   // Launches count by the bytes that they name: a last one that adds up what thousands of blocks have left is no reason to
   // cut those smaller.
   double blocks_all = 0, all = 0, taken = 0, most = -1, each_of_most = 0;
@@ -137,16 +138,13 @@ void add_plan(const kernel::BoundPlan& plan, std::span<const double> tensor_byte
     double blocks = 1, bytes = 1;
     for (const int64_t extent : launch.grid) blocks *= static_cast<double>(extent);
     for (const kernel::BoundArgument& argument : launch.args)
-      if (argument.tensor >= 0) bytes += bytes_of(argument.tensor);
+      if (argument.tensor >= 0) bytes += bytes_of.at(static_cast<size_t>(argument.tensor));
     const double each = blocks / std::max(threads, 1);
     blocks_all += blocks;
     all += bytes;
     taken += bytes * std::ceil(each) / each;
     if (bytes > most) most = bytes, each_of_most = each;
   }
-  double workspace = 0;
-  for (const auto& w : plan.workspaces)
-    workspace += static_cast<double>(task::element_count(w.shape) * task::size_of(w.dtype)) * (w.zero ? 3 : 2);
   metrics.modelled("launches", static_cast<double>(plan.launches.size()), "of the plan, a call");
   metrics.modelled("blocks", blocks_all, "of all launches");
   metrics.modelled("blocks_per_thread", each_of_most, "of the launch that names most bytes");

@@ -34,8 +34,9 @@ struct HotLoop {
 [[nodiscard]] std::string loop_text(const Loop& loop, size_t most);
 
 /// From the plan bound to a workload: launches, blocks, balance (work of all threads over the time of the busiest, for
-/// equal blocks; launches weighted by the bytes they name), blocks_per_thread (of the launch that names most), workspace_ratio (bytes of workspaces written and read
-/// once each over the task's least bytes). `tensor_bytes`: of inputs, then outputs. Pure.
-void add_plan(const kernel::BoundPlan& plan, std::span<const double> tensor_bytes, double least_bytes, int threads, Metrics& metrics);
+/// equal blocks; launches weighted by the bytes they name), blocks_per_thread (of the launch that names most),
+/// workspace_ratio (bytes of workspaces written and read once each over the task's least bytes). `tensor_bytes`: of inputs,
+/// then outputs. Pure.
+void add_plan(const kernel::BoundPlan& plan, std::span<const int64_t> tensor_bytes, double least_bytes, int threads, Metrics& metrics);
 
 }  // namespace hone::diagnose

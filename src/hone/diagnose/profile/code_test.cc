@@ -169,7 +169,7 @@ TEST(Plan, LaunchesCountByTheBytesThatTheyName) {
   plan.launches = {launch_of({8}, {0}), launch_of({3, 3}, {0, 1})};
   plan.workspaces.push_back({task::DType::kF32, {25}, false});
   Metrics metrics;
-  add_plan(plan, std::vector<double>{1e9, 2e9}, 100, 4, metrics);
+  add_plan(plan, std::vector<int64_t>{1000000000, 2000000000}, 100, 4, metrics);
   EXPECT_DOUBLE_EQ(*metrics.get("launches"), 2);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks"), 17);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 9.0 / 4);
@@ -183,12 +183,12 @@ TEST(Plan, ALastBlockThatAddsUpIsNoImbalance) {
   plan.launches = {launch_of({2}, {0, 2}), launch_of({1}, {2, 1})};  // x to a workspace, that to y
   plan.workspaces.push_back({task::DType::kF32, {2}, false});
   Metrics metrics;
-  add_plan(plan, std::vector<double>{1 << 20, 4}, 0, 2, metrics);
+  add_plan(plan, std::vector<int64_t>{1 << 20, 4}, 0, 2, metrics);
   EXPECT_GT(*metrics.get("balance"), 0.999);
   EXPECT_DOUBLE_EQ(*metrics.get("blocks_per_thread"), 1);
   Metrics alone;
   plan.launches.erase(plan.launches.begin());
-  add_plan(plan, std::vector<double>{1 << 20, 4}, 0, 2, alone);
+  add_plan(plan, std::vector<int64_t>{1 << 20, 4}, 0, 2, alone);
   EXPECT_DOUBLE_EQ(*alone.get("balance"), 0.5);
 }
 

@@ -7,6 +7,7 @@
 
 #include "hone/diagnose/profile/code.h"
 #include "hone/diagnose/profile/remarks.h"
+#include "hone/evaluate/loader.h"
 #include "hone/target/cpu.h"
 
 namespace hone::diagnose {
@@ -84,11 +85,7 @@ Result<std::vector<Profile>> profile_cpu(const kernel::Kernel& kernel, const tas
     add_counters(times[i], profile.metrics);
     HONE_TRY(const kernel::BoundPlan plan, kernel::bind(kernel, task, times[i].bindings, limits));
     HONE_TRY(const task::ConcreteGraph graph, task::instantiate(task.primitive, times[i].bindings));
-    std::vector<double> tensor_bytes;
-    for (const auto& ids : {graph.graph.inputs, graph.graph.outputs})
-      for (const int id : ids)
-        tensor_bytes.push_back(static_cast<double>(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype)));
-    add_plan(plan, tensor_bytes, times[i].cost.bytes_read + times[i].cost.bytes_written, times[i].threads, profile.metrics);
+    add_plan(plan, evaluate::tensor_bytes(graph), times[i].cost.bytes_read + times[i].cost.bytes_written, times[i].threads, profile.metrics);
     for (const Metric& metric : code.all()) profile.metrics.add(metric);
   }
   return all;

@@ -5,6 +5,7 @@
 
 #include "hone/evaluate/baseline/library_gemm.h"
 #include "hone/evaluate/baseline/library_source.h"
+#include "hone/evaluate/loader.h"
 
 namespace hone::evaluate {
 namespace {
@@ -35,11 +36,7 @@ void cblas_dgemv(int, int, int, int, double, const double*, int, const double*, 
 }  // namespace
 
 std::string library_frame(const std::string& before, const task::Task& task, const task::ConcreteGraph& graph) {
-  std::vector<int64_t> bytes;
-  for (const int id : graph.graph.inputs)
-    bytes.push_back(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype));
-  for (const int id : graph.graph.outputs)
-    bytes.push_back(task::element_count(graph.shapes[static_cast<size_t>(id)]) * task::size_of(graph.graph.node(id).type.dtype));
+  const std::vector<int64_t> bytes = tensor_bytes(graph);
   return before + fmt::format(R"(
 static void entry(const uint64_t* a, void*, const int64_t*, int64_t, int64_t) {{
   void* t[{0}];

@@ -148,11 +148,10 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
   const auto [it, is_new] = further_.try_emplace({output, family});
   if (!is_new || !task::is_float(bounded_type(graph_, output)) || judged_by_value(graph_, output) >= 0) return it->second;
+  if (!facts_) return it->second = draw_anchors(output, family);
   const std::string question = question_of(output, family);
-  if (const auto known = facts_ ? facts_->known(question) : std::nullopt) it->second = errors_from(*known);
-  if (!it->second.empty()) return it->second;
-  it->second = draw_anchors(output, family);
-  if (facts_) facts_->keep(question, errors_json(it->second));
+  if (const auto known = facts_->known(question)) it->second = errors_from(*known);
+  if (it->second.empty()) facts_->keep(question, errors_json(it->second = draw_anchors(output, family)));
   return it->second;
 }
 

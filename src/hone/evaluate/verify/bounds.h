@@ -26,7 +26,7 @@ class Bounds {
   [[nodiscard]] Bound of(int output, Family family, const OutputError& here);
 
   /// The anchor's errors on further draws: 3, or 15 for outputs of fewer than kFewElements; fewer,
-  /// though one at least, where they would take the oracle minutes. None for outputs that are compared
+  /// though one at least, where they would take the oracle more than a second or so. None for outputs that are compared
   /// exactly or by value.
   [[nodiscard]] const std::vector<OutputError>& further_anchors(int output, Family family);
 

@@ -36,7 +36,7 @@ struct Bound {
 struct GateOptions {
   double slack = 4;
   int64_t full_limit = 1 << 22;   ///< outputs up to this many elements are compared whole, larger
-                                  ///< ones, and ones that cost the oracle minutes, on a secret
+                                  ///< ones, and ones that cost the oracle seconds, on a secret
                                   ///< sample of boxes. INT64_MAX: whole, whatever it costs
   int64_t sample_elements = 1 << 16;
   uint64_t sample_seed = 0;       ///< drawn after the launch by the caller

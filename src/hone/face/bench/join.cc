@@ -37,6 +37,7 @@ Result<State> joined(std::vector<State> states) {
       return fail(ErrorCode::kInput, "these benches make no table; they differ in " + why, "join benches of one kind of machine that asked the same");
   const State& first = *std::min_element(states.begin(), states.end(), [](const State& a, const State& b) { return a.created_unix_ms < b.created_unix_ms; });
   State all = first;
+  all.updated_unix_ms = states.back().updated_unix_ms;
   all.entries.clear();
   all.asked.suite.clear();
   base::Hasher id;
@@ -44,7 +45,6 @@ Result<State> joined(std::vector<State> states) {
   std::map<std::string, Entry> entries;
   for (State& state : states) {
     id.add(state.id);
-    all.updated_unix_ms = std::max(all.updated_unix_ms, state.updated_unix_ms);
     if (std::find(commands.begin(), commands.end(), state.command) == commands.end()) commands.push_back(state.command);
     for (const std::string& path : state.asked.suite)
       if (std::find(all.asked.suite.begin(), all.asked.suite.end(), path) == all.asked.suite.end()) all.asked.suite.push_back(path);

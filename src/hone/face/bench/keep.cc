@@ -19,10 +19,11 @@ fs::path folder(const fs::path& home) { return home / "benches"; }
 
 fs::path folder_of(const fs::path& home, const std::string& id) { return folder(home) / id; }
 
-Status keep(const fs::path& home, const State& state) {
-  const fs::path own = folder_of(home, state.id);
-  HONE_TRY_VOID(base::make_directories(own));
-  return base::write_file_atomic(own / kFile, to_text(state));
+Status keep(const fs::path& home, const State& state) { return keep_at(folder_of(home, state.id), state); }
+
+Status keep_at(const fs::path& folder, const State& state) {
+  HONE_TRY_VOID(base::make_directories(folder));
+  return base::write_file_atomic(folder / kFile, to_text(state));
 }
 
 Result<State> kept(const fs::path& home, const std::string& id) {

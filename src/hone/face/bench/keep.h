@@ -12,6 +12,8 @@ namespace hone::face::bench {
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& home, const std::string& id);
 
 [[nodiscard]] Status keep(const std::filesystem::path& home, const State& state);
+/// In any folder, which is made.
+[[nodiscard]] Status keep_at(const std::filesystem::path& folder, const State& state);
 /// kNotFound, kCorrupt.
 [[nodiscard]] Result<State> kept(const std::filesystem::path& home, const std::string& id);
 /// Of a folder that a bench was kept in, here or on another machine, or of its file.

@@ -208,11 +208,11 @@ std::string summary_text(const bench::State& state, const bench::Summary& summar
 }
 
 /// Both pages, beside the record where that is not kept anyway; where they are, or why not, for people.
-std::string write_pages(const bench::State& state, const std::string& output, bool with_record = false) {
+std::string write_pages(const bench::State& state, const std::string& output, bool with_record) {
   const std::filesystem::path folder = output.empty() ? bench::folder_of(home(), state.id) : std::filesystem::path(output);
   const auto write = [&]() -> Status {
     HONE_TRY_VOID(base::make_directories(folder));
-    if (with_record) HONE_TRY_VOID(base::write_file_atomic(folder / "state.json", bench::to_text(state)));
+    if (with_record) HONE_TRY_VOID(bench::keep_at(folder, state));
     HONE_TRY_VOID(base::write_file_atomic(folder / "bench.html", bench::html_page(state)));
     return base::write_file_atomic(folder / "bench.md", bench::markdown_page(state));
   };
