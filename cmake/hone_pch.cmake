@@ -1,12 +1,12 @@
 # Precompiled headers: most of what a source of ours reads is the standard library, fmt and, in tests,
-# GoogleTest, the same text each time. It is parsed once for all rooms and twice for tests:
+# GoogleTest, the same text each time. It is parsed twice for rooms and twice for tests:
 # a precompiled header is of one level of optimisation.
 # This changes what is fast, not what is allowed: every source includes what it uses, and -DHONE_PCH=OFF
 # builds without. Left out are headers of our own (a change to one would rebuild everything) and
 # nlohmann/json.hpp: the templates that its inline functions need are instantiated anew in every source
 # that reads the precompiled header, 0.8 s each with g++ 12, and one source in ten uses it.
 #
-# hone_pch(TARGET sources|unit_tests|busy_tests) has TARGET use one. Private to it: nothing reaches who links TARGET.
+# hone_pch(TARGET sources|light_sources|unit_tests|busy_tests) has TARGET use one. Private to it: nothing reaches who links TARGET.
 # Sources with compiler options of their own need SKIP_PRECOMPILE_HEADERS: the flags must agree.
 option(HONE_PCH "Precompile the headers that most sources include" ON)
 
@@ -27,10 +27,14 @@ endif()
 # Who owns a header is of its users' kind, library or program: -fPIC and -fPIE are flags too.
 if(HONE_PCH)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/hone_pch.cc CONTENT "int main() {}\n")
-  add_library(hone_pch_sources OBJECT ${CMAKE_BINARY_DIR}/hone_pch.cc)
-  target_link_libraries(hone_pch_sources PRIVATE ${hone_pch_links})
-  target_compile_options(hone_pch_sources PRIVATE ${hone_pch_options})
-  target_precompile_headers(hone_pch_sources PRIVATE ${hone_pch_sources})
+  foreach(kind sources light_sources)
+    set(owner hone_pch_${kind})
+    add_library(${owner} OBJECT ${CMAKE_BINARY_DIR}/hone_pch.cc)
+    target_link_libraries(${owner} PRIVATE ${hone_pch_links})
+    target_compile_options(${owner} PRIVATE ${hone_pch_options})
+    target_precompile_headers(${owner} PRIVATE ${hone_pch_sources})
+  endforeach()
+  target_compile_options(hone_pch_light_sources PRIVATE ${HONE_LIGHT_OPTIONS})
   if(HONE_TESTS)
     foreach(kind unit busy)
       string(TOUPPER ${kind} options)

@@ -1,10 +1,11 @@
-# hone_room(NAME [APART] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
+# hone_room(NAME [APART] [LIGHT] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...])
 # One static library per room from src/hone/NAME/**.cc; every *_test.cc becomes a test program of its own,
 # hone_NAME_<file>, registered with ctest. The name of the file says the label, and the label when it runs:
 #   *_test.cc        unit   `make check`, side by side
 #   *_slow_test.cc   slow   `make check`, side by side; its tests whose names begin with Long are labelled long
 #   *_timed_test.cc  timed  `make check`, one by one, because it measures time or is held to tight deadlines
 #   *_long_test.cc   long   `make check-long`
+# A LIGHT room's own computing takes no time worth optimising for: it is compiled with HONE_LIGHT_OPTIONS.
 # BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
 # that measure time; all others are compiled as unit tests are. FIRST names those to start first: what takes long
 # and starts last has the other cores wait.
@@ -19,7 +20,7 @@ option(HONE_UNITY "Compile a room's sources a dozen at a time" OFF)
 set(HONE_UNITY_SOURCES 12)
 
 function(hone_room name)
-  cmake_parse_arguments(ARG "APART" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
+  cmake_parse_arguments(ARG "APART;LIGHT" "" "ROOMS;USES;BUSY;FIRST" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -35,7 +36,12 @@ function(hone_room name)
     add_library(hone_${name} STATIC ${sources})
     target_include_directories(hone_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
     target_link_libraries(hone_${name} PUBLIC ${links})
-    hone_pch(hone_${name} sources)
+    if(ARG_LIGHT)
+      target_compile_options(hone_${name} PRIVATE ${HONE_LIGHT_OPTIONS})
+      hone_pch(hone_${name} light_sources)
+    else()
+      hone_pch(hone_${name} sources)
+    endif()
     if(HONE_UNITY AND NOT ARG_APART)
       set_target_properties(hone_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${HONE_UNITY_SOURCES})
     endif()

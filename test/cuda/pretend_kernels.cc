@@ -140,9 +140,14 @@ Result stream_twin(const Memory& memory, Arguments a) {
   std::memcpy(at<void>(a[2]), at<const void>(a[0]), std::min(a[1], a[3]));
   return kSuccess;
 }
+/// cuda_read.h: (from, bytes). A flush has left equal words; a look at two of them keeps the pretended card quick.
+Result read(const Memory& memory, Arguments a) {
+  if (!memory.allows(a[0], a[1], true) || a[1] % 16 != 0) return kIllegalAddress;
+  return std::memcmp(at<const void>(a[0]), at<const void>(a[0] + a[1] - 4), 4) == 0 ? kSuccess : kAssert;
+}
 
 constexpr Kernel kKernels[] = {
-    {"count_words", 7, count_words}, {"gather_pieces", 5, gather_pieces}, {"read_clocks", 1, read_clocks}, {"stream_twin", 4, stream_twin}, {"pretend_negate", 3, negate},
+    {"count_words", 7, count_words}, {"gather_pieces", 5, gather_pieces}, {"read_clocks", 1, read_clocks}, {"stream_twin", 4, stream_twin}, {"hone_read", 2, read}, {"pretend_negate", 3, negate},
     {"pretend_wrong", 3, wrong},     {"pretend_partial", 3, partial}, {"pretend_outside", 3, outside},
     {"pretend_far", 3, far},         {"pretend_input", 3, input},     {"pretend_hang", 3, hang},
     {"pretend_slow", 3, slow},       {"pretend_dies", 3, die},        {"pretend_assert", 3, complain},

@@ -7,9 +7,27 @@
 
 namespace hone::pretend {
 
+namespace {
+
+/// The name of each entry of a text in PTX.
+std::set<std::string> entries_of(const std::string& text) {
+  constexpr std::string_view kEntry = ".entry ";
+  std::set<std::string> names;
+  for (size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at + 1))
+    names.insert(text.substr(at + kEntry.size(), text.find('(', at) - at - kEntry.size()));
+  return names;
+}
+
+}  // namespace
+
 std::unique_ptr<Module> Module::load(const void* image) {
   constexpr uint16_t kCuda = 190;  // EM_CUDA
   const auto* const bytes = static_cast<const char*>(image);
+  if (std::strncmp(bytes, "\n.version ", 10) == 0) {
+    auto module = std::make_unique<Module>();
+    module->names_ = entries_of(bytes);
+    return module;
+  }
   Elf64_Ehdr header;
   std::memcpy(&header, bytes, SELFMAG);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;

@@ -190,7 +190,9 @@ std::vector<Offer> gpu_conv_offers(const task::Task& given, kernel::Language lan
   const GpuConvWriter writer(task, **found, language, *finish);
   std::vector<Offer> offers;
   if (writer.is_depthwise()) offers.push_back(writer.depthwise());
-  for (const GpuMethod& method : methods_for(task.track, (*found)->x_dtype, (*found)->w_dtype, language))
+  // As cuDNN does unless it is told not to.
+  const task::Track track = task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
+  for (const GpuMethod& method : methods_for(track, (*found)->x_dtype, (*found)->w_dtype, language))
     offers.push_back(*method.math ? writer.units(method) : writer.simt());
   return offers;
 }

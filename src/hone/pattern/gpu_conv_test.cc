@@ -33,6 +33,14 @@ TEST(GpuConv, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
   EXPECT_THAT(hip[0].kernel.source, Not(HasSubstr("prim")));
 }
 
+TEST(GpuConv, AsPytorchRoundsToTf32AsCudnnDoes) {
+  task::Task task = task_of("y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, kSize);
+  for (const task::Track track : {task::Track::kAsPytorch, task::Track::kTf32}) {
+    task.track = track;
+    EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre("implicit matmul, matrix units, TF32", kTf32x3, kSimt));
+  }
+}
+
 TEST(GpuConv, AChannelByItselfNeedsNoProduct) {
   const auto of = [](const std::string& weights) {
     const auto task = task_of("y = conv2d(x, w, groups=C)", {"x=f32[N,C,H,W]", weights}, "N=2,C=8,H=32,W=32");

@@ -195,6 +195,15 @@ Result<Task> select_workloads(Task task, const std::vector<std::string>& names) 
   return task;
 }
 
+Result<Task> select_track(Task task, const std::string& name) {
+  if (name.empty()) return task;
+  const auto track = track_from(name);
+  if (!track)
+    return fail(ErrorCode::kUsage, fmt::format("there is no track '{}'", name), nearest_word(name, track_words(), kAllTracks));
+  task.track = *track;
+  return task;
+}
+
 Result<Task> task_from_expressions(const std::string& compute, const std::vector<std::string>& inputs,
                                    const std::vector<std::string>& workloads) {
   Draft draft;

@@ -77,6 +77,9 @@ struct Task {
 /// all where it has none. kUsage for a name that it does not have: the message lists those it has.
 [[nodiscard]] Result<Task> select_workloads(Task task, const std::vector<std::string>& names);
 
+/// The task on the track of that name ("f32", "tf32", …); an empty name leaves it on its own. kUsage for a name that is none.
+[[nodiscard]] Result<Task> select_track(Task task, const std::string& name);
+
 /// hone optimize -e 'y = softmax(x, axis=-1)' -i 'x=f32[16384,4096]' [-w 'B=4,D=8']…
 /// Outputs are the names assigned that nothing later uses.
 [[nodiscard]] Result<Task> task_from_expressions(const std::string& compute,

@@ -375,6 +375,13 @@ std::string_view name_of(Structure structure) { return kStructures[static_cast<s
 std::optional<Track> track_from(std::string_view name) { return find_name<Track>(kTracks, name); }
 std::string_view name_of(Track track) { return kTracks[static_cast<size_t>(track)].name; }
 
+std::string nearest_word(std::string_view text, std::span<const Word> words, std::string_view all) {
+  std::vector<std::string> names;
+  for (const Word& word : words) names.emplace_back(word.name);
+  std::string hint = did_you_mean(text, names);
+  return hint.empty() ? std::string(all) : hint;
+}
+
 Error readable(Error error) {
   constexpr size_t kLongestWord = 60;
   constexpr size_t kLongest = 400;

@@ -47,6 +47,9 @@ struct Word {
 [[nodiscard]] std::optional<Structure> structure_from(std::string_view name);
 [[nodiscard]] std::string_view name_of(Structure structure);
 [[nodiscard]] std::optional<Track> track_from(std::string_view name);
+/// Of an error's hint: the word that was most likely meant, or `all`.
+[[nodiscard]] std::string nearest_word(std::string_view text, std::span<const Word> words, std::string_view all);
+inline constexpr std::string_view kAllTracks = "f32, as-pytorch, tf32, bf16 or f16";
 /// The error fit for a terminal: control characters as escapes, words and sentences that go on for ever
 /// cut short.
 [[nodiscard]] Error readable(Error error);

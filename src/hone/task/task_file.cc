@@ -118,14 +118,6 @@ class Reader {
     return {};
   }
 
-  /// "did you mean …?", or all of them.
-  static std::string nearest(std::string_view text, std::span<const Word> words, std::string_view all) {
-    std::vector<std::string> names;
-    for (const Word& word : words) names.emplace_back(word.name);
-    std::string hint = did_you_mean(text, names);
-    return hint.empty() ? std::string(all) : hint;
-  }
-
   static std::string join(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -216,7 +208,7 @@ class Reader {
       if (!known)
         return wrong(where_of(table.get("structure")->source()),
                      fmt::format("there is no structure \"{}\"", *structure),
-                     nearest(*structure, structure_words(), "none, triu, tril or symmetric"));
+                     nearest_word(*structure, structure_words(), "none, triu, tril or symmetric"));
       input.structure = *known;
     }
     HONE_TRY(input.constant, flag_at(table, "constant"));
@@ -240,7 +232,7 @@ class Reader {
     const auto domain = domain_from(text);
     if (!domain)
       return wrong(where, fmt::format("there is no domain \"{}\"", text),
-                   nearest(text, domain_words(), kHint));
+                   nearest_word(text, domain_words(), kHint));
     input.domain = *domain;
     return {};
   }
@@ -346,7 +338,7 @@ class Reader {
       if (!track)
         return wrong(where_of(root.get("precision")->source()),
                      fmt::format("there is no precision \"{}\"", *precision),
-                     nearest(*precision, track_words(), "f32, as-pytorch, tf32, bf16 or f16"));
+                     nearest_word(*precision, track_words(), kAllTracks));
       task.track = *track;
     }
     HONE_TRY(task.nan_policy, flag_at(root, "nan"));

@@ -143,7 +143,8 @@ class Play {
 
 Result<task::Task> task_of(const Entry& entry, const Asked& asked) {
   HONE_TRY(task::Task task, task::parse_task(entry.toml, std::filesystem::path(entry.file).filename().string()));
-  return task::select_workloads(std::move(task), asked.workloads);
+  HONE_TRY(task, task::select_workloads(std::move(task), asked.workloads));
+  return task::select_track(std::move(task), asked.track);
 }
 
 Status play(State& state, size_t index, const Services& services) { return Play(state, index, services).to_its_row(); }

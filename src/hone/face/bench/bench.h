@@ -26,7 +26,7 @@ struct Services {
   std::function<Status(const State&)> save;
 };
 
-/// The task of an entry with the workloads asked for.
+/// The task of an entry with the workloads and on the track asked for.
 [[nodiscard]] Result<task::Task> task_of(const Entry& entry, const Asked& asked);
 
 /// Brings task `index` to its row: begins its run, or goes on with it. An Error ends the bench for now and leaves the

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/engine/recall.h"
+#include "hone/face/bench/page.h"
 #include "hone/face/bench/testing/fake_bench.h"
 
 namespace hone::face::bench {
@@ -271,6 +272,23 @@ TEST(BenchTest, asks_for_workloads_by_name) {
   EXPECT_THAT(bench.state.entries[0].row->reason, HasSubstr("huge"));
 }
 
+TEST(BenchTest, all_tasks_are_on_the_track_asked_for) {
+  FakeBench bench;
+  bench.add_task("1_exp", "y = exp(x)");
+  bench.begin();
+  const task::Task strict = must(task_of(bench.state.entries[0], bench.state.asked));
+  EXPECT_EQ(strict.track, task::Track::kStrict);
+  EXPECT_THAT(markdown_page(bench.state), HasSubstr("- track: f32\n"));
+  bench.state.asked.track = "tf32";
+  const task::Task tf32 = must(task_of(bench.state.entries[0], bench.state.asked));
+  EXPECT_EQ(tf32.track, task::Track::kTf32);
+  EXPECT_NE(tf32.hash(), strict.hash()) << "a champion of one track is none of another";
+  EXPECT_THAT(markdown_page(bench.state), HasSubstr("- track: tf32\n"));
+  bench.state.asked.track = "tf23";
+  must(bench.play_all());
+  EXPECT_THAT(bench.state.entries[0].row->reason, HasSubstr("no track 'tf23'"));
+}
+
 TEST(BenchTest, time_left_goes_by_what_was_done) {
   FakeBench bench;
   bench.three_tasks();
@@ -305,6 +323,7 @@ TEST(BenchTest, state_travels_through_its_file) {
   bench.begin();
   bench.state.command = "hone bench suite";
   bench.state.asked.workloads = {"a"};
+  bench.state.asked.track = "as-pytorch";
   bench.state.conditions.machine_json = R"({"model":"fake"})";
   must(bench.play_all());
   const State back = must(kept(bench.home, bench.state.id));

@@ -19,6 +19,7 @@ std::string difference(const State& a, const State& b) {
       {"device", a.conditions.place.device, b.conditions.place.device},
       {"toolchain", a.conditions.place.toolchain, b.conditions.place.toolchain},
       {"PyTorch", a.conditions.pytorch, b.conditions.pytorch},
+      {"track", a.asked.track, b.asked.track},
       {"workloads", listed(a.asked.workloads), listed(b.asked.workloads)},
       {"opponents", a.asked.options.opponents, b.asked.options.opponents}};
   for (const auto& [what, of_a, of_b] : all)

@@ -62,6 +62,7 @@ TEST(Join, RowsOfTwoMachinesMakeNoTable) {
   EXPECT_THAT(refused([](State& b) { b.conditions.place.toolchain = "nvcc"; }), HasSubstr("toolchain"));
   EXPECT_THAT(refused([](State& b) { b.conditions.pytorch = "2.11"; }), HasSubstr("PyTorch"));
   EXPECT_THAT(refused([](State& b) { b.asked.workloads.clear(); }), HasSubstr("workloads"));
+  EXPECT_THAT(refused([](State& b) { b.asked.track = "tf32"; }), HasSubstr("track"));
   EXPECT_THAT(refused([](State& b) { b.asked.options.opponents = "none"; }), HasSubstr("opponents"));
   // Another card of the same kind, or another budget, is no difference.
   State b = bench_of("b", 20, {{"gelu", 3}});

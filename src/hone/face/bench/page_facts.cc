@@ -6,11 +6,24 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/face/bench/bench.h"
 #include "hone/face/bench/page.h"
 #include "hone/face/bench/summary.h"
 #include "hone/face/report/units.h"
 
 namespace hone::face::bench {
+
+namespace {
+
+/// A comparison is made inside one track; a suite may have tasks of several.
+std::string tracks_of(const State& state) {
+  std::set<std::string> names;
+  for (const Entry& entry : state.entries)
+    if (const auto task = task_of(entry, state.asked)) names.emplace(task::name_of(task->track));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
 
 std::string suite_name(const Asked& asked) {
   std::vector<std::string> names;
@@ -33,6 +46,7 @@ std::vector<std::pair<std::string, std::string>> conditions_table(const State& s
       {"begun", report::date_utc(state.created_unix_ms)},
       {"last change", report::date_utc(state.updated_unix_ms)},
       {"command", state.command},
+      {"track", tracks_of(state)},
       {"workloads", asked.workloads.empty() ? "each task\u2019s own default" : fmt::format("{}", fmt::join(asked.workloads, ", "))},
       {"opponents", asked.options.opponents}};
   std::string budget;

@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 json to_json(const Asked& asked) {
-  return {{"suite", asked.suite}, {"only", asked.only}, {"workloads", asked.workloads},
+  return {{"suite", asked.suite}, {"only", asked.only}, {"workloads", asked.workloads}, {"track", asked.track},
           {"options", json::parse(asked.options.to_json())}, {"cold", asked.cold}};
 }
 
@@ -65,6 +65,7 @@ Result<State> read_state(const json& value) {
   s.asked.suite = asked.at("suite").get<std::vector<std::string>>();
   s.asked.only = asked.at("only");
   s.asked.workloads = asked.at("workloads").get<std::vector<std::string>>();
+  s.asked.track = asked.value("track", "");  // older records have none
   HONE_TRY(s.asked.options, engine::RunOptions::from_json(asked.at("options").dump()));
   s.asked.cold = asked.at("cold");
   s.conditions = read_conditions(value.at("conditions"));

@@ -19,6 +19,7 @@ struct Asked {
   std::vector<std::string> suite;      ///< absolute paths of folders and files
   std::string only;
   std::vector<std::string> workloads;  ///< by name; empty: each task's own default
+  std::string track;                   ///< by name; empty: each task's own
   engine::RunOptions options;          ///< of each task's run
   bool cold = false;                   ///< what the archive knows is left aside
 };

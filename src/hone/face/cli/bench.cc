@@ -51,6 +51,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   asked.options.opponents = arguments.opponents;
   asked.only = arguments.only;
   asked.workloads = arguments.task.workloads;
+  asked.track = arguments.task.track;
   asked.cold = arguments.cold;
   for (const std::string& name : arguments.suite) {
     const std::filesystem::path path = std::filesystem::absolute(name).lexically_normal();

@@ -41,6 +41,10 @@ class HelpFormat final : public CLI::Formatter {
   }
 };
 
+void add_track(CLI::App* command, std::string& track) {
+  command->add_option("--track", track, "what kernels may be rounded like: f32, as-pytorch, tf32, bf16 or f16 (default: as the task says)")->type_name("NAME");
+}
+
 void add_task(CLI::App* command, TaskArguments& task) {
   command->add_option("TASK", task.file, "task file (TOML)");
   command->add_option("-e,--expression", task.expression, "the computation, instead of a task file: 'y = softmax(x, axis=-1)'")
@@ -50,6 +54,7 @@ void add_task(CLI::App* command, TaskArguments& task) {
   command->add_option("-w,--workload", task.workloads, "a workload of the task file by its name; of an expression its symbols' values: "
                       "'B=4096,D=8192' (once for each)")
       ->type_name("NAME|SYMBOL=N,...")->allow_extra_args(false);
+  add_track(command, task.track);
 }
 
 void add_threads(CLI::App* command, int& threads) {
@@ -157,6 +162,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("SUITE", benching.suite, "a folder of task files, or task files");
   command->add_option("-w,--workload", benching.task.workloads, "a workload of the task files by its name (once for each; default: theirs)")
       ->type_name("NAME")->allow_extra_args(false);
+  add_track(command, benching.task.track);
   command->add_option("--only", benching.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
   command->add_option("--target", benching.target, "where the kernels are to run: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--budget", benching.budget, "of each task's search, such as 8s or 50evals; a time budget has its comparisons sample 10 s at least on top")->type_name("BUDGET")->capture_default_str();

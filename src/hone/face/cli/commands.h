@@ -15,6 +15,7 @@ struct TaskArguments {
   std::string expression;                ///< -e
   std::vector<std::string> inputs;       ///< -i
   std::vector<std::string> workloads;    ///< -w
+  std::string track;                     ///< empty: the task's own
 };
 
 struct OptimizeArguments {
@@ -43,7 +44,7 @@ struct KernelArguments {
 
 struct BenchArguments {
   std::vector<std::string> suite;        ///< folders and task files
-  TaskArguments task;                    ///< its workloads
+  TaskArguments task;                    ///< its workloads and track
   std::string target = "cpu", budget = "20s", opponents = "all", only, output;
   std::string resume;                    ///< a bench's id, or "last"; empty: a suite is given
   std::vector<std::string> join;         ///< ids of benches here, or folders of benches from anywhere; empty: nothing is joined

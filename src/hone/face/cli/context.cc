@@ -52,12 +52,14 @@ Result<task::Task> task_of(const TaskArguments& arguments) {
       return fail(ErrorCode::kUsage, "-i belongs to an expression (-e)", "a task file says its inputs itself");
     HONE_TRY(const std::string text, read_text(arguments.file, "task file"));
     HONE_TRY(task::Task task, task::parse_task(text, arguments.file));
-    return task::select_workloads(std::move(task), arguments.workloads);
+    HONE_TRY(task, task::select_workloads(std::move(task), arguments.workloads));
+    return task::select_track(std::move(task), arguments.track);
   }
   auto task = task::task_from_expressions(arguments.expression, arguments.inputs, arguments.workloads);
   if (!task && arguments.workloads.empty() && task.error().hint.rfind("workloads = ", 0) == 0)
     task.error().hint = "give the symbols values with -w: -w 'B=4096,D=1024'";
-  return task;
+  if (!task) return task;
+  return task::select_track(std::move(*task), arguments.track);
 }
 
 Status check_fits(const task::Task& task, const std::string& where) {

@@ -23,6 +23,7 @@
 
 #include "hone/target/device/cuda_api.h"
 #include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/worker/cuda_read.h"
 
 namespace hone::target::worker {
 namespace {
@@ -35,6 +36,8 @@ using cuda::kFunctionMaxDynamicShared, cuda::kHostMapped, cuda::kPosixDescriptor
 constexpr int kQueue = 400;
 /// Dynamic shared memory that a block gets without being asked for (bytes).
 constexpr uint32_t kWithoutAsking = 48 << 10;
+/// Of reading after a flush: enough threads for any card.
+constexpr unsigned kReadBlocks = 1024, kReadThreads = 256;
 /// Share by which events and the host's clock may differ, beside a constant for waking up.
 constexpr double kDisagreement = 0.1;
 constexpr int64_t kWakeNs = 200'000;
@@ -104,8 +107,9 @@ class Worker {
     gate_ = static_cast<volatile uint32_t*>(host);
     *gate_ = 0;
     if (!ok(api_.host_address(&gate_address_, host, 0))) return false;
-    if (control_.flush_bytes > 0 && !ok(api_.allocate(&flush_, static_cast<size_t>(control_.flush_bytes)))) return false;
-    return true;
+    if (control_.flush_bytes <= 0) return true;
+    return ok(api_.allocate(&flush_, static_cast<size_t>(control_.flush_bytes))) && ok(api_.module_load(&flushing_, cuda::kReadText)) &&
+           ok(api_.module_function(&read_, flushing_, cuda::kReadName));
   }
 
   void load_candidate(const std::vector<int>& descriptors) {
@@ -280,6 +284,17 @@ class Worker {
   /// The first work of a process that takes its turn on the card costs more than others.
   bool warm() { return ok(api_.set_bytes(flush_ ? flush_ : gate_address_, 0, 4, stream_)) && ok(api_.stream_synchronise(stream_)); }
 
+  /// Nothing of what a call touches is left in the last-level cache, and what is there instead need not be written back: else
+  /// a call waits for whatever happened to be written before it, which is not the same in a process that flushes otherwise.
+  bool flush(unsigned value) {
+    const auto bytes = static_cast<size_t>(control_.flush_bytes);
+    Address from = flush_;
+    auto count = static_cast<uint64_t>(bytes);
+    void* slots[] = {&from, &count};
+    return ok(api_.set_words(flush_, value, bytes / 4, stream_)) &&
+           ok(api_.launch(read_, kReadBlocks, 1, 1, kReadThreads, 1, 1, 0, stream_, slots, nullptr));
+  }
+
   Event event(size_t number) {
     while (events_.size() <= number) {
       Event made = nullptr;
@@ -390,8 +405,7 @@ class Worker {
     if (!begin || !end) return broken("events cannot be made");
     bool queued = ok(api_.event_record(begin, stream_));
     for (int i = 0; queued && i < count; ++i) {
-      if (control_.cold[first + i] && flush_)
-        queued = ok(api_.set_words(flush_, static_cast<unsigned>(i), static_cast<size_t>(control_.flush_bytes / 4), stream_));
+      if (control_.cold[first + i] && flush_) queued = flush(static_cast<unsigned>(i));
       queued = queued && queue_call(first + i, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i)));
     }
     queued = queued && ok(api_.event_record(end, stream_));
@@ -424,6 +438,8 @@ class Worker {
   int64_t granularity_ = 0;
   volatile uint32_t* gate_ = nullptr;
   Address gate_address_ = 0, flush_ = 0;
+  Module flushing_ = nullptr;
+  Function read_ = nullptr;
   Module module_ = nullptr;
   std::vector<Function> functions_;
   std::vector<Mapped> regions_;

@@ -39,7 +39,7 @@ struct CudaLaunch {
 struct CudaControl {
   int32_t card;                                 ///< ordinal
   uint32_t regions, launches, workspaces, tensors, calls, symbols;
-  int64_t flush_bytes;                          ///< written before a cold call: at least twice the last-level cache
+  int64_t flush_bytes;                          ///< written and read before a cold call: at least twice the last-level cache; a multiple of 16
   int64_t image_bytes;
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
