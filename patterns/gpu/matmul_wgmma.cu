@@ -2,12 +2,12 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [32, 16, 64], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [@depths@], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1] }
 constraints = [
-  "6 * STAGES * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
+  "@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
   "COLUMNS * LEVELS <= 256",
 ]
-workspaces = { left = "bf16[3, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "bf16[3, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]" }
+workspaces = { left = "@number@[@parts@, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "@number@[@parts@, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]" }
 [[launch]]
 kernel = "split_left"
 grid   = ["@a_batch@ * align(@a_lines@, ROWS) // 64 * ceil_div(align(@a_deep@, DEPTH), 32)"]
@@ -22,16 +22,16 @@ args   = [@arguments@, "right"]
 kernel = "multiply"
 grid   = ["@tiles@"]
 block  = ["2 * ROWS + 128"]
-shared = "max(6 * STAGES * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8))"
+shared = "max(@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8))"
 args   = [@arguments@, "left", "right"]
 */
-// Matmul of fp32 on Hopper's matrix units (wgmma), with the accuracy of fp32. Two launches write both factors as sums of three
-// bf16 parts, in the order in which the units want them; then a block makes a tile of ROWS x COLUMNS of the result, one
-// warp fetching with bulk copies while groups of four warps multiply six products of parts; then the element-wise rest of
-// the computation runs over the tile and the result is written once. hone/gpu/matmul_wgmma.h says how the accuracy is kept.
+// Matmul on Hopper's matrix units (wgmma). Two launches write both factors in the units' numbers, in the order in which the
+// units want them; then a block makes a tile of ROWS x COLUMNS of the result, one warp fetching with bulk copies while groups
+// of four warps multiply; then the element-wise rest of the computation runs over the tile and the result is written once.
+// hone/gpu/matmul_wgmma.h says how the accuracy is kept where the units' numbers have fewer bits than the factors.
 //
-// When it pays: products so large that splitting (reads and writes of 10 bytes an element) is little beside them: about
-// twice as fast as mma.sync there, which splits in every warp anew.
+// When it pays: products so large that reading and writing the factors once more is little beside them: two to three times
+// as fast as mma.sync there, where each warp turns its numbers into the units' anew.
 //   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   DEPTH          of a tile in shared memory, and of what the units sum before it is added to the rest
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
@@ -41,26 +41,29 @@ args   = [@arguments@, "left", "right"]
 #include "hone/gpu/math.h"
 
 @finish@
-__global__ void __launch_bounds__(256) split_left(@parameters@, hone::bf16* __restrict__ parts_at) {
+using Math = @math@;
+__global__ void __launch_bounds__(256) split_left(@parameters@, @stored@* __restrict__ parts_at) {
   const int64_t lines_at = @rows@, deep_at = @deep@, blocks_at = hone::gpu::split_blocks<ROWS, DEPTH>(lines_at, deep_at);
   const int64_t batch_at = blockIdx.x / blocks_at;
   const auto factor_at = hone::gpu::factor<1, @a_along@>(
       @a@, lines_at, [=](int64_t line_at) -> int64_t { return @a_line@; },
       [=](int64_t depth_at) -> int64_t { return @a_depth@; });
-  hone::gpu::split_factor<ROWS, DEPTH, @a_side_by_side@>(
-      factor_at, deep_at, blockIdx.x % blocks_at, parts_at + batch_at * hone::gpu::parts_elements<ROWS, DEPTH>(lines_at, deep_at));
+  hone::gpu::split_factor<Math, ROWS, DEPTH, @a_side_by_side@>(
+      factor_at, deep_at, blockIdx.x % blocks_at,
+      reinterpret_cast<char*>(parts_at) + batch_at * hone::gpu::parts_bytes<Math, ROWS, DEPTH>(lines_at, deep_at));
 }
-__global__ void __launch_bounds__(256) split_right(@parameters@, hone::bf16* __restrict__ parts_at) {
+__global__ void __launch_bounds__(256) split_right(@parameters@, @stored@* __restrict__ parts_at) {
   const int64_t lines_at = @columns@, deep_at = @deep@, blocks_at = hone::gpu::split_blocks<COLUMNS, DEPTH>(lines_at, deep_at);
   const int64_t batch_at = blockIdx.x / blocks_at;
   const auto factor_at = hone::gpu::factor<1, @b_along@>(
       @b@, lines_at, [=](int64_t line_at) -> int64_t { return @b_line@; },
       [=](int64_t depth_at) -> int64_t { return @b_depth@; });
-  hone::gpu::split_factor<COLUMNS, DEPTH, @b_side_by_side@>(
-      factor_at, deep_at, blockIdx.x % blocks_at, parts_at + batch_at * hone::gpu::parts_elements<COLUMNS, DEPTH>(lines_at, deep_at));
+  hone::gpu::split_factor<Math, COLUMNS, DEPTH, @b_side_by_side@>(
+      factor_at, deep_at, blockIdx.x % blocks_at,
+      reinterpret_cast<char*>(parts_at) + batch_at * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(lines_at, deep_at));
 }
 __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
-    @parameters@, const hone::bf16* __restrict__ left_at, const hone::bf16* __restrict__ right_at) {
+    @parameters@, const @stored@* __restrict__ left_at, const @stored@* __restrict__ right_at) {
   extern __shared__ __align__(128) float memory_at[];
   const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
   const int64_t down_at = (rows_at + ROWS - 1) / ROWS, across_at = (columns_at + COLUMNS - 1) / COLUMNS;
@@ -68,8 +71,8 @@ __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
-  hone::gpu::group_product<ROWS, COLUMNS, DEPTH, STAGES, LEVELS>(
-      left_at + (@a_in_batch@tile_at.down) * hone::gpu::parts_elements<ROWS, DEPTH>(ROWS, deep_at),
-      right_at + (@b_in_batch@tile_at.across) * hone::gpu::parts_elements<COLUMNS, DEPTH>(COLUMNS, deep_at),
+  hone::gpu::group_product<Math, ROWS, COLUMNS, DEPTH, STAGES, LEVELS>(
+      reinterpret_cast<const char*>(left_at) + (@a_in_batch@tile_at.down) * hone::gpu::parts_bytes<Math, ROWS, DEPTH>(ROWS, deep_at),
+      reinterpret_cast<const char*>(right_at) + (@b_in_batch@tile_at.across) * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(COLUMNS, deep_at),
       stretch_at, row_at, column_at, rows_at, columns_at, memory_at, sink_at);
 }

@@ -1,6 +1,7 @@
 #include "hone/pattern/gpu_conv.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,14 +26,16 @@ using task::IntExpr;
 class GpuConvWriter {
  public:
   GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish)
-      : task_(task), all_(all), language_(language), finish_(std::move(finish)), depth_(all.channels), positions_(all.images) {
+      : task_(task), all_(all), language_(language), finish_(std::move(finish)), positions_(all.images) {
     for (size_t s = 0; s < all_.space(); ++s) {
       const int64_t step = all_.transposed ? all_.stride[s] : 1;
-      depth_ = depth_ * all_.window[s];
+      window_ = window_ * all_.window[s];
+      rows_ = positions_;
       positions_ = positions_ * IntExpr::ceil_div(all_.to[s], step);
       products_ = products_ * step;
     }
     products_ = products_ * all_.groups;
+    depth_ = all_.channels * window_;
   }
 
   [[nodiscard]] Offer simt() const {
@@ -67,6 +70,41 @@ class GpuConvWriter {
     slots["packed_type"] = task::name_of(all_.x_dtype);
     slots["packed"] = storage_type(all_.x_dtype);
     return offer("patterns/gpu/conv_mma.cu", slots, action);
+  }
+
+  /// Whether runs of positions serve it: 16 channels fill most of a stage.
+  [[nodiscard]] bool has_runs() const {
+    const int64_t channels = largest(all_.channels);
+    return channels >= 12 && (channels + 15) / 16 * 16 * 2 <= channels * 3 && all_.window.back().is_constant();
+  }
+  [[nodiscard]] Offer runs(const GroupMethod& method) const {
+    const std::string action = fmt::format("implicit matmul, {}", method.action);
+    Slots slots = common(action);
+    for (const char* gathered : {"type", "checked", "groups", "depth", "padded", "entry"}) slots.erase(gathered);
+    const size_t last = all_.space() - 1;
+    const int64_t stride = all_.stride[last], dilation = all_.dilation[last], divisor = std::gcd(stride, dilation);
+    // Taps of a class or a phase along the last dimension.
+    const int64_t taps = (all_.window[last].constant() * divisor + stride - 1) / stride;
+    const int64_t each = taps <= 4 ? taps : taps % 4 == 0 || taps % 4 == 3 ? 4 : 3;
+    const int64_t outputs = largest(all_.outputs);
+    int64_t columns = outputs > 128 && (outputs + 95) / 96 * 96 < (outputs + 127) / 128 * 128 ? 96 : 128;
+    for (const int64_t fewer : {96, 64, 48, 32, 24, 16})
+      if (outputs <= fewer) columns = fewer;
+    slots["math"] = method.math, slots["number"] = task::name_of(method.number), slots["packed"] = storage_type(method.number);
+    slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(16 * method.bytes());
+    slots["bricks"] = std::to_string(task::size_of(method.number));  // of 16 bytes: its 16 channels
+    slots["step"] = std::to_string(dilation / divisor);
+    slots["lines"] = columns <= 64 ? "512, 256, 128" : "256, 128, 512";
+    slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
+    slots["taps"] = gpu::choices(each, {1, 2, 3, 4});
+    // Sums of all positions, and those of a stage beside them where there are parts.
+    slots["registers"] = method.parts > 1 ? "(LINES // 128 + 1) * COLUMNS // 2" : "LINES // 128 * COLUMNS // 2";
+    slots["weights"] = (all_.groups * IntExpr::ceil_div(all_.channels, 16) * window_).to_string() +
+                       fmt::format(" * align({}, COLUMNS)", all_.outputs.to_string());
+    const IntExpr along = IntExpr::ceil_div(all_.to[last], all_.transposed ? stride : 1);
+    slots["tiles"] = fmt::format("{}ceil_div({} * ({} + (TAPS - 1) * {}), LINES - (TAPS - 1) * {}) * ceil_div({}, COLUMNS)", gpu::factor(products_),
+                                 wrapped(rows_.to_string()), along.to_string(), slots["step"], slots["step"], all_.outputs.to_string());
+    return offer("patterns/gpu/conv_wgmma.cu", slots, action);
   }
 
   /// Whether each group is one channel under a window that fits into registers.
@@ -176,7 +214,8 @@ class GpuConvWriter {
   const Convolution& all_;
   kernel::Language language_;
   std::string finish_;
-  IntExpr depth_, positions_, products_ = 1;   ///< positions of the largest phase; phases of all groups
+  IntExpr window_ = 1, depth_;
+  IntExpr positions_, rows_, products_ = 1;   ///< positions of the largest phase, and rows of them; phases of all groups
 };
 
 }  // namespace
@@ -192,6 +231,8 @@ std::vector<Offer> gpu_conv_offers(const task::Task& given, kernel::Language lan
   if (writer.is_depthwise()) offers.push_back(writer.depthwise());
   // As cuDNN does unless it is told not to.
   const task::Track track = task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
+  const auto groups = group_method_for(track, (*found)->x_dtype, (*found)->w_dtype);
+  if (groups && (*found)->x_dtype == DType::kF32 && language == kernel::Language::kCuda && writer.has_runs()) offers.push_back(writer.runs(*groups));
   for (const GpuMethod& method : methods_for(track, (*found)->x_dtype, (*found)->w_dtype, language))
     offers.push_back(*method.math ? writer.units(method) : writer.simt());
   return offers;

@@ -19,6 +19,7 @@ struct Case {
   std::string name, compute;
   std::vector<std::string> inputs, workloads;
   size_t offers = 3;   ///< on CUDA
+  task::Track track = task::Track::kStrict;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -29,7 +30,7 @@ std::vector<Case> cases() {
       {"one_channel", "y = conv2d(x, w, padding=1)", {"x=f32[N,1,H,W]", "w=f32[1,1,3,3]"}, {"N=2,H=9,W=17"}, 4},
       {"an_epilogue", "y = relu(conv2d(x, w, b, padding=1)) * s + r",
        {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]", "b=f32[O]", "s=f32[O,1,1]", "r=f32[N,O,H,W]"}, {"N=2,C=4,O=6,H=5,W=7"}},
-      {"a_long_depth", "y = conv1d(x, w)", {"x=f32[N,C,L]", "w=f32[O,C,3]"}, {"N=2,C=211,O=20,L=40"}},
+      {"a_long_depth", "y = conv1d(x, w)", {"x=f32[N,C,L]", "w=f32[O,C,3]"}, {"N=2,C=211,O=20,L=40"}, 4},
       {"line_bf16", "y = conv1d(x, w, b, stride=3, padding=4, dilation=2)",
        {"x=bf16[N,C,L]", "w=bf16[O,C,5]", "b=bf16[O]"}, {"N=3,C=4,O=9,L=67"}, 2},
       {"mixed_types", "y = conv2d(x, w)", {"x=f16[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=4,O=9,H=7,W=9"}, 1},
@@ -44,6 +45,21 @@ std::vector<Case> cases() {
        {"x=f32[N,C,H,W]", "w=f32[C,O,1,2]"}, {"N=1,C=3,O=4,H=1,W=3"}},
       {"transposed_in_space", "y = conv_transpose3d(x, w, stride=(1, 2, 2), padding=1)", {"x=f32[N,C,D,H,W]", "w=f32[C,O,3,3,2]"},
        {"N=1,C=3,O=4,D=3,H=4,W=5"}},
+      {"runs", "y = relu(conv2d(x, w, b, padding=1)) + r", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]", "b=f32[O]", "r=f32[N,O,H,W]"},
+       {"N=2,C=16,O=20,H=11,W=19", "N=1,C=33,O=49,H=3,W=1"}, 4},
+      {"runs_in_tf32", "y = conv2d(x, w, padding=(1, 2))", {"x=f32[N,C,H,W]", "w=f32[O,C,3,5]"}, {"N=3,C=16,O=35,H=9,W=13"}, 4,
+       task::Track::kAsPytorch},
+      {"runs_of_several_classes", "y = conv2d(x, w, stride=(2, 3), padding=(3, 2), dilation=(1, 2))", {"x=f32[N,C,H,W]", "w=f32[O,C,3,5]"},
+       {"N=2,C=23,O=5,H=9,W=37"}, 4},
+      {"runs_two_apart", "y = conv1d(x, w, stride=4, padding=3, dilation=2)", {"x=f32[N,C,L]", "w=f32[O,C,9]"}, {"N=3,C=12,O=9,L=267"}, 4},
+      {"runs_dilated_in_space", "y = conv3d(x, w, padding=(1, 2, 0), dilation=(1, 2, 3), groups=2)", {"x=f32[N,2*C,D,H,W]", "w=f32[2*O,C,3,2,4]"},
+       {"N=2,C=14,O=5,D=4,H=5,W=17"}, 4},
+      {"runs_transposed", "y = conv_transpose2d(x, w, b, stride=(2, 3), padding=(1, 2), output_padding=1, dilation=(2, 1), groups=G)",
+       {"x=f32[N,G*C,H,W]", "w=f32[G*C,P,3,5]", "b=f32[G*P]"}, {"N=2,G=2,C=13,P=5,H=5,W=17"}, 4},
+      {"runs_transposed_in_space", "y = conv_transpose3d(x, w, padding=(0, 1, 2))", {"x=f32[N,C,D,H,W]", "w=f32[C,O,3,2,7]"},
+       {"N=1,C=16,O=17,D=3,H=4,W=9"}, 4},
+      {"runs_of_positions_of_no_tap", "y = conv_transpose1d(x, w, stride=5, padding=1, dilation=2)", {"x=f32[N,C,L]", "w=f32[C,O,2]"},
+       {"N=2,C=16,O=17,L=23"}, 4},
       {"depthwise", "y = silu(conv2d(x, w, b, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=C))",
        {"x=f32[N,C,H,W]", "w=f32[C,1,3,5]", "b=f32[C]"}, {"N=2,C=3,H=11,W=13"}, 4},
       {"depthwise_line_f16", "y = conv1d(x, w, padding=3, groups=C)", {"x=f16[N,C,L]", "w=f16[C,1,4]"}, {"N=2,C=3,L=301"}, 3},
@@ -51,7 +67,11 @@ std::vector<Case> cases() {
   };
 }
 
-task::Task task_of(const Case& c) { return task::task_from_expressions(c.compute, c.inputs, c.workloads).value(); }
+task::Task task_of(const Case& c) {
+  task::Task task = task::task_from_expressions(c.compute, c.inputs, c.workloads).value();
+  task.track = c.track;
+  return task;
+}
 
 /// Tiles that leave rows over, and fill several blocks.
 void make_other(kernel::Kernel& kernel) {
@@ -61,6 +81,7 @@ void make_other(kernel::Kernel& kernel) {
   const bool units = kernel.config.contains("STAGES");
   set("ROWS", kernel.config.contains("THREADS") ? 2 : units ? 16 : 32), set("COLUMNS", units ? 64 : 128), set("DEPTH", units ? 32 : 8);
   set("WARP_ROWS", 16), set("WARP_COLUMNS", 32), set("STAGES", 2), set("GROUP", 1), set("THREADS", 128);
+  if (kernel.config.contains("TAPS")) set("LINES", 128), set("COLUMNS", 16), set("TAPS", 2), set("FETCHERS", 1);
 }
 
 class GpuConv : public testing::TestWithParam<Case> {};
@@ -76,11 +97,11 @@ TEST_P(GpuConv, EveryOfferIsAccepted) {
   ASSERT_TRUE(verifier) << verifier.error().to_string();
   for (const Language language : {Language::kCuda, Language::kHip}) {
     auto offers = gpu_conv_offers(task, language);
-    if (language == Language::kCuda) EXPECT_EQ(offers.size(), GetParam().offers);
+    if (language == Language::kCuda) { EXPECT_EQ(offers.size(), GetParam().offers); }
     ASSERT_FALSE(offers.empty());
     bool other = language == Language::kHip;
     for (Offer& offer : offers) {
-      if (other) make_other(offer.kernel);
+      if (other || (offer.kernel.config.contains("TAPS") && GetParam().workloads.size() == 1)) make_other(offer.kernel);
       other = !other;
       const auto verdict = (*verifier)->verify(offer.kernel);
       ASSERT_TRUE(verdict) << verdict.error().to_string();

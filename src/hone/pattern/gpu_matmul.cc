@@ -68,14 +68,18 @@ int few_beside(const std::vector<Shape>& shapes, bool rows) {
   return few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few);
 }
 
-/// Factors in fp32, in a track that asks for its accuracy.
-bool exact_on_units(task::Track track, DType a, DType b) {
-  return a == DType::kF32 && b == DType::kF32 && track != task::Track::kTf32 && track != task::Track::kBf16 && track != task::Track::kF16;
-}
-
 bool readable(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
 
 }  // namespace
+
+std::optional<GroupMethod> group_method_for(task::Track track, DType a, DType b) {
+  if (a == DType::kBF16 && b == DType::kBF16) return GroupMethod{"hone::gpu::Group16<hone::bf16>", DType::kBF16, 1, "wgmma"};
+  if (a == DType::kF16 && b == DType::kF16) return GroupMethod{"hone::gpu::Group16<hone::f16>", DType::kF16, 1, "wgmma"};
+  if (a != DType::kF32 || b != DType::kF32) return std::nullopt;
+  if (track == task::Track::kBf16) return GroupMethod{"hone::gpu::GroupBf16<1>", DType::kBF16, 1, "wgmma, bf16"};
+  if (track == task::Track::kTf32 || track == task::Track::kF16) return GroupMethod{"hone::gpu::GroupTf32", DType::kF32, 1, "wgmma, TF32"};
+  return GroupMethod{"hone::gpu::GroupBf16<3>", DType::kBF16, 3, "wgmma, six products of bf16 parts"};
+}
 
 std::vector<GpuMethod> methods_for(task::Track track, DType a, DType b, kernel::Language language) {
   if (language != kernel::Language::kCuda) return {kSimt};
@@ -107,9 +111,9 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
-  const bool parts = language == kernel::Language::kCuda && exact_on_units(task.track, writer.a_dtype(), writer.b_dtype());
-  if (parts && std::any_of(shapes.begin(), shapes.end(), wants_groups))
-    offers.push_back(writer.groups(std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; })));
+  const auto groups = group_method_for(task.track, writer.a_dtype(), writer.b_dtype());
+  if (groups && language == kernel::Language::kCuda && std::any_of(shapes.begin(), shapes.end(), wants_groups))
+    offers.push_back(writer.groups(*groups, std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; })));
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));

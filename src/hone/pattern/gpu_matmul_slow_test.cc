@@ -23,6 +23,7 @@ struct Case {
   task::Structure structure = task::Structure::kNone;
   bool last = false;                          ///< the last offer alone
   bool first = false;                         ///< the first offer alone
+  task::Track track = task::Track::kStrict;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -46,6 +47,12 @@ std::vector<Case> cases() {
        "M=4096,K=4096,N=4096", kNone, false, true},
       {"groups_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu,
        false, true},
+      {"groups_in_tf32", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=70,K=70,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
+       task::Track::kTf32},
+      {"groups_in_bf16", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
+       task::Track::kBf16},
+      {"groups_of_bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
+      {"groups_of_f16", "C = triu(A.T @ B.T)", {"A=f16[N,N]", "B=f16[N,N]"}, {"N=72", "N=131"}, "N=4096", task::Structure::kTriu, false, true},
       {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"f16_transposed", "C = A.T @ B.T", {"A=f16[K,M]", "B=f16[N,K]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"split_depth", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=8,K=1100,N=12", "M=5,K=1031,N=9"}, "M=256,K=65536,N=256"},
@@ -58,6 +65,7 @@ std::vector<Case> cases() {
 
 task::Task task_of(const Case& c, const std::vector<std::string>& workloads) {
   task::Task task = task::task_from_expressions(c.compute, c.inputs, workloads).value();
+  task.track = c.track;
   if (c.structure == task::Structure::kNone) return task;
   // Of the first factor, and of the second where it is square.
   for (task::InputSpec& input : task.inputs)

@@ -37,7 +37,7 @@ TEST(GpuMatmul, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
   EXPECT_THAT(hip[0].kernel.source, Not(HasSubstr("prim")));
 }
 
-TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLargeAndFp32) {
+TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLarge) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   const std::string large = "M=4096,K=512,N=4096";
   const task::Task task = task_of("C = A @ B", factors, large);
@@ -52,7 +52,24 @@ TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLargeAndFp32) {
   EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kHip)), Not(Contains(kGroups)));
   EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", factors, "M=4096,K=64,N=4096"), Language::kCuda)), Not(Contains(kGroups)));
   EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", factors, "M=4096,K=512,N=8"), Language::kCuda)), Not(Contains(kGroups)));
-  EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, large), Language::kCuda)), Not(Contains(kGroups)));
+}
+
+TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
+  const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
+  task::Task task = task_of("C = A @ B", factors, "M=4096,K=4096,N=4096");
+  const auto first = [&](task::Track track) {
+    task.track = track;
+    const kernel::Kernel kernel = gpu_matmul_offers(task, Language::kCuda).front().kernel;
+    // Nothing is gained by sums on two levels where the units' numbers are that short.
+    EXPECT_EQ(kernel.config.at("LEVELS"), track == task::Track::kStrict ? 2 : 1);
+    return kernel.header.action;
+  };
+  EXPECT_EQ(first(task::Track::kStrict), kGroups);
+  EXPECT_EQ(first(task::Track::kTf32), "wgmma, TF32");
+  EXPECT_EQ(first(task::Track::kF16), "wgmma, TF32");
+  EXPECT_EQ(first(task::Track::kBf16), "wgmma, bf16");
+  task = task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, "M=4096,K=512,N=4096");
+  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma", "matrix units", "tile in registers"));
 }
 
 TEST(GpuMatmul, WideLoadsWhereStridesAllow) {

@@ -164,13 +164,17 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
-Offer GpuMatmulWriter::groups(bool deep) const {
-  const std::string action = "wgmma, six products of bf16 parts";
-  Slots slots = common(action);
+Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep) const {
+  Slots slots = common(method.action);
+  slots["math"] = method.math, slots["number"] = task::name_of(method.number), slots["stored"] = storage_type(method.number);
+  slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(method.bytes());
+  slots["depths"] = method.bytes() == 2 ? "64, 32, 128" : "32, 16, 64";
   const std::string batch = text_of(all_.batch.extent);
   slots["arguments"] = arguments_of(task_);
-  slots["tile_columns"] = deep ? "128, 256, 64" : "256, 128, 64";
-  slots["stages"] = deep ? "4, 3, 2, 6" : "3, 4, 2, 6", slots["levels"] = deep ? "2, 1" : "1, 2";
+  const bool levels = deep && method.parts > 1;
+  slots["tile_columns"] = levels ? "128, 256, 64" : "256, 128, 64";
+  slots["stages"] = levels || method.parts == 1 ? "4, 3, 2, 6" : "3, 4, 2, 6";
+  slots["levels"] = method.parts == 1 ? "1" : levels ? "2, 1" : "1, 2";
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["a_deep"] = all_.depth.extent.to_string();
   slots["tiles"] = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
@@ -187,7 +191,7 @@ Offer GpuMatmulWriter::groups(bool deep) const {
   factor(b_, "b", all_.column.extent, "across_at");
   slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, deep_at}};\n", triangular() ? "" : "const ") + clips();
   slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
-  return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
+  return offer("patterns/gpu/matmul_wgmma.cu", slots, method.action);
 }
 
 /// The launch that adds up `parts` sums of each element.

@@ -18,6 +18,18 @@ struct GpuMethod {
   const char* action;
 };
 
+/// How groups of warps (wgmma) multiply.
+struct GroupMethod {
+  const char* math;    ///< a type of hone/gpu/matmul_wgmma.h
+  task::DType number;  ///< what the units take
+  int parts;           ///< numbers whose sum is an element
+  const char* action;
+  [[nodiscard]] int bytes() const { return parts * static_cast<int>(task::size_of(number)); }  ///< of an element's parts
+};
+
+/// The method of groups of warps for factors of these types that holds a track's accuracy, if there is one.
+[[nodiscard]] std::optional<GroupMethod> group_method_for(task::Track track, task::DType a, task::DType b);
+
 /// The methods for factors of these types that hold a track's accuracy, most promising first.
 [[nodiscard]] std::vector<GpuMethod> methods_for(task::Track track, task::DType a, task::DType b, kernel::Language language);
 
@@ -34,9 +46,9 @@ class GpuMatmulWriter {
   /// Tiles of the result; `split`: the depth is split between blocks, whose sums a second launch adds up.
   [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
 
-  /// The same on Hopper's wgmma: factors in fp32, which launches before it split into parts. `deep`: so much is
-  /// summed that it should be summed on two levels.
-  [[nodiscard]] Offer groups(bool deep) const;
+  /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers. `deep`: so much is
+  /// summed that sums of parts should be summed on two levels.
+  [[nodiscard]] Offer groups(const GroupMethod& method, bool deep) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }

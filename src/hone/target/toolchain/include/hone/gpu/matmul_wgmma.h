@@ -1,15 +1,18 @@
-// A block's tile of a product of fp32 factors on Hopper's matrix units (wgmma, sm_90a), with the accuracy of fp32.
+// A block's tile of a product on Hopper's matrix units (wgmma, sm_90a), with the accuracy of fp32 where the factors are split.
 //
-// A launch before splits each factor into three bf16 parts, high + middle + low = all 24 bits, and lays them out as the
-// units want them in shared memory, so that what a block needs of a stretch of the depth is one piece of memory, fetched by
-// one bulk copy. Strides, transposes, odd sizes and edges end there: the product knows none of them.
+// A launch before writes each factor in the numbers that the units take, as parts whose sum is the factor or as the nearest
+// number, and lays them out as the units want them in shared memory, so that what a block needs of a stretch of the depth is
+// one piece of memory, fetched by one bulk copy. Strides, transposes, odd sizes and edges end there: the product knows none.
+// One warp fetches; groups of four warps multiply, 64 rows each.
 //
-// One warp fetches; groups of four warps multiply, 64 rows each. Six of the nine products of parts matter. Those that are
-// small are summed first; after each tile the sums go from the units, which cut where additions round, to sums kept by
-// ordinary additions. In units of 2^-24 of the products' magnitudes: what is left out costs at most 2, the cuts Depth / 8, and
-// the additions what depth / Depth of them in a row cost, or with two levels 16 and depth / Depth / 16. That is what matters
-// where the products have one sign: at 4096 of the depth in tiles of 32 it was 2.7 in the mean (rms) on an H200, 0.08 on
-// factors of both signs.
+//   GroupBf16<3>  three bf16 parts of a float, high + middle + low = all 24 bits
+//   GroupTf32, GroupBf16<1>, Group16<T>  one product: 2^-11, 2^-8, or exact factors of 16 bits; the units sum all of the depth
+//
+// Of three parts six of the nine products matter. Those that are small are summed first; after each tile the sums go from the
+// units, which cut where additions round, to sums kept by ordinary additions. In units of 2^-24 of the products' magnitudes:
+// what is left out costs at most 2, the cuts Depth / 8, and the additions what depth / Depth of them in a row cost, or with two
+// levels 16 and depth / Depth / 16. That is what matters where the products have one sign: at 4096 of the depth in tiles of 32 it
+// was 2.7 in the mean (rms) on an H200, 0.08 on factors of both signs.
 // Elements beyond 3.38e38 (half a unit of bf16 below the largest float) come out as NaN.
 #pragma once
 #include "hone/gpu/matmul_mma.h"
@@ -17,18 +20,61 @@
 
 namespace hone::gpu {
 
-/// How the parts of a factor lie for tiles of Lines x Depth: tile after tile along the depth, then the next lines; in a tile
-/// part after part, in a part [depth / 8][line][depth % 8], which is bricks of 8 x 8 (prim::GroupFactor).
-template <int Lines, int Depth>
-struct PartsTile {
-  static constexpr int kParts = 3, kNextDepth = Lines * 16, kNextLines = 128, kPart = Lines * Depth * 2, kBytes = kParts * kPart;
-  static_assert(Lines % 8 == 0 && Depth % 16 == 0);
+// How numbers reach the units. T: in memory; kBeside: numbers of the units in 16 bytes; split() gives them, part after part.
+
+/// Floats as sums of Parts bf16 numbers.
+template <int Parts>
+struct GroupBf16 {
+  using T = float;
+  static constexpr prim::GroupType kType = prim::GroupType::kBf16;
+  static constexpr int kParts = Parts, kBeside = 8;
+  HONE_DEVICE static void split(float (&x)[8], uint4 (&parts)[Parts]) {
+    HONE_UNROLL
+    for (int part = 0; part < Parts; ++part) {
+      uint32_t pairs[4];
+      HONE_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        pairs[i] = bf16_pair(x[2 * i], x[2 * i + 1]);
+        x[2 * i] -= __uint_as_float(pairs[i] << 16);
+        x[2 * i + 1] -= __uint_as_float(pairs[i] & 0xffff0000u);
+      }
+      parts[part] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    }
+  }
+};
+/// Floats rounded to TF32.
+struct GroupTf32 {
+  using T = float;
+  static constexpr prim::GroupType kType = prim::GroupType::kTf32;
+  static constexpr int kParts = 1, kBeside = 4;
+  HONE_DEVICE static void split(float (&x)[4], uint4 (&parts)[1]) {
+    parts[0] = make_uint4(prim::to_tf32(x[0]), prim::to_tf32(x[1]), prim::to_tf32(x[2]), prim::to_tf32(x[3]));
+  }
+};
+/// bf16 or f16 as they are.
+HONE_DEVICE constexpr prim::GroupType type_of(const bf16*) { return prim::GroupType::kBf16; }
+HONE_DEVICE constexpr prim::GroupType type_of(const f16*) { return prim::GroupType::kF16; }
+template <class T_>
+struct Group16 {
+  using T = T_;
+  static constexpr prim::GroupType kType = type_of(static_cast<const T*>(nullptr));
+  static constexpr int kParts = 1, kBeside = 8;
+  HONE_DEVICE static void split(T (&x)[8], uint4 (&parts)[1]) { __builtin_memcpy(&parts[0], x, 16); }
 };
 
-/// Elements of the parts of `lines` x `depth`, padded to whole tiles.
-template <int Lines, int Depth>
-HONE_DEVICE int64_t parts_elements(int64_t lines, int64_t depth) {
-  return (lines + Lines - 1) / Lines * ((depth + Depth - 1) / Depth) * (PartsTile<Lines, Depth>::kBytes / 2);
+/// How the parts of a factor lie for tiles of Lines x Depth: tile after tile along the depth, then the next lines; in a tile
+/// part after part, in a part [16 bytes of depth][line], which is bricks (prim::GroupFactor).
+template <class Math, int Lines, int Depth>
+struct PartsTile {
+  static constexpr int kNumber = 16 / Math::kBeside, kNextDepth = Lines * 16, kNextLines = 128, kPart = Lines * Depth * kNumber;
+  static constexpr int kBytes = Math::kParts * kPart, kSteps = Depth / (2 * Math::kBeside);
+  static_assert(Lines % 8 == 0 && Depth % (2 * Math::kBeside) == 0);
+};
+
+/// Bytes of the parts of `lines` x `depth`, padded to whole tiles.
+template <class Math, int Lines, int Depth>
+HONE_DEVICE int64_t parts_bytes(int64_t lines, int64_t depth) {
+  return (lines + Lines - 1) / Lines * ((depth + Depth - 1) / Depth) * PartsTile<Math, Lines, Depth>::kBytes;
 }
 
 /// Lines and depth that a block of split_factor takes, and its threads.
@@ -39,55 +85,46 @@ HONE_DEVICE int64_t split_blocks(int64_t lines, int64_t depth) {
   return (lines + Lines - 1) / Lines * (Lines / kSplitLines) * ((deep + kSplitDepth - 1) / kSplitDepth);
 }
 
-/// Block `block` of split_blocks: its piece of the factor in parts, zeros beyond the factor's edges. `parts`: parts_elements.
+/// Block `block` of split_blocks: its piece of the factor in parts, zeros beyond the factor's edges. `parts`: parts_bytes.
 /// SideBySide: neighbours in depth are neighbours in memory.
-template <int Lines, int Depth, bool SideBySide, class F>
-HONE_DEVICE void split_factor(const F& factor, int64_t depth, int64_t block, bf16* parts) {
-  using Tile = PartsTile<Lines, Depth>;
+template <class Math, int Lines, int Depth, bool SideBySide, class F>
+HONE_DEVICE void split_factor(const F& factor, int64_t depth, int64_t block, void* parts) {
+  using Tile = PartsTile<Math, Lines, Depth>;
+  using T = typename Math::T;
+  constexpr int kEach = Math::kBeside, kVector = 16 / static_cast<int>(sizeof(T));
   static_assert(Lines % kSplitLines == 0);
   const int64_t tiles = (depth + Depth - 1) / Depth, across = (tiles * Depth + kSplitDepth - 1) / kSplitDepth;
-  // A warp writes 128 bytes side by side or more, and reads what is likely to lie side by side.
+  // A warp writes 128 bytes side by side or more, and reads what is likely to lie side by side: eight of the depth a thread.
   const int thread = static_cast<int>(threadIdx.x), in_warp = thread % 32;
   const int64_t line = block / across * kSplitLines + (F::kAlongDepth ? thread / 32 * 8 + in_warp % 8 : thread % kSplitLines);
-  const int64_t begin = block % across * kSplitDepth + (F::kAlongDepth ? in_warp / 8 : thread / kSplitLines) * 8;
-  if (begin >= tiles * Depth) return;
-  float x[8] = {};
-  if (line < factor.lines && begin < depth) {
-    const float* const from = factor.base + factor.line_at(line);
-    const float* const first = from + factor.depth_at(begin);
-    if (SideBySide && begin + 8 <= depth && reinterpret_cast<uintptr_t>(first) % 16 == 0) {
-      HONE_UNROLL
-      for (int i = 0; i < 8; i += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(first + i);
-        x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
-      }
-    } else {
-      HONE_UNROLL
-      for (int i = 0; i < 8; ++i)
-        if (begin + i < depth) x[i] = from[factor.depth_at(begin + i)];
-    }
-  }
-  char* const tile = reinterpret_cast<char*>(parts) + (line / Lines * tiles + begin / Depth) * Tile::kBytes;
-  char* const to = tile + begin % Depth / 8 * Tile::kNextDepth + line % Lines * 16;
+  const int64_t first = block % across * kSplitDepth + (F::kAlongDepth ? in_warp / 8 : thread / kSplitLines) * 8;
   HONE_UNROLL
-  for (int part = 0; part < Tile::kParts; ++part) {
-    uint32_t pairs[4];
-    HONE_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      pairs[i] = bf16_pair(x[2 * i], x[2 * i + 1]);
-      x[2 * i] -= __uint_as_float(pairs[i] << 16);
-      x[2 * i + 1] -= __uint_as_float(pairs[i] & 0xffff0000u);
+  for (int64_t begin = first; begin < first + 8; begin += kEach) {
+    if (begin >= tiles * Depth) return;
+    T x[kEach] = {};
+    if (line < factor.lines && begin < depth) {
+      const T* const from = factor.base + factor.line_at(line);
+      const T* const first_of = from + factor.depth_at(begin);
+      if (SideBySide && begin + kEach <= depth && reinterpret_cast<uintptr_t>(first_of) % 16 == 0) {
+        HONE_UNROLL
+        for (int i = 0; i < kEach; i += kVector) {
+          const uint4 words = *reinterpret_cast<const uint4*>(first_of + i);
+          __builtin_memcpy(x + i, &words, 16);
+        }
+      } else {
+        HONE_UNROLL
+        for (int i = 0; i < kEach; ++i)
+          if (begin + i < depth) x[i] = from[factor.depth_at(begin + i)];
+      }
     }
-    *reinterpret_cast<uint4*>(to + part * Tile::kPart) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    uint4 split[Math::kParts];
+    Math::split(x, split);
+    char* const tile = static_cast<char*>(parts) + (line / Lines * tiles + begin / Depth) * Tile::kBytes;
+    char* const to = tile + begin % Depth / kEach * Tile::kNextDepth + line % Lines * 16;
+    HONE_UNROLL
+    for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * Tile::kPart) = split[part];
   }
 }
-
-/// The products of parts that matter, smallest first: the left factor's part and the right one's.
-struct PartProducts {
-  static constexpr int kCount = 6;
-  HONE_DEVICE static constexpr int left(int i) { return i == 0 ? 2 : i == 1 || i == 3 ? 1 : 0; }
-  HONE_DEVICE static constexpr int right(int i) { return i == 2 ? 2 : i == 1 || i == 4 ? 1 : 0; }
-};
 
 /// Threads of a block that makes tiles of so many rows: a group for every 64, and one of which a thread fetches (the driver allots
 /// registers to whole groups).
@@ -95,15 +132,16 @@ constexpr int group_threads(int rows) { return (rows / 64 + 1) * 128; }
 
 /// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
 /// has. `a` and `b`: the parts of the tile's rows and columns from split_factor, of which the tiles of `depth` are multiplied;
-/// it begins on a multiple of Depth. Levels: 2 adds up stretches of kTilesAtOnce tiles before it adds them to the rest, which
-/// takes as many registers more as there are sums. `memory`: Stages tiles of both factors, or Rows (Columns + 8) floats where
-/// that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and a multiprocessor to itself:
-/// __launch_bounds__(group_threads(Rows), 1).
-template <int Rows, int Columns, int Depth, int Stages, int Levels, class Sink>
-HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
+/// it begins on a multiple of Depth. Levels, with several parts: 2 adds up stretches of kTilesAtOnce tiles before it adds them
+/// to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of both factors, or
+/// Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and a
+/// multiprocessor to itself: __launch_bounds__(group_threads(Rows), 1).
+template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, class Sink>
+HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
                                void* memory, Sink sink) {
-  using TileA = PartsTile<Rows, Depth>;
-  using TileB = PartsTile<Columns, Depth>;
+  using TileA = PartsTile<Math, Rows, Depth>;
+  using TileB = PartsTile<Math, Columns, Depth>;
+  using Pairs = Products<Math::kParts>;
   // Columns of one instruction: all of them would take the registers of the sums twice.
   constexpr int kPart = Columns < 128 ? Columns : 128, kAcross = Columns / kPart, kSums = kPart / 2;
   constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kStage = TileA::kBytes + TileB::kBytes, kTilesAtOnce = 16;
@@ -123,8 +161,8 @@ HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int6
     // Of 512 registers for four threads, one of each group: what those who fetch do not need.
     if constexpr (kGroups == 2) prim::registers_down<24>();
     if (warp > kWarps || in_warp != 0) return;
-    const char* from_a = reinterpret_cast<const char*>(a) + first * TileA::kBytes;
-    const char* from_b = reinterpret_cast<const char*>(b) + first * TileB::kBytes;
+    const char* from_a = a + first * TileA::kBytes;
+    const char* from_b = b + first * TileB::kBytes;
     for (int tile = 0, s = 0, phase = 1; tile < tiles; ++tile) {
       empty[s].wait(phase);
       full[s].arrive_expecting(kStage);
@@ -139,37 +177,61 @@ HONE_DEVICE void group_product(const bf16* a, const bf16* b, Stretch depth, int6
   if constexpr (kGroups == 2) prim::registers_up<240>();
   const int group = warp / 4;
   prim::GroupProducts products;
-  float total[kAcross][kSums] = {}, stretch[kAcross][kSums] = {}, sums[kSums] = {};
-  const auto add_stretch = [&] {
-    HONE_UNROLL
-    for (int j = 0; j < kAcross; ++j)
-      HONE_UNROLL
-      for (int i = 0; i < kSums; ++i) total[j][i] += stretch[j][i], stretch[j][i] = 0;
-  };
-  // While one group adds up, the units work for the other.
-  for (int tile = 0, s = 0, phase = 0; tile < tiles; ++tile) {
-    full[s].wait(phase);
+  float total[kAcross][kSums] = {};
+  /// Onto `sums`: columns from j kPart on of the tile in stage s, those before them kept where `more`.
+  const auto multiply = [&](float(&sums)[kSums], int s, int j, bool more) {
     const prim::GroupFactor left(stages + s * kStage + group * 64 * 16, TileA::kNextDepth, TileA::kNextLines);
     const prim::GroupFactor right(stages + s * kStage + TileA::kBytes, TileB::kNextDepth, TileB::kNextLines);
     HONE_UNROLL
-    for (int j = 0; j < kAcross; ++j) {
+    for (int p = 0; p < Pairs::kCount; ++p)
+      HONE_UNROLL
+      for (int k = 0; k < TileA::kSteps; ++k)
+        products.template multiply<Math::kType>(sums, left.after(Pairs::left(p) * TileA::kPart + 2 * k * TileA::kNextDepth),
+                                                right.after(Pairs::right(p) * TileB::kPart + 2 * k * TileB::kNextDepth + j * kPart * 16),
+                                                more || p + k > 0);
+  };
+  if constexpr (Math::kParts == 1) {
+    // The next tile's products are on their way before the last one's stage is handed back.
+    for (int tile = 0, s = 0, phase = 0, last = 0; tile < tiles; ++tile) {
+      full[s].wait(phase);
       products.fence();
       HONE_UNROLL
-      for (int p = 0; p < PartProducts::kCount; ++p)
-        HONE_UNROLL
-        for (int k = 0; k < Depth / 16; ++k)
-          products.multiply(sums, left.after(PartProducts::left(p) * TileA::kPart + 2 * k * TileA::kNextDepth),
-                            right.after(PartProducts::right(p) * TileB::kPart + 2 * k * TileB::kNextDepth + j * kPart * 16), p + k > 0);
+      for (int j = 0; j < kAcross; ++j) multiply(total[j], s, j, tile > 0);
       products.commit();
-      products.template wait<0>(sums);
-      HONE_UNROLL
-      for (int i = 0; i < kSums; ++i) (Levels == 2 ? stretch : total)[j][i] += sums[i];
+      products.template wait<1>();
+      if (tile > 0 && in_warp == 0) empty[last].arrive();
+      last = s;
+      if (++s == Stages) s = 0, phase ^= 1;
     }
-    if (in_warp == 0) empty[s].arrive();
-    if (++s == Stages) s = 0, phase ^= 1;
-    if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_stretch();
+    products.template wait<0>();
+    HONE_UNROLL
+    for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
+  } else {
+    float stretch[kAcross][kSums] = {}, sums[kSums] = {};
+    const auto add_stretch = [&] {
+      HONE_UNROLL
+      for (int j = 0; j < kAcross; ++j)
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) total[j][i] += stretch[j][i], stretch[j][i] = 0;
+    };
+    // While one group adds up, the units work for the other.
+    for (int tile = 0, s = 0, phase = 0; tile < tiles; ++tile) {
+      full[s].wait(phase);
+      HONE_UNROLL
+      for (int j = 0; j < kAcross; ++j) {
+        products.fence();
+        multiply(sums, s, j, false);
+        products.commit();
+        products.template wait<0>(sums);
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) (Levels == 2 ? stretch : total)[j][i] += sums[i];
+      }
+      if (in_warp == 0) empty[s].arrive();
+      if (++s == Stages) s = 0, phase ^= 1;
+      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_stretch();
+    }
+    if (Levels == 2) add_stretch();
   }
-  if (Levels == 2) add_stretch();
   // Through shared memory, where nothing is read any more, so that neighbouring lanes hand over neighbouring columns.
   if (in_warp == 0) over.arrive();
   over.wait(0);

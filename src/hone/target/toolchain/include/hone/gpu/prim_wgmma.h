@@ -13,8 +13,8 @@
 
 namespace hone::prim {
 
-/// A factor in shared memory: bricks of 8 lines x 8 neighbours in depth, 128 bytes each, a line's 16 bytes after the other's.
-/// `next_depth` and `next_lines`: bytes to the brick 8 further in depth, and in lines; multiples of 16, as is the address.
+/// A factor in shared memory: bricks of 8 lines x 16 bytes of the depth, 128 bytes each, a line's 16 bytes after the other's.
+/// `next_depth` and `next_lines`: bytes to the next brick in depth, and in lines; multiples of 16, as is the address.
 /// What threads themselves have written there needs async_fence() before the barrier behind which it is multiplied.
 class GroupFactor {
  public:
@@ -46,48 +46,65 @@ class GroupFactor {
 #endif
 };
 
-#if !HONE_EMULATED
-// Registers 0 to 31, 63 or 127 of a product in the words of PTX, and as operands.
-#define HONE_SUMS_32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
-  ", " "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define HONE_SUMS_64 HONE_SUMS_32 \
-  ", " "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
-  ", " "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define HONE_SUMS_128 HONE_SUMS_64 \
-  ", " "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
-  ", " "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
-  ", " "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
-  ", " "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#if HONE_EMULATED
+using hone::simt::GroupType;
+#else
+/// What the factors hold. kTf32: floats of which the units look at 19 bits.
+enum class GroupType { kBf16, kF16, kTf32 };
+
+// The registers of a product in the words of PTX, by tens, and as operands.
+#define HONE_REGISTERS_2(ten) "%" #ten "0, %" #ten "1"
+#define HONE_REGISTERS_4(ten) HONE_REGISTERS_2(ten) ", %" #ten "2, %" #ten "3"
+#define HONE_REGISTERS_6(ten) HONE_REGISTERS_4(ten) ", %" #ten "4, %" #ten "5"
+#define HONE_REGISTERS_8(ten) HONE_REGISTERS_6(ten) ", %" #ten "6, %" #ten "7"
+#define HONE_TEN(ten) HONE_REGISTERS_8(ten) ", %" #ten "8, %" #ten "9, "
+#define HONE_FIRST_20 HONE_TEN() HONE_TEN(1)
+#define HONE_FIRST_40 HONE_FIRST_20 HONE_TEN(2) HONE_TEN(3)
+#define HONE_FIRST_60 HONE_FIRST_40 HONE_TEN(4) HONE_TEN(5)
+#define HONE_FIRST_120 HONE_FIRST_60 HONE_TEN(6) HONE_TEN(7) HONE_TEN(8) HONE_TEN(9) HONE_TEN(10) HONE_TEN(11)
 #define HONE_SUM_4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
-#define HONE_SUM_16(i) HONE_SUM_4(i), HONE_SUM_4(i + 4), HONE_SUM_4(i + 8), HONE_SUM_4(i + 12)
+#define HONE_SUM_8(i) HONE_SUM_4(i), HONE_SUM_4(i + 4)
+#define HONE_SUM_16(i) HONE_SUM_8(i), HONE_SUM_8(i + 8)
 #define HONE_SUM_32(i) HONE_SUM_16(i), HONE_SUM_16(i + 16)
 #define HONE_SUM_64(i) HONE_SUM_32(i), HONE_SUM_32(i + 32)
-#define HONE_SUM_128(i) HONE_SUM_64(i), HONE_SUM_64(i + 64)
-#define HONE_STRING(text) #text
-#define HONE_WGMMA(columns, registers, a, b, add, operands)                                                              \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" HONE_STRING(columns)   \
-               "k16.f32.bf16.bf16 {" registers "}, " a ", " b ", p, 1, 1, 0, 0;\n}"                                       \
-               : operands : "l"(a_word), "l"(b_word), "r"(add_word))
-HONE_DEVICE void group_product(float (&sums)[32], uint64_t a_word, uint64_t b_word, int add_word) {
-  HONE_WGMMA(64, HONE_SUMS_32, "%32", "%33", "%34", HONE_SUM_32(0));
-}
-HONE_DEVICE void group_product(float (&sums)[64], uint64_t a_word, uint64_t b_word, int add_word) {
-  HONE_WGMMA(128, HONE_SUMS_64, "%64", "%65", "%66", HONE_SUM_64(0));
-}
-HONE_DEVICE void group_product(float (&sums)[128], uint64_t a_word, uint64_t b_word, int add_word) {
-  HONE_WGMMA(256, HONE_SUMS_128, "%128", "%129", "%130", HONE_SUM_128(0));
-}
+#define HONE_WGMMA(shape, registers, a, b, add, order, ...)                                                             \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" shape " {" registers \
+               "}, " a ", " b ", p, 1, 1" order ";\n}" : __VA_ARGS__ : "l"(a_word), "l"(b_word), "r"(add_word))
+#define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add, ...)                                            \
+  template <GroupType Type>                                                                                     \
+  HONE_DEVICE void group_product(float (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {        \
+    if constexpr (Type == GroupType::kTf32) {                                                                   \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", __VA_ARGS__);                            \
+    } else if constexpr (Type == GroupType::kF16) {                                                             \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", __VA_ARGS__);                       \
+    } else {                                                                                                    \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", __VA_ARGS__);                     \
+    }                                                                                                           \
+  }
+HONE_GROUP_PRODUCT(8, "16", HONE_REGISTERS_8(), "%8", "%9", "%10", HONE_SUM_8(0))
+HONE_GROUP_PRODUCT(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12", "%13", "%14", HONE_SUM_8(0), HONE_SUM_4(8))
+HONE_GROUP_PRODUCT(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16", "%17", "%18", HONE_SUM_16(0))
+HONE_GROUP_PRODUCT(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24", "%25", "%26", HONE_SUM_16(0), HONE_SUM_8(16))
+HONE_GROUP_PRODUCT(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32", "%33", "%34", HONE_SUM_32(0))
+HONE_GROUP_PRODUCT(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48", "%49", "%50", HONE_SUM_32(0), HONE_SUM_16(32))
+HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "%66", HONE_SUM_64(0))
+HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130", HONE_SUM_64(0), HONE_SUM_64(64))
+#undef HONE_GROUP_PRODUCT
 #undef HONE_WGMMA
-#undef HONE_STRING
-#undef HONE_SUM_128
 #undef HONE_SUM_64
 #undef HONE_SUM_32
 #undef HONE_SUM_16
+#undef HONE_SUM_8
 #undef HONE_SUM_4
-#undef HONE_SUMS_128
-#undef HONE_SUMS_64
-#undef HONE_SUMS_32
+#undef HONE_FIRST_120
+#undef HONE_FIRST_60
+#undef HONE_FIRST_40
+#undef HONE_FIRST_20
+#undef HONE_TEN
+#undef HONE_REGISTERS_8
+#undef HONE_REGISTERS_6
+#undef HONE_REGISTERS_4
+#undef HONE_REGISTERS_2
 #endif
 
 /// The threads of a group have so many registers each from here on (a multiple of 8, 24 to 256), fewer or more than before; more have
@@ -119,21 +136,23 @@ class GroupProducts {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
   }
-  /// sums = a * b (+ sums, if add) on 64 rows x 2 Sums columns, bf16, 16 of the depth. Warp w of the group has rows 16 w to
-  /// 16 w + 15; with r = lane / 4 and t = lane % 4, sums[4 j], sums[4 j + 1] are row r, columns 8 j + 2 t and 8 j + 2 t + 1;
-  /// sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the units; other
-  /// products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 16 of the depth at a time.
-  template <int Sums>
+  /// sums = a * b (+ sums, if add) on 64 rows x 2 Sums columns, 32 bytes of the depth: 16 numbers, 8 of TF32. Warp w of the
+  /// group has rows 16 w to 16 w + 15; with r = lane / 4 and t = lane % 4, sums[4 j], sums[4 j + 1] are row r, columns 8 j + 2 t
+  /// and 8 j + 2 t + 1; sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the
+  /// units; other products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 32 bytes of the
+  /// depth at a time.
+  template <GroupType Type = GroupType::kBf16, int Sums>
   HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const GroupFactor& b, bool add,
                             [[maybe_unused]] int line = __builtin_LINE()) {
-    static_assert(Sums == 32 || Sums == 64 || Sums == 128, "64, 128 or 256 columns");
+    static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 48 || Sums == 64 || Sums == 128,
+                  "16, 24, 32, 48, 64, 96, 128 or 256 columns");
 #if HONE_EMULATED
-    const hone::simt::GroupProduct product = {sums,          a.first_,        b.first_,      a.next_depth_, a.next_lines_,
-                                              b.next_depth_, b.next_lines_, 2 * Sums, 0, add};
+    const hone::simt::GroupProduct product = {sums,          a.first_,      b.first_, a.next_depth_, a.next_lines_, b.next_depth_,
+                                              b.next_lines_, 2 * Sums, Type,     0,             add};
     hone::simt::meet_group(a.first_, b.first_, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    group_product(sums, a.word_, b.word_, add);
+    group_product<Type>(sums, a.word_, b.word_, add);
 #endif
   }
   /// The products since the last commit are a batch.
@@ -144,15 +163,28 @@ class GroupProducts {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
   }
-  /// Until at most the Latest youngest batches are on their way. Then `sums`, of batches before those, may be read.
-  template <int Latest, int Sums>
-  HONE_DEVICE void wait(float (&sums)[Sums], [[maybe_unused]] int line = __builtin_LINE()) {
+  /// Until at most the Latest youngest batches are on their way: shared memory that others read may be written.
+  template <int Latest>
+  HONE_DEVICE void wait([[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-    static_cast<void>(sums);
     call(hone::simt::GroupOp::kWait, nullptr, Latest);
     hone::simt::meet_group(nullptr, nullptr, line);
 #else
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Latest) : "memory");
+#endif
+  }
+  /// And `sums`, of batches before those, may be read.
+  template <int Latest, int Sums>
+  HONE_DEVICE void wait(float (&sums)[Sums], int line = __builtin_LINE()) {
+    wait<Latest>(line);
+    readable(sums);
+  }
+  /// Sums that have been waited for may be read.
+  template <int Sums>
+  HONE_DEVICE static void readable(float (&sums)[Sums]) {
+#if HONE_EMULATED
+    static_cast<void>(sums);
+#else
 #pragma unroll
     for (int i = 0; i < Sums; ++i) asm volatile("" : "+f"(sums[i])::"memory");  // nothing reads them before
 #endif

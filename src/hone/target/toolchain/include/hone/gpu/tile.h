@@ -206,16 +206,26 @@ HONE_DEVICE void tiles(const Stands& footing, int64_t pieces, int64_t length, in
   }
 }
 
-/// The same tiles, those at one place of all stretches one after the other: what the stretches share there (a vector
-/// beside the rows of a matrix) is then in the first-level cache, where in the other order it comes from the second as
-/// often as the matrix comes from memory.
+/// All tiles shared out in `step` parts, of which this is number `first`: those at one place of all stretches one after the
+/// other. What the stretches share there (a vector beside the rows of a matrix) then stays in registers or in the first-level
+/// cache, where in the other order it comes from the second as often as the matrix comes from memory. A negative step counts
+/// tiles from the last one on, backwards.
 template <int Threads, int Vec, int Unroll, class Stands, class Body>
 HONE_DEVICE void tiles_down(const Stands& footing, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
-  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each;
-  for (int64_t turn = first; turn < all; turn += step < 0 ? -step : step) {
-    const int64_t q = step < 0 ? all - 1 - turn : turn, place = q / pieces, piece = q - place * pieces;
-    tile_at<Threads, Vec, Unroll>(footing, length, place, thread, [&](const auto tile) { body(tile, piece); });
+  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each, parts = step < 0 ? -step : step;
+  const int64_t share = all / parts, more = all % parts, part = step < 0 ? parts - 1 - first : first;
+  int64_t begin = part * share + (part < more ? part : more), end = begin + share + (part < more ? 1 : 0);
+  while (begin < end) {
+    const int64_t place = (step < 0 ? end - 1 : begin) / pieces, before = place * pieces;
+    const int64_t from = begin > before ? begin - before : 0, to = end - before < pieces ? end - before : pieces;
+    tile_at<Threads, Vec, Unroll>(footing, length, place, thread, [&](const auto tile) {
+      const int64_t one = step < 0 ? -1 : 1;
+      int64_t piece = step < 0 ? to - 1 : from;
+      for (int64_t left = to - from; left > 0; --left, piece += one) body(tile, piece);
+    });
+    if (step < 0) end = before + from;
+    else begin = before + to;
   }
 }
 

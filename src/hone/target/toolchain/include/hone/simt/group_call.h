@@ -7,13 +7,17 @@ namespace hone::simt {
 /// What a thread does with its group's products. kEnd: they go out of its scope.
 enum class GroupOp : int32_t { kFence, kMultiply, kCommit, kWait, kEnd };
 
-/// One product: 64 rows x `columns`, 16 of the depth.
+/// What the units multiply: 16 of the depth at a time, of TF32 8.
+enum class GroupType : int32_t { kBf16, kF16, kTf32 };
+
+/// One product: 64 rows x `columns`, 32 bytes of the depth.
 struct GroupProduct {
   float* sums;                ///< this thread's, columns / 2 of them
   const char *a, *b;          ///< the factors' first bricks
   int32_t a_depth, a_lines;   ///< bytes to the next brick in depth and in lines
   int32_t b_depth, b_lines;
   int32_t columns;
+  GroupType type;
   uint32_t batch;             ///< counts commits
   bool add;
 };
@@ -25,7 +29,7 @@ struct GroupSums {
   float value[128];
 };
 
-constexpr int kMostGroupProducts = 64, kMostGroupSums = 2;
+constexpr int kMostGroupProducts = 64, kMostGroupSums = 4;
 
 /// A thread's products on their way, oldest first.
 struct GroupState {

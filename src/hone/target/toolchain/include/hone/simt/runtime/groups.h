@@ -3,7 +3,7 @@
 // is looked at both when a product is issued and when it is waited for, so that who writes in between shows.
 // The four warps of a group have to issue the same products; that is compared when the block ends.
 //
-// Sums are cut as runtime/matrix.h says, 16 of the depth at a time as on Hopper.
+// Sums are cut as runtime/matrix.h says, 32 bytes of the depth at a time as on Hopper.
 #pragma once
 #include "hone/simt/group_call.h"
 #include "hone/simt/runtime/phases.h"
@@ -18,7 +18,7 @@ constexpr float kGroupPoison = __builtin_nanf("0x2dead");
   lose_thread();
 }
 
-/// Where the 8 neighbours at (line, 8 half) of a factor are.
+/// Where the 16 bytes of a line's first or second half of the depth are.
 inline const char* brick_line(const char* first, int next_depth, int next_lines, int line, int half) {
   return first + half * next_depth + line / 8 * next_lines + line % 8 * 16;
 }
@@ -38,24 +38,28 @@ inline void read_share(const GroupProduct& p, const void* where) {
   for (int i = m.lane; i < 2 * p.columns; i += kWave) read(brick_line(p.b, p.b_depth, p.b_lines, i % p.columns, i / p.columns));
 }
 
-inline void load_line(const char* first, int next_depth, int next_lines, int line, double (&to)[16]) {
+inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
+
+inline void load_line(const GroupProduct& p, const char* first, int next_depth, int next_lines, int line, double (&to)[16]) {
+  const MatrixOp op = p.type == GroupType::kTf32 ? MatrixOp::kTf32 : p.type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
+  const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(brick_line(first, next_depth, next_lines, line, half));
-    for (int k = 0; k < 8; ++k) to[8 * half + k] = factor_of(words, k, MatrixOp::kBf16);
+    for (int k = 0; k < each; ++k) to[each * half + k] = factor_of(words, k, op);
   }
 }
 
 /// This lane's sums of a product.
 inline void multiply(const GroupProduct& p, float* sums) {
-  const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4;
+  const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4, deep = depth_of(p.type);
   double a[2][16], b[16], products[16];
-  for (int i = 0; i < 2; ++i) load_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, a[i]);
+  for (int i = 0; i < 2; ++i) load_line(p, p.a, p.a_depth, p.a_lines, row0 + 8 * i, a[i]);
   for (int j = 0; j < p.columns / 4; ++j) {
-    load_line(p.b, p.b_depth, p.b_lines, j / 2 * 8 + m.lane % 4 * 2 + j % 2, b);
+    load_line(p, p.b, p.b_depth, p.b_lines, j / 2 * 8 + m.lane % 4 * 2 + j % 2, b);
     for (int i = 0; i < 2; ++i) {
       float& sum = sums[j / 2 * 4 + i * 2 + j % 2];
-      for (int k = 0; k < 16; ++k) products[k] = a[i][k] * b[k];
-      sum = cut_sum(p.add ? sum : 0.0f, products, 16);
+      for (int k = 0; k < deep; ++k) products[k] = a[i][k] * b[k];
+      sum = cut_sum(p.add ? sum : 0.0f, products, deep);
     }
   }
 }
@@ -98,7 +102,8 @@ inline void issue_product(GroupState& s, const GroupProduct& p, const void* wher
     Warp& w = *m.warp;
     ++w.products;
     const uint64_t what = static_cast<uint64_t>(p.a - m.shared) ^ static_cast<uint64_t>(p.b - m.shared) << 20 ^
-                          static_cast<uint64_t>(p.columns) << 40 ^ static_cast<uint64_t>(p.add) << 60;
+                          static_cast<uint64_t>(p.columns) << 40 ^ static_cast<uint64_t>(p.type) << 56 ^
+                          static_cast<uint64_t>(p.add) << 60;
     w.products_mark = (w.products_mark ^ what) * 0x9e3779b97f4a7c15;
     w.products_pc = offset_of(where);
   }

@@ -1,0 +1,220 @@
+// What a convolution on groups of warps (conv_wgmma.h) multiplies: runs of positions, the taps that they serve, and how its
+// weights lie for that.
+#pragma once
+#include "hone/gpu/conv.h"
+#include "hone/gpu/matmul_wgmma.h"
+
+namespace hone::gpu {
+
+/// Channels of a stage.
+constexpr int kRunChannels = 16;
+
+HONE_DEVICE constexpr int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
+
+/// A convolution's taps along the last dimension, as runs of positions see them. In class c they are tap 0 + k `next`, for k =
+/// 0 … count - 1, and tap k of position x reads x's element scale (x + k step) + base, where step is the dilation over its common
+/// divisor with the stride. Transposed, a phase has one class.
+struct TapClass {
+  int first, next, count;
+  int64_t base;
+};
+template <int S>
+struct RunTaps {
+  int scale, classes;
+  HONE_DEVICE explicit RunTaps(const Convolution<S>& of)
+      : scale(of.transposed ? 1 : of.stride[S - 1]), classes(of.transposed ? 1 : apart(of)) {}
+  /// From a tap of a class to its next one.
+  HONE_DEVICE static int apart(const Convolution<S>& of) {
+    return of.stride[S - 1] / greatest_divisor(of.dilation[S - 1], of.stride[S - 1]);
+  }
+  /// Class `c` of a phase whose first position along the last dimension is `place`.
+  HONE_DEVICE TapClass of_class(const Convolution<S>& of, int c, int64_t place) const {
+    const int window = static_cast<int>(of.window[S - 1]);
+    if (!of.transposed) {
+      const int64_t base = static_cast<int64_t>(c) * of.dilation[S - 1] - of.padding[S - 1];
+      return {c, classes, c < window ? (window - c + classes - 1) / classes : 0, base};
+    }
+    // Taps further on read x further back: the last one first.
+    int last = window - 1;
+    while (last >= 0 && of.phase_of(S - 1, last) != place) --last;
+    if (last < 0) return {0, 0, 0, 0};
+    const int64_t base = (place - (static_cast<int64_t>(last) * of.dilation[S - 1] - of.padding[S - 1])) / of.stride[S - 1];
+    return {last, -apart(of), last / apart(of) + 1, base};
+  }
+};
+
+/// How the weights of one tap and kRunChannels channels lie for tiles of Columns output channels: part after part, in a part
+/// [16 bytes of channels][output channel].
+template <class Math, int Columns>
+using WeightTile = PartsTile<Math, Columns, kRunChannels>;
+
+HONE_DEVICE int64_t channel_stages(int64_t channels) { return (channels + kRunChannels - 1) / kRunChannels; }
+
+/// Bytes of the weights of a group and a tile of output channels.
+template <class Math, int Columns, int S>
+HONE_DEVICE int64_t weight_bytes(const Convolution<S>& of) {
+  return channel_stages(of.channels) * Convolution<S>::product(of.window) * WeightTile<Math, Columns>::kBytes;
+}
+
+/// Thread `n` of groups * (output channels, in whole tiles) * taps * (channels / Math::kBeside, in whole stages): the weights as
+/// the product's right factor. They are ordered by group, tile of output channels, phase, stage of channels, tap; a phase's taps
+/// by those of the outer dimensions, then as runs have them.
+template <class Math, int Columns, int S, class W>
+HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, int64_t n) {
+  using Tile = WeightTile<Math, Columns>;
+  constexpr int kEach = Math::kBeside, kBricks = kRunChannels / kEach;
+  const int64_t taps = Convolution<S>::product(of.window), tiles = (of.outputs + Columns - 1) / Columns, stages = channel_stages(of.channels);
+  const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (stages * kBricks);
+  const int64_t flat = n / (Columns * tiles * stages * kBricks) % taps, group = n / (Columns * tiles * stages * kBricks * taps);
+  if (group >= of.groups) return;
+  int64_t rest = flat, tap[S];
+  HONE_UNROLL
+  for (int s = S - 1; s >= 0; --s) {
+    tap[s] = rest % of.window[s];
+    rest /= of.window[s];
+  }
+  int64_t before = 0, together = 1, rank = 0;
+  HONE_UNROLL
+  for (int s = 0; s < S; ++s) {
+    const int phase = of.phase_of(s, tap[s]);
+    const int64_t count = of.taps_of(s, phase, of.window[s]);
+    before += together * of.taps_before(s, phase) * Convolution<S>::product(of.window, s + 1);
+    together *= count;
+    if (s + 1 < S) {
+      rank = rank * count + of.taps_of(s, phase, tap[s]);
+    } else {
+      const RunTaps<S> runs(of);
+      const int c = of.transposed ? 0 : static_cast<int>(tap[s] % runs.classes);
+      rank *= count;
+      for (int earlier = 0; earlier < c; ++earlier) rank += runs.of_class(of, earlier, phase).count;
+      const TapClass here = runs.of_class(of, c, phase);
+      rank += (tap[s] - here.first) / here.next;
+    }
+  }
+  const int64_t output = tile * Columns + line, channel = brick * kEach;
+  float x[kEach] = {};
+  HONE_UNROLL
+  for (int i = 0; i < kEach; ++i) {
+    if (output >= of.outputs || channel + i >= of.channels) continue;
+    const int64_t from = of.transposed ? (group * of.channels + channel + i) * of.outputs + output
+                                       : (group * of.outputs + output) * of.channels + channel + i;
+    x[i] = static_cast<float>(w[from * taps + flat]);
+  }
+  uint4 parts[Math::kParts];
+  Math::split(x, parts);
+  const int64_t slot = before * stages + brick / kBricks * together + rank;
+  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
+                   line * 16;
+  HONE_UNROLL
+  for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * Tile::kPart) = parts[part];
+}
+
+/// A block's run of positions: Lines of them in shared memory, of which the last (Taps - 1) Step are for the others' taps.
+template <int S, int Lines, int Taps, int Step>
+struct Run {
+  static constexpr int kReach = (Taps - 1) * Step, kUseful = Lines - kReach;
+  static_assert(kUseful > 0);
+  int64_t row, rows, begin;    ///< positions of a row with what its taps reach; of all rows; of the run's first one
+  HONE_DEVICE Run(const Phase<S>& phase, int64_t run)
+      : row(phase.extent[S - 1] + kReach), rows(phase.extent[S - 1] > 0 ? phase.columns / phase.extent[S - 1] : 0), begin(run * kUseful) {}
+  /// Runs of the largest phase.
+  HONE_DEVICE static int64_t most(const Convolution<S>& of) {
+    const int64_t extent = (of.y[S - 1] + of.phases(S - 1) - 1) / of.phases(S - 1);
+    return (of.most_columns() / extent * (extent + kReach) + kUseful - 1) / kUseful;
+  }
+  HONE_DEVICE bool empty() const { return begin >= rows * row; }
+  /// The phase's column at line `line`; none: -1.
+  HONE_DEVICE int64_t column(int64_t line) const {
+    const int64_t of_row = quotient(begin + line, row), at = begin + line - of_row * row, extent = row - kReach;
+    return line < kUseful && of_row < rows && at < extent ? of_row * extent + at : -1;
+  }
+};
+
+/// A phase's taps in the outer dimensions: tap j of dimension d reads x's element at its position + first[d] + j further(d).
+template <int S>
+struct OuterTaps {
+  using Place = typename DepthEntry<S>::Place;
+  int count[S], all;
+  Place first[S];
+  HONE_DEVICE OuterTaps(const Convolution<S>& of, const Phase<S>& phase) : all(1) {
+    HONE_UNROLL
+    for (int d = 0; d + 1 < S; ++d) {
+      const int here = static_cast<int>(phase.first[d]);
+      int tap = 0;
+      if (of.transposed) {
+        while (tap < of.window[d] && of.phase_of(d, tap) != here) ++tap;
+      }
+      const int reach = tap * of.dilation[d] - of.padding[d];
+      first[d] = of.transposed ? (here - reach) / of.stride[d] : reach;
+      count[d] = static_cast<int>(of.taps_of(d, here, of.window[d]));
+      all *= count[d];
+    }
+  }
+  HONE_DEVICE static int further(const Convolution<S>& of, int d) {
+    return of.transposed ? -(of.dilation[d] / greatest_divisor(of.dilation[d], of.stride[d])) : of.dilation[d];
+  }
+};
+
+/// What taps see of x: its element `offset` behind that at a line's origin, which is `shift` further along each dimension.
+template <int S>
+struct RunShift {
+  using Place = typename DepthEntry<S>::Place;
+  Place shift[S];
+  int64_t offset;
+  /// Number `o` of the outer taps.
+  HONE_DEVICE RunShift(const Convolution<S>& of, const OuterTaps<S>& outer, int o) : offset(0) {
+    int64_t plane = of.x[S - 1];
+    shift[S - 1] = 0;
+    HONE_UNROLL
+    for (int d = S - 2; d >= 0; --d) {
+      const int rest = o / outer.count[d];
+      shift[d] = outer.first[d] + (o - rest * outer.count[d]) * OuterTaps<S>::further(of, d);
+      offset += shift[d] * plane;
+      plane *= of.x[d];
+      o = rest;
+    }
+  }
+};
+
+/// What one of Threads threads that fetch knows of its lines, every Threads-th.
+template <class T, int S, int Lines, int Threads>
+struct RunReader {
+  using Place = typename DepthEntry<S>::Place;
+  static constexpr int kMine = Lines / Threads;
+  const T* origin[kMine];
+  Place at[kMine][S];
+
+  /// `x`: the group's first channel in the first image.
+  template <class R>
+  HONE_DEVICE RunReader(const Convolution<S>& of, const Phase<S>& phase, const RunTaps<S>& runs, const R& run, const T* x, int thread) {
+    HONE_UNROLL
+    for (int i = 0; i < kMine; ++i) {
+      const int64_t position = run.begin + thread + i * Threads, of_row = quotient(position, run.row);
+      const bool real = of_row < run.rows;
+      int64_t rest = real ? of_row : 0, plane = of.x[S - 1], offset = real ? (position - of_row * run.row) * runs.scale : 0;
+      at[i][S - 1] = real ? static_cast<Place>(offset) : kNowhere;
+      HONE_UNROLL
+      for (int s = S - 2; s >= 0; --s) {
+        const int64_t further = quotient(rest, phase.extent[s]), place = (rest - further * phase.extent[s]) * (of.transposed ? 1 : of.stride[s]);
+        at[i][s] = static_cast<Place>(place);
+        offset += place * plane;
+        plane *= of.x[s];
+        rest = further;
+      }
+      origin[i] = x + (rest * of.groups * of.channels * plane + offset);
+    }
+  }
+  HONE_DEVICE bool inside(int i, const Convolution<S>& of, const RunShift<S>& shift) const {
+    using Distance = typename DepthEntry<S>::Distance;
+    bool all = true;
+    HONE_UNROLL
+    for (int s = 0; s < S; ++s) all &= static_cast<Distance>(at[i][s] + shift.shift[s]) < static_cast<Distance>(of.x[s]);
+    return all;
+  }
+
+ private:
+  /// Outside of every x, whatever the shift.
+  static constexpr Place kNowhere = -(Place{1} << (8 * sizeof(Place) - 2));
+};
+
+}  // namespace hone::gpu

@@ -1,0 +1,202 @@
+// Convolutions on Hopper's matrix units (wgmma, sm_90a) that read each element of x once for several taps.
+//
+// Rows of the product are positions of the result, columns are output channels, the depth is taps times channels. In shared
+// memory x lies as the units read a factor without swizzle: 16 bytes of channels a position, one position after the other. So
+// the same stretch of positions, read from one position further on, is the factor of the next tap along the last dimension:
+// a stage holds 16 channels of a *run* of positions and serves up to Taps taps of them.
+//
+// Positions of all images are numbered in rows that are longer than the result's by what a run's taps reach beyond them, so
+// that a position and its taps are neighbours in the run; the sums of the positions between the rows go nowhere, nor do the
+// last ones of a block's run, which lack neighbours.
+//
+// Two groups of warps multiply; one or two more fetch: they read x with the edges that it lacks, turn it into the units'
+// numbers (hone/gpu/matmul_wgmma.h: how the accuracy is kept) and write it into shared memory, while the weights, which a
+// launch before has laid out, come by bulk copies.
+#pragma once
+#include "hone/gpu/conv_runs.h"
+
+namespace hone::gpu {
+
+/// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps.
+template <class Math, int Columns, int Lines, int Step, int Sums>
+HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums], const prim::GroupFactor& left,
+                               const prim::GroupFactor& right, int taps, bool more) {
+  using Tile = WeightTile<Math, Columns>;
+  using Pairs = Products<Math::kParts>;
+  constexpr int kBrickLine = Lines * 16, kPart = kRunChannels / Math::kBeside * kBrickLine;
+  HONE_UNROLL
+  for (int p = 0; p < Pairs::kCount; ++p) {
+    HONE_UNROLL_BY(1)
+    for (int tap = 0; tap < taps; ++tap) {
+      HONE_UNROLL
+      for (int step = 0; step < Tile::kSteps; ++step)
+        products.template multiply<Math::kType>(
+            sums, left.after(Pairs::left(p) * kPart + 2 * step * kBrickLine + tap * Step * 16),
+            right.after(tap * Tile::kBytes + Pairs::right(p) * Tile::kPart + 2 * step * Tile::kNextDepth), more || p + tap + step > 0);
+    }
+  }
+}
+
+/// sink(output channel, column of the phase, sum) for each position of the run and each of Columns output channels from
+/// `column0` on. `packed`: the weights of the group and of these channels; x: the group's first channel in the first image.
+/// `memory`: Stages times 16 * kRunChannels / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, or
+/// 4 Columns (Lines + 4) where that is more, on a boundary of 128 bytes. Step: of RunTaps. A block has
+/// 256 + 128 Fetchers threads and a multiprocessor to itself: __launch_bounds__(256 + 128 * Fetchers, 1).
+template <class Math, int Lines, int Columns, int Taps, int Step, int Stages, int Fetchers, int S, class T, class Sink>
+HONE_DEVICE void run_product(const Convolution<S>& of, const Phase<S>& phase, const Run<S, Lines, Taps, Step>& run, const T* x,
+                             const char* packed, int64_t column0, void* memory, Sink sink) {
+  using Tile = WeightTile<Math, Columns>;
+  constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kBricks = kRunChannels / kEach;
+  constexpr int kBrickLine = Lines * 16, kPart = kBricks * kBrickLine, kRunBytes = Math::kParts * kPart, kStage = kRunBytes + Taps * Tile::kBytes;
+  static_assert(Lines % (128 * Fetchers) == 0 && Stages >= 2 && (Fetchers == 1 || Fetchers == 2));
+  static_assert((Taps - 1) * Step * 16 <= Tile::kBytes, "the last lines' taps read what follows the run, and nobody their sums");
+  __shared__ prim::PhaseBarrier full[Stages], empty[Stages], over, written;
+  __shared__ int taps_of[Stages];
+  // Each warp has written its lines; a thread says that the weights are on their way.
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Stages; ++s) full[s].init(4 * Fetchers + 1), empty[s].init(kWarps);
+    over.init(kWarps), written.init(kWarps);
+  }
+  __syncthreads();
+
+  char* const stages = static_cast<char*>(memory);
+  const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
+  const RunTaps<S> runs(of);
+  const OuterTaps<S> outer(of, phase);
+
+  if (warp >= kWarps) {
+    // Of 512 registers for four or five threads, one of each group, what those who multiply do not need.
+    prim::registers_down<Fetchers == 1 ? 72 : 48>();
+    constexpr int kThreads = 128 * Fetchers;
+    using Reader = RunReader<T, S, Lines, kThreads>;
+    const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
+    const Reader lines(of, phase, runs, run, x, thread);
+    const int64_t plane = Convolution<S>::product(of.x);
+    const char* weights = packed + phase.depth.begin / of.channels * channel_stages(of.channels) * Tile::kBytes;
+    int s = 0, parity = 1;
+    /// Stage s: channels from channel0 on, for `count` taps of which the first sees `shift` and `base` of x.
+    const auto fetch = [&](int channel0, RunShift<S> shift, int64_t base, int count) {
+      shift.shift[S - 1] = static_cast<typename RunShift<S>::Place>(base);
+      const int64_t offset = shift.offset + base + channel0 * plane;
+      const int channels = of.channels - channel0 < kRunChannels ? static_cast<int>(of.channels - channel0) : kRunChannels;
+      constexpr int kAtOnce = Fetchers == 2 || Reader::kMine < 2 ? 1 : 2;  // as there are registers
+      HONE_UNROLL
+      for (int i0 = 0; i0 < Reader::kMine; i0 += kAtOnce) {
+        T numbers[kAtOnce][kBricks][kEach];
+        HONE_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          const bool inside = lines.inside(i0 + i, of, shift);
+          const T* from = lines.origin[i0 + i] + offset;
+          HONE_UNROLL
+          for (int c = 0; c < kRunChannels; ++c) {
+            numbers[i][c / kEach][c % kEach] = inside && c < channels ? *from : T(0.0f);
+            from += plane;
+          }
+        }
+        if (i0 == 0) empty[s].wait(parity);
+        HONE_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          HONE_UNROLL
+          for (int brick = 0; brick < kBricks; ++brick) {
+            uint4 parts[Math::kParts];
+            Math::split(numbers[i][brick], parts);
+            char* const to = stages + s * kStage + brick * kBrickLine + (thread + (i0 + i) * kThreads) * 16;
+            HONE_UNROLL
+            for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * kPart) = parts[part];
+          }
+        }
+      }
+      prim::async_fence();
+      __syncwarp();
+      if (in_warp == 0) full[s].arrive();
+      if (thread == 0) {
+        taps_of[s] = count;
+        full[s].arrive_expecting(count * Tile::kBytes);
+        full[s].bulk_copy(stages + s * kStage + kRunBytes, weights, count * Tile::kBytes);
+      }
+    };
+    for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
+      for (int o = 0; o < outer.all; ++o) {
+        const RunShift<S> shift(of, outer, o);
+        for (int c = 0; c < runs.classes; ++c) {
+          const TapClass taps = runs.of_class(of, c, phase.first[S - 1]);
+          for (int k = 0; k < taps.count; k += Taps) {
+            const int count = taps.count - k < Taps ? taps.count - k : Taps;
+            fetch(channel0, shift, taps.base + k * runs.scale * Step, count);
+            weights += count * Tile::kBytes;
+            if (++s == Stages) s = 0, parity ^= 1;
+          }
+        }
+      }
+    }
+    return;
+  }
+
+  prim::registers_up<Fetchers == 1 ? 216 : 208>();
+  int left_over = 0;
+  for (int c = 0; c < runs.classes; ++c) left_over += (runs.of_class(of, c, phase.first[S - 1]).count + Taps - 1) / Taps;
+  left_over *= outer.all * static_cast<int>(channel_stages(of.channels));
+  const int group = warp / 4;
+  prim::GroupProducts products;
+  float total[kBlocks][kSums] = {};
+  int s = 0, last = -1;
+  for (int parity = 0; left_over > 0; --left_over) {
+    full[s].wait(parity);
+    const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kBrickLine, 128);
+    const prim::GroupFactor right(stages + s * kStage + kRunBytes, Tile::kNextDepth, 128);
+    const int taps = taps_of[s];
+    if constexpr (Math::kParts == 1) {
+      products.fence();
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b)
+        multiply_taps<Math, Columns, Lines, Step>(products, total[b], left.after(b * 1024), right, taps, last >= 0);
+      products.commit();
+      products.template wait<1>();
+    } else {
+      // While one group adds up, the units work for the other.
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        float sums[kSums];
+        products.fence();
+        multiply_taps<Math, Columns, Lines, Step>(products, sums, left.after(b * 1024), right, taps, false);
+        products.commit();
+        products.template wait<0>(sums);
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) total[b][i] += sums[i];
+      }
+    }
+    // With one product the next stage's are on their way before the last one's stage is handed back.
+    const int done = Math::kParts == 1 ? last : s;
+    if (done >= 0 && in_warp == 0) empty[done].arrive();
+    last = s;
+    if (++s == Stages) s = 0, parity ^= 1;
+  }
+  if constexpr (Math::kParts == 1) {
+    products.template wait<0>();
+    HONE_UNROLL
+    for (int b = 0; b < kBlocks; ++b) products.readable(total[b]);
+  }
+  // Through shared memory, where nothing is read any more, so that neighbouring lanes hand over neighbouring positions.
+  if (in_warp == 0) over.arrive();
+  over.wait(0);
+  constexpr int kPitch = Lines + 4;
+  float* const out = static_cast<float*>(memory);
+  HONE_UNROLL
+  for (int b = 0; b < kBlocks; ++b) {
+    const int line = group * (Lines / 2) + b * 64 + warp % 4 * 16 + in_warp / 4;
+    HONE_UNROLL
+    for (int i = 0; i < kSums; ++i) out[(i / 4 * 8 + in_warp % 4 * 2 + i % 2) * kPitch + line + i / 2 % 2 * 8] = total[b][i];
+  }
+  __syncwarp();
+  if (in_warp == 0) written.arrive();
+  written.wait(0);
+  const int64_t most = of.outputs - column0 < Columns ? of.outputs - column0 : Columns;
+  for (int line = in_warp; line < Run<S, Lines, Taps, Step>::kUseful; line += 32) {
+    const int64_t column = run.column(line);
+    if (column < 0) continue;
+    HONE_UNROLL_BY(4)
+    for (int c = warp; c < most; c += kWarps) sink(column0 + c, column, out[c * kPitch + line]);
+  }
+}
+
+}  // namespace hone::gpu
