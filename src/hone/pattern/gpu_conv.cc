@@ -80,7 +80,7 @@ class GpuConvWriter {
   [[nodiscard]] Offer runs(const GroupMethod& method) const {
     const std::string action = fmt::format("implicit matmul, {}", method.action);
     Slots slots = common(action);
-    for (const char* gathered : {"type", "checked", "groups", "depth", "padded", "entry"}) slots.erase(gathered);
+    for (const char* gathered : {"type", "checked", "groups", "depth", "padded", "entry", "space"}) slots.erase(gathered);
     const size_t last = all_.space() - 1;
     const int64_t stride = all_.stride[last], dilation = all_.dilation[last], divisor = std::gcd(stride, dilation);
     // Taps of a class or a phase along the last dimension.

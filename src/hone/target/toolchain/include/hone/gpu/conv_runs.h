@@ -15,8 +15,7 @@ HONE_DEVICE constexpr int greatest_divisor(int a, int b) { return b == 0 ? a : g
 /// 0 … count - 1, and tap k of position x reads x's element scale (x + k step) + base, where step is the dilation over its common
 /// divisor with the stride. Transposed, a phase has one class.
 struct TapClass {
-  int first, next, count;
-  int64_t base;
+  int first, next, count, base;
 };
 template <int S>
 struct RunTaps {
@@ -28,18 +27,16 @@ struct RunTaps {
     return of.stride[S - 1] / greatest_divisor(of.dilation[S - 1], of.stride[S - 1]);
   }
   /// Class `c` of a phase whose first position along the last dimension is `place`.
-  HONE_DEVICE TapClass of_class(const Convolution<S>& of, int c, int64_t place) const {
+  HONE_DEVICE TapClass of_class(const Convolution<S>& of, int c, int place) const {
     const int window = static_cast<int>(of.window[S - 1]);
     if (!of.transposed) {
-      const int64_t base = static_cast<int64_t>(c) * of.dilation[S - 1] - of.padding[S - 1];
-      return {c, classes, c < window ? (window - c + classes - 1) / classes : 0, base};
+      return {c, classes, c < window ? (window - c + classes - 1) / classes : 0, c * of.dilation[S - 1] - of.padding[S - 1]};
     }
     // Taps further on read x further back: the last one first.
     int last = window - 1;
     while (last >= 0 && of.phase_of(S - 1, last) != place) --last;
     if (last < 0) return {0, 0, 0, 0};
-    const int64_t base = (place - (static_cast<int64_t>(last) * of.dilation[S - 1] - of.padding[S - 1])) / of.stride[S - 1];
-    return {last, -apart(of), last / apart(of) + 1, base};
+    return {last, -apart(of), last / apart(of) + 1, (place - (last * of.dilation[S - 1] - of.padding[S - 1])) / of.stride[S - 1]};
   }
 };
 
@@ -123,12 +120,55 @@ struct Run {
     return (of.most_columns() / extent * (extent + kReach) + kUseful - 1) / kUseful;
   }
   HONE_DEVICE bool empty() const { return begin >= rows * row; }
-  /// The phase's column at line `line`; none: -1.
-  HONE_DEVICE int64_t column(int64_t line) const {
-    const int64_t of_row = quotient(begin + line, row), at = begin + line - of_row * row, extent = row - kReach;
-    return line < kUseful && of_row < rows && at < extent ? of_row * extent + at : -1;
+  /// Where the result has line `line`'s position: its image and its element of a channel's plane there. False: nowhere.
+  HONE_DEVICE bool find(const Convolution<S>& of, const Phase<S>& phase, int line, int64_t& image, int64_t& pixel) const {
+    const int64_t of_row = quotient(begin + line, row);
+    int64_t rest = of_row, at[S];
+    at[S - 1] = begin + line - of_row * row;
+    if (line >= kUseful || of_row >= rows || at[S - 1] >= row - kReach) return false;
+    HONE_UNROLL
+    for (int s = S - 2; s >= 0; --s) {
+      const int64_t further = quotient(rest, phase.extent[s]);
+      at[s] = rest - further * phase.extent[s];
+      rest = further;
+    }
+    image = rest, pixel = of.pixel(phase, at);
+    return true;
   }
 };
+
+/// The same number, of which the compiler knows nothing from before: what it works out from that it does where it is wanted,
+/// instead of keeping it in registers that sums need.
+HONE_DEVICE int64_t afresh(int64_t n) {
+#if !HONE_EMULATED
+  asm volatile("" : "+l"(n));
+#endif
+  return n;
+}
+template <int S>
+HONE_DEVICE Convolution<S> afresh(Convolution<S> of) {
+  of.images = afresh(of.images), of.channels = afresh(of.channels), of.outputs = afresh(of.outputs);
+  HONE_UNROLL
+  for (int s = 0; s < S; ++s) of.x[s] = afresh(of.x[s]), of.y[s] = afresh(of.y[s]);
+  return of;
+}
+
+/// What a block makes at a time: a run of a phase for Columns output channels of a group, from `column` on.
+template <int S, class R>
+struct RunTile {
+  Phase<S> phase;
+  R run;
+  int64_t group, across, column;
+};
+/// Tile number `n`: phases of one place one after the other, which read the same of x and together fill the lines of the result,
+/// then Group runs, then the next output channels.
+template <class R, int Columns, int Group, int S>
+HONE_DEVICE RunTile<S, R> run_tile(const Convolution<S>& of, int64_t n) {
+  const int64_t phases = of.all_phases(), place = quotient(n, phases);
+  const BlockTile at = block_tile<Group>(place, R::most(of), (of.outputs + Columns - 1) / Columns);
+  const Phase<S> phase = of.phase(n - place * phases);
+  return {phase, R(phase, at.down), at.batch, at.across, at.across * Columns};
+}
 
 /// A phase's taps in the outer dimensions: tap j of dimension d reads x's element at its position + first[d] + j further(d).
 template <int S>
