@@ -18,7 +18,7 @@ args   = [@args@, "packed"]
 
 [[launch]]
 kernel = "convolve"
-grid   = ["min(SMS, @tiles@)"]
+grid   = ["@tiles@"]
 block  = ["256 + 128 * FETCHERS"]
 shared = "@bytes@ * STAGES * (LINES + TAPS * COLUMNS)"
 args   = [@args@, "packed"]
@@ -26,8 +26,7 @@ args   = [@args@, "packed"]
 // Convolution as implicit matmul on Hopper's matrix units (wgmma). conv_mma.cu says how a convolution is a matrix product, and
 // what its phases are. Here rows of the product are positions and columns are output channels, and x is gathered once for
 // several taps: a stage in shared memory holds 16 channels of a run of LINES positions, and the units read the same run from
-// one position further on for the next tap along the last dimension. Groups of warps multiply what others fetch, who are
-// ahead, at the next tile too: a block stays until there are none.
+// one position further on for the next tap along the last dimension. Groups of warps multiply what others fetch;
 // hone/gpu/conv_wgmma.h says how, and hone/gpu/matmul_wgmma.h how the accuracy is kept.
 //
 // When it pays: 16 channels and more on the side of x, wherever the accuracy suffices: twice as fast as mma.sync and more.
@@ -53,6 +52,6 @@ __global__ void __launch_bounds__(256 + 128 * FETCHERS, 1) convolve(@parameters@
   const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
     finish(@names@, image_at, channel_at, pixel_at, sum_at);
   };
-  hone::gpu::run_products<Math, LINES, COLUMNS, TAPS, @step@, STAGES, FETCHERS, GROUP>(
-      shape_at, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
+  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, STAGES, FETCHERS, GROUP>(
+      shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
 }

@@ -94,7 +94,7 @@ class GpuConvWriter {
     slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(16 * method.bytes());
     slots["bricks"] = std::to_string(task::size_of(method.number));  // of 16 bytes: its 16 channels
     slots["step"] = std::to_string(dilation / divisor);
-    slots["lines"] = columns <= 64 ? "512, 256, 128" : "256, 128, 512";
+    slots["lines"] = "256, 512, 128";
     slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
     slots["taps"] = gpu::choices(each, {1, 2, 3, 4});
     // Sums of all positions, and those of a stage beside them where there are parts.

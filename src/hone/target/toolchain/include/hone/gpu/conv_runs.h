@@ -145,14 +145,6 @@ HONE_DEVICE int64_t afresh(int64_t n) {
 #endif
   return n;
 }
-template <int S>
-HONE_DEVICE Convolution<S> afresh(Convolution<S> of) {
-  of.images = afresh(of.images), of.channels = afresh(of.channels), of.outputs = afresh(of.outputs);
-  HONE_UNROLL
-  for (int s = 0; s < S; ++s) of.x[s] = afresh(of.x[s]), of.y[s] = afresh(of.y[s]);
-  return of;
-}
-
 /// What a block makes at a time: a run of a phase for Columns output channels of a group, from `column` on.
 template <int S, class R>
 struct RunTile {

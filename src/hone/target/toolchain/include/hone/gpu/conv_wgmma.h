@@ -37,13 +37,13 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
   }
 }
 
-/// sink(output channel, image, element of the channel's plane, sum) for the whole result, by blocks that take every gridDim.x-th
-/// tile: Lines positions and Columns output channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
+/// sink(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
+/// channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
 /// `memory`: Stages times 16 * kRunChannels / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
 /// Step: of RunTaps. A block has 256 + 128 Fetchers threads and a multiprocessor to itself:
 /// __launch_bounds__(256 + 128 * Fetchers, 1).
 template <class Math, int Lines, int Columns, int Taps, int Step, int Stages, int Fetchers, int Group, int S, class T, class Sink>
-HONE_DEVICE void run_products(const Convolution<S>& of, const T* x, const char* packed, void* memory, Sink sink) {
+HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Sink sink) {
   using Tile = WeightTile<Math, Columns>;
   using ThisRun = Run<S, Lines, Taps, Step>;
   constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kBricks = kRunChannels / kEach;
@@ -52,6 +52,8 @@ HONE_DEVICE void run_products(const Convolution<S>& of, const T* x, const char* 
   static_assert((Taps - 1) * Step * 16 <= Tile::kBytes, "the last lines' taps read what follows the run, and nobody their sums");
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages];
   __shared__ int taps_of[Stages];
+  const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(of, n);
+  if (tile.run.empty()) return;
   // Each warp has written its lines; a thread says that the weights are on their way.
   if (threadIdx.x == 0)
     for (int s = 0; s < Stages; ++s) full[s].init(4 * Fetchers + 1), empty[s].init(kWarps);
@@ -60,7 +62,6 @@ HONE_DEVICE void run_products(const Convolution<S>& of, const T* x, const char* 
   char* const stages = static_cast<char*>(memory);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   const RunTaps<S> runs(of);
-  const auto tiles = static_cast<uint32_t>(of.all_phases() * of.groups * ThisRun::most(of) * ((of.outputs + Columns - 1) / Columns));
 
   if (warp >= kWarps) {
     // Of 512 registers for four or five threads, one of each group, what those who multiply do not need.
@@ -70,68 +71,68 @@ HONE_DEVICE void run_products(const Convolution<S>& of, const T* x, const char* 
     const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
     const int64_t plane = Convolution<S>::product(of.x);
     int s = 0, parity = 1;
-    for (uint32_t n = blockIdx.x; n < tiles; n += gridDim.x) {
-      const Convolution<S> here = afresh(of);
-      const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(here, n);
-      if (tile.run.empty()) continue;
-      const OuterTaps<S> outer(here, tile.phase);
-      const Reader lines(here, tile.phase, runs, tile.run, x + tile.group * here.plane(), thread);
-      const int64_t across = (here.outputs + Columns - 1) / Columns;
-      const int first = static_cast<int>(tile.phase.first[S - 1]);
-      const char* weights = packed + (tile.group * across + tile.across) * weight_bytes<Math, Columns>(here) +
-                            tile.phase.depth.begin / here.channels * channel_stages(here.channels) * Tile::kBytes;
-      /// Stage s: channels from channel0 on, for `count` taps of which the first sees `shift` and `base` of x.
-      const auto fetch = [&](int channel0, RunShift<S> shift, int base, int count) {
-        shift.shift[S - 1] = base;
-        const int64_t offset = shift.offset + base + channel0 * plane;
-        const int channels = of.channels - channel0 < kRunChannels ? static_cast<int>(of.channels - channel0) : kRunChannels;
-        constexpr int kAtOnce = Fetchers == 2 || Reader::kMine < 2 ? 1 : 2;  // as there are registers
+    const OuterTaps<S> outer(of, tile.phase);
+    const Reader lines(of, tile.phase, runs, tile.run, x + tile.group * of.plane(), thread);
+    const int64_t across = (of.outputs + Columns - 1) / Columns;
+    const int first = static_cast<int>(tile.phase.first[S - 1]);
+    const char* weights = packed + (tile.group * across + tile.across) * weight_bytes<Math, Columns>(of) +
+                          tile.phase.depth.begin / of.channels * channel_stages(of.channels) * Tile::kBytes;
+    /// Stage s: channels from channel0 on, for `count` taps of which the first sees `shift` and `base` of x.
+    const auto fetch = [&](int channel0, RunShift<S> shift, int base, int count) {
+      shift.shift[S - 1] = base;
+      const int64_t offset = shift.offset + base + channel0 * plane;
+      const int channels = of.channels - channel0 < kRunChannels ? static_cast<int>(of.channels - channel0) : kRunChannels;
+      constexpr int kAtOnce = Fetchers == 2 || Reader::kMine < 2 ? 1 : 2;  // as there are registers
+      HONE_UNROLL
+      for (int i0 = 0; i0 < Reader::kMine; i0 += kAtOnce) {
+        T numbers[kAtOnce][kBricks][kEach];
         HONE_UNROLL
-        for (int i0 = 0; i0 < Reader::kMine; i0 += kAtOnce) {
-          T numbers[kAtOnce][kBricks][kEach];
+        for (int i = 0; i < kAtOnce; ++i) {
+          // No branch comes between the reads, so that all are on their way at a time; what lies outside is x's first element.
+          const bool inside = lines.inside(i0 + i, of, shift);
+          const T* from = inside ? lines.origin[i0 + i] + offset : x;
+          const int64_t next = inside ? plane : 0;
           HONE_UNROLL
-          for (int i = 0; i < kAtOnce; ++i) {
-            const bool inside = lines.inside(i0 + i, of, shift);
-            const T* from = lines.origin[i0 + i] + offset;
-            HONE_UNROLL
-            for (int c = 0; c < kRunChannels; ++c) {
-              numbers[i][c / kEach][c % kEach] = inside && c < channels ? *from : T(0.0f);
-              from += plane;
-            }
+          for (int c = 0; c < kRunChannels; ++c) {
+            numbers[i][c / kEach][c % kEach] = *from;
+            if (c + 1 < channels) from += next;
           }
-          if (i0 == 0) empty[s].wait(parity);
           HONE_UNROLL
-          for (int i = 0; i < kAtOnce; ++i) {
+          for (int c = 0; c < kRunChannels; ++c)
+            if (!inside || c >= channels) numbers[i][c / kEach][c % kEach] = T(0.0f);
+        }
+        if (i0 == 0) empty[s].wait(parity);
+        HONE_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          HONE_UNROLL
+          for (int brick = 0; brick < kBricks; ++brick) {
+            uint4 parts[Math::kParts];
+            Math::split(numbers[i][brick], parts);
+            char* const to = stages + s * kStage + brick * kBrickLine + (thread + (i0 + i) * kThreads) * 16;
             HONE_UNROLL
-            for (int brick = 0; brick < kBricks; ++brick) {
-              uint4 parts[Math::kParts];
-              Math::split(numbers[i][brick], parts);
-              char* const to = stages + s * kStage + brick * kBrickLine + (thread + (i0 + i) * kThreads) * 16;
-              HONE_UNROLL
-              for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * kPart) = parts[part];
-            }
+            for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * kPart) = parts[part];
           }
         }
-        prim::async_fence();
-        __syncwarp();
-        if (in_warp == 0) full[s].arrive();
-        if (thread == 0) {
-          taps_of[s] = count;
-          full[s].arrive_expecting(count * Tile::kBytes);
-          full[s].bulk_copy(stages + s * kStage + kRunBytes, weights, count * Tile::kBytes);
-        }
-      };
-      for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
-        for (int o = 0; o < outer.all; ++o) {
-          const RunShift<S> shift(of, outer, o);
-          for (int c = 0; c < runs.classes; ++c) {
-            const TapClass taps = runs.of_class(of, c, first);
-            for (int k = 0; k < taps.count; k += Taps) {
-              const int count = taps.count - k < Taps ? taps.count - k : Taps;
-              fetch(channel0, shift, taps.base + k * runs.scale * Step, count);
-              weights += count * Tile::kBytes;
-              if (++s == Stages) s = 0, parity ^= 1;
-            }
+      }
+      prim::async_fence();
+      __syncwarp();
+      if (in_warp == 0) full[s].arrive();
+      if (thread == 0) {
+        taps_of[s] = count;
+        full[s].arrive_expecting(count * Tile::kBytes);
+        full[s].bulk_copy(stages + s * kStage + kRunBytes, weights, count * Tile::kBytes);
+      }
+    };
+    for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
+      for (int o = 0; o < outer.all; ++o) {
+        const RunShift<S> shift(of, outer, o);
+        for (int c = 0; c < runs.classes; ++c) {
+          const TapClass taps = runs.of_class(of, c, first);
+          for (int k = 0; k < taps.count; k += Taps) {
+            const int count = taps.count - k < Taps ? taps.count - k : Taps;
+            fetch(channel0, shift, taps.base + k * runs.scale * Step, count);
+            weights += count * Tile::kBytes;
+            if (++s == Stages) s = 0, parity ^= 1;
           }
         }
       }
@@ -143,73 +144,60 @@ HONE_DEVICE void run_products(const Convolution<S>& of, const T* x, const char* 
   const int group = warp / 4;
   prim::GroupProducts products;
   int s = 0, parity = 0;
-  for (uint32_t n = blockIdx.x; n < tiles; n += gridDim.x) {
-    int left_over = 0;
-    {
-      const Convolution<S> here = afresh(of);
-      const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(here, n);
-      if (tile.run.empty()) continue;
-      for (int c = 0; c < runs.classes; ++c) left_over += (runs.of_class(here, c, static_cast<int>(tile.phase.first[S - 1])).count + Taps - 1) / Taps;
-      left_over *= OuterTaps<S>(here, tile.phase).all * static_cast<int>(channel_stages(here.channels));
-    }
-    float total[kBlocks][kSums] = {};
-    for (int last = -1; left_over > 0; --left_over) {
-      full[s].wait(parity);
-      const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kBrickLine, 128);
-      const prim::GroupFactor right(stages + s * kStage + kRunBytes, Tile::kNextDepth, 128);
-      const int taps = taps_of[s];
-      int done = s;
-      if constexpr (Math::kParts == 1) {
-        products.fence();
-        HONE_UNROLL
-        for (int b = 0; b < kBlocks; ++b)
-          multiply_taps<Math, Columns, Lines, Step>(products, total[b], left.after(b * 1024), right, taps, last >= 0);
-        products.commit();
-        // The next stage's products are on their way before the last one's stage is handed back.
-        products.template wait<1>();
-        done = last, last = s;
-      } else {
-        // While one group adds up, the units work for the other.
-        HONE_UNROLL
-        for (int b = 0; b < kBlocks; ++b) {
-          float sums[kSums];
-          products.fence();
-          multiply_taps<Math, Columns, Lines, Step>(products, sums, left.after(b * 1024), right, taps, false);
-          products.commit();
-          products.template wait<0>(sums);
-          HONE_UNROLL
-          for (int i = 0; i < kSums; ++i) total[b][i] += sums[i];
-        }
-      }
-      if (done >= 0 && in_warp == 0) empty[done].arrive();
-      if (++s == Stages) s = 0, parity ^= 1;
-      if (Math::kParts == 1 && left_over == 1) {
-        products.template wait<0>();
-        if (in_warp == 0) empty[last].arrive();
-      }
-    }
-    const Convolution<S> here = afresh(of);
-    const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(here, n);
-    HONE_UNROLL
-    for (int b = 0; b < kBlocks; ++b) {
-      if constexpr (Math::kParts == 1) products.readable(total[b]);
-      // Lanes 2 k and 2 k + 1 exchange, so that each has four channels of one position, and a warp stores 16 positions side by
-      // side: who has products on their way needs no shared memory for that.
-      const bool odd = in_warp % 2 != 0;
-      int64_t image = 0, pixel = 0;
-      const int line = group * (Lines / 2) + b * 64 + warp % 4 * 16 + in_warp / 4 + (odd ? 8 : 0);
-      const bool some = tile.run.find(here, tile.phase, line, image, pixel);
+  int left_over = 0;
+  for (int c = 0; c < runs.classes; ++c) left_over += (runs.of_class(of, c, static_cast<int>(tile.phase.first[S - 1])).count + Taps - 1) / Taps;
+  left_over *= OuterTaps<S>(of, tile.phase).all * static_cast<int>(channel_stages(of.channels));
+  float total[kBlocks][kSums] = {};
+  for (int last = -1; left_over > 0; --left_over) {
+    full[s].wait(parity);
+    const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kBrickLine, 128);
+    const prim::GroupFactor right(stages + s * kStage + kRunBytes, Tile::kNextDepth, 128);
+    const int taps = taps_of[s];
+    int done = s;
+    if constexpr (Math::kParts == 1) {
+      products.fence();
       HONE_UNROLL
-      for (int j = 0; j < kSums; j += 4) {
-        const float first = __shfl_xor_sync(0xffffffffu, odd ? total[b][j] : total[b][j + 2], 1);
-        const float second = __shfl_xor_sync(0xffffffffu, odd ? total[b][j + 1] : total[b][j + 3], 1);
-        const float mine[4] = {odd ? first : total[b][j], odd ? second : total[b][j + 1], odd ? total[b][j + 2] : first,
-                               odd ? total[b][j + 3] : second};
-        const int64_t channel = afresh(tile.column + j / 4 * 8 + in_warp % 4 / 2 * 4);
+      for (int b = 0; b < kBlocks; ++b)
+        multiply_taps<Math, Columns, Lines, Step>(products, total[b], left.after(b * 1024), right, taps, last >= 0);
+      products.commit();
+      // The next stage's products are on their way before the last one's stage is handed back.
+      products.template wait<1>();
+      done = last, last = s;
+    } else {
+      // While one group adds up, the units work for the other.
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        float sums[kSums];
+        products.fence();
+        multiply_taps<Math, Columns, Lines, Step>(products, sums, left.after(b * 1024), right, taps, false);
+        products.commit();
+        products.template wait<0>(sums);
         HONE_UNROLL
-        for (int c = 0; c < 4; ++c)
-          if (some && channel + c < here.outputs) sink(tile.group * here.outputs + channel + c, image, pixel, mine[c]);
+        for (int i = 0; i < kSums; ++i) total[b][i] += sums[i];
       }
+    }
+    if (done >= 0 && in_warp == 0) empty[done].arrive();
+    if (++s == Stages) s = 0, parity ^= 1;
+  }
+  if constexpr (Math::kParts == 1) products.template wait<0>();
+  HONE_UNROLL
+  for (int b = 0; b < kBlocks; ++b) {
+    if constexpr (Math::kParts == 1) products.readable(total[b]);
+    // Lanes 2 k and 2 k + 1 exchange, so that each has four channels of one position, and a warp stores 16 positions side by side.
+    const bool odd = in_warp % 2 != 0;
+    int64_t image = 0, pixel = 0;
+    const int line = group * (Lines / 2) + b * 64 + warp % 4 * 16 + in_warp / 4 + (odd ? 8 : 0);
+    const bool some = tile.run.find(of, tile.phase, line, image, pixel);
+    HONE_UNROLL
+    for (int j = 0; j < kSums; j += 4) {
+      const float first = __shfl_xor_sync(0xffffffffu, odd ? total[b][j] : total[b][j + 2], 1);
+      const float second = __shfl_xor_sync(0xffffffffu, odd ? total[b][j + 1] : total[b][j + 3], 1);
+      const float mine[4] = {odd ? first : total[b][j], odd ? second : total[b][j + 1], odd ? total[b][j + 2] : first,
+                             odd ? total[b][j + 3] : second};
+      const int64_t channel = afresh(tile.column + j / 4 * 8 + in_warp % 4 / 2 * 4);
+      HONE_UNROLL
+      for (int c = 0; c < 4; ++c)
+        if (some && channel + c < of.outputs) sink(tile.group * of.outputs + channel + c, image, pixel, mine[c]);
     }
   }
 }
