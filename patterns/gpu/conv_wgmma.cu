@@ -52,6 +52,6 @@ __global__ void __launch_bounds__(256 + 128 * FETCHERS, 1) convolve(@parameters@
   const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
     finish(@names@, image_at, channel_at, pixel_at, sum_at);
   };
-  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, STAGES, FETCHERS, GROUP>(
+  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, STAGES, FETCHERS, GROUP>(
       shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
 }

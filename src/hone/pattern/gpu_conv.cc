@@ -83,8 +83,9 @@ class GpuConvWriter {
     for (const char* gathered : {"type", "checked", "groups", "depth", "padded", "entry", "space"}) slots.erase(gathered);
     const size_t last = all_.space() - 1;
     const int64_t stride = all_.stride[last], dilation = all_.dilation[last], divisor = std::gcd(stride, dilation);
-    // Taps of a class or a phase along the last dimension.
-    const int64_t taps = (all_.window[last].constant() * divisor + stride - 1) / stride;
+    // Taps of a class or a phase along the last dimension, at most and of each that has any. Five at a time, sums would be cut too often.
+    const int64_t window = all_.window[last].constant(), apart = stride / divisor, taps = (window + apart - 1) / apart;
+    slots["each"] = std::to_string(window % apart == 0 ? taps : 0);
     const int64_t each = taps <= 4 ? taps : taps % 4 == 0 || taps % 4 == 3 ? 4 : 3;
     const int64_t outputs = largest(all_.outputs);
     int64_t columns = outputs > 128 && (outputs + 95) / 96 * 96 < (outputs + 127) / 128 * 128 ? 96 : 128;

@@ -17,22 +17,34 @@
 
 namespace hone::gpu {
 
-/// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps.
-template <class Math, int Columns, int Lines, int Step, int Sums>
+template <int N>
+struct Number {
+  static constexpr int kValue = N;
+};
+
+/// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps, Fixed of them
+/// where that is not 0: then no branch comes between products on their way, which would wait for each other there.
+template <class Math, int Columns, int Lines, int Step, int Fixed, int Sums>
 HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums], const prim::GroupFactor& left,
                                const prim::GroupFactor& right, int taps, bool more) {
   using Tile = WeightTile<Math, Columns>;
   using Pairs = Products<Math::kParts>;
   constexpr int kBrickLine = Lines * 16, kPart = kRunChannels / Math::kBeside * kBrickLine;
+  const auto multiply = [&](int p, int tap) {
+    HONE_UNROLL
+    for (int step = 0; step < Tile::kSteps; ++step)
+      products.template multiply<Math::kType>(
+          sums, left.after(Pairs::left(p) * kPart + 2 * step * kBrickLine + tap * Step * 16),
+          right.after(tap * Tile::kBytes + Pairs::right(p) * Tile::kPart + 2 * step * Tile::kNextDepth), more || p + tap + step > 0);
+  };
   HONE_UNROLL
   for (int p = 0; p < Pairs::kCount; ++p) {
-    HONE_UNROLL_BY(1)
-    for (int tap = 0; tap < taps; ++tap) {
+    if constexpr (Fixed > 0) {
       HONE_UNROLL
-      for (int step = 0; step < Tile::kSteps; ++step)
-        products.template multiply<Math::kType>(
-            sums, left.after(Pairs::left(p) * kPart + 2 * step * kBrickLine + tap * Step * 16),
-            right.after(tap * Tile::kBytes + Pairs::right(p) * Tile::kPart + 2 * step * Tile::kNextDepth), more || p + tap + step > 0);
+      for (int tap = 0; tap < Fixed; ++tap) multiply(p, tap);
+    } else {
+      HONE_UNROLL_BY(1)
+      for (int tap = 0; tap < taps; ++tap) multiply(p, tap);
     }
   }
 }
@@ -40,9 +52,9 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
 /// sink(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
 /// channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
 /// `memory`: Stages times 16 * kRunChannels / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
-/// Step: of RunTaps. A block has 256 + 128 Fetchers threads and a multiprocessor to itself:
+/// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 256 + 128 Fetchers threads and a multiprocessor to itself:
 /// __launch_bounds__(256 + 128 * Fetchers, 1).
-template <class Math, int Lines, int Columns, int Taps, int Step, int Stages, int Fetchers, int Group, int S, class T, class Sink>
+template <class Math, int Lines, int Columns, int Taps, int Step, int Each, int Stages, int Fetchers, int Group, int S, class T, class Sink>
 HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Sink sink) {
   using Tile = WeightTile<Math, Columns>;
   using ThisRun = Run<S, Lines, Taps, Step>;
@@ -77,8 +89,8 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     const int first = static_cast<int>(tile.phase.first[S - 1]);
     const char* weights = packed + (tile.group * across + tile.across) * weight_bytes<Math, Columns>(of) +
                           tile.phase.depth.begin / of.channels * channel_stages(of.channels) * Tile::kBytes;
-    /// Stage s: channels from channel0 on, for `count` taps of which the first sees `shift` and `base` of x.
-    const auto fetch = [&](int channel0, RunShift<S> shift, int base, int count) {
+    /// Stage s: channels from channel0 on, for `count` taps, of all taps from `number` on, of which the first sees `shift` and `base`.
+    const auto fetch = [&](int channel0, RunShift<S> shift, int base, int number, int count) {
       shift.shift[S - 1] = base;
       const int64_t offset = shift.offset + base + channel0 * plane;
       const int channels = of.channels - channel0 < kRunChannels ? static_cast<int>(of.channels - channel0) : kRunChannels;
@@ -120,19 +132,23 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
       if (thread == 0) {
         taps_of[s] = count;
         full[s].arrive_expecting(count * Tile::kBytes);
-        full[s].bulk_copy(stages + s * kStage + kRunBytes, weights, count * Tile::kBytes);
+        full[s].bulk_copy(stages + s * kStage + kRunBytes, weights + number * int64_t{Tile::kBytes}, count * Tile::kBytes);
       }
     };
-    for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
-      for (int o = 0; o < outer.all; ++o) {
-        const RunShift<S> shift(of, outer, o);
-        for (int c = 0; c < runs.classes; ++c) {
-          const TapClass taps = runs.of_class(of, c, first);
-          for (int k = 0; k < taps.count; k += Taps) {
-            const int count = taps.count - k < Taps ? taps.count - k : Taps;
-            fetch(channel0, shift, taps.base + k * runs.scale * Step, count);
-            weights += count * Tile::kBytes;
-            if (++s == Stages) s = 0, parity ^= 1;
+    const int along = static_cast<int>(of.taps_of(S - 1, first, of.window[S - 1]));
+    for (int rest = 0; rest < 2; ++rest) {
+      for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
+        for (int o = 0; o < outer.all; ++o) {
+          const RunShift<S> shift(of, outer, o);
+          int before = (channel0 / kRunChannels * outer.all + o) * along;
+          for (int c = 0; c < runs.classes; ++c) {
+            const TapClass taps = runs.of_class(of, c, first);
+            const int whole = taps.count / Taps * Taps;
+            for (int k = rest ? whole : 0; k < (rest ? taps.count : whole); k += Taps) {
+              fetch(channel0, shift, taps.base + k * runs.scale * Step, before + k, rest ? taps.count - whole : Taps);
+              if (++s == Stages) s = 0, parity ^= 1;
+            }
+            before += taps.count;
           }
         }
       }
@@ -143,12 +159,15 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   prim::registers_up<Fetchers == 1 ? 216 : 208>();
   const int group = warp / 4;
   prim::GroupProducts products;
-  int s = 0, parity = 0;
-  int left_over = 0;
-  for (int c = 0; c < runs.classes; ++c) left_over += (runs.of_class(of, c, static_cast<int>(tile.phase.first[S - 1])).count + Taps - 1) / Taps;
-  left_over *= OuterTaps<S>(of, tile.phase).all * static_cast<int>(channel_stages(of.channels));
+  int s = 0, parity = 0, last = -1, whole = 0, parted = 0;
+  for (int c = 0; c < runs.classes; ++c) {
+    const int taps = runs.of_class(of, c, static_cast<int>(tile.phase.first[S - 1])).count;
+    whole += taps / Taps, parted += taps % Taps != 0;
+  }
+  const int turns = OuterTaps<S>(of, tile.phase).all * static_cast<int>(channel_stages(of.channels));
   float total[kBlocks][kSums] = {};
-  for (int last = -1; left_over > 0; --left_over) {
+  const auto take = [&](auto fixed) {
+    constexpr int kFixed = decltype(fixed)::kValue;
     full[s].wait(parity);
     const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kBrickLine, 128);
     const prim::GroupFactor right(stages + s * kStage + kRunBytes, Tile::kNextDepth, 128);
@@ -158,7 +177,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
       products.fence();
       HONE_UNROLL
       for (int b = 0; b < kBlocks; ++b)
-        multiply_taps<Math, Columns, Lines, Step>(products, total[b], left.after(b * 1024), right, taps, last >= 0);
+        multiply_taps<Math, Columns, Lines, Step, kFixed>(products, total[b], left.after(b * 1024), right, taps, last >= 0);
       products.commit();
       // The next stage's products are on their way before the last one's stage is handed back.
       products.template wait<1>();
@@ -169,7 +188,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
       for (int b = 0; b < kBlocks; ++b) {
         float sums[kSums];
         products.fence();
-        multiply_taps<Math, Columns, Lines, Step>(products, sums, left.after(b * 1024), right, taps, false);
+        multiply_taps<Math, Columns, Lines, Step, kFixed>(products, sums, left.after(b * 1024), right, taps, false);
         products.commit();
         products.template wait<0>(sums);
         HONE_UNROLL
@@ -178,6 +197,10 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     }
     if (done >= 0 && in_warp == 0) empty[done].arrive();
     if (++s == Stages) s = 0, parity ^= 1;
+  };
+  for (int left = whole * turns; left > 0; --left) take(Number<Taps>());
+  if constexpr (Each == 0 || Each % Taps != 0) {
+    for (int left = parted * turns; left > 0; --left) take(Number<Each % Taps>());
   }
   if constexpr (Math::kParts == 1) products.template wait<0>();
   HONE_UNROLL
