@@ -77,7 +77,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
 
   if (warp >= kWarps) {
     // Of 512 registers for four or five threads, one of each group, what those who multiply do not need.
-    prim::registers_down<Fetchers == 1 ? 72 : 48>();
+    prim::registers_down<Fetchers == 1 ? 72 : 40>();
     constexpr int kThreads = 128 * Fetchers;
     using Reader = RunReader<T, S, Lines, kThreads>;
     const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
@@ -156,7 +156,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     return;
   }
 
-  prim::registers_up<Fetchers == 1 ? 216 : 208>();
+  prim::registers_up<216>();
   const int group = warp / 4;
   prim::GroupProducts products;
   int s = 0, parity = 0, last = -1, whole = 0, parted = 0;
