@@ -17,9 +17,10 @@
 
 namespace hone::gpu {
 
-template <int N>
+/// A number that a lambda gets as a type.
+template <int Value>
 struct Number {
-  static constexpr int kValue = N;
+  static constexpr int kValue = Value;
 };
 
 /// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps, Fixed of them
