@@ -28,6 +28,15 @@ struct Phase {
   Stretch depth;
 };
 
+/// A tap of the window and where it stands among all: a phase's taps are neighbours, behind those of earlier phases.
+template <int S>
+struct TapPlace {
+  int64_t at[S];
+  int phase[S];
+  int64_t before, together, rank;   ///< taps of earlier phases, of its own, and of its own before it
+  int64_t last;                     ///< taps of its own phase along the last dimension, which counts fastest
+};
+
 /// The convolution as its caller wrote it, over S dimensions of space:
 ///   x [images, groups * channels, x...], y [images, groups * outputs, y...],
 ///   w [groups * outputs, channels, window...], transposed: [groups * channels, outputs, window...], all dense.
@@ -72,6 +81,29 @@ struct Convolution {
     int64_t count = 0;
     for (int64_t tap = 0; tap < window[s]; ++tap) count += phase_of(s, tap) < phase;
     return count;
+  }
+
+  HONE_DEVICE TapPlace<S> tap(int64_t flat) const {
+    TapPlace<S> found;
+    HONE_UNROLL
+    for (int s = S - 1; s >= 0; --s) {
+      found.at[s] = flat % window[s];
+      flat /= window[s];
+    }
+    found.before = 0, found.together = 1, found.rank = 0;
+    HONE_UNROLL
+    for (int s = 0; s < S; ++s) {
+      const int here = found.phase[s] = phase_of(s, found.at[s]);
+      found.last = taps_of(s, here, window[s]);
+      found.before += found.together * taps_before(s, here) * product(window, s + 1);
+      found.together *= found.last;
+      found.rank = found.rank * found.last + taps_of(s, here, found.at[s]);
+    }
+    return found;
+  }
+  /// The first tap's weight between a group's channel and output, counted in windows.
+  HONE_DEVICE int64_t weights(int64_t group, int64_t output, int64_t channel) const {
+    return transposed ? (group * channels + channel) * outputs + output : (group * outputs + output) * channels + channel;
   }
 
   /// The depth is ordered by phase, then by channel, then by tap: what a stretch of it reads lies close together.
@@ -146,29 +178,18 @@ HONE_DEVICE void pack_weights(const Convolution<S>& of, const W* w, P* packed, v
   const int64_t taps = Convolution<S>::product(of.window), rows = of.padded();
   const int64_t row = n % rows, flat = n / rows % taps, channel = n / (rows * taps) % of.channels, group = n / (rows * taps * of.channels);
   if (group >= of.groups) return;
+  const TapPlace<S> tap = of.tap(flat);
   DepthEntry<S> entry;
-  int64_t rest = flat, before = 0, together = 1, rank = 0, plane = 1, tap[S];
-  HONE_UNROLL
-  for (int s = S - 1; s >= 0; --s) {
-    tap[s] = rest % of.window[s];
-    rest /= of.window[s];
-  }
   HONE_UNROLL
   for (int s = 0; s < S; ++s) {
-    const int phase = of.phase_of(s, tap[s]);
-    const int64_t count = of.taps_of(s, phase, of.window[s]);
-    before += together * of.taps_before(s, phase) * Convolution<S>::product(of.window, s + 1);
-    together *= count;
-    rank = rank * count + of.taps_of(s, phase, tap[s]);
-    const int64_t reach = tap[s] * of.dilation[s] - of.padding[s];
-    entry.shift[s] = static_cast<typename DepthEntry<S>::Place>(of.transposed ? (phase - reach) / of.stride[s] : reach);
+    const int64_t reach = tap.at[s] * of.dilation[s] - of.padding[s];
+    entry.shift[s] = static_cast<typename DepthEntry<S>::Place>(of.transposed ? (tap.phase[s] - reach) / of.stride[s] : reach);
   }
-  const int64_t depth = of.channels * before + channel * together + rank;
-  const int64_t from = of.transposed ? (group * of.channels + channel) * of.outputs + row
-                                     : (group * of.outputs + row) * of.channels + channel;
-  const float weight = row < of.outputs ? static_cast<float>(w[from * taps + flat]) : 0.0f;
+  const int64_t depth = of.channels * tap.before + channel * tap.together + tap.rank;
+  const float weight = row < of.outputs ? static_cast<float>(w[of.weights(group, row, channel) * taps + flat]) : 0.0f;
   packed[(group * of.depth() + depth) * rows + row] = static_cast<P>(weight);
   if (row != 0 || group != 0) return;
+  int64_t plane = 1;
   entry.offset = 0;
   HONE_UNROLL
   for (int s = S - 1; s >= 0; --s) {

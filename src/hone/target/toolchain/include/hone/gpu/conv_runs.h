@@ -64,42 +64,23 @@ HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, i
   const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (stages * kBricks);
   const int64_t flat = n / (Columns * tiles * stages * kBricks) % taps, group = n / (Columns * tiles * stages * kBricks * taps);
   if (group >= of.groups) return;
-  int64_t rest = flat, tap[S];
-  HONE_UNROLL
-  for (int s = S - 1; s >= 0; --s) {
-    tap[s] = rest % of.window[s];
-    rest /= of.window[s];
-  }
-  int64_t before = 0, together = 1, rank = 0;
-  HONE_UNROLL
-  for (int s = 0; s < S; ++s) {
-    const int phase = of.phase_of(s, tap[s]);
-    const int64_t count = of.taps_of(s, phase, of.window[s]);
-    before += together * of.taps_before(s, phase) * Convolution<S>::product(of.window, s + 1);
-    together *= count;
-    if (s + 1 < S) {
-      rank = rank * count + of.taps_of(s, phase, tap[s]);
-    } else {
-      const RunTaps<S> runs(of);
-      const int c = of.transposed ? 0 : static_cast<int>(tap[s] % runs.classes);
-      rank *= count;
-      for (int earlier = 0; earlier < c; ++earlier) rank += runs.of_class(of, earlier, phase).count;
-      const TapClass here = runs.of_class(of, c, phase);
-      rank += (tap[s] - here.first) / here.next;
-    }
-  }
+  // Along the last dimension the phase's taps are ordered by class.
+  const TapPlace<S> tap = of.tap(flat);
+  const RunTaps<S> runs(of);
+  const int own = of.transposed ? 0 : static_cast<int>(tap.at[S - 1] % runs.classes);
+  const TapClass taps_of_own = runs.of_class(of, own, tap.phase[S - 1]);
+  int64_t rank = tap.rank - tap.rank % tap.last + (tap.at[S - 1] - taps_of_own.first) / taps_of_own.next;
+  for (int c = 0; c < own; ++c) rank += runs.of_class(of, c, tap.phase[S - 1]).count;
   const int64_t output = tile * Columns + line, channel = brick * kEach;
   float x[kEach] = {};
   HONE_UNROLL
   for (int i = 0; i < kEach; ++i) {
     if (output >= of.outputs || channel + i >= of.channels) continue;
-    const int64_t from = of.transposed ? (group * of.channels + channel + i) * of.outputs + output
-                                       : (group * of.outputs + output) * of.channels + channel + i;
-    x[i] = static_cast<float>(w[from * taps + flat]);
+    x[i] = static_cast<float>(w[of.weights(group, output, channel + i) * taps + flat]);
   }
   uint4 parts[Math::kParts];
   Math::split(x, parts);
-  const int64_t slot = before * stages + brick / kBricks * together + rank;
+  const int64_t slot = tap.before * stages + brick / kBricks * tap.together + rank;
   char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
                    line * 16;
   HONE_UNROLL
@@ -122,17 +103,11 @@ struct Run {
   HONE_DEVICE bool empty() const { return begin >= rows * row; }
   /// Where the result has line `line`'s position: its image and its element of a channel's plane there. False: nowhere.
   HONE_DEVICE bool find(const Convolution<S>& of, const Phase<S>& phase, int line, int64_t& image, int64_t& pixel) const {
-    const int64_t of_row = quotient(begin + line, row);
-    int64_t rest = of_row, at[S];
-    at[S - 1] = begin + line - of_row * row;
-    if (line >= kUseful || of_row >= rows || at[S - 1] >= row - kReach) return false;
-    HONE_UNROLL
-    for (int s = S - 2; s >= 0; --s) {
-      const int64_t further = quotient(rest, phase.extent[s]);
-      at[s] = rest - further * phase.extent[s];
-      rest = further;
-    }
-    image = rest, pixel = of.pixel(phase, at);
+    const int64_t of_row = quotient(begin + line, row), at = begin + line - of_row * row, extent = row - kReach;
+    if (line >= kUseful || of_row >= rows || at >= extent) return false;
+    int64_t place[S];
+    image = of.place(phase, of_row * extent + at, place);
+    pixel = of.pixel(phase, place);
     return true;
   }
 };
@@ -145,12 +120,12 @@ HONE_DEVICE int64_t afresh(int64_t n) {
 #endif
   return n;
 }
-/// What a block makes at a time: a run of a phase for Columns output channels of a group, from `column` on.
+/// What a block makes at a time: a run of a phase for the `across`th Columns output channels of a group.
 template <int S, class R>
 struct RunTile {
   Phase<S> phase;
   R run;
-  int64_t group, across, column;
+  int64_t group, across;
 };
 /// Tile number `n`: phases of one place one after the other, which read the same of x and together fill the lines of the result,
 /// then Group runs, then the next output channels.
@@ -159,7 +134,7 @@ HONE_DEVICE RunTile<S, R> run_tile(const Convolution<S>& of, int64_t n) {
   const int64_t phases = of.all_phases(), place = quotient(n, phases);
   const BlockTile at = block_tile<Group>(place, R::most(of), (of.outputs + Columns - 1) / Columns);
   const Phase<S> phase = of.phase(n - place * phases);
-  return {phase, R(phase, at.down), at.batch, at.across, at.across * Columns};
+  return {phase, R(phase, at.down), at.batch, at.across};
 }
 
 /// A phase's taps in the outer dimensions: tap j of dimension d reads x's element at its position + first[d] + j further(d).

@@ -218,7 +218,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
       const float second = __shfl_xor_sync(0xffffffffu, odd ? total[b][j + 1] : total[b][j + 3], 1);
       const float mine[4] = {odd ? first : total[b][j], odd ? second : total[b][j + 1], odd ? total[b][j + 2] : first,
                              odd ? total[b][j + 3] : second};
-      const int64_t channel = afresh(tile.column + j / 4 * 8 + in_warp % 4 / 2 * 4);
+      const int64_t channel = afresh(tile.across * Columns + j / 4 * 8 + in_warp % 4 / 2 * 4);
       HONE_UNROLL
       for (int c = 0; c < 4; ++c)
         if (some && channel + c < of.outputs) sink(tile.group * of.outputs + channel + c, image, pixel, mine[c]);
