@@ -1,5 +1,6 @@
 // Time, behind an interface so that tests own it. SystemClock is thread-safe.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 namespace hone::base {
@@ -24,7 +25,7 @@ class FakeClock final : public Clock {
   void advance_ns(int64_t ns) { now_ += ns; }
 
  private:
-  int64_t now_ = 0;
+  std::atomic<int64_t> now_ = 0;
 };
 
 }  // namespace hone::base

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/trace.h"
 #include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/examine.h"
@@ -163,6 +164,11 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
   services.limits = target::card_limits(card->info());
   // Builds need cores, not the card: as many at a time as leave one for us.
   services.batch = std::clamp(target::cpu_info().threads - 1, 2, 16);
+  services.builds_aside = true;
+  services.prebuild = [&task, toolchain](const kernel::Kernel& kernel) {
+    const base::Span span("build");
+    (void)toolchain->build(kernel, task, task.workloads.front().bindings, {});
+  };
   services.evaluator = [&task, toolchain, card, options, hurried = std::move(hurried)]() {
     return evaluate::card_evaluator(task, toolchain, card, evaluator_options(options, hurried));
   };

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <deque>
+#include <future>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -86,6 +87,12 @@ struct Candidate {
   std::string hash;
 };
 
+/// A proposal on its way to its screening. Its end waits for the build.
+struct Queued {
+  search::Proposal proposal;
+  std::future<std::string> code;   ///< valid: it is being built, or was; names what it became (code_name.h)
+};
+
 class Run {
  public:
   Run(std::string id, const task::Task& task, RunOptions options, const Services& services,
@@ -134,6 +141,16 @@ class Run {
   [[nodiscard]] agent::Standing standing() const;
   /// Tells the models what is known of the kernels that they are about to improve.
   Status tell_facts();
+  /// How many proposals may join the queue, `left` of them at most.
+  [[nodiscard]] int room(int left) const;
+  /// Has the kernel diagnosed that the strategy would extend, where it is time for that.
+  Status take_advice();
+  /// Begins what the first screenings will need, while the evaluator gets ready. The build cache keeps it.
+  void build_first_looks();
+  /// Whatever is in the queue is being built from now on, side by side.
+  Status build_queued();
+  /// The oldest of the queue; all of it where builds would disturb measurements.
+  Status screen_queued();
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
   Status await_models(const char* kind);
   Status keep_lessons();
@@ -190,7 +207,10 @@ class Run {
   int evaluated_ = 0, considered_ = 0, refused_ = 0, since_gain_ = 0;
   evaluate::Spent spent_;
   bool stop_was_recorded_ = false;
-  int64_t batch_build_ns_ = 0;           ///< of builds not yet written into an event
+  int64_t batch_build_ns_ = 0;           ///< waited for builds, not yet written into an event
+  int next_advice_ = 0;                  ///< evaluations before a diagnosis is asked for again, where the search builds ahead
+  std::map<std::string, std::shared_future<void>> first_looks_;  ///< by kernel: under way in build_first_looks()
+  std::deque<Queued> queue_;             ///< last, so that its builds end before what they use
 };
 
 Status Run::start() {
@@ -210,6 +230,7 @@ Status Run::start() {
                               "task " + base::short_hash(task_.hash()));
   machine_ = started.at("machine").dump() + "\ntoolchain: " + started.at("toolchain").get<std::string>();
   show(Progress::Step::kPreparing, "", "", "");
+  build_first_looks();
   HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
     const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
@@ -512,12 +533,65 @@ std::string Run::stop_reason(bool batch_empty) const {
   return {};
 }
 
+int Run::room(int left) const {
+  const auto queued = static_cast<int>(queue_.size());
+  const int free = options_.ahead || queued == 0 ? options_.batch - queued : 0;
+  return options_.budget_evaluations > 0 ? std::min(free, left - queued) : free;
+}
+
+void Run::build_first_looks() {
+  if (!services_.prebuild || log_.replaying()) return;
+  for (size_t i = 0; i < services_.seeds.size() && i < static_cast<size_t>(options_.batch); ++i) {
+    const Kernel& kernel = services_.seeds[i].kernel;
+    first_looks_.emplace(kernel.hash(), std::async(std::launch::async, [this, &kernel] { services_.prebuild(kernel); }));
+  }
+}
+
+Status Run::build_queued() {
+  if (log_.replaying() || queue_.empty()) return {};
+  HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+  const int64_t before = services_.clock->now_ns();
+  for (Queued& queued : queue_)
+    if (!queued.code.valid())
+      queued.code = std::async(std::launch::async, [this, evaluator, &kernel = queued.proposal.kernel] {
+        if (const auto at = first_looks_.find(kernel.hash()); at != first_looks_.end()) at->second.wait();
+        return code_name(kernel, evaluator->build(kernel), task_, services_.limits);
+      });
+  if (options_.ahead) queue_.front().code.wait();
+  // Building and measuring exclude each other on a CPU: all builds first, side by side.
+  else for (const Queued& queued : queue_) queued.code.wait();
+  batch_build_ns_ += services_.clock->now_ns() - before;
+  return {};
+}
+
+Status Run::screen_queued() {
+  do {
+    if (queue_.empty()) break;
+    Queued queued = std::move(queue_.front());
+    queue_.pop_front();
+    HONE_TRY_VOID(screen_proposal(queued.proposal, queued.code.valid() ? queued.code.get() : std::string()));
+  } while (!options_.ahead);
+  return {};
+}
+
+Status Run::take_advice() {
+  if (!options_.diagnose) return {};
+  if (options_.ahead) {
+    // There is always a new best somewhere in the queue: one look for as many evaluations as a batch would have.
+    const int first = std::min(options_.batch, static_cast<int>(services_.seeds.size()));
+    if (evaluated_ < std::max(first, next_advice_) || strategy_->wants_diagnosis().empty()) return {};
+    next_advice_ = evaluated_ + options_.batch;
+  }
+  return advisor_.advise(log_, *strategy_, [this](const std::string& hash) { return accepted_kernel(hash); });
+}
+
 Result<std::string> Run::search() {
   for (;;) {
     if (consult_) HONE_TRY_VOID(tell_facts());
     if (consult_) HONE_TRY_VOID(consult_->attend(log_, *strategy_, standing()));
     std::vector<search::Proposal> batch;
     std::string reason;
+    bool going = false;
     // With models about, waiting for one of them is an event as well: a replay asks the strategy as often.
     bool waiting = false;
     if (log_.next_kind() != "stopped") {
@@ -530,16 +604,17 @@ Result<std::string> Run::search() {
         HONE_TRY_VOID(await_models("stalled"));
         continue;
       }
-      if (reason.empty()) {
-        if (options_.diagnose) HONE_TRY_VOID(advisor_.advise(log_, *strategy_, [this](const std::string& hash) { return accepted_kernel(hash); }));
-        batch = strategy_->next(options_.budget_evaluations > 0 ? std::min(options_.batch, left) : options_.batch);
+      if (const int most = room(left); reason.empty() && (most > 0 || !options_.ahead)) {
+        HONE_TRY_VOID(take_advice());
+        batch = strategy_->next(most);
         waiting = batch.empty() && consult_ &&
                   (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);
-        if (batch.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
+        if (batch.empty() && queue_.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
       }
+      going = reason.empty() && (!batch.empty() || !queue_.empty());
     }
     const search::Skipped skipped = strategy_->take_skipped();
-    if (batch.empty() && !waiting) {
+    if (!going && !waiting) {
       stop_was_recorded_ = log_.replaying();
       if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing()));
       HONE_TRY(const json stopped, log_.step("stopped", [&]() -> Result<json> { return json{{"reason", reason}}; }));
@@ -556,19 +631,9 @@ Result<std::string> Run::search() {
       HONE_TRY_VOID(await_models("waited"));
       continue;
     }
-    std::vector<std::string> codes(batch.size());
-    if (!log_.replaying()) {
-      // Building and measuring exclude each other on a CPU: all builds first, side by side.
-      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      const int64_t before = services_.clock->now_ns();
-      std::vector<std::thread> others;
-      const auto build = [&](size_t i) { codes[i] = code_name(batch[i].kernel, evaluator->build(batch[i].kernel), task_, services_.limits); };
-      for (size_t i = 1; i < batch.size(); ++i) others.emplace_back(build, i);
-      build(0);
-      for (std::thread& t : others) t.join();
-      batch_build_ns_ = services_.clock->now_ns() - before;
-    }
-    for (size_t i = 0; i < batch.size(); ++i) HONE_TRY_VOID(screen_proposal(batch[i], codes[i]));
+    for (search::Proposal& proposal : batch) queue_.push_back({std::move(proposal), {}});
+    HONE_TRY_VOID(build_queued());
+    HONE_TRY_VOID(screen_queued());
   }
 }
 
@@ -700,6 +765,7 @@ std::string RunOptions::to_json() const {
   json out = {{"target", target}, {"strategy", search::name_of(strategy)}, {"seed", seed}, {"budget_seconds", budget_seconds},
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
                     {"recall", recall}, {"batch", batch}, {"diagnose", diagnose}};
+  if (ahead) out["ahead"] = true;
   if (!models_json.empty()) out["models"] = models_json;
   out["memory"] = memory;
   if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
@@ -721,6 +787,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.threads = in.value("threads", 0);
   // As it was before a run could have another.
   options.batch = in.value("batch", 2);
+  options.ahead = in.value("ahead", false);
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
@@ -753,6 +820,8 @@ Result<RunResult> drive_held(const archive::RunInfo& info, const task::Task& tas
 Result<RunResult> start_run(const task::Task& task, const RunOptions& asked, const Services& services) {
   RunOptions options = asked;
   if (options.batch <= 0) options.batch = services.batch;
+  // Models are told what became of their kernels before they are asked again: with them about, batches end.
+  options.ahead = services.builds_aside && options.models_json.empty();
   options.diagnose = options.diagnose && services.examine != nullptr;
   archive::RunInfo info;
   info.id = services.run_id.empty() ? fmt::format("{:012x}", base::secret_seed() >> 16) : services.run_id;

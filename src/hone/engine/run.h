@@ -34,6 +34,9 @@ struct RunOptions {
   double sampling_seconds = 0;
   int threads = 0;                  ///< 0: all
   int batch = 0;                    ///< proposals at a time, built side by side; 0: as the services have it
+  /// So many proposals are always under way: the strategy is asked for another whenever the oldest was screened, and
+  /// builds go on beside that. Else a batch is built, then screened. Set by start_run().
+  bool ahead = false;
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
@@ -73,6 +76,9 @@ struct Services {
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
   int batch = 2;                            ///< of a new run that asks for none
+  bool builds_aside = false;                ///< building disturbs no measurement: there is a card that is measured
+  /// Builds a kernel before there is an evaluator, which will find the build in the cache. From several threads. Null: not.
+  std::function<void(const kernel::Kernel&)> prebuild;
   ModelServices models;                     ///< as RunOptions::models_json says
   /// What models are told of the place beside `machine_json`, in lines; asked once by a run with models. Null: nothing.
   std::function<std::string()> place_facts;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "hone/base/random.h"
@@ -32,9 +33,10 @@ struct Fuse {
   int64_t screens = 0, promotes = 0;
   bool tear = false;
 
+  /// From the run's thread and from those that build.
   [[nodiscard]] bool burnt() {
-    ++passed;
-    return left > 0 && --left == 0;
+    ++std::atomic_ref(passed);
+    return std::atomic_ref(left)-- == 1;
   }
 };
 Fuse* fuse = nullptr;
@@ -84,12 +86,14 @@ struct Case {
   RunOptions options;
   uint64_t truth = 1;
   int interrupt_after = 0;   ///< evaluations, once; 0: never
+  bool ahead = false;        ///< builds go on beside screenings
   bool earlier = false;      ///< the archive holds a run already, from which this one recalls
 };
 
 void set_up(Bench& bench, const Case& c) {
   bench.truth = {c.truth, 0.25, 0.5};
   bench.sources = 4;
+  if (c.ahead) bench.ahead = true, bench.batch = 5, bench.costs.build = 0;
   if (c.earlier) {
     const std::string id = std::exchange(bench.run_id, "eeeeeeeeeeee");
     RunOptions options;
@@ -194,6 +198,7 @@ std::vector<Case> cases() {
     c.options.budget_evaluations = seed % 2 ? 0 : 16;
     c.interrupt_after = seed % 4 == 3 ? 5 : 0;
     c.earlier = seed % 2 == 0;
+    c.ahead = seed % 3 == 0;
     all.push_back(c);
   }
   return all;

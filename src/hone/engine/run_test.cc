@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 #include "hone/engine/testing/fake_run.h"
 
@@ -89,6 +91,84 @@ TEST(RunTest, finds_the_best_there_is_where_effects_add_up) {
     // Greed stays with the source that looks best at first, and may be wrong about it.
     EXPECT_GE(found, strategy == StrategyKind::kBeam ? 8 : 5) << search::name_of(strategy);
   }
+}
+
+TEST(RunTest, builds_ahead_of_what_it_measures) {
+  Bench bench;
+  bench.ahead = true, bench.batch = 4, bench.sources = 6;
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t built = 0, most_waiting = 0;
+  std::set<std::string> looked_at;
+  bool in_time = true;
+  bench.hooks.before = [&](std::string_view call, const kernel::Kernel& kernel) {
+    std::unique_lock lock(mutex);
+    if (call != "screen") return;
+    looked_at.insert(kernel.hash());
+    // The screening goes on when three more are built, or what is left of the budget.
+    const size_t wanted = std::min<size_t>(16, looked_at.size() + 3);
+    in_time = in_time && changed.wait_for(lock, std::chrono::seconds(20), [&] { return built >= wanted; });
+    most_waiting = std::max(most_waiting, built - looked_at.size());
+  };
+  bench.hooks.after = [&](std::string_view call, const kernel::Kernel&) {
+    const std::scoped_lock lock(mutex);
+    if (call == "build") ++built, changed.notify_all();
+  };
+  must(bench.start(evaluations(16)));
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(most_waiting, 3u);
+  EXPECT_EQ(screened(bench).size(), 16u);
+}
+
+TEST(RunTest, a_search_that_builds_ahead_does_the_same_from_the_same_seed_and_finds_the_best_it_saw) {
+  for (const StrategyKind strategy : {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kTune, StrategyKind::kEvolution})
+    for (const int budget : {1, 3, 23}) {
+      SCOPED_TRACE(fmt::format("{} {}", search::name_of(strategy), budget));
+      std::vector<std::string> first;
+      for (int time = 0; time < 2; ++time) {
+        Bench bench;
+        bench.truth = {7, 0.2, 0.3};
+        bench.ahead = true, bench.batch = 5, bench.sources = 4, bench.costs.build = 0;
+        const RunResult result = must(bench.start(evaluations(budget, strategy, 3)));
+        const std::vector<std::string> seen = screened(bench);
+        EXPECT_EQ(seen.size(), static_cast<size_t>(strategy == StrategyKind::kTune ? std::min(budget, kAllowedOfASource) : budget));
+        EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), seen.size());
+        EXPECT_EQ(result.champion, fastest(bench, seen));
+        if (time == 0) first = seen;
+        EXPECT_EQ(seen, first);
+        archive::Store store = bench.open();
+        EXPECT_EQ(must(replay_run(bench.info(), bench.task, bench.services(store))).champion, result.champion);
+      }
+    }
+}
+
+TEST(RunTest, a_search_that_builds_ahead_stops_between_two_kernels) {
+  Bench bench;
+  bench.ahead = true, bench.batch = 8, bench.costs.build = 0;
+  RunOptions options;
+  options.budget_seconds = 4;
+  options.sampling_seconds = 1;
+  EXPECT_EQ(must(bench.start(options)).reason, "budget");
+  const double stopped = bench.events("stopped").at(0).at("at");
+  EXPECT_GT(stopped, options.budget_seconds);
+  // The first of all, or what is to be the yardstick, may be looked at twice.
+  EXPECT_LE(stopped, options.budget_seconds + 1e-9 * static_cast<double>(2 * bench.costs.screen + bench.costs.yardstick));
+}
+
+TEST(RunTest, what_is_looked_at_first_is_built_while_the_evaluator_gets_ready) {
+  Bench bench;
+  bench.ahead = true, bench.batch = 3, bench.sources = 5;
+  archive::Store store = bench.open();
+  Services services = bench.services(store);
+  std::mutex mutex;
+  std::set<std::string> early, first;
+  services.prebuild = [&](const kernel::Kernel& kernel) {
+    const std::scoped_lock lock(mutex);
+    early.insert(kernel.hash());
+  };
+  must(start_run(bench.task, evaluations(4), services));
+  for (size_t i = 0; i < 3; ++i) first.insert(screened(bench)[i]);
+  EXPECT_EQ(early, first);
 }
 
 TEST(RunTest, tunes_the_first_source_only) {

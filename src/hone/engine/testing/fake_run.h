@@ -216,6 +216,8 @@ struct Bench {
   double bound_ns = 1e3;
   int64_t prepare_ns = 0;  ///< what making an evaluator costs
   int sources = 2;
+  bool ahead = false;      ///< builds go on beside screenings; let them cost nothing where times are compared: they come when they come
+  int batch = 2;
   std::string suffix;      ///< of the sources' texts
   std::function<bool()> interrupted;
   std::function<void(const Progress&)> progress;
@@ -238,6 +240,8 @@ struct Bench {
       all.opponents.push_back(std::move(opponent));
     }
     all.toolchain = "fake";
+    all.builds_aside = ahead;
+    all.batch = batch;
     all.run_id = run_id;
     all.champions = scratch.path() / "champions";
     all.interrupted = interrupted;
