@@ -3,12 +3,20 @@
 
     HONE_TRACE=/tmp/t.json hone optimize … ; scripts/trace_figures.py /tmp/t.json
 
-Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread. The last line
-is the loop's overhead: the time from the first span to the last during which nothing was built, verified or run.
+Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread. The lines
+below the table: the loop's overhead, which is the time from the first span to the last during which nothing was built,
+verified or run; and the share of that time in which the device was measuring.
 """
 import collections
 import json
 import sys
+
+
+# What of the time the device is in use, in two senses.
+MEASURING = {
+    "kernels evaluated or peaks measured (drawing, checks and timing)": ("screening", "promotion", "stream twins"),
+    "kernels timed (flush, poison and quick checks with them)": ("timed batch", "stream twins"),
+}
 
 
 def spans(path):
@@ -55,6 +63,9 @@ def main():
         wall = (max(s["ts"] + s["dur"] for s in everything) - min(s["ts"] for s in everything)) / 1e6
         idle = wall - covered(everything)
         print(f"no span open: {idle:.2f} s of {wall:.2f} ({100 * idle / wall:.1f} %)")
+        for what, names in MEASURING.items():
+            open_for = covered([span for span in everything if span["name"] in names])
+            print(f"{what}: {open_for:.2f} s ({100 * open_for / wall:.1f} %)")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,13 @@ EventLog::EventLog(archive::Store& store, std::string run, std::vector<archive::
   }
 }
 
+std::string EventLog::next_text(const char* key) const {
+  if (!replaying()) return {};
+  const json body = json::parse(recorded_[next_].json, nullptr, false);
+  const auto at = body.is_object() ? body.find(key) : body.end();
+  return at != body.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
 double EventLog::now() const { return base_ + static_cast<double>(clock_.now_ns() - base_ns_) * 1e-9; }
 
 tl::unexpected<Error> EventLog::contradiction(const std::string& found, const std::string& expected) const {

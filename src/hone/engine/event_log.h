@@ -22,6 +22,8 @@ class EventLog {
   [[nodiscard]] bool replaying() const { return next_ < recorded_.size(); }
   /// Kind of the next recorded event; empty when none is left.
   [[nodiscard]] std::string next_kind() const { return replaying() ? recorded_[next_].kind : std::string(); }
+  /// What the next recorded event says under `key`; empty where it says nothing.
+  [[nodiscard]] std::string next_text(const char* key) const;
   /// Active seconds at the last event: what decisions go by, so that a replay decides alike.
   [[nodiscard]] double elapsed() const { return at_; }
   /// Active seconds now, for display and for the next event.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <deque>
 #include <future>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/base/random.h"
+#include "hone/base/trace.h"
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
@@ -89,7 +89,7 @@ struct Candidate {
 
 /// A proposal on its way to its screening. Its end waits for the build.
 struct Queued {
-  search::Proposal proposal;
+  std::shared_ptr<const search::Proposal> proposal;
   std::future<std::string> code;   ///< valid: it is being built, or was; names what it became (code_name.h)
 };
 
@@ -149,7 +149,9 @@ class Run {
   void build_first_looks();
   /// Whatever is in the queue is being built from now on, side by side.
   Status build_queued();
-  /// The oldest of the queue; all of it where builds would disturb measurements.
+  /// Of a search that builds ahead: the first that is built; in a replay the one that was.
+  [[nodiscard]] size_t next_built() const;
+  /// That one; all of the queue where builds would disturb measurements.
   Status screen_queued();
   /// Nothing to look at until a model answers: `kind` says whose fault that is.
   Status await_models(const char* kind);
@@ -210,7 +212,7 @@ class Run {
   int64_t batch_build_ns_ = 0;           ///< waited for builds, not yet written into an event
   int next_advice_ = 0;                  ///< evaluations before a diagnosis is asked for again, where the search builds ahead
   std::map<std::string, std::shared_future<void>> first_looks_;  ///< by kernel: under way in build_first_looks()
-  std::deque<Queued> queue_;             ///< last, so that its builds end before what they use
+  std::vector<Queued> queue_;            ///< last, so that its builds end before what they use
 };
 
 Status Run::start() {
@@ -553,24 +555,41 @@ Status Run::build_queued() {
   const int64_t before = services_.clock->now_ns();
   for (Queued& queued : queue_)
     if (!queued.code.valid())
-      queued.code = std::async(std::launch::async, [this, evaluator, &kernel = queued.proposal.kernel] {
+      queued.code = std::async(std::launch::async, [this, evaluator, proposal = queued.proposal] {
+        const Kernel& kernel = proposal->kernel;
         if (const auto at = first_looks_.find(kernel.hash()); at != first_looks_.end()) at->second.wait();
         return code_name(kernel, evaluator->build(kernel), task_, services_.limits);
       });
-  if (options_.ahead) queue_.front().code.wait();
   // Building and measuring exclude each other on a CPU: all builds first, side by side.
-  else for (const Queued& queued : queue_) queued.code.wait();
+  if (!options_.ahead)
+    for (const Queued& queued : queue_) queued.code.wait();
+  else (void)next_built();
   batch_build_ns_ += services_.clock->now_ns() - before;
   return {};
 }
 
+size_t Run::next_built() const {
+  if (log_.replaying()) {
+    const std::string hash = log_.next_text("kernel");
+    const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.proposal->kernel.hash() == hash; });
+    return at == queue_.end() ? 0 : static_cast<size_t>(at - queue_.begin());
+  }
+  const base::Span span("wait for a build");
+  for (;;) {
+    for (size_t i = 0; i < queue_.size(); ++i)
+      if (queue_[i].code.wait_for(std::chrono::seconds(0)) == std::future_status::ready) return i;
+    (void)queue_.front().code.wait_for(std::chrono::milliseconds(2));
+  }
+}
+
 Status Run::screen_queued() {
-  do {
-    if (queue_.empty()) break;
-    Queued queued = std::move(queue_.front());
-    queue_.pop_front();
-    HONE_TRY_VOID(screen_proposal(queued.proposal, queued.code.valid() ? queued.code.get() : std::string()));
-  } while (!options_.ahead);
+  while (!queue_.empty()) {
+    const auto at = queue_.begin() + static_cast<std::ptrdiff_t>(options_.ahead ? next_built() : 0);
+    Queued queued = std::move(*at);
+    queue_.erase(at);
+    HONE_TRY_VOID(screen_proposal(*queued.proposal, queued.code.valid() ? queued.code.get() : std::string()));
+    if (options_.ahead) break;
+  }
   return {};
 }
 
@@ -631,7 +650,7 @@ Result<std::string> Run::search() {
       HONE_TRY_VOID(await_models("waited"));
       continue;
     }
-    for (search::Proposal& proposal : batch) queue_.push_back({std::move(proposal), {}});
+    for (search::Proposal& proposal : batch) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
     HONE_TRY_VOID(build_queued());
     HONE_TRY_VOID(screen_queued());
   }

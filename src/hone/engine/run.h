@@ -34,8 +34,8 @@ struct RunOptions {
   double sampling_seconds = 0;
   int threads = 0;                  ///< 0: all
   int batch = 0;                    ///< proposals at a time, built side by side; 0: as the services have it
-  /// So many proposals are always under way: the strategy is asked for another whenever the oldest was screened, and
-  /// builds go on beside that. Else a batch is built, then screened. Set by start_run().
+  /// So many proposals are always under way: the strategy is asked for another whenever one was screened, and builds go on
+  /// beside that; what is built first is screened first. Else a batch is built, then screened. Set by start_run().
   bool ahead = false;
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none

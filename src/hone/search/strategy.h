@@ -85,8 +85,7 @@ class Strategy {
   virtual ~Strategy() = default;
   /// Up to `most` kernels to evaluate, best first; empty when there is nothing left to try.
   [[nodiscard]] virtual std::vector<Proposal> next(int most) = 0;
-  /// Every proposal given out is answered, in the order given; next() may be called before. What is never answered was
-  /// never looked at.
+  /// Proposals given out are answered in any order, and next() may be called before. What is never answered was never looked at.
   virtual void observe(const Proposal& proposal, const Outcome& outcome) = 0;
   /// A source that came up while the search was on: looked at next, its tunables searched like any other's.
   /// False for a text that is there already.

@@ -5,6 +5,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
   /// What happens around the evaluator's calls; tests count, refuse and kill here.
   struct Hooks {
     std::function<void(const char* call, const kernel::Kernel& kernel)> before, after;
+    std::function<std::chrono::milliseconds(const kernel::Kernel&)> slow_build;  ///< real time, beside other builds
     std::function<std::string(const kernel::Kernel&)> code;  ///< that it is built into; null: nobody knows
     std::function<bool(const kernel::Kernel&)> refuse_promotion;
     std::function<bool(const kernel::Kernel&)> refuse_race;  ///< what was accepted before, when screened again
@@ -90,6 +93,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
       : clock_(clock), truth_(truth), hooks_(std::move(hooks)), costs_(costs), bound_ns_(bound_ns) {}
 
   Result<target::BuildOutcome> build(const kernel::Kernel& kernel) override {
+    if (hooks_.slow_build) std::this_thread::sleep_for(hooks_.slow_build(kernel));
     const std::scoped_lock lock(mutex_);
     const Around around(*this, "build", kernel);
     clock_.advance_ns(costs_.build);

@@ -177,10 +177,13 @@ bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   work.services = [asked](archive::Store& store) -> Result<bench::Services> {
     start_pytorch(asked);
     HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+    // Held from task to task, with its context and the workers that wait. Where it cannot be had, each task's row says so.
+    std::shared_ptr<target::Card> card;
+    if (const auto ordinal = target::card_ordinal(asked.target)) card = target::Card::open(*ordinal).value_or(nullptr);
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
-    services.run = [&store, toolchain](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
+    services.run = [&store, toolchain, card](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
       HONE_TRY(engine::Services run, engine::local_services(task, store, toolchain, options, home(), hurried));
       // The first Ctrl-C ends the bench after this task, the second at once.
       run.interrupted = hurried;

@@ -149,7 +149,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   if (card) {
     HONE_TRY(plan, kernel::bind(kernel, task, workload.bindings, target::plan_limits(*card)));
   }
-  HONE_TRY(const target::BuildOutcome outcome, toolchain->build(kernel, task, workload.bindings, {}));
+  HONE_TRY(const target::BuildOutcome outcome, toolchain->build(kernel, task, workload.bindings, {.mix = true}));
   std::FILE* out = arguments.json ? stderr : stdout;
   json line = {{"target", arguments.target}, {"toolchain", toolchain->name()}, {"workload", {{"name", workload.name}, {"bindings", workload.bindings}}},
                {"built", false}, {"reason", ""}, {"log", ""}, {"binary", nullptr}, {"writable_global_bytes", nullptr}, {"limits_of", card ? json(card->model) : json()},

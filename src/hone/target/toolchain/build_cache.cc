@@ -50,6 +50,11 @@ Result<Build> keep_build(Build build, const fs::path& object) {
   return build;
 }
 
+bool has_mix(const Build& build) {
+  const auto at = build.facts.lower_bound("mix/");
+  return at != build.facts.end() && at->first.starts_with("mix/");
+}
+
 std::string first_error(const std::string& log) {
   size_t at = log.find(" error: ");
   if (at == std::string::npos) at = log.find("error: ");

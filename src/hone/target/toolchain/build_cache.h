@@ -13,6 +13,9 @@ namespace hone::target {
 /// Keeps `object` as the artifact of `build` (hash, command, facts, log, sanitized, symbols are set) and names it there.
 [[nodiscard]] Result<Build> keep_build(Build build, const std::filesystem::path& object);
 
+/// Whether its instructions are counted ("mix/…" among the facts).
+[[nodiscard]] bool has_mix(const Build& build);
+
 /// The first line that says "error", or the last line there is.
 [[nodiscard]] std::string first_error(const std::string& log);
 

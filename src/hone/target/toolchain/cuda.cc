@@ -80,19 +80,20 @@ class CudaToolchain final : public Toolchain {
 
  private:
   static constexpr std::string_view kLate = "the compiler was stopped";
+  static constexpr const char* kObject = "kernel.cubin";
 
   [[nodiscard]] Attempt nvcc_attempt(std::string unit, const BuildOptions& options) const {
     return {"nvcc " + compilers_.nvcc->version, std::move(unit),
             {compilers_.nvcc->nvcc.string(), "-std=c++20", options.optimisation, "-Xptxas", "-v," + options.optimisation,
              fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch_.substr(3)), "-cubin", "-lineinfo", "--expt-relaxed-constexpr",
-             "-I" + headers_.string(), "-o", "kernel.cubin", "unit.cu"},
+             "-I" + headers_.string(), "-o", kObject, "unit.cu"},
             {{compilers_.nvcc->root}}};
   }
 
   [[nodiscard]] Attempt nvrtc_attempt(std::string unit, const BuildOptions& options) const {
     const Nvrtc& nvrtc = *compilers_.nvrtc;
     return {"NVRTC " + nvrtc.version, std::move(unit),
-            {nvrtc.program.string(), "build", nvrtc.library.string(), "unit.cu", "kernel.cubin", "--std=c++20", "--gpu-architecture=" + arch_,
+            {nvrtc.program.string(), "build", nvrtc.library.string(), "unit.cu", kObject, "--std=c++20", "--gpu-architecture=" + arch_,
              "--ptxas-options=-v", "--ptxas-options=" + options.optimisation, "-lineinfo", "-default-device", "--diag-suppress=47",
              "-I" + (headers_ / "hone/nvrtc/shim").string(), "-I" + nvrtc.include.string(), "-I" + (nvrtc.include / "cccl").string(), "-I" + headers_.string()},
             {{nvrtc.library.parent_path(), nvrtc.include}}};
@@ -103,17 +104,14 @@ class CudaToolchain final : public Toolchain {
     hasher.add("cuda-build-1").add(attempt.toolchain).add(compilers_.disassembler ? compilers_.disassembler->name : "").add(attempt.unit);
     for (const std::string& argument : attempt.argv) hasher.add(argument);
     const std::string hash = hasher.finish();
-    if (auto kept = kept_build(hash, attempt.toolchain)) {
-      kept->card_arch = arch_;
-      return BuildOutcome(std::move(*kept));
-    }
+    if (auto kept = kept_build(hash, attempt.toolchain)) return finished(std::move(*kept), options);
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.cu", attempt.unit));
     HONE_TRY(const CompilerRun run, run_compiler(attempt.argv, scratch.path(), headers_, options.deadline, attempt.needs));
     const std::string words = without_ptxas(run.log);
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("{} after {} s", kLate, options.deadline.count()), words, false});
     if (!run.ok) return BuildOutcome(BuildFailure{first_error(words), words, false});
-    HONE_TRY(const CubinFacts cubin, read_cubin(scratch.path() / "kernel.cubin"));
+    HONE_TRY(const CubinFacts cubin, read_cubin(scratch.path() / kObject));
     Build build;
     build.hash = hash;
     build.toolchain = attempt.toolchain;
@@ -126,8 +124,21 @@ class CudaToolchain final : public Toolchain {
     std::map<std::string, const GpuEntry*> plan;
     if (auto refused = match_plan(cubin.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), words, false});
     add_facts(cubin, plan, read_ptxas(run.log), build);
-    if (compilers_.disassembler) HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
-    HONE_TRY(build, keep_build(std::move(build), scratch.path() / "kernel.cubin"));
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+    return finished(std::move(build), options);
+  }
+
+  /// A build that is kept, with what was asked for beside the code.
+  Result<BuildOutcome> finished(Build build, const BuildOptions& options) {
+    if (options.mix && compilers_.disassembler && !has_mix(build)) {
+      HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
+      HONE_TRY(const std::string image, base::read_file(build.artifact));
+      HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, image));
+      HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
+      if (has_mix(build)) {
+        HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+      }
+    }
     build.card_arch = arch_;
     return BuildOutcome(std::move(build));
   }
@@ -157,7 +168,7 @@ class CudaToolchain final : public Toolchain {
     const Disassembler& disassembler = *compilers_.disassembler;
     std::vector<std::string> argv = disassembler.options;
     argv.insert(argv.begin(), disassembler.program.string());
-    argv.emplace_back("kernel.cubin");
+    argv.emplace_back(kObject);
     constexpr size_t kMost = size_t{64} << 20;
     ToolNeeds needs{{}, kMost};
     if (disassembler.program.has_parent_path()) needs.readable.push_back(disassembler.program.parent_path());

@@ -65,6 +65,7 @@ class Cuda : public testing::TestWithParam<const char*> {
   Result<BuildOutcome> build(const std::string& body, std::chrono::seconds deadline = std::chrono::seconds(60)) {
     BuildOptions options;
     options.deadline = deadline;
+    options.mix = true;
     return toolchain_->build(kernel::parse_kernel(kHead + body, "k.cu").value(), task_, {{"N", 1024}}, options);
   }
   Build built(const std::string& body) {
@@ -140,6 +141,20 @@ TEST_P(Cuda, AGoodKernelHasASymbolAndFacts) {
   EXPECT_GE(build.facts.at("registers/twist"), 8);
   EXPECT_LE(build.facts.at("registers/twist"), 64);
   EXPECT_GE(build.facts.at("code_bytes/twist"), 256);
+  // Nobody counts what nobody asked for, nor loses what was counted.
+  const kernel::Kernel other = kernel::parse_kernel(kHead + std::string(kTwist) + "// another text\n", "k.cu").value();
+  bool mixed = false;
+  for (const bool mix : {false, true, false}) {
+    BuildOptions options;
+    options.mix = mix;
+    const auto outcome = toolchain_->build(other, task_, {{"N", 1024}}, options);
+    ASSERT_TRUE(outcome && std::holds_alternative<Build>(*outcome));
+    const Build& one = std::get<Build>(*outcome);
+    EXPECT_EQ(one.code, build.code);
+    mixed = mixed || mix;
+    if (!mixed) EXPECT_FALSE(one.facts.contains("mix/twist/all"));
+    else EXPECT_EQ(one.facts.contains("mix/twist/all"), build.facts.contains("mix/twist/all"));
+  }
   if (build.facts.contains("mix/twist/all")) {
     EXPECT_EQ(build.facts.at("mix/twist/BAR"), 1);
     EXPECT_GE(build.facts.at("mix/twist/LDG.32"), 1);

@@ -53,22 +53,19 @@ class HipToolchain final : public Toolchain {
     std::vector<std::string> argv = {compiler_.program, "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=" + arch_,
                                      "-nogpulib", "-nogpuinc", "-fdeclspec", "-std=c++20", options.optimisation, "-g1", "-Wno-unused-value",
                                      "-Wno-builtin-macro-redefined", "-I" + (headers_ / "hone/hip/shim").string(),
-                                     "-I" + (headers_ / "hone/simt/shim").string(), "-I" + headers_.string(), "-c", "-o", "kernel.co", "unit.hip"};
+                                     "-I" + (headers_ / "hone/simt/shim").string(), "-I" + headers_.string(), "-c", "-o", kObject, "unit.hip"};
     base::Hasher hasher;
     hasher.add("hip-build-1").add(compiler_.name).add(disassembler_).add(*unit);
     for (const std::string& argument : argv) hasher.add(argument);
     const std::string hash = hasher.finish();
-    if (auto kept = kept_build(hash, compiler_.name)) {
-      kept->card_arch = arch_;
-      return BuildOutcome(std::move(*kept));
-    }
+    if (auto kept = kept_build(hash, compiler_.name)) return finished(std::move(*kept), options);
 
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.hip", *unit));
     HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
     if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
-    HONE_TRY(const CodeObject object, read_code_object(scratch.path() / "kernel.co"));
+    HONE_TRY(const CodeObject object, read_code_object(scratch.path() / kObject));
     std::map<std::string, const GpuEntry*> plan;
     if (auto refused = match_plan(object.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), run.log, false});
     Build build;
@@ -82,17 +79,32 @@ class HipToolchain final : public Toolchain {
       build.symbols[function] = entry->symbol;
       for (const auto& [fact, value] : entry->facts) build.facts[fact + "/" + function] = static_cast<double>(value);
     }
-    if (!disassembler_.empty()) HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
-    HONE_TRY(build, keep_build(std::move(build), scratch.path() / "kernel.co"));
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+    return finished(std::move(build), options);
+  }
+
+ private:
+  static constexpr const char* kObject = "kernel.co";
+
+  /// A build that is kept, with what was asked for beside the code.
+  Result<BuildOutcome> finished(Build build, const BuildOptions& options) {
+    if (options.mix && !disassembler_.empty() && !has_mix(build)) {
+      HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
+      HONE_TRY(const std::string image, base::read_file(build.artifact));
+      HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, image));
+      HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
+      if (has_mix(build)) {
+        HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+      }
+    }
     build.card_arch = arch_;
     return BuildOutcome(std::move(build));
   }
 
- private:
   /// Nothing is added where the disassembler does not finish.
   Status add_mix(const fs::path& folder, std::chrono::seconds deadline, Build& build) {
     constexpr size_t kMost = size_t{64} << 20;
-    HONE_TRY(const CompilerRun run, run_compiler({disassembler_, "-d", "--no-leading-addr", "--no-show-raw-insn", "--mcpu=" + arch_, "kernel.co"}, folder, headers_,
+    HONE_TRY(const CompilerRun run, run_compiler({disassembler_, "-d", "--no-leading-addr", "--no-show-raw-insn", "--mcpu=" + arch_, kObject}, folder, headers_,
                                                  deadline, {{}, kMost}));
     if (!run.ok || run.out.size() >= kMost) return {};
     const auto mixes = read_amd_assembly(run.out);

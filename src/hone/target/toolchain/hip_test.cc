@@ -36,6 +36,7 @@ class Hip : public testing::TestWithParam<const char*> {
   Result<BuildOutcome> build(const std::string& body, std::chrono::seconds deadline = std::chrono::seconds(60)) {
     BuildOptions options;
     options.deadline = deadline;
+    options.mix = true;
     return toolchain_->build(kernel::parse_kernel(kHead + body, "k.hip").value(), task_, {{"N", 1024}}, options);
   }
   Build built(const std::string& body) {

@@ -25,6 +25,8 @@ struct BuildOptions {
   /// the build may know fewer instructions); empty: -march=native. Others refuse what is not empty (kUnavailable).
   std::vector<std::string> instructions = {};
   bool lines = false;  ///< C++ only: the build says which line of the source an instruction is of
+  /// Cards only: instructions are counted, where there is a disassembler. That may take as long as compiling.
+  bool mix = false;
   std::chrono::seconds deadline{60};
 };
 
@@ -84,8 +86,8 @@ class Toolchain {
 
 /// CUDA for a card of architecture `arch` ("sm_90a"), as a cubin; needs no card. Static facts a function of the plan:
 /// "registers/F" (a thread), "spill_bytes/F" (stored and loaded a thread), "stack_bytes/F", "static_shared_bytes/F",
-/// "constant_bytes/F" (parameters and __constant__), "code_bytes/F", "max_threads/F" (of a block), and where there is
-/// a disassembler "mix/F/NAME", counts in the code of FFMA, LDG.128, …, with "mix/F/all" all of them. Of the whole:
+/// "constant_bytes/F" (parameters and __constant__), "code_bytes/F", "max_threads/F" (of a block), and where it was asked
+/// for and there is a disassembler "mix/F/NAME", counts in the code of FFMA, LDG.128, …, with "mix/F/all" all of them. Of the whole:
 /// "writable_global_bytes" (initialised tables count, const or not). What the tools did not say is absent.
 /// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
