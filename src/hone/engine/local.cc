@@ -162,8 +162,8 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
   Services services = services_on(card_place(card->info(), toolchain->name()), store, home);
   services.target = options.target;
   services.limits = target::card_limits(card->info());
-  // Builds need cores, not the card: as many at a time as leave one for us.
-  services.batch = std::clamp(target::cpu_info().threads - 1, 2, 16);
+  // Builds need cores, not the card. A screening takes a fifth of a build: more proposals on their way would only know less.
+  services.batch = std::clamp(target::cpu_info().threads - 1, 2, 12);
   services.builds_aside = true;
   services.prebuild = [&task, toolchain](const kernel::Kernel& kernel) {
     const base::Span span("build");

@@ -531,7 +531,8 @@ std::string Run::stop_reason(bool batch_empty) const {
   if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > search_seconds()) return "budget";
   if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
   if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
-  if (since_gain_ >= kPatience) return "stagnation";
+  // What was on its way when the last gain was found knew nothing of it.
+  if (since_gain_ >= kPatience + (options_.ahead ? options_.batch : 0)) return "stagnation";
   return {};
 }
 
@@ -543,7 +544,8 @@ int Run::room(int left) const {
 
 void Run::build_first_looks() {
   if (!services_.prebuild || log_.replaying()) return;
-  for (size_t i = 0; i < services_.seeds.size() && i < static_cast<size_t>(options_.batch); ++i) {
+  // Every core is free until the evaluator is there: those that will join the queue soon are built, too.
+  for (size_t i = 0; i < services_.seeds.size() && i < 2 * static_cast<size_t>(options_.batch); ++i) {
     const Kernel& kernel = services_.seeds[i].kernel;
     first_looks_.emplace(kernel.hash(), std::async(std::launch::async, [this, &kernel] { services_.prebuild(kernel); }));
   }
