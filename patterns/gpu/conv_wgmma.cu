@@ -4,7 +4,7 @@ pattern  = "conv"
 note     = "@note@"
 @requires@tunables = { LINES = [@lines@], COLUMNS = [@columns@], TAPS = [@taps@], STAGES = [3, 4, 2, 5], FETCHERS = [2, 1], GROUP = [8, 1, 4, 16] }
 constraints = [
-  "@bytes@ * STAGES * (LINES + TAPS * COLUMNS) + 512 <= SHARED_MAX",
+  "@bytes@ * STAGES * (LINES + TAPS * COLUMNS) + @beside@ <= SHARED_MAX",
   "@registers@ <= 192",
   "(TAPS - 1) * @step@ < LINES and LINES >= 128 * FETCHERS",
 ]
@@ -26,10 +26,12 @@ args   = [@args@, "packed"]
 // Convolution as implicit matmul on Hopper's matrix units (wgmma). conv_mma.cu says how a convolution is a matrix product, and
 // what its phases are. Here rows of the product are positions and columns are output channels, and x is gathered once for
 // several taps: a stage in shared memory holds 16 channels of a run of LINES positions, and the units read the same run from
-// one position further on for the next tap along the last dimension. Groups of warps multiply what others fetch;
+// one position further on for the next tap along the last dimension. Where there are few channels, depths of a stage are channels
+// and the other dimensions' taps together. Groups of warps multiply what others fetch;
 // hone/gpu/conv_wgmma.h says how, and hone/gpu/matmul_wgmma.h how the accuracy is kept.
 //
-// When it pays: 16 channels and more on the side of x, wherever the accuracy suffices: twice as fast as mma.sync and more.
+// When it pays: wherever 16 channels, or channels and taps of the other dimensions, fill stages well: twice as fast as mma.sync
+// and more.
 //   LINES    positions of a block: large reads fewer weights, and needs registers for the sums
 //   COLUMNS  output channels of a block; more than there are is wasted
 //   TAPS     that a run serves: many read x less often, and their weights need room
@@ -43,7 +45,7 @@ args   = [@args@, "packed"]
 using Math = @math@;
 __global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restrict__ packed_at) {
 @shape@
-  hone::gpu::pack_runs<Math, COLUMNS>(shape_at, @w@, reinterpret_cast<char*>(packed_at), blockIdx.x * int64_t{256} + threadIdx.x);
+  hone::gpu::pack_runs<Math, COLUMNS, @folded@>(shape_at, @w@, reinterpret_cast<char*>(packed_at), blockIdx.x * int64_t{256} + threadIdx.x);
 }
 
 __global__ void __launch_bounds__(256 + 128 * FETCHERS, 1) convolve(@parameters@, const @packed@* __restrict__ packed_at) {
@@ -52,6 +54,6 @@ __global__ void __launch_bounds__(256 + 128 * FETCHERS, 1) convolve(@parameters@
   const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
     finish(@names@, image_at, channel_at, pixel_at, sum_at);
   };
-  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, STAGES, FETCHERS, GROUP>(
+  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, @folded@, STAGES, FETCHERS, GROUP>(
       shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
 }

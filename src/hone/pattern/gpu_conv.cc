@@ -22,6 +22,9 @@ namespace {
 using task::DType;
 using task::IntExpr;
 
+/// Depths that a block keeps a table of: FoldedDepth::kMost.
+constexpr int64_t kMostFolded = 256;
+
 /// Fills conv*.cu.
 class GpuConvWriter {
  public:
@@ -72,10 +75,17 @@ class GpuConvWriter {
     return offer("patterns/gpu/conv_mma.cu", slots, action);
   }
 
-  /// Whether runs of positions serve it: 16 channels fill most of a stage.
+  /// Whether runs of positions serve it: 16 channels, or depths of which the other dimensions' taps are a part, fill most of a stage.
   [[nodiscard]] bool has_runs() const {
-    const int64_t channels = largest(all_.channels);
-    return channels >= 12 && (channels + 15) / 16 * 16 * 2 <= channels * 3 && all_.window.back().is_constant();
+    const int64_t depths = folds() ? largest(all_.channels * outer_window()) : largest(all_.channels);
+    return depths >= 12 && (depths + 15) / 16 * 16 * 2 <= depths * 3 && all_.window.back().is_constant() && !(folds() && depths > kMostFolded);
+  }
+  /// Few channels under a window of several dimensions.
+  [[nodiscard]] bool folds() const { return !all_.transposed && largest(all_.channels) < 12 && all_.space() > 1; }
+  [[nodiscard]] IntExpr outer_window() const {
+    IntExpr taps = 1;
+    for (size_t s = 0; s + 1 < all_.space(); ++s) taps = taps * all_.window[s];
+    return taps;
   }
   [[nodiscard]] Offer runs(const GroupMethod& method) const {
     const std::string action = fmt::format("implicit matmul, {}", method.action);
@@ -100,7 +110,16 @@ class GpuConvWriter {
     slots["taps"] = gpu::choices(each, {1, 2, 3, 4});
     // Sums of all positions, and those of a stage beside them where there are parts.
     slots["registers"] = method.parts > 1 ? "(LINES // 128 + 1) * COLUMNS // 2" : "LINES // 128 * COLUMNS // 2";
-    slots["weights"] = (all_.groups * IntExpr::ceil_div(all_.channels, 16) * window_).to_string() +
+    // Barriers and such, and the table of folded depths.
+    slots["folded"] = folds() ? "true" : "false", slots["beside"] = folds() ? "4864" : "512";
+    if (folds()) {
+      const std::string fits = fmt::format("\"{} <= {}\"", (all_.channels * outer_window()).to_string(), kMostFolded);
+      std::string& requires_all = slots["requires"];
+      if (requires_all.empty()) requires_all = fmt::format("requires = [{}]\n", fits);
+      else requires_all.insert(requires_all.rfind(']'), ", " + fits);
+    }
+    const IntExpr stages = folds() ? IntExpr::ceil_div(all_.channels * outer_window(), 16) * all_.window.back() : IntExpr::ceil_div(all_.channels, 16) * window_;
+    slots["weights"] = (all_.groups * stages).to_string() +
                        fmt::format(" * align({}, COLUMNS)", all_.outputs.to_string());
     const IntExpr along = IntExpr::ceil_div(all_.to[last], all_.transposed ? stride : 1);
     slots["tiles"] = fmt::format("{}ceil_div({} * ({} + (TAPS - 1) * {}), LINES - (TAPS - 1) * {}) * ceil_div({}, COLUMNS)", gpu::factor(products_),

@@ -6,8 +6,9 @@
 
 namespace hone::gpu {
 
-/// Channels of a stage.
-constexpr int kRunChannels = 16;
+/// Depths of a stage: channels under one of the outer dimensions' taps; or folded, where there are few channels: those taps and
+/// channels counted together, channels fastest.
+constexpr int kRunDepths = 16;
 
 HONE_DEVICE constexpr int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
@@ -40,48 +41,62 @@ struct RunTaps {
   }
 };
 
-/// How the weights of one tap and kRunChannels channels lie for tiles of Columns output channels: part after part, in a part
+/// How the weights of one tap and kRunDepths depths lie for tiles of Columns output channels: part after part, in a part
 /// [16 bytes of channels][output channel].
 template <class Math, int Columns>
-using WeightTile = PartsTile<Math, Columns, kRunChannels>;
+using WeightTile = PartsTile<Math, Columns, kRunDepths>;
 
-HONE_DEVICE int64_t channel_stages(int64_t channels) { return (channels + kRunChannels - 1) / kRunChannels; }
-
+/// Where a convolution's weights lie. Folded needs one phase: nothing transposed.
+template <bool Folded, int S>
+struct RunWeights {
+  int64_t outer;    ///< taps that depths count
+  int64_t stages;   ///< of depths
+  int64_t taps;     ///< that each stage has weights for
+  HONE_DEVICE explicit RunWeights(const Convolution<S>& of) {
+    const int64_t last = of.window[S - 1], all = Convolution<S>::product(of.window);
+    outer = Folded ? all / last : 1;
+    stages = (of.channels * outer + kRunDepths - 1) / kRunDepths;
+    taps = all / outer;
+  }
+};
 /// Bytes of the weights of a group and a tile of output channels.
-template <class Math, int Columns, int S>
+template <class Math, int Columns, bool Folded, int S>
 HONE_DEVICE int64_t weight_bytes(const Convolution<S>& of) {
-  return channel_stages(of.channels) * Convolution<S>::product(of.window) * WeightTile<Math, Columns>::kBytes;
+  const RunWeights<Folded, S> all(of);
+  return all.stages * all.taps * WeightTile<Math, Columns>::kBytes;
 }
 
-/// Thread `n` of groups * (output channels, in whole tiles) * taps * (channels / Math::kBeside, in whole stages): the weights as
-/// the product's right factor. They are ordered by group, tile of output channels, phase, stage of channels, tap; a phase's taps
+/// Thread `n` of groups * (output channels, in whole tiles) * RunWeights::taps * (stages * kRunDepths / Math::kBeside): the weights
+/// as the product's right factor. They are ordered by group, tile of output channels, phase, stage of depths, tap; a phase's taps
 /// by those of the outer dimensions, then as runs have them.
-template <class Math, int Columns, int S, class W>
+template <class Math, int Columns, bool Folded, int S, class W>
 HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, int64_t n) {
   using Tile = WeightTile<Math, Columns>;
-  constexpr int kEach = Math::kBeside, kBricks = kRunChannels / kEach;
-  const int64_t taps = Convolution<S>::product(of.window), tiles = (of.outputs + Columns - 1) / Columns, stages = channel_stages(of.channels);
-  const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (stages * kBricks);
-  const int64_t flat = n / (Columns * tiles * stages * kBricks) % taps, group = n / (Columns * tiles * stages * kBricks * taps);
+  constexpr int kEach = Math::kBeside, kBricks = kRunDepths / kEach;
+  const RunWeights<Folded, S> all(of);
+  const int64_t windows = Convolution<S>::product(of.window), tiles = (of.outputs + Columns - 1) / Columns;
+  const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (all.stages * kBricks);
+  const int64_t number = n / (Columns * tiles * all.stages * kBricks) % all.taps, group = n / (Columns * tiles * all.stages * kBricks * all.taps);
   if (group >= of.groups) return;
   // Along the last dimension the phase's taps are ordered by class.
-  const TapPlace<S> tap = of.tap(flat);
+  const TapPlace<S> tap = of.tap(number);
   const RunTaps<S> runs(of);
   const int own = of.transposed ? 0 : static_cast<int>(tap.at[S - 1] % runs.classes);
   const TapClass taps_of_own = runs.of_class(of, own, tap.phase[S - 1]);
   int64_t rank = tap.rank - tap.rank % tap.last + (tap.at[S - 1] - taps_of_own.first) / taps_of_own.next;
   for (int c = 0; c < own; ++c) rank += runs.of_class(of, c, tap.phase[S - 1]).count;
-  const int64_t output = tile * Columns + line, channel = brick * kEach;
+  const int64_t output = tile * Columns + line;
   float x[kEach] = {};
   HONE_UNROLL
   for (int i = 0; i < kEach; ++i) {
-    if (output >= of.outputs || channel + i >= of.channels) continue;
-    x[i] = static_cast<float>(w[of.weights(group, output, channel + i) * taps + flat]);
+    const int64_t depth = brick * kEach + i, outer = Folded ? quotient(depth, of.channels) : 0;
+    if (output >= of.outputs || (Folded ? outer >= all.outer : depth >= of.channels)) continue;
+    x[i] = static_cast<float>(w[of.weights(group, output, depth - outer * of.channels) * windows + outer * all.taps + number]);
   }
   uint4 parts[Math::kParts];
   Math::split(x, parts);
-  const int64_t slot = tap.before * stages + brick / kBricks * tap.together + rank;
-  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
+  const int64_t slot = tap.before * all.stages + brick / kBricks * (Folded ? all.taps : tap.together) + rank;
+  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns, Folded>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
                    line * 16;
   HONE_UNROLL
   for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * Tile::kPart) = parts[part];
@@ -166,12 +181,11 @@ struct OuterTaps {
 template <int S>
 struct RunShift {
   using Place = typename DepthEntry<S>::Place;
-  Place shift[S];
+  Place shift[S];               ///< of the outer dimensions
   int64_t offset;
   /// Number `o` of the outer taps.
   HONE_DEVICE RunShift(const Convolution<S>& of, const OuterTaps<S>& outer, int o) : offset(0) {
     int64_t plane = of.x[S - 1];
-    shift[S - 1] = 0;
     HONE_UNROLL
     for (int d = S - 2; d >= 0; --d) {
       const int rest = o / outer.count[d];
@@ -183,10 +197,29 @@ struct RunShift {
   }
 };
 
+/// A folded depth, of which a block keeps a table: what RunShift knows of its tap, and its channel in the offset.
+template <int S>
+struct alignas(16) FoldedDepth {
+  static constexpr int kOuter = S > 1 ? S - 1 : 1, kMost = 256;
+  int64_t offset;
+  typename DepthEntry<S>::Place shift[kOuter];
+  /// Depth `n`; behind the last one that again.
+  HONE_DEVICE static FoldedDepth of_number(const Convolution<S>& of, const OuterTaps<S>& outer, int n) {
+    const int channels = static_cast<int>(of.channels), depths = channels * outer.all, real = n < depths ? n : depths - 1;
+    const RunShift<S> tap(of, outer, real / channels);
+    FoldedDepth found;
+    found.offset = tap.offset + real % channels * Convolution<S>::product(of.x);
+    HONE_UNROLL
+    for (int d = 0; d + 1 < S; ++d) found.shift[d] = tap.shift[d];
+    return found;
+  }
+};
+
 /// What one of Threads threads that fetch knows of its lines, every Threads-th.
 template <class T, int S, int Lines, int Threads>
 struct RunReader {
   using Place = typename DepthEntry<S>::Place;
+  using Distance = typename DepthEntry<S>::Distance;
   static constexpr int kMine = Lines / Threads;
   const T* origin[kMine];
   Place at[kMine][S];
@@ -211,12 +244,15 @@ struct RunReader {
       origin[i] = x + (rest * of.groups * of.channels * plane + offset);
     }
   }
-  HONE_DEVICE bool inside(int i, const Convolution<S>& of, const RunShift<S>& shift) const {
-    using Distance = typename DepthEntry<S>::Distance;
+  /// Whether line `i` is inside of x along the outer dimensions, shifted by `shift`; and along the last one.
+  HONE_DEVICE bool inside(int i, const Convolution<S>& of, const Place* shift) const {
     bool all = true;
     HONE_UNROLL
-    for (int s = 0; s < S; ++s) all &= static_cast<Distance>(at[i][s] + shift.shift[s]) < static_cast<Distance>(of.x[s]);
+    for (int s = 0; s + 1 < S; ++s) all &= static_cast<Distance>(at[i][s] + shift[s]) < static_cast<Distance>(of.x[s]);
     return all;
+  }
+  HONE_DEVICE bool inside_last(int i, const Convolution<S>& of, int shift) const {
+    return static_cast<Distance>(at[i][S - 1] + shift) < static_cast<Distance>(of.x[S - 1]);
   }
 
  private:

@@ -3,7 +3,8 @@
 // Rows of the product are positions of the result, columns are output channels, the depth is taps times channels. In shared
 // memory x lies as the units read a factor without swizzle: 16 bytes of channels a position, one position after the other. So
 // the same stretch of positions, read from one position further on, is the factor of the next tap along the last dimension:
-// a stage holds 16 channels of a *run* of positions and serves up to Taps taps of them.
+// a stage holds 16 channels of a *run* of positions and serves up to Taps taps of them. Of few channels (an image's three) the
+// taps of the other dimensions are depths beside them: 16 pairs of a channel and such a tap.
 //
 // Positions of all images are numbered in rows that are longer than the result's by what a run's taps reach beyond them, so
 // that a position and its taps are neighbours in the run; the sums of the positions between the rows go nowhere, nor do the
@@ -30,7 +31,7 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
                                const prim::GroupFactor& right, int taps, bool more) {
   using Tile = WeightTile<Math, Columns>;
   using Pairs = Products<Math::kParts>;
-  constexpr int kBrickLine = Lines * 16, kPart = kRunChannels / Math::kBeside * kBrickLine;
+  constexpr int kBrickLine = Lines * 16, kPart = kRunDepths / Math::kBeside * kBrickLine;
   const auto multiply = [&](int p, int tap) {
     HONE_UNROLL
     for (int step = 0; step < Tile::kSteps; ++step)
@@ -52,21 +53,29 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
 
 /// sink(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
 /// channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
-/// `memory`: Stages times 16 * kRunChannels / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
+/// `memory`: Stages times 16 * kRunDepths / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
 /// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 256 + 128 Fetchers threads and a multiprocessor to itself:
-/// __launch_bounds__(256 + 128 * Fetchers, 1).
-template <class Math, int Lines, int Columns, int Taps, int Step, int Each, int Stages, int Fetchers, int Group, int S, class T, class Sink>
+/// __launch_bounds__(256 + 128 * Fetchers, 1). Folded: FoldedDepth::kMost depths at most.
+template <class Math, int Lines, int Columns, int Taps, int Step, int Each, bool Folded, int Stages, int Fetchers, int Group, int S, class T, class Sink>
 HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Sink sink) {
   using Tile = WeightTile<Math, Columns>;
   using ThisRun = Run<S, Lines, Taps, Step>;
-  constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kBricks = kRunChannels / kEach;
+  constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kBricks = kRunDepths / kEach;
   constexpr int kBrickLine = Lines * 16, kPart = kBricks * kBrickLine, kRunBytes = Math::kParts * kPart, kStage = kRunBytes + Taps * Tile::kBytes;
   static_assert(Lines % (128 * Fetchers) == 0 && Stages >= 2 && (Fetchers == 1 || Fetchers == 2));
   static_assert((Taps - 1) * Step * 16 <= Tile::kBytes, "the last lines' taps read what follows the run, and nobody their sums");
+  // Of 512 registers for three or four threads, one of each group, what those who multiply do not need is for those who fetch.
+  constexpr bool kNeedsMost = kBlocks * kSums + (Math::kParts > 1 ? kSums : 0) > 96;
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages];
   __shared__ int taps_of[Stages];
   const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(of, n);
   if (tile.run.empty()) return;
+  const RunWeights<Folded, S> depths(of);
+  __shared__ FoldedDepth<S> folded[Folded ? FoldedDepth<S>::kMost : 1];
+  if constexpr (Folded) {
+    const OuterTaps<S> outer(of, tile.phase);
+    for (int d = static_cast<int>(threadIdx.x); d < depths.stages * kRunDepths; d += 256 + 128 * Fetchers) folded[d] = FoldedDepth<S>::of_number(of, outer, d);
+  }
   // Each warp has written its lines; a thread says that the weights are on their way.
   if (threadIdx.x == 0)
     for (int s = 0; s < Stages; ++s) full[s].init(4 * Fetchers + 1), empty[s].init(kWarps);
@@ -75,10 +84,12 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   char* const stages = static_cast<char*>(memory);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   const RunTaps<S> runs(of);
+  // How often runs of all classes are fetched.
+  const int turns = static_cast<int>(depths.stages) * (Folded ? 1 : OuterTaps<S>(of, tile.phase).all);
 
   if (warp >= kWarps) {
-    // Of 512 registers for four or five threads, one of each group, what those who multiply do not need.
-    prim::registers_down<Fetchers == 1 ? 72 : 40>();
+    if constexpr (kNeedsMost) prim::registers_down<Fetchers == 1 ? 72 : 40>();
+    else if constexpr (Fetchers == 2) prim::registers_down<96>();
     constexpr int kThreads = 128 * Fetchers;
     using Reader = RunReader<T, S, Lines, kThreads>;
     const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
@@ -87,14 +98,14 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     const OuterTaps<S> outer(of, tile.phase);
     const Reader lines(of, tile.phase, runs, tile.run, x + tile.group * of.plane(), thread);
     const int64_t across = (of.outputs + Columns - 1) / Columns;
+    const int64_t all_depths = of.channels * depths.outer;
     const int first = static_cast<int>(tile.phase.first[S - 1]);
-    const char* weights = packed + (tile.group * across + tile.across) * weight_bytes<Math, Columns>(of) +
-                          tile.phase.depth.begin / of.channels * channel_stages(of.channels) * Tile::kBytes;
-    /// Stage s: channels from channel0 on, for `count` taps, of all taps from `number` on, of which the first sees `shift` and `base`.
-    const auto fetch = [&](int channel0, RunShift<S> shift, int base, int number, int count) {
-      shift.shift[S - 1] = base;
-      const int64_t offset = shift.offset + base + channel0 * plane;
-      const int channels = of.channels - channel0 < kRunChannels ? static_cast<int>(of.channels - channel0) : kRunChannels;
+    const char* weights = packed + (tile.group * across + tile.across) * weight_bytes<Math, Columns, Folded>(of) +
+                          tile.phase.depth.begin / of.channels * depths.stages * Tile::kBytes;
+    /// Stage s: depths from depth0 on, for `count` taps, of all taps from `number` on, of which the first sees `shift` and `base`.
+    const auto fetch = [&](int depth0, const RunShift<S>& shift, int base, int number, int count) {
+      const int64_t offset = Folded ? base : shift.offset + base + depth0 * plane;
+      const int here = all_depths - depth0 < kRunDepths ? static_cast<int>(all_depths - depth0) : kRunDepths;
       constexpr int kAtOnce = Fetchers == 2 || Reader::kMine < 2 ? 1 : 2;  // as there are registers
       HONE_UNROLL
       for (int i0 = 0; i0 < Reader::kMine; i0 += kAtOnce) {
@@ -102,17 +113,30 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
         HONE_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
           // No branch comes between the reads, so that all are on their way at a time; what lies outside is x's first element.
-          const bool inside = lines.inside(i0 + i, of, shift);
-          const T* from = inside ? lines.origin[i0 + i] + offset : x;
-          const int64_t next = inside ? plane : 0;
-          HONE_UNROLL
-          for (int c = 0; c < kRunChannels; ++c) {
-            numbers[i][c / kEach][c % kEach] = *from;
-            if (c + 1 < channels) from += next;
+          uint32_t real = 0;
+          const bool along = lines.inside_last(i0 + i, of, base);
+          if constexpr (Folded) {
+            HONE_UNROLL
+            for (int c = 0; c < kRunDepths; ++c) {
+              const FoldedDepth<S>& depth = folded[depth0 + c];
+              const bool inside = along && lines.inside(i0 + i, of, depth.shift);
+              numbers[i][c / kEach][c % kEach] = *(inside ? lines.origin[i0 + i] + (offset + depth.offset) : x);
+              real |= static_cast<uint32_t>(inside && c < here) << c;
+            }
+          } else {
+            const bool inside = along && lines.inside(i0 + i, of, shift.shift);
+            const T* from = inside ? lines.origin[i0 + i] + offset : x;
+            const int64_t next = inside ? plane : 0;
+            HONE_UNROLL
+            for (int c = 0; c < kRunDepths; ++c) {
+              numbers[i][c / kEach][c % kEach] = *from;
+              if (c + 1 < here) from += next;
+            }
+            real = inside ? (1u << here) - 1 : 0;
           }
           HONE_UNROLL
-          for (int c = 0; c < kRunChannels; ++c)
-            if (!inside || c >= channels) numbers[i][c / kEach][c % kEach] = T(0.0f);
+          for (int c = 0; c < kRunDepths; ++c)
+            if ((real >> c & 1) == 0) numbers[i][c / kEach][c % kEach] = T(0.0f);
         }
         if (i0 == 0) empty[s].wait(parity);
         HONE_UNROLL
@@ -138,26 +162,26 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     };
     const int along = static_cast<int>(of.taps_of(S - 1, first, of.window[S - 1]));
     for (int rest = 0; rest < 2; ++rest) {
-      for (int channel0 = 0; channel0 < of.channels; channel0 += kRunChannels) {
-        for (int o = 0; o < outer.all; ++o) {
-          const RunShift<S> shift(of, outer, o);
-          int before = (channel0 / kRunChannels * outer.all + o) * along;
-          for (int c = 0; c < runs.classes; ++c) {
-            const TapClass taps = runs.of_class(of, c, first);
-            const int whole = taps.count / Taps * Taps;
-            for (int k = rest ? whole : 0; k < (rest ? taps.count : whole); k += Taps) {
-              fetch(channel0, shift, taps.base + k * runs.scale * Step, before + k, rest ? taps.count - whole : Taps);
-              if (++s == Stages) s = 0, parity ^= 1;
-            }
-            before += taps.count;
+      for (int turn = 0; turn < turns; ++turn) {
+        const int stage = Folded ? turn : turn / outer.all;
+        const RunShift<S> shift(of, outer, Folded ? 0 : turn - stage * outer.all);
+        int before = turn * along;
+        for (int c = 0; c < runs.classes; ++c) {
+          const TapClass taps = runs.of_class(of, c, first);
+          const int whole = taps.count / Taps * Taps;
+          for (int k = rest ? whole : 0; k < (rest ? taps.count : whole); k += Taps) {
+            fetch(stage * kRunDepths, shift, taps.base + k * runs.scale * Step, before + k, rest ? taps.count - whole : Taps);
+            if (++s == Stages) s = 0, parity ^= 1;
           }
+          before += taps.count;
         }
       }
     }
     return;
   }
 
-  prim::registers_up<216>();
+  if constexpr (kNeedsMost) prim::registers_up<216>();
+  else if constexpr (Fetchers == 2) prim::registers_up<160>();
   const int group = warp / 4;
   prim::GroupProducts products;
   int s = 0, parity = 0, last = -1, whole = 0, parted = 0;
@@ -165,7 +189,6 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     const int taps = runs.of_class(of, c, static_cast<int>(tile.phase.first[S - 1])).count;
     whole += taps / Taps, parted += taps % Taps != 0;
   }
-  const int turns = OuterTaps<S>(of, tile.phase).all * static_cast<int>(channel_stages(of.channels));
   float total[kBlocks][kSums] = {};
   const auto take = [&](auto fixed) {
     constexpr int kFixed = decltype(fixed)::kValue;
