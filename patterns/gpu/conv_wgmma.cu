@@ -2,10 +2,10 @@
 language = "@language@"
 pattern  = "conv"
 note     = "@note@"
-@requires@tunables = { LINES = [@lines@], COLUMNS = [@columns@], TAPS = [@taps@], STAGES = [3, 4, 2, 5], FETCHERS = [2, 1], GROUP = [8, 1, 4, 16] }
+@requires@tunables = { LINES = [@lines@], COLUMNS = [@columns@], TAPS = [@taps@], STAGES = [3, 4, 2, 5], FETCHERS = [@fetchers@], BLOCKS = [@blocks@], GROUP = [8, 1, 4, 16] }
 constraints = [
-  "@bytes@ * STAGES * (LINES + TAPS * COLUMNS) + @beside@ <= SHARED_MAX",
-  "@registers@ <= 192",
+  "@bytes@ * STAGES * (LINES + TAPS * COLUMNS) + @beside@ <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
+  "@registers@ <= 192 // BLOCKS - 32 * (BLOCKS - 1)",
   "(TAPS - 1) * @step@ < LINES and LINES >= 128 * FETCHERS",
 ]
 workspaces = { packed = "@number@[@weights@, @parts@, 16]" }
@@ -37,6 +37,7 @@ args   = [@args@, "packed"]
 //   TAPS     that a run serves: many read x less often, and their weights need room
 //   STAGES   runs in shared memory: one is computed on, the others are on their way
 //   FETCHERS groups of warps that fetch
+//   BLOCKS   on a multiprocessor: where sums are short, others multiply while one begins or writes
 //   GROUP    tiles of positions before the next output channels: what blocks that run together share in the cache
 #include "hone/gpu/conv_wgmma.h"
 #include "hone/gpu/math.h"
@@ -48,12 +49,12 @@ __global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restric
   hone::gpu::pack_runs<Math, COLUMNS, @folded@>(shape_at, @w@, reinterpret_cast<char*>(packed_at), blockIdx.x * int64_t{256} + threadIdx.x);
 }
 
-__global__ void __launch_bounds__(256 + 128 * FETCHERS, 1) convolve(@parameters@, const @packed@* __restrict__ packed_at) {
+__global__ void __launch_bounds__(256 + 128 * FETCHERS, BLOCKS) convolve(@parameters@, const @packed@* __restrict__ packed_at) {
   extern __shared__ __align__(128) float memory_at[];
 @shape@
   const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
     finish(@names@, image_at, channel_at, pixel_at, sum_at);
   };
-  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, @folded@, STAGES, FETCHERS, GROUP>(
+  hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, @folded@, STAGES, FETCHERS, BLOCKS, GROUP>(
       shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
 }

@@ -60,10 +60,12 @@ class GpuConvWriter {
     const int64_t rows = std::clamp<int64_t>(gpu::power_of_two(largest(all_.outputs)), 16, 128);
     const int pad = method.size == 2 || method.pair == 1 ? 8 : 4;   // as SharedTile pads
     slots["rows"] = gpu::choices(rows, {16, 32, 64, 128, 256});
-    const int64_t columns = columns_for(rows, rows == 128 ? 128 : 256, 64);
+    // Sums that end after a stage or two: small tiles, so that other blocks multiply while one writes.
+    const bool brief = largest(depth_) <= 48;
+    const int64_t columns = columns_for(rows, brief ? 64 : rows == 128 ? 128 : 256, 64);
     slots["columns"] = gpu::choices(columns, {128, 64, 256});
     slots["warp_columns"] = gpu::choices(columns == 64 ? 32 : 64, {64, 32, 128});
-    slots["warp_rows"] = gpu::choices(std::min<int64_t>(rows, 32), {16, 32, 64});
+    slots["warp_rows"] = gpu::choices(std::min<int64_t>(rows, brief ? 64 : 32), {16, 32, 64});
     // Deeper ones spill where a factor is split into parts: what gathers needs registers beside them.
     slots["depths"] = rows <= 32 || method.size == 4 ? "16, 32" : "32, 16";
     slots["math"] = method.math;
@@ -80,8 +82,10 @@ class GpuConvWriter {
     const int64_t depths = folds() ? largest(all_.channels * outer_window()) : largest(all_.channels);
     return depths >= 12 && (depths + 15) / 16 * 16 * 2 <= depths * 3 && all_.window.back().is_constant() && !(folds() && depths > kMostFolded);
   }
-  /// Few channels under a window of several dimensions.
-  [[nodiscard]] bool folds() const { return !all_.transposed && largest(all_.channels) < 12 && all_.space() > 1; }
+  /// Few channels under a window of several dimensions. A run that serves one tap only is no better than what mma.sync gathers.
+  [[nodiscard]] bool folds() const {
+    return !all_.transposed && largest(all_.channels) < 12 && all_.space() > 1 && largest(all_.window.back()) > 1;
+  }
   [[nodiscard]] IntExpr outer_window() const {
     IntExpr taps = 1;
     for (size_t s = 0; s + 1 < all_.space(); ++s) taps = taps * all_.window[s];
@@ -105,7 +109,12 @@ class GpuConvWriter {
     slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(16 * method.bytes());
     slots["bricks"] = std::to_string(task::size_of(method.number));  // of 16 bytes: its 16 channels
     slots["step"] = std::to_string(dilation / divisor);
-    slots["lines"] = "256, 512, 128";
+    // Short sums: what begins and what ends them takes longer than they do.
+    constexpr int64_t kFewStages = 4;
+    const int64_t length = (largest(folds() ? all_.channels * outer_window() : all_.channels) + 15) / 16 *
+                           (folds() ? 1 : largest(outer_window())) * apart * ((taps + each - 1) / each);
+    const bool share = length <= kFewStages && outputs <= 64;
+    slots["lines"] = share ? "128, 256, 512" : "256, 512, 128", slots["blocks"] = share ? "2, 1" : "1, 2", slots["fetchers"] = share ? "1, 2" : "2, 1";
     slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
     slots["taps"] = gpu::choices(each, {1, 2, 3, 4});
     // Sums of all positions, and those of a stage beside them where there are parts.

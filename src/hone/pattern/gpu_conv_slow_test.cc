@@ -64,7 +64,9 @@ std::vector<Case> cases() {
        {"N=2,C=3,O=33,H=23,W=45", "N=1,C=2,O=5,H=19,W=17"}, 4},
       {"runs_of_few_channels_in_space", "y = conv3d(x, w, padding=(0, 1, 2), dilation=(1, 2, 3), groups=2)",
        {"x=f32[N,2*C,D,H,W]", "w=f32[2*O,C,3,2,4]"}, {"N=2,C=2,O=17,D=5,H=6,W=11"}, 4},
-      {"runs_of_one_tap", "y = conv3d(x, w)", {"x=f32[N,C,D,H,W]", "w=f32[O,C,3,3,1]"}, {"N=2,C=3,O=9,D=5,H=6,W=10"}, 4, task::Track::kTf32},
+      {"runs_of_few_channels_in_tf32", "y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=5,O=19,H=7,W=13"}, 4,
+       task::Track::kTf32},
+      {"one_tap_along_the_last_dimension", "y = conv3d(x, w)", {"x=f32[N,C,D,H,W]", "w=f32[O,C,3,3,1]"}, {"N=2,C=3,O=9,D=5,H=6,W=10"}, 3},
       {"depthwise", "y = silu(conv2d(x, w, b, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=C))",
        {"x=f32[N,C,H,W]", "w=f32[C,1,3,5]", "b=f32[C]"}, {"N=2,C=3,H=11,W=13"}, 4},
       {"depthwise_line_f16", "y = conv1d(x, w, padding=3, groups=C)", {"x=f16[N,C,L]", "w=f16[C,1,4]"}, {"N=2,C=3,L=301"}, 3},
@@ -86,7 +88,7 @@ void make_other(kernel::Kernel& kernel) {
   const bool units = kernel.config.contains("STAGES");
   set("ROWS", kernel.config.contains("THREADS") ? 2 : units ? 16 : 32), set("COLUMNS", units ? 64 : 128), set("DEPTH", units ? 32 : 8);
   set("WARP_ROWS", 16), set("WARP_COLUMNS", 32), set("STAGES", 2), set("GROUP", 1), set("THREADS", 128);
-  if (kernel.config.contains("TAPS")) set("LINES", 128), set("COLUMNS", 16), set("TAPS", 2), set("FETCHERS", 1);
+  if (kernel.config.contains("TAPS")) set("LINES", 128), set("COLUMNS", 16), set("TAPS", 2), set("FETCHERS", 1), set("BLOCKS", 2);
 }
 
 class GpuConv : public testing::TestWithParam<Case> {};

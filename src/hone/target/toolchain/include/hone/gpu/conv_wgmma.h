@@ -51,12 +51,26 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
   }
 }
 
+/// Registers of a thread, of `Blocks` blocks that share a multiprocessor: what a launch gives each, whoever it is, and what is made
+/// of that for those who multiply, with Sums sums, and for those who fetch. All are multiples of eight.
+template <int Sums, int Fetchers, int Blocks>
+struct RunRegisters {
+  static constexpr int kLaunched = 65536 / (Blocks * 128 * (2 + Fetchers)) / 8 * 8, kAll = kLaunched * (2 + Fetchers);
+  static constexpr int kLeast = Fetchers == 1 ? 48 : 40;
+  static constexpr int kMost = (kAll - Fetchers * kLeast) / 16 * 8 < 216 ? (kAll - Fetchers * kLeast) / 16 * 8 : 216;
+  static constexpr int kWanted = Sums > 96 ? 216 : (Sums + 64) / 8 * 8;
+  static constexpr int kMultiplying = kWanted < kLaunched ? kLaunched : kWanted < kMost ? kWanted : kMost;
+  static constexpr int kRest = (kAll - 2 * kMultiplying) / Fetchers / 8 * 8, kFetching = kRest < kLaunched ? kRest : kLaunched;
+  static_assert(kFetching >= 24 && 2 * kMultiplying + Fetchers * kFetching <= kAll);
+};
+
 /// sink(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
 /// channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
 /// `memory`: Stages times 16 * kRunDepths / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
-/// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 256 + 128 Fetchers threads and a multiprocessor to itself:
-/// __launch_bounds__(256 + 128 * Fetchers, 1). Folded: FoldedDepth::kMost depths at most.
-template <class Math, int Lines, int Columns, int Taps, int Step, int Each, bool Folded, int Stages, int Fetchers, int Group, int S, class T, class Sink>
+/// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 256 + 128 Fetchers threads and shares a
+/// multiprocessor with Blocks - 1 others: __launch_bounds__(256 + 128 * Fetchers, Blocks). Folded: FoldedDepth::kMost depths at most.
+template <class Math, int Lines, int Columns, int Taps, int Step, int Each, bool Folded, int Stages, int Fetchers, int Blocks, int Group, int S, class T,
+          class Sink>
 HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Sink sink) {
   using Tile = WeightTile<Math, Columns>;
   using ThisRun = Run<S, Lines, Taps, Step>;
@@ -64,8 +78,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   constexpr int kBrickLine = Lines * 16, kPart = kBricks * kBrickLine, kRunBytes = Math::kParts * kPart, kStage = kRunBytes + Taps * Tile::kBytes;
   static_assert(Lines % (128 * Fetchers) == 0 && Stages >= 2 && (Fetchers == 1 || Fetchers == 2));
   static_assert((Taps - 1) * Step * 16 <= Tile::kBytes, "the last lines' taps read what follows the run, and nobody their sums");
-  // Of 512 registers for three or four threads, one of each group, what those who multiply do not need is for those who fetch.
-  constexpr bool kNeedsMost = kBlocks * kSums + (Math::kParts > 1 ? kSums : 0) > 96;
+  using Share = RunRegisters<kBlocks * kSums + (Math::kParts > 1 ? kSums : 0), Fetchers, Blocks>;
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages];
   __shared__ int taps_of[Stages];
   const RunTile<S, ThisRun> tile = run_tile<ThisRun, Columns, Group>(of, n);
@@ -88,8 +101,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   const int turns = static_cast<int>(depths.stages) * (Folded ? 1 : OuterTaps<S>(of, tile.phase).all);
 
   if (warp >= kWarps) {
-    if constexpr (kNeedsMost) prim::registers_down<Fetchers == 1 ? 72 : 40>();
-    else if constexpr (Fetchers == 2) prim::registers_down<96>();
+    prim::registers_down<Share::kFetching>();
     constexpr int kThreads = 128 * Fetchers;
     using Reader = RunReader<T, S, Lines, kThreads>;
     const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
@@ -180,8 +192,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     return;
   }
 
-  if constexpr (kNeedsMost) prim::registers_up<216>();
-  else if constexpr (Fetchers == 2) prim::registers_up<160>();
+  prim::registers_up<Share::kMultiplying>();
   const int group = warp / 4;
   prim::GroupProducts products;
   int s = 0, parity = 0, last = -1, whole = 0, parted = 0;
