@@ -59,9 +59,14 @@ TEST(GpuConv, RunsServeAsManyTapsAsTheirStepsAllow) {
   // Three classes of one tap each; every second tap is of a class, and one position further on.
   EXPECT_THAT(of("y = conv1d(x, w, stride=3, dilation=4)", "x=f32[N,C,L]", "w=f32[O,C,3]", "N=2,C=64,O=100,L=1033"), ElementsAre(1, 128, 256, 3));
   EXPECT_THAT(of("y = conv1d(x, w, stride=4, dilation=2)", "x=f32[N,C,L]", "w=f32[O,C,8]", "N=2,C=64,O=96,L=1039"), ElementsAre(4, 96, 256, 3));
-  // Two phases, of two taps and one.
-  EXPECT_THAT(of("y = conv_transpose1d(x, w, stride=2)", "x=f32[N,C,L]", "w=f32[C,O,3]", "N=2,C=32,O=20,L=1000"), ElementsAre(2, 24, 256, 16));
-  // Five of sixteen channels do not pay.
+  // Two phases, of two taps and one: sums of four stages at most share a multiprocessor.
+  EXPECT_THAT(of("y = conv_transpose1d(x, w, stride=2)", "x=f32[N,C,L]", "w=f32[C,O,3]", "N=2,C=32,O=20,L=1000"), ElementsAre(2, 24, 128, 32));
+  // Three channels and eleven taps are 33 of 48 depths; four classes of three taps at most.
+  EXPECT_THAT(of("y = conv2d(x, w, stride=4, padding=2)", "x=f32[N,C,H,W]", "w=f32[O,C,11,11]", "N=8,C=3,O=96,H=224,W=224"), ElementsAre(3, 96, 256, 99));
+  EXPECT_THAT(of("y = conv3d(x, w)", "x=f32[N,C,D,H,W]", "w=f32[O,C,3,3,3]", "N=1,C=3,O=64,D=10,H=10,W=64"), ElementsAre(3, 64, 128, 33));
+  // Of one tap a run is of no use; nine of sixteen depths, or five, do not pay.
+  EXPECT_THAT(of("y = conv3d(x, w)", "x=f32[N,C,D,H,W]", "w=f32[O,C,3,3,1]", "N=1,C=3,O=64,D=10,H=10,W=64"), IsEmpty());
+  EXPECT_THAT(of("y = conv2d(x, w)", "x=f32[N,C,H,W]", "w=f32[O,C,3,3]", "N=8,C=3,O=64,H=32,W=32"), IsEmpty());
   EXPECT_THAT(of("y = conv1d(x, w)", "x=f32[N,C,L]", "w=f32[O,C,3]", "N=2,C=5,O=20,L=1000"), IsEmpty());
 }
 
