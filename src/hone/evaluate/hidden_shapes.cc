@@ -10,18 +10,20 @@ namespace {
 constexpr int64_t kOdd[] = {1, 2, 3, 5, 7, 13, 17, 31, 33, 63, 65, 127, 129, 257, 1000, 1023};
 constexpr int64_t kAligned[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
 
-/// Elements of the largest tensor, or nothing where the task refuses the shape.
-std::optional<int64_t> largest(const task::Task& task, const task::Bindings& bindings) {
+/// Operations of a shape: what the oracle answers in tens of milliseconds. A screening asks it fifteen times, a promotion thirty.
+constexpr double kMostOperations = 0x1p25;
+
+/// Whether the task takes the shape, with tensors of so many elements at most and few operations.
+bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements) {
   const auto graph = task::instantiate(task.primitive, bindings);
-  if (!graph) return std::nullopt;
-  int64_t most = 0;
+  if (!graph) return false;
   for (const task::Shape& shape : graph->shapes) {
     int64_t count = 1;
     for (const int64_t extent : shape)
-      if (__builtin_mul_overflow(count, extent, &count)) return std::nullopt;
-    most = std::max(most, count);
+      if (__builtin_mul_overflow(count, extent, &count)) return false;
+    if (count > most_elements) return false;
   }
-  return most;
+  return task::minimal_cost(*graph).flops <= kMostOperations;
 }
 
 }  // namespace
@@ -51,8 +53,7 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
     if (found[aligned] == kEach) continue;
     const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
     task::Bindings bindings = draw(aligned, like, attempt);
-    const auto count = largest(task, bindings);
-    if (!count || *count > most_elements || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
+    if (!is_small(task, bindings, most_elements) || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
     shapes.push_back(std::move(bindings));
     ++found[aligned];
   }

@@ -249,6 +249,20 @@ TEST(Gate, boxes_cover_small_outputs_and_sample_large_ones_evenly) {
   for (const int h : hits) EXPECT_NEAR(h, 400.0 * 16 / 64, 45);
 }
 
+TEST(Gate, dear_elements_come_in_boxes_of_few) {
+  // A row of a million products: sixteen boxes of 256 rows would be all of the answer, and take seconds.
+  const task::Task task = task::task_from_expressions("y = a @ x", {"a=f32[2048,1048576]", "x=f32[1048576,1]"}, {}).value();
+  const task::ConcreteGraph dear = task::instantiate(task.primitive, {}).value();
+  GateOptions options;
+  options.sample_seed = 7;
+  const auto boxes = plan_boxes(dear, 0, options);
+  EXPECT_GE(boxes.size(), 16u);
+  int64_t rows = 0;
+  for (const Box& box : boxes) rows += box.count();
+  EXPECT_GE(rows, 16);
+  EXPECT_LE(rows, 2048 / 4);
+}
+
 TEST(Gate, draws_are_averaged_and_never_below_the_floor) {
   Case c("y = x * 2.0", {"x=f32[100]"});
   OutputError a, b;

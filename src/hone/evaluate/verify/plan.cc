@@ -12,8 +12,9 @@ namespace {
 
 using task::Shape;
 
-/// Rough operations that comparing a whole output may cost, and a sample of one: about a second of one core, and two.
-constexpr double kFullWork = 0x1p30, kSampleWork = 0x1p31;
+/// Rough operations that comparing a whole output may cost, and a sample of one: about a second of one core; less of a sample, as
+/// its elements are dear for what they read from memory, and all cores wait for that together.
+constexpr double kFullWork = 0x1p30, kSampleWork = 0x1p29;
 /// For outputs judged by value, whose keys are kept: doubles of them.
 constexpr double kFullKeys = 0x1p25, kSampleKeys = 0x1p24;
 /// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.
@@ -56,6 +57,27 @@ Shape cheap_extent(const TiledEvaluator& evaluator, int root, const Shape& shape
   return box.extent;
 }
 
+/// Halves a box, as long as that halves its work nearly, until the fewest boxes cost no more than a sample may: beside elements
+/// that dear, what a call costs in bookkeeping is nothing.
+Shape affordable_extent(const TiledEvaluator& evaluator, int root, Shape extent) {
+  const auto work_of = [&](const Shape& of) { return evaluator.cost_of(root, {Shape(of.size(), 0), of}).work; };
+  double work = work_of(extent);
+  while (work * static_cast<double>(kLeastBoxes) > kSampleWork) {
+    Shape best;
+    double best_work = 0.6 * work;
+    for (size_t d = 0; d < extent.size(); ++d) {
+      if (extent[d] == 1) continue;
+      Shape half = extent;
+      half[d] = (half[d] + 1) / 2;
+      if (const double less = work_of(half); less <= best_work) best = half, best_work = less;
+    }
+    if (best.empty()) break;
+    extent = std::move(best);
+    work = best_work;
+  }
+  return extent;
+}
+
 }  // namespace
 
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
@@ -77,7 +99,8 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
     return boxes;
   }
   // Cells of one grid, each as likely as any other: so is every position.
-  const Shape extent = cheap_extent(evaluator, root, shape, options);
+  Shape extent = cheap_extent(evaluator, root, shape, options);
+  if (!by_value) extent = affordable_extent(evaluator, root, std::move(extent));
   const Tiling cells(all, extent);
   const Box first{Shape(shape.size(), 0), extent};
   const double box_work = evaluator.cost_of(root, first).work;
