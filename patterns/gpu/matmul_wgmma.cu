@@ -2,12 +2,12 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [@depths@], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [@depths@], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1]@waves@ }
 constraints = [
   "@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
   "COLUMNS * LEVELS <= 256",
 ]
-workspaces = { left = "@number@[@parts@, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "@number@[@parts@, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]" }
+workspaces = { left = "@number@[@parts@, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "@number@[@parts@, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]"@sums@ }
 [[launch]]
 kernel = "split_left"
 grid   = ["@a_batch@ * align(@a_lines@, ROWS) // 64 * ceil_div(align(@a_deep@, DEPTH), 32)"]
@@ -20,11 +20,11 @@ block  = ["256"]
 args   = [@arguments@, "right"]
 [[launch]]
 kernel = "multiply"
-grid   = ["@tiles@"]
+grid   = [@grid@]
 block  = ["2 * ROWS + 128"]
 shared = "max(@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8))"
-args   = [@arguments@, "left", "right"]
-*/
+args   = [@arguments@, "left", "right"@sums_argument@]
+@launches@*/
 // Matmul on Hopper's matrix units (wgmma). Two launches write both factors in the units' numbers, in the order in which the
 // units want them; then a block makes a tile of ROWS x COLUMNS of the result, one warp fetching with bulk copies while groups
 // of four warps multiply; then the element-wise rest of the computation runs over the tile and the result is written once.
@@ -37,7 +37,7 @@ args   = [@arguments@, "left", "right"]
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
 //   LEVELS         2: sums of stretches of the depth are added up apart, which is more accurate where the depth is long
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-#include "hone/gpu/matmul_wgmma.h"
+@waves_note@#include "hone/gpu/matmul_wgmma.h"
 #include "hone/gpu/math.h"
 
 @finish@
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(256) split_right(@parameters@, @stored@* __res
       reinterpret_cast<char*>(parts_at) + batch_at * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(lines_at, deep_at));
 }
 __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
-    @parameters@, const @stored@* __restrict__ left_at, const @stored@* __restrict__ right_at) {
+    @parameters@, const @stored@* __restrict__ left_at, const @stored@* __restrict__ right_at@sums_parameter@) {
   extern __shared__ __align__(128) float memory_at[];
   const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
   const int64_t down_at = (rows_at + ROWS - 1) / ROWS, across_at = (columns_at + COLUMNS - 1) / COLUMNS;
@@ -76,3 +76,4 @@ __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
       reinterpret_cast<const char*>(right_at) + (@b_in_batch@tile_at.across) * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(COLUMNS, deep_at),
       stretch_at, row_at, column_at, rows_at, columns_at, memory_at, sink_at);
 }
+@kernels@

@@ -55,6 +55,11 @@ bool wants_groups(const Shape& s) {
          std::ceil(s.rows / 128) * std::ceil(s.columns / 256) * s.batch * 2 >= kManyBlocks;
 }
 
+/// Few tiles and a long sum: splitting the factors first is much work beside it, and less than reading them anew as floats.
+bool wants_split_groups(const Shape& s) {
+  return s.depth >= 4096 && s.rows >= 128 && s.columns >= 128 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
+}
+
 /// So many sums of tiles in a row that their rounding would come near the bound of the strict track where all have one sign.
 constexpr double kDeep = 2048;
 
@@ -112,8 +117,11 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   const auto groups = group_method_for(task.track, writer.a_dtype(), writer.b_dtype());
-  if (groups && language == kernel::Language::kCuda && std::any_of(shapes.begin(), shapes.end(), wants_groups))
-    offers.push_back(writer.groups(*groups, std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; })));
+  const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
+  if (groups && language == kernel::Language::kCuda) {
+    if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) offers.push_back(writer.groups(*groups, deep, true));
+    if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) offers.push_back(writer.groups(*groups, deep, false));
+  }
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));

@@ -104,16 +104,22 @@ TEST(GpuMatmul, TransposedFactorsAreReadInPlace) {
 TEST(GpuMatmul, LongDepthAndFewTilesAreSplit) {
   const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=256,K=131072,N=256");
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
-  EXPECT_EQ(offers[0].action, std::string(kTf32x3) + ", the depth split between blocks");
-  EXPECT_EQ(offers[1].action, kTf32x3);
-  const auto plan = bound(offers[0].kernel, task, task.workloads[0].bindings, Language::kCuda);
-  ASSERT_EQ(plan.launches.size(), 2u);
-  EXPECT_THAT(plan.launches[0].grid, ElementsAre(4, 33));  // 4 tiles on 132 multiprocessors
-  EXPECT_EQ(plan.launches[1].function, "add_up");
-  ASSERT_EQ(plan.workspaces.size(), 1u);
-  EXPECT_THAT(plan.workspaces[0].shape, ElementsAre(33, 256, 256));
+  const std::string split = ", the depth split between blocks";
+  EXPECT_EQ(offers[0].action, kGroups + split);
+  EXPECT_EQ(offers[1].action, kTf32x3 + split);
+  EXPECT_EQ(offers[2].action, kTf32x3);
+  for (const Offer& offer : {offers[0], offers[1]}) {
+    const auto plan = bound(offer.kernel, task, task.workloads[0].bindings, Language::kCuda);
+    ASSERT_EQ(plan.launches.size(), offer.action.starts_with("wgmma") ? 4u : 2u);
+    EXPECT_THAT(plan.launches[plan.launches.size() - 2].grid, ElementsAre(4, 33));  // 4 tiles on 132 multiprocessors
+    EXPECT_EQ(plan.launches.back().function, "add_up");
+    EXPECT_THAT(plan.workspaces[plan.workspaces.size() / 2].shape, ElementsAre(33, 256, 256));  // by name: left, parts, right
+  }
   // A short depth is not split.
-  EXPECT_THAT(bound(offers[0].kernel, task, {{"M", 256}, {"K", 100}, {"N", 256}}, Language::kCuda).launches[0].grid, ElementsAre(4, 1));
+  EXPECT_THAT(bound(offers[1].kernel, task, {{"M", 256}, {"K", 100}, {"N", 256}}, Language::kCuda).launches[0].grid, ElementsAre(4, 1));
+  // Where a tile of wgmma would be half empty, mma.sync.
+  const task::Task narrow = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=64,K=131072,N=256");
+  EXPECT_EQ(gpu_matmul_offers(narrow, Language::kCuda)[0].action, kTf32x3 + split);
 }
 
 TEST(GpuMatmul, BatchesAndEpilogues) {

@@ -14,6 +14,7 @@ namespace {
 using task::IntExpr;
 
 constexpr char kUnitThreads[] = "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)";
+constexpr char kSplitAction[] = ", the depth split between blocks", kPartParameter[] = ", float* __restrict__ part_at";
 constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
 
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
@@ -124,9 +125,33 @@ std::string GpuMatmulWriter::shared(const GpuMethod& method) const {
   return fmt::format("max({} * STAGES * ({} + {}), 4 * ROWS * (COLUMNS + 8))", method.size, tile(a_, "ROWS"), tile(b_, "COLUMNS"));
 }
 
+void GpuMatmulWriter::add_waves(Slots& slots, bool split) const {
+  slots["waves"] = split ? ", WAVES = [1, 2, 4]" : "";
+  slots["waves_note"] = split ? "//   WAVES          blocks a multiprocessor gets: the depth is split into that many parts\n" : "";
+}
+
+std::string GpuMatmulWriter::tiles_text() const {
+  return fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(), times_batch());
+}
+
+/// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
+std::string GpuMatmulWriter::parts() const {
+  return fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles_text());
+}
+
+std::string GpuMatmulWriter::grid(bool split) const { return fmt::format("\"{}\"{}", tiles_text(), split ? ", \"" + parts() + "\"" : ""); }
+
+std::string GpuMatmulWriter::parts_workspace() const {
+  return fmt::format("parts = \"f32[{}, {}, {}]\"", parts(), (all_.batch.extent * all_.row.extent).to_string(), all_.column.extent.to_string());
+}
+
+std::string GpuMatmulWriter::part_sink() const {
+  return fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n", cpp_of(all_.batch.extent));
+}
+
 Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   const bool units = *method.math != 0;
-  const std::string action = fmt::format("{}{}", method.action, split ? ", the depth split between blocks" : "");
+  const std::string action = std::string(method.action) + (split ? kSplitAction : "");
   Slots slots = common(action);
   slots["columns"] = cpp_of(all_.column.extent);
   slots["a"] = a_.base(), slots["b"] = b_.base();
@@ -135,37 +160,33 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   slots["a_line"] = a_.line(), slots["a_depth"] = a_.depth();
   slots["b_line"] = b_.line(), slots["b_depth"] = b_.depth();
   if (units) slots["math"] = method.math, slots["threads"] = kUnitThreads, slots["shared"] = shared(method);
-  slots["waves"] = split ? ", WAVES = [1, 2, 4]" : "";
-  slots["waves_note"] = split ? "//   WAVES          blocks a multiprocessor gets: the depth is split into that many parts\n" : "";
+  add_waves(slots, split);
 
-  const std::string rows = all_.row.extent.to_string(), columns = all_.column.extent.to_string();
-  const std::string tiles = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", rows, columns, times_batch());
-  // Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
-  const std::string parts = fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles);
   const std::string depth = cpp_of(all_.depth.extent);
   slots["workspaces"] = "", slots["launches"] = "", slots["kernels"] = "";
   if (split) {
-    const std::string lines = (all_.batch.extent * all_.row.extent).to_string();
-    slots["workspaces"] = fmt::format("workspaces = {{ parts = \"f32[{}, {}, {}]\" }}\n", parts, lines, all_.column.extent.to_string());
-    slots["parameters"] += ", float* __restrict__ part_at";
+    slots["workspaces"] = fmt::format("workspaces = {{ {} }}\n", parts_workspace());
+    slots["parameters"] += kPartParameter;
     slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
-    slots["sink"] = fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n",
-                                cpp_of(all_.batch.extent));
+    slots["sink"] = part_sink();
   } else {
     slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
     slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
   }
   Entry entry;
-  entry.grid = fmt::format("\"{}\"{}", tiles, split ? ", \"" + parts + "\"" : "");
+  entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
   entry.shared = shared(method);
   add_entries(slots, entry, both(a_.wide(), b_.wide()), a_.vector(), b_.vector(), split);
-  if (split) add_up(slots, parts);
+  if (split) add_up(slots);
   return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
-Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep) const {
-  Slots slots = common(method.action);
+Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep, bool split) const {
+  const std::string action = std::string(method.action) + (split ? kSplitAction : "");
+  Slots slots = common(action);
+  add_waves(slots, split);
+  slots["grid"] = grid(split);
   slots["math"] = method.math, slots["number"] = task::name_of(method.number), slots["stored"] = storage_type(method.number);
   slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(method.bytes());
   slots["depths"] = method.bytes() == 2 ? "64, 32, 128" : "32, 16, 64";
@@ -177,8 +198,6 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep) const {
   slots["levels"] = method.parts == 1 ? "1" : levels ? "2, 1" : "1, 2";
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["a_deep"] = all_.depth.extent.to_string();
-  slots["tiles"] = fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
-                               times_batch());
   const auto factor = [&](const GpuFactor& f, const std::string& name, const IntExpr& lines, const char* tiles) {
     slots[name] = f.base(), slots[name + "_line"] = f.line(), slots[name + "_depth"] = f.depth();
     slots[name + "_along"] = f.along_depth() ? "true" : "false";
@@ -189,16 +208,25 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep) const {
   };
   factor(a_, "a", all_.row.extent, "down_at");
   factor(b_, "b", all_.column.extent, "across_at");
-  slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, deep_at}};\n", triangular() ? "" : "const ") + clips();
-  slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
-  return offer("patterns/gpu/matmul_wgmma.cu", slots, method.action);
+  slots["sums"] = split ? ", " + parts_workspace() : "";
+  slots["sums_argument"] = split ? ", \"parts\"" : "", slots["sums_parameter"] = split ? kPartParameter : "";
+  slots["launches"] = "", slots["kernels"] = "";
+  if (split) {
+    slots["stretch"] = "  const auto stretch_at = hone::gpu::stretch_of<DEPTH>(deep_at, blockIdx.y, gridDim.y);\n";
+    slots["sink"] = part_sink();
+    add_up(slots);
+  } else {
+    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, deep_at}};\n", triangular() ? "" : "const ") + clips();
+    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
+  }
+  return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
 }
 
-/// The launch that adds up `parts` sums of each element.
-void GpuMatmulWriter::add_up(Slots& slots, const std::string& parts) const {
+/// The launch that adds up parts() sums of each element.
+void GpuMatmulWriter::add_up(Slots& slots) const {
   const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;
   slots["launches"] += fmt::format("[[launch]]\nkernel = \"add_up\"\ngrid   = [\"ceil_div({}, 256)\"]\n", elements.to_string());
-  slots["launches"] += fmt::format("block  = [\"256\"]\nargs   = [{}, \"parts\", \"i64:{}\"]\n", arguments_of(task_), parts);
+  slots["launches"] += fmt::format("block  = [\"256\"]\nargs   = [{}, \"parts\", \"i64:{}\"]\n", arguments_of(task_), parts());
   slots["kernels"] += fmt::format(
       "/// The parts of a sum, added up in order.\n"
       "__global__ void __launch_bounds__(256) add_up({}, int64_t parts_at) {{\n"
@@ -207,7 +235,7 @@ void GpuMatmulWriter::add_up(Slots& slots, const std::string& parts) const {
       "  float sum_at = 0;\n"
       "  for (int64_t p_at = 0; p_at < parts_at; ++p_at) sum_at += part_at[p_at * all_at + n_at];\n"
       "  finish({}, n_at / columns_at, n_at % columns_at, sum_at);\n}}\n",
-      slots["parameters"], cpp_of(all_.column.extent), cpp_of(all_.batch.extent), cpp_of(all_.row.extent), names());
+      gpu_parameters_of(task_) + kPartParameter, cpp_of(all_.column.extent), cpp_of(all_.batch.extent), cpp_of(all_.row.extent), names());
 }
 
 /// Lines that leave out what is known to be zero or looked at by nobody.

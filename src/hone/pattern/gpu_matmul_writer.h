@@ -47,8 +47,8 @@ class GpuMatmulWriter {
   [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
 
   /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers. `deep`: so much is
-  /// summed that sums of parts should be summed on two levels.
-  [[nodiscard]] Offer groups(const GroupMethod& method, bool deep) const;
+  /// summed that sums of parts should be summed on two levels. `split`: as above; nothing triangular.
+  [[nodiscard]] Offer groups(const GroupMethod& method, bool deep, bool split) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
@@ -65,7 +65,14 @@ class GpuMatmulWriter {
   void add_entry(Slots& slots, const Entry& entry, bool split) const;
   /// The entry for wide reads, which needs `wide`, and that for the other shapes.
   void add_entries(Slots& slots, Entry entry, const Conditions& wide, int v_a, int v_b, bool split) const;
-  void add_up(Slots& slots, const std::string& parts) const;
+  /// Of a product whose depth is split between blocks: into how many parts, where their sums lie, who adds them up.
+  [[nodiscard]] std::string parts() const;
+  [[nodiscard]] std::string parts_workspace() const;
+  [[nodiscard]] std::string part_sink() const;
+  void add_waves(Slots& slots, bool split) const;
+  void add_up(Slots& slots) const;
+  [[nodiscard]] std::string tiles_text() const;
+  [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;
   [[nodiscard]] std::string shared(const GpuMethod& method) const;
   [[nodiscard]] std::string names() const;
