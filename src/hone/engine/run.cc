@@ -545,7 +545,8 @@ int Run::room(int left) const {
 void Run::build_first_looks() {
   if (!services_.prebuild || log_.replaying()) return;
   // Every core is free until the evaluator is there: those that will join the queue soon are built, too.
-  for (size_t i = 0; i < services_.seeds.size() && i < 2 * static_cast<size_t>(options_.batch); ++i) {
+  const size_t soon = options_.strategy == search::StrategyKind::kTune ? 1 : 2 * static_cast<size_t>(options_.batch);
+  for (size_t i = 0; i < services_.seeds.size() && i < soon; ++i) {
     const Kernel& kernel = services_.seeds[i].kernel;
     first_looks_.emplace(kernel.hash(), std::async(std::launch::async, [this, &kernel] { services_.prebuild(kernel); }));
   }

@@ -51,10 +51,13 @@ class PytorchSession;
 /// A Python that has imported torch once for all workloads, and forks servers.
 class PytorchHost {
  public:
-  /// What it has done when it is ready; the rest it does when a job first asks for it.
-  enum class Readiness : uint8_t { kImported, kCompiler };
+  /// What it does before its first job; the rest it does when a job first asks for it. kModules: the compiler's are imported,
+  /// which takes longer than most compilations, and nothing is compiled; all that a context of a card, which no fork
+  /// survives, lets it do ahead.
+  enum class Readiness : uint8_t { kImported, kModules, kCompiler };
 
-  /// kUnavailable where there is no torch. `threads`: 0 for all.
+  /// kUnavailable where there is no torch. Returns when the compiler is there, or else at once: then whoever first asks for a
+  /// server waits. `threads`: 0 for all.
   [[nodiscard]] static Result<std::shared_ptr<PytorchHost>> start(int threads, bool on_card = false, Readiness readiness = Readiness::kImported);
   /// The one that all opponents of this process share, begun when it is first asked for. A failure is remembered,
   /// as it would not end differently. Thread-safe. `readiness` counts where it is begun.

@@ -65,6 +65,8 @@ std::map<std::string, std::string> pytorch_environment(bool on_card) {
   // The same cards in the same order as we see them; Triton builds with what it finds.
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HONE_CUDA_DRIVER", "CUDA_HOME", "CC"})
     if (const char* value = std::getenv(name)) environment[name] = value;
+  // To ask whether there are cards must not begin to use them: processes are forked from the one that asks.
+  environment["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1";
   environment["TRITON_CACHE_DIR"] = (base::cache_directory() / "triton").string();
   return environment;
 }

@@ -1,8 +1,9 @@
 """The processes a PyTorch opponent lives in; src/hone/evaluate/baseline/pytorch_server.cc and
 pytorch_session.cc drive them. Each forks the next, so that nothing is imported or compiled twice.
 
-The host imports torch, and with "compile" as its argument, or when the first job asks for it, the compiler too; it
-then compiles one tiny function, since much of a first compilation is the compiler getting to know its machine.
+The host imports torch, and with "modules" as its argument the compiler's modules; with "compile", or when the first
+job asks for it, it compiles one tiny function as well, since much of a first compilation is the compiler getting to
+know its machine. On a card that is a server's part: it looks at cards, and a context does not survive a fork.
 Descriptor 3 brings it commands of one byte:
 
     J  fork a server; a socket for it and the shared regions come along (SCM_RIGHTS), then a length (u32)
@@ -449,6 +450,9 @@ def host():
         on_a_thread(torch, threads, lambda: function(torch.ones(1)))
         return function
 
+    if "modules" in sys.argv[1:]:
+        with contextlib.suppress(Exception):
+            import torch._inductor.compile_fx  # 7 to 8 s on a machine with a card, where most compilations take one or two
     if "compile" in sys.argv[1:]:
         with contextlib.suppress(Exception):  # a job that needs it fails by itself, and says why
             compiled = compiler(int(os.environ["OMP_NUM_THREADS"]))
@@ -456,7 +460,7 @@ def host():
     for descriptors in commands(b"J"):
         (size,) = struct.unpack("<I", receive(4))
         job = json.loads(receive(size))
-        if job["compile"] and not compiled and "card" not in job:  # it looks at cards, and a context does not survive a fork
+        if job["compile"] and not compiled and "card" not in job:
             with contextlib.suppress(Exception):
                 compiled = compiler(job["threads"])
         pid = fork(descriptors[0], server, torch, job, descriptors[1:], compiled)

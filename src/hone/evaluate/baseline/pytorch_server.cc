@@ -107,6 +107,16 @@ Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bin
 
 }  // namespace
 
+Status PytorchHost::State::await() {
+  if (ready) return {};
+  if (const Reply reply = channel.receive(0, SteadyClock::now() + kImport); reply.how != Reply::How::kDone) {
+    ended = true;
+    return fail(ErrorCode::kUnavailable, "PyTorch does not start: " + why(reply));
+  }
+  ready = true;
+  return {};
+}
+
 PytorchHost::PytorchHost(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PytorchHost::~PytorchHost() = default;
 PytorchServer::PytorchServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -121,18 +131,22 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_car
   HONE_CHECK(helper.has_value(), "the helper is built in");
   base::SpawnOptions spawn;
   spawn.argv = {python->python.string(), "-c", std::string(*helper)};
-  if (readiness == Readiness::kCompiler) spawn.argv.emplace_back("compile");
+  if (readiness != Readiness::kImported) spawn.argv.emplace_back(readiness == Readiness::kCompiler ? "compile" : "modules");
   spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   spawn.descriptors[kControl] = pair.second.get();
   spawn.capture_output = false;
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
   pair.second = base::Fd();
-  Channel channel(std::move(pair.first));
-  if (const Reply ready = channel.receive(0, SteadyClock::now() + kImport); ready.how != Reply::How::kDone)
-    return fail(ErrorCode::kUnavailable, "PyTorch does not start: " + why(ready));
-  return std::shared_ptr<PytorchHost>(new PytorchHost(std::unique_ptr<State>(
-      new State{std::move(child), {}, std::move(channel), {}, threads, python->torch_version, on_card})));
+  auto state = std::make_unique<State>(std::move(child));
+  state->channel = Channel(std::move(pair.first));
+  state->threads = threads;
+  state->torch_version = python->torch_version;
+  state->on_card = on_card;
+  if (readiness == Readiness::kCompiler) {
+    HONE_TRY_VOID(state->await());
+  }
+  return std::shared_ptr<PytorchHost>(new PytorchHost(std::move(state)));
 }
 
 Result<std::shared_ptr<PytorchHost>> PytorchHost::shared(int threads, bool on_card, Readiness readiness) {
@@ -178,6 +192,7 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   message += text;
   const auto deadline = SteadyClock::now() + options.start_deadline;
   std::unique_lock lock(host->state_->mutex);
+  HONE_TRY_VOID(host->state_->await());
   auto asked = ask_for_fork(host->state_->channel, 'J', message, std::move(descriptors));
   if (!asked) {
     host->state_->ended = true;

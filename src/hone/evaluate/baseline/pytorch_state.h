@@ -15,10 +15,15 @@
 namespace hone::evaluate {
 
 struct PytorchHost::State {
+  explicit State(base::Child its) : child(std::move(its)) {}
   base::Child child;
   std::mutex mutex;  ///< of the channel: one asks for a server at a time
   Channel channel;
+  bool ready = false;               ///< it has said so; under the mutex
   std::atomic<bool> ended = false;  ///< it answered no more
+
+  /// Waits for what it does before its first job. Under the mutex.
+  [[nodiscard]] Status await();
   int threads = 1;
   std::string torch_version;
   bool on_card = false;

@@ -60,9 +60,8 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   return asked;
 }
 
-bool wants_pytorch(const std::string& opponents) {
-  return opponents == "all" || opponents.find("pytorch") != std::string::npos || opponents.find("compile") != std::string::npos;
-}
+bool wants_compiler(const std::string& opponents) { return opponents == "all" || opponents.find("compile") != std::string::npos; }
+bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponents) || opponents.find("pytorch") != std::string::npos; }
 
 Result<engine::Place> place_of(const engine::RunOptions& options) {
   if (const target::SimtDevice* const device = target::simt_device_of(options.target)) {
@@ -161,11 +160,15 @@ Result<std::unique_ptr<archive::RunLock>> hold(const std::string& id) {
   }
 }
 
-/// Imported once for all tasks, before the first of them is timed.
+/// Imported once for all tasks: before the first of them is timed, or beside the first search where a card is timed.
 void start_pytorch(const engine::RunOptions& options) {
-  if (wants_pytorch(options.opponents) && !target::simt_device_of(options.target) && !target::card_ordinal(options.target))
-    // Where there is none, each task's row says so.
-    (void)evaluate::PytorchHost::shared(options.threads, false, evaluate::PytorchHost::Readiness::kCompiler);
+  using Readiness = evaluate::PytorchHost::Readiness;
+  if (!wants_pytorch(options.opponents) || target::simt_device_of(options.target)) return;
+  // Where there is none, each task's row says so.
+  if (!target::card_ordinal(options.target))
+    (void)evaluate::PytorchHost::shared(options.threads, false, Readiness::kCompiler);
+  else
+    (void)evaluate::PytorchHost::shared(0, true, wants_compiler(options.opponents) ? Readiness::kModules : Readiness::kImported);
 }
 
 bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
