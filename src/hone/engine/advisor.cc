@@ -1,6 +1,7 @@
 #include "hone/engine/advisor.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,23 @@ namespace hone::engine {
 
 using kernel::Kernel;
 using nlohmann::json;
+
+namespace {
+
+json to_json(const std::vector<search::tune::Effect>& effects) {
+  json all = json::array();
+  for (const search::tune::Effect& e : effects) all.push_back({{"tunable", e.tunable}, {"to", e.to}, {"gain", std::exp(e.log_gain)}});
+  return all;
+}
+
+std::vector<search::tune::Effect> effects_from(const json& all) {
+  std::vector<search::tune::Effect> effects;
+  if (all.is_array())
+    for (const json& e : all) effects.push_back({e.at("tunable"), e.at("to"), std::log(e.at("gain").get<double>())});
+  return effects;
+}
+
+}  // namespace
 
 Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough, const char* kind) {
   const std::string hash = kernel.hash();
@@ -29,7 +47,10 @@ Result<json> Advisor::look(EventLog& log, const Kernel& kernel, bool thorough, c
       out["workload"] = found->workload;
       out["diagnosis"] = diagnose::to_json(found->diagnosis);
       for (const diagnose::Profile& profile : found->profiles)
-        if (profile.workload == found->workload) out["metrics"] = diagnose::to_json(profile.metrics);
+        if (profile.workload == found->workload) {
+          out["metrics"] = diagnose::to_json(profile.metrics);
+          if (expect_ && !thorough) out["effects"] = to_json(expect_(kernel, profile.metrics));
+        }
     }
     return out;
   }));
@@ -48,7 +69,10 @@ Status Advisor::advise(EventLog& log, search::Strategy& strategy, const std::fun
   const Kernel* const kernel = kernel_of(hash);
   HONE_CHECK(kernel != nullptr, "a strategy extends what was accepted");
   HONE_TRY(const json event, look(log, *kernel, false, "diagnosed"));
-  strategy.advise(hash, diagnose::diagnosis_from(event.at("diagnosis")).actions);
+  auto effects = effects_from(event.value("effects", json()));
+  // What was learnt from measurements goes before what the rules think.
+  const bool learnt = strategy.expect(hash, std::move(effects));
+  strategy.advise(hash, learnt ? std::vector<diagnose::Action>() : diagnose::diagnosis_from(event.at("diagnosis")).actions);
   return {};
 }
 

@@ -16,13 +16,15 @@ namespace hone::engine {
 
 /// Looks at an accepted kernel; `thorough` for the one that is to be shown.
 using Examiner = std::function<Result<Examined>(const kernel::Kernel& kernel, bool thorough)>;
+/// What settings of its tunables are expected to do to a kernel with these metrics; nothing where nobody has seen such changes.
+using Expecter = std::function<std::vector<search::tune::Effect>(const kernel::Kernel& kernel, const diagnose::Metrics& metrics)>;
 
 class Advisor {
  public:
-  explicit Advisor(Examiner examine) : examine_(std::move(examine)) {}
+  explicit Advisor(Examiner examine, Expecter expect = {}) : examine_(std::move(examine)), expect_(std::move(expect)) {}
 
-  /// Diagnoses what the strategy would extend next, if it has no diagnosis yet. `kernels`: by hash, those that were
-  /// accepted.
+  /// Diagnoses what the strategy would extend next, if it has no diagnosis yet, and tells it what is expected of changes, or,
+  /// where nothing is, the rules' actions. `kernels`: by hash, those that were accepted.
   Status advise(EventLog& log, search::Strategy& strategy, const std::function<const kernel::Kernel*(const std::string&)>& kernel_of);
   /// Looks at an accepted kernel for a model's diagnoser: the event "profiled", its body as of "diagnosed".
   [[nodiscard]] Result<nlohmann::json> profile(EventLog& log, const kernel::Kernel& kernel) { return look(log, kernel, false, "profiled"); }
@@ -44,6 +46,7 @@ class Advisor {
     double predicted, gained;  ///< gained: 0 when refused
   };
   Examiner examine_;
+  Expecter expect_;
   std::vector<Row> rows_;
   std::map<std::string, nlohmann::json> seen_;   ///< what quick looks found, by kernel: not looked at twice
 };

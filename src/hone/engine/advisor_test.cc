@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hone/engine/changes.h"
 #include "hone/engine/testing/fake_run.h"
 
 namespace hone::engine {
@@ -42,6 +43,57 @@ Result<RunResult> start(Bench& bench, const RunOptions& options, decltype(Servic
   Services services = bench.services(store);
   services.examine = std::move(examine);
   return start_run(bench.task, options, services);
+}
+
+/// A kernel for cards, with tunables whose roles have names.
+search::Seed seed_for_cards() {
+  const std::string source = R"(/* hone
+language = "cuda"
+tunables = { A = [1, 2], VEC = [1, 2, 4], THREADS = [64, 128, 256], UNROLL = [1, 2, 4] }
+[[launch]]
+kernel = "f"
+grid = ["1"]
+block = ["THREADS"]
+args = ["x", "y"]
+*/
+)";
+  search::Seed seed{must(kernel::parse_kernel(source, "fake")), "rows", "look"};
+  seed.kernel.author = "pattern:rows";
+  return seed;
+}
+
+TEST(AdvisorTest, OnCardsWhatChangesDidElsewhereIsExpectedHere) {
+  Bench bench;
+  bench.own_seeds = {seed_for_cards()};
+  const auto services_for = [&](archive::Store& store, const char* target) {
+    Services services = bench.services(store);
+    services.examine = promising;
+    services.target = target;
+    return services;
+  };
+  RunOptions options = evaluations(12);
+  {
+    archive::Store store = bench.open();
+    must(start_run(bench.task, options, services_for(store, "cuda:0")));
+    const auto diagnosed = bench.events("diagnosed");
+    ASSERT_FALSE(diagnosed.empty());
+    std::set<std::string> told;
+    for (const json& effect : diagnosed[0].at("effects")) {
+      EXPECT_GT(effect.at("gain"), 0);
+      told.insert(effect.at("tunable"));
+    }
+    EXPECT_THAT(told, ::testing::ElementsAre("THREADS", "UNROLL", "VEC")) << "A's role has no name";
+    EXPECT_EQ(must(replay_run(bench.info(), bench.task, services_for(store, "cuda:0"))).champion, bench.info().champion);
+    // What that run saw adds to it, for others than itself.
+    const size_t shipped = must(known_changes(nullptr, "cuda:0", "")).size();
+    EXPECT_GT(shipped, 1000U);
+    EXPECT_GT(must(known_changes(&store, "cuda:1", "")).size(), shipped);
+    EXPECT_EQ(must(known_changes(&store, "cuda:0", bench.run_id)).size(), shipped);
+  }
+  bench.run_id = "bbbbbbbbbbbb";
+  archive::Store store = bench.open();
+  must(start_run(bench.task, options, services_for(store, "cpu")));
+  EXPECT_TRUE(bench.events("diagnosed").at(0).at("effects").empty()) << "rules go on there";
 }
 
 TEST(AdvisorTest, PredictionsAreLoggedAndHeldAgainstWhatCame) {

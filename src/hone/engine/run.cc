@@ -17,6 +17,7 @@
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
+#include "hone/engine/changes.h"
 #include "hone/engine/behaviour.h"
 #include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
@@ -106,7 +107,7 @@ class Run {
           if (!services_.examine) return fail(ErrorCode::kUnavailable, "nobody here can make a diagnosis");
           HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
           return services_.examine(*evaluator, kernel, thorough);
-        }) {}
+        }, [this](const Kernel& kernel, const diagnose::Metrics& metrics) { return expected(kernel, metrics); }) {}
 
   Result<RunResult> drive() {
     try {
@@ -144,6 +145,7 @@ class Run {
   /// How many proposals may join the queue, `left` of them at most.
   [[nodiscard]] int room(int left) const;
   /// Has the kernel diagnosed that the strategy would extend, where it is time for that.
+  [[nodiscard]] std::vector<search::tune::Effect> expected(const Kernel& kernel, const diagnose::Metrics& metrics);
   Status take_advice();
   /// Begins what the first screenings will need, while the evaluator gets ready. The build cache keeps it.
   void build_first_looks();
@@ -196,6 +198,7 @@ class Run {
   RunMemory memory_;
   std::string reference_;                ///< the first accepted kernel, which scores are over
   std::unique_ptr<evaluate::Evaluator> evaluator_;
+  std::optional<search::Experience> experience_;   ///< once a diagnosis asked for it
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
@@ -594,6 +597,14 @@ Status Run::screen_queued() {
     if (options_.ahead) break;
   }
   return {};
+}
+
+std::vector<search::tune::Effect> Run::expected(const Kernel& kernel, const diagnose::Metrics& metrics) {
+  if (!experience_) {
+    auto known = known_changes(options_.memory ? services_.store : nullptr, services_.target, id_);
+    experience_ = known ? std::move(*known) : search::Experience();
+  }
+  return experience_->expect(metrics, kernel.header, kernel.config, services_.limits);
 }
 
 Status Run::take_advice() {

@@ -140,6 +140,15 @@ class PoolSearch final : public Strategy {
 
   void advise(const std::string& kernel, std::vector<diagnose::Action> actions) override { advice_.put(kernel, std::move(actions)); }
 
+  bool expect(const std::string& kernel, std::vector<tune::Effect> effects) override {
+    const auto tried = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& t) { return kernel_of(t).hash() == kernel; });
+    if (tried == tried_.end() || effects.empty()) return false;
+    Refining& refining = refining_[static_cast<size_t>(tried->source)];
+    if (refining.tuner) refining.tuner->hint(tried->config, effects);
+    refining.expected.insert_or_assign(tried->config, std::move(effects));
+    return true;
+  }
+
   Skipped take_skipped() override { return std::exchange(skipped_, {}); }
 
  private:
@@ -148,6 +157,7 @@ class PoolSearch final : public Strategy {
     std::optional<tune::TunablesTuner> tuner;
     std::optional<tune::TunablesTuner::Suggestion> next;  ///< asked for, not yet proposed
     std::vector<Recollection> recollections;
+    std::map<Config, std::vector<tune::Effect>> expected; ///< of changes to a configuration that was diagnosed
     std::optional<Config> opening;                        ///< the first configuration to look at; the default where there is none
   };
   /// A configuration that did well elsewhere.
@@ -222,6 +232,7 @@ class PoolSearch final : public Strategy {
                              refining.recollections);
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, t.cost);
+      for (const auto& [config, effects] : refining.expected) refining.tuner->hint(config, effects);
     }
     // What a diagnosis asked for meanwhile needs no second look.
     if (refining.next && seen_.contains({source, refining.next->config})) refining.next.reset();
@@ -265,6 +276,19 @@ class PoolSearch final : public Strategy {
     return false;
   }
 
+  /// Where the proposal is one change of a kernel that was diagnosed: what is expected of that, to be held against what comes.
+  static void predict(const std::map<Config, std::vector<tune::Effect>>& expected, const Config& parent, Proposal& proposal) {
+    const auto known = expected.find(parent);
+    if (known == expected.end()) return;
+    for (const tune::Effect& effect : known->second) {
+      Config changed = parent;
+      changed[effect.tunable] = effect.to;
+      if (changed != proposal.kernel.config || effect.log_gain <= 0) continue;
+      proposal.predicted = std::exp(effect.log_gain);
+      proposal.cause = kLearnt;
+    }
+  }
+
   /// One more proposal; false when there is nothing left.
   bool extend(std::vector<Proposal>& batch) {
     const auto from = parents();
@@ -294,6 +318,7 @@ class PoolSearch final : public Strategy {
         next.belief ? fmt::format("predicted {:.2f} of the best", std::exp(-next.belief->mean - top)) : "to learn about the tunables",
         parent.hash());
     if (next.belief) batch.back().expected = std::exp(-next.belief->mean);
+    predict(refining.expected, chosen->config, batch.back());
     count_skipped(chosen->source, chosen->config, next.config);
     return true;
   }

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/base/result.h"
 #include "hone/diagnose/rules.h"
 #include "hone/kernel/kernel.h"
 #include "hone/search/recollection.h"
+#include "hone/search/tune/tunables.h"
 
 namespace hone::search {
 
@@ -21,6 +23,9 @@ struct Seed {
   std::string pattern;
   std::string action;
 };
+
+/// Proposal::cause where no rule but earlier measurements predict.
+inline constexpr std::string_view kLearnt = "learnt";
 
 struct Proposal {
   kernel::Kernel kernel;
@@ -97,6 +102,9 @@ class Strategy {
   /// The actions worth trying on a kernel that was observed, best first; those that set a tunable come before what the
   /// tuner suggests. None: there is no diagnosis.
   virtual void advise([[maybe_unused]] const std::string& kernel, [[maybe_unused]] std::vector<diagnose::Action> actions) {}
+  /// What settings of its tunables are expected to do to a kernel that was observed. False where it makes nothing of that, and wants
+  /// actions instead.
+  virtual bool expect([[maybe_unused]] const std::string& kernel, [[maybe_unused]] std::vector<tune::Effect> effects) { return false; }
   /// Left aside since the last call.
   [[nodiscard]] virtual Skipped take_skipped() = 0;
 };

@@ -256,6 +256,27 @@ TEST(StrategyTest, what_a_diagnosis_asks_for_goes_before_the_tuner) {
   EXPECT_EQ(seen.size(), 2u + 11);   // greed stays with the better source
 }
 
+TEST(StrategyTest, what_is_expected_of_changes_is_tried_and_held_against_what_comes) {
+  auto strategy = make(StrategyKind::kTune, 1);
+  const auto first = strategy->next(1);
+  strategy->observe(first[0], {true, 1});
+  const std::string parent = first[0].kernel.hash();
+  EXPECT_FALSE(strategy->expect("nobody", {{"A", 8, 0.5}}));
+  EXPECT_FALSE(strategy->expect(parent, {}));
+  EXPECT_TRUE(strategy->expect(parent, {{"A", 2, -0.4}, {"A", 4, -0.3}, {"A", 8, 0.5}, {"B", 2, -0.3}, {"B", 3, -0.4}}));
+  strategy->advise(parent, {});
+  EXPECT_EQ(strategy->wants_diagnosis(), "");
+  const auto next = strategy->next(1);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].kernel.config, (kernel::Config{{"A", 8}, {"B", 1}}));
+  EXPECT_NEAR(next[0].predicted, std::exp(0.5), 1e-9);
+  EXPECT_EQ(next[0].cause, kLearnt);
+  auto evolution = make_strategy(StrategyKind::kEvolution, seeds(1), {{"LIMIT", 100}}, 1);
+  const auto bred = evolution->next(1);
+  evolution->observe(bred[0], {true, 1});
+  EXPECT_FALSE(evolution->expect(bred[0].kernel.hash(), {{"A", 8, 0.5}})) << "it wants actions";
+}
+
 TEST(StrategyTest, a_cause_that_keeps_promising_too_much_is_no_longer_listened_to) {
   auto strategy = make(StrategyKind::kTune, 1);
   int asked = 0;

@@ -19,6 +19,7 @@
 #include "hone/engine/testing/fake_run.h"
 #include "hone/kernel/kernel.h"
 #include "hone/search/advice.h"
+#include "hone/search/experience.h"
 #include "hone/search/strategy.h"
 
 namespace hone::engine::testing {
@@ -37,6 +38,8 @@ struct Space {
   Kernel kernel;
   kernel::Limits limits;
   std::map<Config, Entry> entries;
+  std::string pattern, action;   ///< of the seed that it is made of, where tasks are kept
+  std::string task;
   [[nodiscard]] double best() const {
     double most = 0;
     for (const auto& [config, entry] : entries) most = std::max(most, entry.score);
@@ -104,7 +107,8 @@ inline void try_tunables(const Space& space, std::vector<Trial>& trials) {
 enum class Mode : uint8_t { kTrue, kShuffled, kNone };
 
 /// Evaluations until a configuration within 3 % of the space's best is found, from a random one on.
-inline int evaluations(const Space& space, const std::vector<const diagnose::Metrics*>& everybody, Mode mode, uint64_t seed) {
+inline int evaluations(const Space& space, const std::vector<const diagnose::Metrics*>& everybody, Mode mode, uint64_t seed,
+                       const search::Experience* experience = nullptr) {
   base::Rng rng(seed);
   std::vector<Config> accepted;
   for (const auto& [config, entry] : space.entries)
@@ -119,8 +123,10 @@ inline int evaluations(const Space& space, const std::vector<const diagnose::Met
       const Config& config = by_hash.at(hash);
       const diagnose::Metrics& metrics = mode == Mode::kShuffled ? *everybody[rng.below(everybody.size())]
                                                                  : space.entries.at(config).metrics;
-      strategy->advise(hash, mode == Mode::kNone ? std::vector<Action>()
-                                                 : diagnose::diagnose(metrics, {space.kernel.header, config, space.limits}).actions);
+      // As engine/advisor does: what was learnt goes before what the rules think.
+      const bool learnt = experience && mode != Mode::kNone && strategy->expect(hash, experience->expect(metrics, space.kernel.header, config, space.limits));
+      strategy->advise(hash, learnt || mode == Mode::kNone ? std::vector<Action>()
+                                                           : diagnose::diagnose(metrics, {space.kernel.header, config, space.limits}).actions);
     }
     const auto batch = strategy->next(1);
     if (batch.empty()) break;
@@ -153,7 +159,29 @@ inline double print_held(const std::vector<Trial>& trials, const char* title) {
 struct Worth {
   double total[3] = {}, more = 0, interval = 0;
 };
-inline Worth print_worth(const std::vector<Space>& spaces) {
+/// What every change of one tunable did, in every space that `of` admits.
+template <class Admits>
+search::Experience experience_of(const std::vector<Space>& spaces, const Admits& admits) {
+  search::Experience experience;
+  for (const Space& space : spaces) {
+    if (!admits(space)) continue;
+    for (const auto& [config, entry] : space.entries) {
+      if (!entry.accepted || entry.metrics.all().empty()) continue;
+      for (const kernel::Tunable& tunable : space.kernel.header.tunables)
+        for (const int64_t value : tunable.values) {
+          Config other = config;
+          other[tunable.name] = value;
+          const auto found = space.entries.find(other);
+          if (found == space.entries.end() || value == config.at(tunable.name)) continue;
+          experience.add(entry.metrics, diagnose::role_of(tunable.name, space.kernel.header), config.at(tunable.name), value,
+                         found->second.accepted ? std::log(found->second.score / entry.score) : -1);
+        }
+    }
+  }
+  return experience;
+}
+
+inline Worth print_worth(const std::vector<Space>& spaces, bool learnt = false) {
   std::vector<const diagnose::Metrics*> everybody;
   for (const Space& space : spaces)
     for (const auto& [config, entry] : space.entries)
@@ -166,10 +194,11 @@ inline Worth print_worth(const std::vector<Space>& spaces) {
   fmt::print("\nevaluations to within 3 % of the best (mean of {} seeds): true metrics, shuffled, none\n", kSeeds);
   for (const Space& space : spaces) {
     double mean[3] = {};
+    const search::Experience experience = experience_of(spaces, [&](const Space& other) { return learnt && other.task != space.task; });
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
       int n[3];
       for (const Mode mode : {Mode::kTrue, Mode::kShuffled, Mode::kNone}) {
-        n[static_cast<int>(mode)] = evaluations(space, everybody, mode, seed);
+        n[static_cast<int>(mode)] = evaluations(space, everybody, mode, seed, learnt ? &experience : nullptr);
         mean[static_cast<int>(mode)] += static_cast<double>(n[static_cast<int>(mode)]) / kSeeds;
       }
       difference += n[1] - n[0], squares += (n[1] - n[0]) * (n[1] - n[0]), ++pairs;

@@ -9,6 +9,14 @@ namespace hone::search::tune {
 void Forest::fit(std::span<const float> rows, std::span<const float> values, base::Rng& rng) {
   nodes_.clear();
   roots_.clear();
+  // Splits are drawn among columns that vary; others would only use up tries.
+  varying_.clear();
+  for (size_t c = 0; c < columns_; ++c)
+    for (size_t at = c + columns_; at < rows.size(); at += columns_)
+      if (rows[at] != rows[c]) {
+        varying_.push_back(static_cast<uint16_t>(c));
+        break;
+      }
   std::vector<int> members(values.size());
   for (int tree = 0; tree < shape_.trees; ++tree) {
     std::iota(members.begin(), members.end(), 0);
@@ -32,13 +40,13 @@ void Forest::grow(std::span<const float> rows, std::span<const float> values, st
     node.mean = static_cast<float>(sum / count);
     node.variance = static_cast<float>(std::max(0.0, squares / count - sum / count * (sum / count)));
     double best = -1;
-    if (members.size() >= 2 * static_cast<size_t>(shape_.leaf) && node.variance > 1e-12f && columns_ > 0) {
+    if (members.size() >= 2 * static_cast<size_t>(shape_.leaf) && node.variance > 1e-12f && !varying_.empty()) {
       for (int attempt = 0; attempt < shape_.tries; ++attempt) {
-        const auto a = static_cast<uint16_t>(rng.below(columns_));
+        const uint16_t a = varying_[rng.below(varying_.size())];
         auto b = a;
         float factor = 0;
-        if (columns_ > 1 && rng.uniform() < shape_.oblique) {
-          b = static_cast<uint16_t>(rng.below(columns_));
+        if (varying_.size() > 1 && rng.uniform() < shape_.oblique) {
+          b = varying_[rng.below(varying_.size())];
           factor = rng.below(2) ? 1.f : -1.f;
         }
         const auto at = [&](int m) {

@@ -37,6 +37,7 @@ class Forest {
 
   size_t columns_;
   ForestShape shape_;
+  std::vector<uint16_t> varying_;
   std::vector<Node> nodes_;
   std::vector<int> roots_;
 };

@@ -28,6 +28,18 @@ std::optional<Experience> experience_of(const std::vector<kernel::Tunable>& tuna
   return experience.points.empty() ? std::nullopt : std::optional(std::move(experience));
 }
 
+/// Nothing for a configuration with values beyond the lists.
+std::optional<Point> point_at(const std::vector<kernel::Tunable>& tunables, const kernel::Config& config) {
+  Point point;
+  for (const kernel::Tunable& tunable : tunables) {
+    const auto value = config.find(tunable.name);
+    const auto at = value == config.end() ? tunable.values.end() : std::find(tunable.values.begin(), tunable.values.end(), value->second);
+    if (at == tunable.values.end()) return std::nullopt;
+    point.push_back(static_cast<uint16_t>(at - tunable.values.begin()));
+  }
+  return point;
+}
+
 }  // namespace
 
 Result<Space> tunables_space(const kernel::Header& header, const kernel::Limits& limits) {
@@ -68,15 +80,22 @@ std::optional<TunablesTuner::Suggestion> TunablesTuner::ask() {
 }
 
 void TunablesTuner::tell(const kernel::Config& config, std::optional<double> cost) {
-  if (!tuner_) return;
-  Point point;
-  for (const kernel::Tunable& tunable : tunables_) {
-    const auto value = config.find(tunable.name);
-    const auto at = value == config.end() ? tunable.values.end() : std::find(tunable.values.begin(), tunable.values.end(), value->second);
-    if (at == tunable.values.end()) return;  // a fixed configuration beyond the lists teaches nothing about them
-    point.push_back(static_cast<uint16_t>(at - tunable.values.begin()));
-  }
-  tuner_->tell(point, cost);
+  // A fixed configuration beyond the lists teaches nothing about them.
+  if (const auto point = tuner_ ? point_at(tunables_, config) : std::nullopt) tuner_->tell(*point, cost);
+}
+
+void TunablesTuner::hint(const kernel::Config& config, std::span<const Effect> effects) {
+  const auto point = tuner_ ? point_at(tunables_, config) : std::nullopt;
+  if (!point) return;
+  Hint hint{*point, {}};
+  for (const kernel::Tunable& tunable : tunables_) hint.adds.emplace_back(tunable.values.size());
+  for (const Effect& effect : effects)
+    for (size_t t = 0; t < tunables_.size(); ++t) {
+      const auto& values = tunables_[t].values;
+      const auto at = std::find(values.begin(), values.end(), effect.to);
+      if (tunables_[t].name == effect.tunable && at != values.end()) hint.adds[t][static_cast<size_t>(at - values.begin())] = -effect.log_gain;
+    }
+  tuner_->hint(std::move(hint));
 }
 
 std::vector<kernel::Config> TunablesTuner::looked_at() const {

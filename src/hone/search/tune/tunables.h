@@ -17,6 +17,13 @@ namespace hone::search::tune {
 /// A point of that space as a configuration.
 [[nodiscard]] kernel::Config config_at(const std::vector<kernel::Tunable>& tunables, const Point& point);
 
+/// What setting one tunable to a value is expected to do.
+struct Effect {
+  std::string tunable;
+  int64_t to = 0;
+  double log_gain = 0;   ///< logarithm of time before / time after
+};
+
 class TunablesTuner {
  public:
   /// `warm`: what was measured of these tunables elsewhere; configurations that name others are left out.
@@ -30,6 +37,8 @@ class TunablesTuner {
   [[nodiscard]] std::optional<Suggestion> ask();
   /// `cost`: lower is better; nothing for one that was refused.
   void tell(const kernel::Config& config, std::optional<double> cost);
+  /// What setting one tunable is expected to do to a configuration that was told.
+  void hint(const kernel::Config& config, std::span<const Effect> effects);
   /// The candidates among which the models chose last.
   [[nodiscard]] std::vector<kernel::Config> looked_at() const;
 

@@ -14,6 +14,12 @@ namespace {
 constexpr size_t kMostRows = 200;
 /// Candidates of which the first points are chosen as far apart as possible.
 constexpr int kSpreadOf = 24;
+/// What a hint counts for with each parameter in which a point differs from its own.
+constexpr double kHintReach = 0.4;
+/// Measurements, of a spread of `kHintSpread` (log cost), that what hints say is worth before any was made.
+constexpr double kHintWorth = 5, kHintSpread = 0.3;
+/// How much of what hints say is believed at first.
+constexpr double kHintTrust = 0.5;
 
 double normal_density(double z) { return 0.3989422804014327 * std::exp(-0.5 * z * z); }
 double normal_below(double z) { return 0.5 * std::erfc(-z * 0.7071067811865476); }
@@ -42,6 +48,7 @@ struct Tuner::State {
   Forest forest;
 
   std::vector<Observation> told;
+  std::vector<std::pair<Hint, double>> hints;     ///< with the log cost of their points
   std::vector<std::pair<Point, double>> pending;  ///< with the log cost that models expect
   PointSet given;                                 ///< asked for or told
   PointMap<Belief> beliefs;                       ///< of what was asked for
@@ -75,6 +82,21 @@ struct Tuner::State {
     std::vector<std::vector<double>> all;
     for (const Source& source : sources) all.push_back(source.opinions(points));
     return all;
+  }
+
+  /// What the hints make of a point: each speaks for its neighbourhood. `apart`: from the others' hints, where there are others.
+  [[nodiscard]] std::optional<double> hinted(const Point& point, bool apart) const {
+    double sum = 0, weights = 0;
+    for (const auto& [hint, cost] : hints) {
+      if (apart && hint.at == point) continue;
+      double expected = cost;
+      int differ = 0;
+      for (size_t p = 0; p < point.size(); ++p)
+        if (point[p] != hint.at[p]) expected += hint.adds[p][point[p]], ++differ;
+      const double weight = std::pow(kHintReach, differ);
+      sum += weight * expected, weights += weight;
+    }
+    return weights > 0 ? std::optional(sum / weights) : std::nullopt;
   }
 
   [[nodiscard]] bool is_new(const Point& point) const { return !given.contains(point); }
@@ -210,7 +232,7 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   if (!sources.empty() && done < static_cast<size_t>(options.initial_warm)) return warm_point(rng);
   size_t good = 0;
   for (const Observation& o : told) good += o.log_cost.has_value();
-  const bool know_enough = sources.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
+  const bool know_enough = !hints.empty() ? good >= 1 : sources.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
   if (!know_enough) return sources.empty() ? first_point(rng) : warm_point(rng);
   if (!options.gaussian && !options.forest) return draw(rng);
   if (options.stagnation > 0 && static_cast<int>(told.size()) - last_gain >= options.stagnation) {
@@ -270,8 +292,25 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
     }
     slope = std::max(0.0, (pv + 5 * options.prior_weight) / (pp + 5));
   }
+  // What diagnoses expect, likewise; the points they were made of prove nothing.
+  std::vector<double> learnt_hints(values.size()), pool_hints(pool.size());
+  double trust = 0;
+  if (!hints.empty()) {
+    std::vector<std::pair<double, double>> proofs;
+    for (size_t i = 0; i < points.size(); ++i) {
+      learnt_hints[i] = *hinted(points[i], false);
+      const bool own = std::any_of(hints.begin(), hints.end(), [&](const auto& h) { return h.first.at == points[i]; });
+      if (!own) proofs.emplace_back(learnt_hints[i], values[i] - slope * prior(learnt_opinions, i));
+    }
+    for (size_t i = 0; i < pool.size(); ++i) pool_hints[i] = *hinted(pool[i], false);
+    double mean_h = 0, mean_v = 0, hh = 0, hv = 0;
+    for (const auto& [h, v] : proofs) mean_h += h / static_cast<double>(proofs.size()), mean_v += v / static_cast<double>(proofs.size());
+    for (const auto& [h, v] : proofs) hh += (h - mean_h) * (h - mean_h), hv += (h - mean_h) * (v - mean_v);
+    const double worth = kHintWorth * kHintSpread * kHintSpread;
+    trust = std::clamp((hv + kHintTrust * worth) / (hh + worth), 0.0, 1.0);
+  }
   std::vector<float> residual(values.size());
-  for (size_t i = 0; i < values.size(); ++i) residual[i] = static_cast<float>(values[i] - slope * prior(learnt_opinions, i));
+  for (size_t i = 0; i < values.size(); ++i) residual[i] = static_cast<float>(values[i] - slope * prior(learnt_opinions, i) - trust * learnt_hints[i]);
 
   const auto learnt_rows = rows(points, learnt_opinions), pool_rows = rows(pool, pool_opinions);
   std::vector<Belief> mixed(pool.size(), Belief{0, 0});
@@ -298,7 +337,7 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   for (size_t i = 0; i < pool.size(); ++i) {
     Belief& belief = mixed[i];
     belief.deviation = std::sqrt(std::max(1e-10, belief.deviation - belief.mean * belief.mean));
-    belief.mean += slope * prior(pool_opinions, i);
+    belief.mean += slope * prior(pool_opinions, i) + trust * pool_hints[i];
     const double score = finishing ? -belief.mean : expected_improvement(belief, best_value);
     if (score > most) most = score, chosen = i;
   }
@@ -341,6 +380,12 @@ void Tuner::tell(const Point& point, std::optional<double> cost) {
     s.best = static_cast<int>(s.told.size()) - 1;
     s.last_gain = static_cast<int>(s.told.size());
   }
+}
+
+void Tuner::hint(Hint hint) {
+  State& s = *state_;
+  const auto told = std::find_if(s.told.begin(), s.told.end(), [&](const State::Observation& o) { return o.point == hint.at && o.log_cost; });
+  if (told != s.told.end()) s.hints.emplace_back(std::move(hint), *told->log_cost);
 }
 
 const Space& Tuner::space() const { return state_->space; }

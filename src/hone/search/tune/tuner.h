@@ -35,6 +35,13 @@ struct TunerOptions {
 /// Expected improvement over `best` of a log cost believed to be `belief`.
 [[nodiscard]] double expected_improvement(const Belief& belief, double best);
 
+/// What somebody who knows the kernel at a point expects of its neighbours: for each parameter what each of its values would
+/// add to the log cost.
+struct Hint {
+  Point at;
+  std::vector<std::vector<double>> adds;
+};
+
 class Tuner final : public Searcher {
  public:
   /// `budget`: evaluations to expect, 0 if nobody knows.
@@ -42,6 +49,9 @@ class Tuner final : public Searcher {
   ~Tuner() override;
   [[nodiscard]] std::vector<Point> ask(int most) override;
   void tell(const Point& point, std::optional<double> cost) override;
+
+  /// Once its point was told; the model starts from what is expected, as far as that agrees with what was measured.
+  void hint(Hint hint);
 
   [[nodiscard]] const Space& space() const;
   /// The best point told so far.

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "hone/search/tune/baselines.h"
 #include "hone/search/tune/replay.h"
 #include "hone/search/tune/testing/spaces.h"
@@ -144,6 +146,54 @@ TEST(TunerTest, is_not_led_astray_for_long) {
   const std::vector<Experience> warm{wrong};
   const double cold = expected_evaluations(baseline, traces_of(cache, 80, 8), 80);
   EXPECT_LT(expected_evaluations(baseline, traces_of(cache, 80, 8, warm), 80), 1.5 * cold + 10);
+}
+
+/// What every single change from `at` truly does, times `factor`.
+Hint hint_at(const Space& space, const Oracle& oracle, const Point& at, double factor) {
+  Hint hint{at, {}};
+  for (size_t p = 0; p < at.size(); ++p) {
+    auto& adds = hint.adds.emplace_back(space.parameters()[p].values.size());
+    for (size_t v = 0; v < adds.size(); ++v) {
+      Point other = at;
+      other[p] = static_cast<uint16_t>(v);
+      if (!space.allowed(other)) continue;
+      if (const auto cost = oracle(other)) adds[v] = factor * std::log(*cost / *oracle(at));
+    }
+  }
+  return hint;
+}
+
+/// Evaluations until within 5 % of the best; `factor` 0: nobody gives hints.
+double evaluations_with_hints(double factor) {
+  const TuningCache cache = testing::tiles(256, 4);
+  const Space space = cache.space();
+  const Oracle oracle = oracle_of(cache);
+  double best = 1e300, sum = 0;
+  for (const Measured& m : cache.measured)
+    if (m.cost) best = std::min(best, *m.cost);
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Tuner tuner(cache.space(), seed);
+    double least = 1e300;
+    int n = 0;
+    while (least > 1.05 * best && n < 100) {
+      const Point point = tuner.ask(1).at(0);
+      const auto cost = oracle(point);
+      tuner.tell(point, cost);
+      ++n;
+      if (!cost || *cost >= least) continue;
+      least = *cost;
+      if (factor != 0) tuner.hint(hint_at(space, oracle, point, factor));
+    }
+    sum += n;
+  }
+  return sum / 10;
+}
+
+TEST(TunerTest, hints_help_and_wrong_ones_cost_little) {
+  const double without = evaluations_with_hints(0), with = evaluations_with_hints(1), wrong = evaluations_with_hints(-1);
+  fmt::print("evaluations to within 5 % of the best: {:.1f}, with true hints {:.1f}, with their opposite {:.1f}\n", without, with, wrong);
+  EXPECT_LT(with, 0.7 * without);
+  EXPECT_LT(wrong, 2.5 * without);
 }
 
 TEST(TunerTest, learns_from_what_it_did_not_ask_for) {

@@ -1,0 +1,127 @@
+#include "hone/engine/changes.h"
+
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "hone/base/embedded.h"
+#include "hone/base/gzip.h"
+
+namespace hone::engine {
+namespace {
+
+using nlohmann::json;
+
+/// Of an archive: runs looked through, and changes that are enough.
+constexpr int kRuns = 100;
+constexpr size_t kEnough = 5000;
+/// What counts for one that was refused (log gain).
+constexpr double kRefused = -1;
+
+/// "cuda" of "cuda:0".
+std::string kind_of(const std::string& target) { return target.substr(0, target.find(':')); }
+
+/// A header that tells role_of() where the kernel runs.
+kernel::Header header_for(const std::string& pattern) {
+  kernel::Header header;
+  header.language = kernel::Language::kCuda;
+  header.pattern = pattern;
+  return header;
+}
+
+/// The tunable in which two configurations of a source differ, where it is one.
+const std::string* only_difference(const kernel::Config& a, const kernel::Config& b) {
+  const std::string* found = nullptr;
+  for (const auto& [name, value] : a) {
+    const auto other = b.find(name);
+    if (other == b.end()) return nullptr;
+    if (other->second == value) continue;
+    if (found) return nullptr;
+    found = &name;
+  }
+  return found;
+}
+
+struct Seen {
+  kernel::Config config;
+  double score = 0;   ///< 0: refused
+};
+
+/// Kernels of one source: every pair that differs in one tunable, where the first one's metrics are known.
+void pair_up(const kernel::Header& header, const std::map<std::string, diagnose::Metrics>& metrics, const std::map<std::string, Seen>& kernels,
+             search::Experience& experience) {
+  for (const auto& [hash, known] : metrics) {
+    const auto before = kernels.find(hash);
+    if (before == kernels.end() || before->second.score <= 0) continue;
+    for (const auto& [other, after] : kernels)
+      if (const std::string* const name = only_difference(before->second.config, after.config))
+        experience.add(known, diagnose::role_of(*name, header), before->second.config.at(*name), after.config.at(*name),
+                       after.score > 0 ? std::log(after.score / before->second.score) : kRefused);
+  }
+}
+
+/// As testing/measured_tasks.h writes it.
+void add_measured(const json& measured, search::Experience& experience) {
+  for (const json& task : measured.at("tasks"))
+    for (const json& space : task.at("spaces")) {
+      std::map<std::string, diagnose::Metrics> metrics;
+      std::map<std::string, Seen> kernels;
+      for (const json& one : space.at("kernels")) {
+        const std::string name = std::to_string(kernels.size());
+        kernels[name] = {one.at("config").get<kernel::Config>(), one.at("score").is_null() ? 0 : one.at("score").get<double>()};
+        for (const char* const origin : {"measured", "modelled"})
+          if (const auto values = one.find(origin); values != one.end())
+            for (const auto& [metric, value] : values->items()) metrics[name].measured(metric, value, "");
+      }
+      if (!metrics.empty()) pair_up(header_for(space.at("pattern")), metrics, kernels, experience);
+    }
+}
+
+void add_run(const std::vector<archive::Event>& events, search::Experience& experience) {
+  using Source = std::tuple<std::string, std::string, std::string>;   // author, pattern, note: a source by what it says of itself
+  std::map<std::string, diagnose::Metrics> metrics;
+  std::map<Source, std::map<std::string, Seen>> sources;
+  for (const archive::Event& event : events) {
+    if (event.kind != "diagnosed" && event.kind != "screened") continue;
+    const json body = json::parse(event.json, nullptr, false);
+    if (!body.is_object()) continue;
+    const std::string hash = body.value("kernel", "");
+    if (event.kind == "diagnosed") {
+      if (const auto of = body.find("metrics"); of != body.end() && !of->empty()) metrics[hash] = diagnose::metrics_from(*of);
+    } else {
+      Seen& seen = sources[{body.value("author", ""), body.value("pattern", ""), body.value("note", "")}][hash];
+      seen = {body.value("config", kernel::Config()), body.value("score", 0.0)};
+    }
+  }
+  if (metrics.empty()) return;
+  for (const auto& [source, kernels] : sources) pair_up(header_for(std::get<1>(source)), metrics, kernels, experience);
+}
+
+}  // namespace
+
+Result<search::Experience> known_changes(archive::Store* store, const std::string& target, const std::string& run) {
+  search::Experience experience;
+  if (kind_of(target) != "cuda") return experience;
+  const auto shipped = base::find_embedded("spaces/2026-11-24-h200.json.gz");
+  HONE_CHECK(shipped.has_value(), "what was measured is built in");
+  HONE_TRY(const std::string text, base::gunzip(*shipped, size_t{1} << 28, "spaces"));
+  add_measured(json::parse(text), experience);
+  if (!store) return experience;
+  HONE_TRY(const std::vector<archive::RunInfo> runs, store->runs(kRuns));
+  for (const archive::RunInfo& info : runs) {
+    if (info.id == run || kind_of(info.target) != "cuda") continue;
+    if (experience.size() >= kEnough) break;
+    HONE_TRY(const std::vector<archive::Event> events, store->events(info.id));
+    try {
+      add_run(events, experience);
+    } catch (const json::exception&) {
+      continue;   // The JSON library's edge: an event that is not as it should be teaches nothing.
+    }
+  }
+  return experience;
+}
+
+}  // namespace hone::engine

@@ -1,0 +1,34 @@
+// What changes of one tunable did to kernels whose metrics were known, and what they would do to another kernel: a forest
+// over the metrics before the change, what the tunable does (diagnose::Role) and how far it moves. Learns across
+// sources and tasks, since roles and metrics mean the same everywhere. Deterministic. One thread.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/diagnose/metrics.h"
+#include "hone/diagnose/tunable_role.h"
+#include "hone/search/tune/forest.h"
+#include "hone/search/tune/tunables.h"
+
+namespace hone::search {
+
+class Experience {
+ public:
+  /// `log_gain`: of the change of a tunable in `role`; what failed is as bad as the worst that counts.
+  void add(const diagnose::Metrics& before, diagnose::Role role, int64_t from, int64_t to, double log_gain);
+  [[nodiscard]] size_t size() const { return gains_.size(); }
+
+  /// Of every value that the constraints allow beside `config`, one tunable at a time; of roles that nothing is known of, nothing.
+  /// Empty while too little was added.
+  [[nodiscard]] std::vector<tune::Effect> expect(const diagnose::Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
+                                           const kernel::Limits& limits) const;
+
+ private:
+  std::vector<float> rows_, gains_;
+  std::vector<int> of_role_ = std::vector<int>(static_cast<size_t>(diagnose::Role::kOther) + 1);
+  mutable std::optional<tune::Forest> forest_;   ///< of what was added until now
+};
+
+}  // namespace hone::search

@@ -1,0 +1,77 @@
+#include "hone/search/experience.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hone/base/random.h"
+
+namespace hone::search {
+namespace {
+
+using diagnose::Metrics, diagnose::Role;
+
+kernel::Header header() {
+  return kernel::parse_kernel(R"(/* hone
+language = "cuda"
+tunables = { VEC = [1, 2, 4], STAGES = [1, 2], UNROLL = [1, 2, 4] }
+constraints = ["VEC * UNROLL <= 8"]
+[[launch]]
+kernel = "f"
+grid = ["1"]
+block = ["32"]
+args = ["x"]
+*/
+)", "test")
+      ->header;
+}
+
+Metrics kernel_that_waits(double share) {
+  Metrics metrics;
+  metrics.measured("memory_stall_share", share, "");
+  metrics.measured("light", 0.5, "");
+  return metrics;
+}
+
+/// Wider loads help who waits for memory, as much as it waits, and hurt who does not; unrolling does nothing.
+Experience learnt(int changes) {
+  base::Rng rng(7);
+  Experience experience;
+  for (int i = 0; i < changes; ++i) {
+    const double share = rng.uniform();
+    experience.add(kernel_that_waits(share), Role::kVector, 1, 2, share - 0.5);
+    experience.add(kernel_that_waits(share), Role::kVector, 2, 1, 0.5 - share);
+    experience.add(kernel_that_waits(share), Role::kUnroll, 1, 2, 0);
+  }
+  return experience;
+}
+
+double effect_of(const std::vector<tune::Effect>& effects, const std::string& tunable, int64_t to) {
+  for (const tune::Effect& e : effects)
+    if (e.tunable == tunable && e.to == to) return e.log_gain;
+  ADD_FAILURE() << "nothing is said of " << tunable << " -> " << to;
+  return 0;
+}
+
+TEST(ExperienceTest, what_a_change_does_depends_on_the_metrics) {
+  const Experience experience = learnt(150);
+  const kernel::Config config = {{"VEC", 2}, {"STAGES", 1}, {"UNROLL", 1}};
+  const auto waiting = experience.expect(kernel_that_waits(0.9), header(), config, {}), busy = experience.expect(kernel_that_waits(0.1), header(), config, {});
+  EXPECT_GT(effect_of(waiting, "VEC", 4), 0.15);
+  EXPECT_LT(effect_of(waiting, "VEC", 1), -0.15);
+  EXPECT_LT(effect_of(busy, "VEC", 4), -0.15);
+  EXPECT_GT(effect_of(busy, "VEC", 1), 0.15);
+  EXPECT_NEAR(effect_of(waiting, "UNROLL", 2), 0, 0.05);
+}
+
+TEST(ExperienceTest, says_nothing_of_what_it_has_not_seen_or_constraints_exclude) {
+  const auto effects = learnt(150).expect(kernel_that_waits(0.9), header(), {{"VEC", 4}, {"STAGES", 1}, {"UNROLL", 2}}, {});
+  for (const tune::Effect& e : effects) {
+    EXPECT_NE(e.tunable, "STAGES");
+    EXPECT_FALSE(e.tunable == "UNROLL" && e.to == 4) << "16 > 8";
+  }
+  EXPECT_EQ(effects.size(), 3U);
+  EXPECT_TRUE(learnt(5).expect(kernel_that_waits(0.9), header(), {{"VEC", 1}, {"STAGES", 1}, {"UNROLL", 1}}, {}).empty());
+}
+
+}  // namespace
+}  // namespace hone::search
