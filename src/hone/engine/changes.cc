@@ -52,19 +52,19 @@ struct Seen {
 
 /// Kernels of one source: every pair that differs in one tunable, where the first one's metrics are known.
 void pair_up(const kernel::Header& header, const std::map<std::string, diagnose::Metrics>& metrics, const std::map<std::string, Seen>& kernels,
-             search::Experience& experience) {
+             search::Changes& changes) {
   for (const auto& [hash, known] : metrics) {
     const auto before = kernels.find(hash);
     if (before == kernels.end() || before->second.score <= 0) continue;
     for (const auto& [other, after] : kernels)
       if (const std::string* const name = only_difference(before->second.config, after.config))
-        experience.add(known, diagnose::role_of(*name, header), before->second.config.at(*name), after.config.at(*name),
+        changes.add(known, diagnose::role_of(*name, header), before->second.config.at(*name), after.config.at(*name),
                        after.score > 0 ? std::log(after.score / before->second.score) : kRefused);
   }
 }
 
 /// As testing/measured_tasks.h writes it.
-void add_measured(const json& measured, search::Experience& experience) {
+void add_measured(const json& measured, search::Changes& changes) {
   for (const json& task : measured.at("tasks"))
     for (const json& space : task.at("spaces")) {
       std::map<std::string, diagnose::Metrics> metrics;
@@ -76,11 +76,11 @@ void add_measured(const json& measured, search::Experience& experience) {
           if (const auto values = one.find(origin); values != one.end())
             for (const auto& [metric, value] : values->items()) metrics[name].measured(metric, value, "");
       }
-      if (!metrics.empty()) pair_up(header_for(space.at("pattern")), metrics, kernels, experience);
+      if (!metrics.empty()) pair_up(header_for(space.at("pattern")), metrics, kernels, changes);
     }
 }
 
-void add_run(const std::vector<archive::Event>& events, search::Experience& experience) {
+void add_run(const std::vector<archive::Event>& events, search::Changes& changes) {
   using Source = std::tuple<std::string, std::string, std::string>;   // author, pattern, note: a source by what it says of itself
   std::map<std::string, diagnose::Metrics> metrics;
   std::map<Source, std::map<std::string, Seen>> sources;
@@ -97,31 +97,31 @@ void add_run(const std::vector<archive::Event>& events, search::Experience& expe
     }
   }
   if (metrics.empty()) return;
-  for (const auto& [source, kernels] : sources) pair_up(header_for(std::get<1>(source)), metrics, kernels, experience);
+  for (const auto& [source, kernels] : sources) pair_up(header_for(std::get<1>(source)), metrics, kernels, changes);
 }
 
 }  // namespace
 
-Result<search::Experience> known_changes(archive::Store* store, const std::string& target, const std::string& run) {
-  search::Experience experience;
-  if (kind_of(target) != "cuda") return experience;
+Result<search::Changes> known_changes(archive::Store* store, const std::string& target, const std::string& run) {
+  search::Changes changes;
+  if (kind_of(target) != "cuda") return changes;
   const auto shipped = base::find_embedded("spaces/2026-11-24-h200.json.gz");
   HONE_CHECK(shipped.has_value(), "what was measured is built in");
   HONE_TRY(const std::string text, base::gunzip(*shipped, size_t{1} << 28, "spaces"));
-  add_measured(json::parse(text), experience);
-  if (!store) return experience;
+  add_measured(json::parse(text), changes);
+  if (!store) return changes;
   HONE_TRY(const std::vector<archive::RunInfo> runs, store->runs(kRuns));
   for (const archive::RunInfo& info : runs) {
     if (info.id == run || kind_of(info.target) != "cuda") continue;
-    if (experience.size() >= kEnough) break;
+    if (changes.size() >= kEnough) break;
     HONE_TRY(const std::vector<archive::Event> events, store->events(info.id));
     try {
-      add_run(events, experience);
+      add_run(events, changes);
     } catch (const json::exception&) {
       continue;   // The JSON library's edge: an event that is not as it should be teaches nothing.
     }
   }
-  return experience;
+  return changes;
 }
 
 }  // namespace hone::engine

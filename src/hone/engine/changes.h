@@ -5,12 +5,12 @@
 
 #include "hone/archive/store.h"
 #include "hone/base/result.h"
-#include "hone/search/experience.h"
+#include "hone/search/changes.h"
 
 namespace hone::engine {
 
 /// For NVIDIA's cards: what ships with hone and, where `store` is given, what its newest runs but `run` saw; what is damaged in there is
 /// passed over. For other targets nothing: no space of theirs was measured with its metrics, and on CPUs the rules hold well enough.
-[[nodiscard]] Result<search::Experience> known_changes(archive::Store* store, const std::string& target, const std::string& run);
+[[nodiscard]] Result<search::Changes> known_changes(archive::Store* store, const std::string& target, const std::string& run);
 
 }  // namespace hone::engine

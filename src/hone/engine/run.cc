@@ -198,7 +198,7 @@ class Run {
   RunMemory memory_;
   std::string reference_;                ///< the first accepted kernel, which scores are over
   std::unique_ptr<evaluate::Evaluator> evaluator_;
-  std::optional<search::Experience> experience_;   ///< once a diagnosis asked for it
+  std::optional<search::Changes> changes_;   ///< once a diagnosis asked for it
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
@@ -600,11 +600,11 @@ Status Run::screen_queued() {
 }
 
 std::vector<search::tune::Effect> Run::expected(const Kernel& kernel, const diagnose::Metrics& metrics) {
-  if (!experience_) {
+  if (!changes_) {
     auto known = known_changes(options_.memory ? services_.store : nullptr, services_.target, id_);
-    experience_ = known ? std::move(*known) : search::Experience();
+    changes_ = known ? std::move(*known) : search::Changes();
   }
-  return experience_->expect(metrics, kernel.header, kernel.config, services_.limits);
+  return changes_->expect(metrics, kernel.header, kernel.config, services_.limits);
 }
 
 Status Run::take_advice() {

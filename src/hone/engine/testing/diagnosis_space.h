@@ -19,7 +19,7 @@
 #include "hone/engine/testing/fake_run.h"
 #include "hone/kernel/kernel.h"
 #include "hone/search/advice.h"
-#include "hone/search/experience.h"
+#include "hone/search/changes.h"
 #include "hone/search/strategy.h"
 
 namespace hone::engine::testing {
@@ -108,7 +108,7 @@ enum class Mode : uint8_t { kTrue, kShuffled, kNone };
 
 /// Evaluations until a configuration within 3 % of the space's best is found, from a random one on.
 inline int evaluations(const Space& space, const std::vector<const diagnose::Metrics*>& everybody, Mode mode, uint64_t seed,
-                       const search::Experience* experience = nullptr) {
+                       const search::Changes* changes = nullptr) {
   base::Rng rng(seed);
   std::vector<Config> accepted;
   for (const auto& [config, entry] : space.entries)
@@ -124,7 +124,7 @@ inline int evaluations(const Space& space, const std::vector<const diagnose::Met
       const diagnose::Metrics& metrics = mode == Mode::kShuffled ? *everybody[rng.below(everybody.size())]
                                                                  : space.entries.at(config).metrics;
       // As engine/advisor does: what was learnt goes before what the rules think.
-      const bool learnt = experience && mode != Mode::kNone && strategy->expect(hash, experience->expect(metrics, space.kernel.header, config, space.limits));
+      const bool learnt = changes && mode != Mode::kNone && strategy->expect(hash, changes->expect(metrics, space.kernel.header, config, space.limits));
       strategy->advise(hash, learnt || mode == Mode::kNone ? std::vector<Action>()
                                                            : diagnose::diagnose(metrics, {space.kernel.header, config, space.limits}).actions);
     }
@@ -154,17 +154,11 @@ inline double print_held(const std::vector<Trial>& trials, const char* title) {
   return share;
 }
 
-/// Evaluations to within 3 % of the best: the means over spaces and seeds by Mode, and how many more shuffled metrics cost,
-/// with the half width of its 95 % interval.
-struct Worth {
-  double total[3] = {}, more = 0, interval = 0;
-};
-/// What every change of one tunable did, in every space that `of` admits.
-template <class Admits>
-search::Experience experience_of(const std::vector<Space>& spaces, const Admits& admits) {
-  search::Experience experience;
+/// What every change of one tunable did, in every space of another task.
+inline search::Changes changes_elsewhere(const std::vector<Space>& spaces, const std::string& task) {
+  search::Changes changes;
   for (const Space& space : spaces) {
-    if (!admits(space)) continue;
+    if (space.task == task) continue;
     for (const auto& [config, entry] : space.entries) {
       if (!entry.accepted || entry.metrics.all().empty()) continue;
       for (const kernel::Tunable& tunable : space.kernel.header.tunables)
@@ -173,14 +167,20 @@ search::Experience experience_of(const std::vector<Space>& spaces, const Admits&
           other[tunable.name] = value;
           const auto found = space.entries.find(other);
           if (found == space.entries.end() || value == config.at(tunable.name)) continue;
-          experience.add(entry.metrics, diagnose::role_of(tunable.name, space.kernel.header), config.at(tunable.name), value,
+          changes.add(entry.metrics, diagnose::role_of(tunable.name, space.kernel.header), config.at(tunable.name), value,
                          found->second.accepted ? std::log(found->second.score / entry.score) : -1);
         }
     }
   }
-  return experience;
+  return changes;
 }
 
+/// Evaluations to within 3 % of the best: the means over spaces and seeds by Mode, and how many more shuffled metrics cost,
+/// with the half width of its 95 % interval.
+struct Worth {
+  double total[3] = {}, more = 0, interval = 0;
+};
+/// `learnt`: by what changes did to the other tasks' kernels, instead of by rules.
 inline Worth print_worth(const std::vector<Space>& spaces, bool learnt = false) {
   std::vector<const diagnose::Metrics*> everybody;
   for (const Space& space : spaces)
@@ -194,11 +194,11 @@ inline Worth print_worth(const std::vector<Space>& spaces, bool learnt = false) 
   fmt::print("\nevaluations to within 3 % of the best (mean of {} seeds): true metrics, shuffled, none\n", kSeeds);
   for (const Space& space : spaces) {
     double mean[3] = {};
-    const search::Experience experience = experience_of(spaces, [&](const Space& other) { return learnt && other.task != space.task; });
+    const search::Changes changes = learnt ? changes_elsewhere(spaces, space.task) : search::Changes();
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
       int n[3];
       for (const Mode mode : {Mode::kTrue, Mode::kShuffled, Mode::kNone}) {
-        n[static_cast<int>(mode)] = evaluations(space, everybody, mode, seed, learnt ? &experience : nullptr);
+        n[static_cast<int>(mode)] = evaluations(space, everybody, mode, seed, learnt ? &changes : nullptr);
         mean[static_cast<int>(mode)] += static_cast<double>(n[static_cast<int>(mode)]) / kSeeds;
       }
       difference += n[1] - n[0], squares += (n[1] - n[0]) * (n[1] - n[0]), ++pairs;

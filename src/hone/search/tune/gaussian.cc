@@ -20,6 +20,8 @@ constexpr float kLengthSpread = 1.0f;
 constexpr float kNoiseMean = -3.5f, kNoiseSpread = 1.0f;
 constexpr float kSignalMean = 0.0f, kSignalSpread = 0.7f;
 constexpr float kLeastNoise = 1e-3f;
+/// What log costs are taken to spread by before there are any, and how many values that counts as.
+constexpr float kUsualSpread = 0.25f, kUsualWorth = 1;
 constexpr float kStep = 0.25f, kLargestStep = 0.4f;
 
 }  // namespace
@@ -82,7 +84,8 @@ void GaussianProcess::fit(std::span<const float> values_in, std::span<const floa
   Vector y = Eigen::Map<const Vector>(targets.data(), n);
   s.mean = y.mean();
   y.array() -= s.mean;
-  s.spread = std::max(1e-6f, std::sqrt(y.squaredNorm() / static_cast<float>(n)));
+  // A few values alike do not make a space flat.
+  s.spread = std::sqrt((y.squaredNorm() + kUsualWorth * kUsualSpread * kUsualSpread) / (static_cast<float>(n) + kUsualWorth));
   y /= s.spread;
   for (int step = 0;; ++step) {
     s.scale(rows);

@@ -84,11 +84,10 @@ struct Tuner::State {
     return all;
   }
 
-  /// What the hints make of a point: each speaks for its neighbourhood. `apart`: from the others' hints, where there are others.
-  [[nodiscard]] std::optional<double> hinted(const Point& point, bool apart) const {
+  /// What the hints, of which there are some, make of a point: each speaks for its neighbourhood.
+  [[nodiscard]] double hinted(const Point& point) const {
     double sum = 0, weights = 0;
     for (const auto& [hint, cost] : hints) {
-      if (apart && hint.at == point) continue;
       double expected = cost;
       int differ = 0;
       for (size_t p = 0; p < point.size(); ++p)
@@ -96,7 +95,7 @@ struct Tuner::State {
       const double weight = std::pow(kHintReach, differ);
       sum += weight * expected, weights += weight;
     }
-    return weights > 0 ? std::optional(sum / weights) : std::nullopt;
+    return sum / weights;
   }
 
   [[nodiscard]] bool is_new(const Point& point) const { return !given.contains(point); }
@@ -114,7 +113,12 @@ struct Tuner::State {
 
   std::optional<Point> first_point(base::Rng& rng) const;
   std::optional<Point> choose(base::Rng& rng);
+  /// What the sources think best among what is new and `admits`.
+  template <class Admits>
+  std::optional<Point> best_by_sources(base::Rng& rng, const Admits& admits) const;
   std::optional<Point> warm_point(base::Rng& rng) const;
+  /// The same of points with a value that nothing measured here has: what sources think of that was never held against anything.
+  std::optional<Point> untested_point(base::Rng& rng) const;
   std::vector<Point> candidates(base::Rng& rng, bool& finishing) const;
   std::vector<int> elites() const;
   std::vector<Point> sampled(base::Rng& rng, int count) const;
@@ -162,8 +166,9 @@ std::optional<Point> Tuner::State::first_point(base::Rng& rng) const {
   return *chosen;
 }
 
-std::optional<Point> Tuner::State::warm_point(base::Rng& rng) const {
-  // What the sources think best: of an enumerated space all points are asked about.
+template <class Admits>
+std::optional<Point> Tuner::State::best_by_sources(base::Rng& rng, const Admits& admits) const {
+  // Of an enumerated space all points are asked about.
   std::vector<Point> drawn;
   if (space.enumerated()) drawn.assign(space.points().begin(), space.points().end());
   else drawn = sampled(rng, 2000);
@@ -173,9 +178,27 @@ std::optional<Point> Tuner::State::warm_point(base::Rng& rng) const {
   for (size_t i = 0; i < drawn.size(); ++i) {
     double sum = 0;
     for (const auto& opinion : opinions) sum += opinion[i];
-    if (sum < least && is_new(drawn[i])) least = sum, chosen = &drawn[i];
+    if (sum < least && is_new(drawn[i]) && admits(drawn[i])) least = sum, chosen = &drawn[i];
   }
   return chosen ? std::optional(*chosen) : std::nullopt;
+}
+
+std::optional<Point> Tuner::State::warm_point(base::Rng& rng) const {
+  return best_by_sources(rng, [](const Point&) { return true; });
+}
+
+std::optional<Point> Tuner::State::untested_point(base::Rng& rng) const {
+  std::vector<std::vector<bool>> tested;
+  for (const Parameter& parameter : space.parameters()) tested.emplace_back(parameter.values.size());
+  for (const Observation& o : told)
+    for (size_t p = 0; p < tested.size(); ++p) tested[p][o.point[p]] = true;
+  for (const auto& [point, cost] : pending)
+    for (size_t p = 0; p < tested.size(); ++p) tested[p][point[p]] = true;
+  return best_by_sources(rng, [&](const Point& point) {
+    for (size_t p = 0; p < tested.size(); ++p)
+      if (!tested[p][point[p]]) return true;
+    return false;
+  });
 }
 
 std::vector<int> Tuner::State::elites() const {
@@ -234,6 +257,8 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   for (const Observation& o : told) good += o.log_cost.has_value();
   const bool know_enough = !hints.empty() ? good >= 1 : sources.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
   if (!know_enough) return sources.empty() ? first_point(rng) : warm_point(rng);
+  if (!sources.empty() && options.untested > 0 && static_cast<int>(asked) % options.untested == options.untested - 1)
+    if (auto point = untested_point(rng)) return point;
   if (!options.gaussian && !options.forest) return draw(rng);
   if (options.stagnation > 0 && static_cast<int>(told.size()) - last_gain >= options.stagnation) {
     // A restart: neighbourhoods are those of what is found from now on; models keep all they know.
@@ -298,11 +323,11 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   if (!hints.empty()) {
     std::vector<std::pair<double, double>> proofs;
     for (size_t i = 0; i < points.size(); ++i) {
-      learnt_hints[i] = *hinted(points[i], false);
+      learnt_hints[i] = hinted(points[i]);
       const bool own = std::any_of(hints.begin(), hints.end(), [&](const auto& h) { return h.first.at == points[i]; });
       if (!own) proofs.emplace_back(learnt_hints[i], values[i] - slope * prior(learnt_opinions, i));
     }
-    for (size_t i = 0; i < pool.size(); ++i) pool_hints[i] = *hinted(pool[i], false);
+    for (size_t i = 0; i < pool.size(); ++i) pool_hints[i] = hinted(pool[i]);
     double mean_h = 0, mean_v = 0, hh = 0, hv = 0;
     for (const auto& [h, v] : proofs) mean_h += h / static_cast<double>(proofs.size()), mean_v += v / static_cast<double>(proofs.size());
     for (const auto& [h, v] : proofs) hh += (h - mean_h) * (h - mean_h), hv += (h - mean_h) * (v - mean_v);

@@ -14,7 +14,7 @@
 
 namespace hone::search {
 
-class Experience {
+class Changes {
  public:
   /// `log_gain`: of the change of a tunable in `role`; what failed is as bad as the worst that counts.
   void add(const diagnose::Metrics& before, diagnose::Role role, int64_t from, int64_t to, double log_gain);

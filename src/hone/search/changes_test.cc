@@ -1,4 +1,4 @@
-#include "hone/search/experience.h"
+#include "hone/search/changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,16 +33,16 @@ Metrics kernel_that_waits(double share) {
 }
 
 /// Wider loads help who waits for memory, as much as it waits, and hurt who does not; unrolling does nothing.
-Experience learnt(int changes) {
+Changes learnt(int changes) {
   base::Rng rng(7);
-  Experience experience;
+  Changes all;
   for (int i = 0; i < changes; ++i) {
     const double share = rng.uniform();
-    experience.add(kernel_that_waits(share), Role::kVector, 1, 2, share - 0.5);
-    experience.add(kernel_that_waits(share), Role::kVector, 2, 1, 0.5 - share);
-    experience.add(kernel_that_waits(share), Role::kUnroll, 1, 2, 0);
+    all.add(kernel_that_waits(share), Role::kVector, 1, 2, share - 0.5);
+    all.add(kernel_that_waits(share), Role::kVector, 2, 1, 0.5 - share);
+    all.add(kernel_that_waits(share), Role::kUnroll, 1, 2, 0);
   }
-  return experience;
+  return all;
 }
 
 double effect_of(const std::vector<tune::Effect>& effects, const std::string& tunable, int64_t to) {
@@ -52,10 +52,10 @@ double effect_of(const std::vector<tune::Effect>& effects, const std::string& tu
   return 0;
 }
 
-TEST(ExperienceTest, what_a_change_does_depends_on_the_metrics) {
-  const Experience experience = learnt(150);
+TEST(ChangesTest, what_a_change_does_depends_on_the_metrics) {
+  const Changes changes = learnt(150);
   const kernel::Config config = {{"VEC", 2}, {"STAGES", 1}, {"UNROLL", 1}};
-  const auto waiting = experience.expect(kernel_that_waits(0.9), header(), config, {}), busy = experience.expect(kernel_that_waits(0.1), header(), config, {});
+  const auto waiting = changes.expect(kernel_that_waits(0.9), header(), config, {}), busy = changes.expect(kernel_that_waits(0.1), header(), config, {});
   EXPECT_GT(effect_of(waiting, "VEC", 4), 0.15);
   EXPECT_LT(effect_of(waiting, "VEC", 1), -0.15);
   EXPECT_LT(effect_of(busy, "VEC", 4), -0.15);
@@ -63,7 +63,7 @@ TEST(ExperienceTest, what_a_change_does_depends_on_the_metrics) {
   EXPECT_NEAR(effect_of(waiting, "UNROLL", 2), 0, 0.05);
 }
 
-TEST(ExperienceTest, says_nothing_of_what_it_has_not_seen_or_constraints_exclude) {
+TEST(ChangesTest, says_nothing_of_what_it_has_not_seen_or_constraints_exclude) {
   const auto effects = learnt(150).expect(kernel_that_waits(0.9), header(), {{"VEC", 4}, {"STAGES", 1}, {"UNROLL", 2}}, {});
   for (const tune::Effect& e : effects) {
     EXPECT_NE(e.tunable, "STAGES");

@@ -1,4 +1,4 @@
-#include "hone/search/experience.h"
+#include "hone/search/changes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,14 +40,14 @@ void encode(const Metrics& metrics, Role role, int64_t from, int64_t to, std::ve
 
 }  // namespace
 
-void Experience::add(const Metrics& before, Role role, int64_t from, int64_t to, double log_gain) {
+void Changes::add(const Metrics& before, Role role, int64_t from, int64_t to, double log_gain) {
   encode(before, role, from, to, rows_);
   gains_.push_back(static_cast<float>(std::clamp(log_gain, -kMost, kMost)));
   ++of_role_[static_cast<size_t>(role)];
   forest_.reset();
 }
 
-std::vector<tune::Effect> Experience::expect(const Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
+std::vector<tune::Effect> Changes::expect(const Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
                                        const kernel::Limits& limits) const {
   std::vector<tune::Effect> effects;
   std::vector<float> asked;
