@@ -1,4 +1,4 @@
-// A card where there is none: its memory is this machine's, and hone's own device code for drawing (draw.cu) runs on
+// A card where there is none: its memory is this machine's, and hone's own device code (draw.cu, reduce.cu) runs on
 // this CPU, one thread of a block after another. Candidates do not run on it. Include it in one file of a test.
 #pragma once
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace hone::evaluate::on_cpu {
 
-// What draw.cu finds in CUDA. Not inlined, so that no compiler fuses one operation with another.
+// What draw.cu and reduce.cu find in CUDA. Not inlined, so that no compiler fuses one operation with another.
 struct Index {
   unsigned x = 0;
 };
@@ -30,16 +30,26 @@ inline int __float2int_rz(float v) { return static_cast<int>(v); }
 inline float __uint_as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 inline float __int_as_float(int32_t bits) { return __builtin_bit_cast(float, bits); }
 inline uint32_t __float_as_uint(float v) { return __builtin_bit_cast(uint32_t, v); }
+inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
+inline long long __double_as_longlong(double v) { return __builtin_bit_cast(long long, v); }
 #define __device__
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(threads)
 #include "hone/evaluate/verify/draw/draw.cu"
+namespace reduce {
+#define HONE_UNROLLED
+#define HONE_ROLLED
+#include "hone/evaluate/oracle/card/reduce.cu"
+#undef HONE_UNROLLED
+#undef HONE_ROLLED
+}  // namespace reduce
 #undef __device__
 #undef __global__
 #undef __forceinline__
 #undef __launch_bounds__
 #undef HONE_DRAW_FUNCTION
+#undef HONE_ORACLE_FUNCTION
 
 }  // namespace hone::evaluate::on_cpu
 
@@ -52,7 +62,9 @@ class FakeProgram final : public target::CardProgram {
                                                                {"draw_indices", call_of(on_cpu::draw_indices)},
                                                                {"zero_slab", call_of(on_cpu::zero_slab)},
                                                                {"zero_triangle", call_of(on_cpu::zero_triangle)},
-                                                               {"mirror_triangle", call_of(on_cpu::mirror_triangle)}};
+                                                               {"mirror_triangle", call_of(on_cpu::mirror_triangle)},
+                                                               {"fold_parts", call_of(on_cpu::reduce::fold_parts)},
+                                                               {"combine_parts", call_of(on_cpu::reduce::combine_parts)}};
     const auto found = functions.find(function);
     HONE_CHECK(found != functions.end(), function);
     ++launches;

@@ -11,6 +11,7 @@
 
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
+#include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
@@ -72,6 +73,7 @@ struct Stage::State {
   std::optional<Bounds> bounds;                         ///< made when first needed
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
+  std::future<void> building;                           ///< of what reduces on the card, where that will be needed
   std::future<void> bounding;                           ///< fills `bounds`; last, so that it ends before what it uses
 
   State(const task::Task& t, const StageOptions& o) : task(t), options(o) {}
@@ -114,8 +116,12 @@ struct Stage::State {
   void draw_here(Content& content, size_t input, std::vector<Stretch> wanted) const;
   void draw_there(Content& content, size_t input, std::span<const target::Placement* const> places);
   void copy_from_home(const Content& content, size_t input, std::span<const target::Placement* const> places) const;
-  /// Draws here what the oracle reads for these boxes of an output.
-  void draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output) const;
+  /// Draws here what the oracle reads for these boxes of an output, beside what a card covers.
+  void draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output, const Coverage& coverage) const;
+  /// Begins to build the program of the card's that does large reductions, if there will be any: that takes seconds once.
+  void expect_reductions();
+  /// What does the large reductions on the way to these boxes; null where nobody does.
+  [[nodiscard]] std::unique_ptr<ReductionHelper> reductions(const Content& content, size_t output, std::span<const Box> boxes) const;
 
   [[nodiscard]] int64_t line() const { return options.card ? kCardLine : kLine; }
   Status lay_out();
@@ -281,7 +287,8 @@ void Stage::State::copy_from_home(const Content& content, size_t input, std::spa
   }
 }
 
-void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output) const {
+void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<const Box> boxes, bool whole_output,
+                                   const Coverage& coverage) const {
   const size_t count = task.inputs.size();
   std::vector<size_t> partly;
   for (size_t i = 0; i < count; ++i)
@@ -291,8 +298,30 @@ void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<co
   if (whole_output)
     for (size_t i = 0; i < count; ++i) read[i] = {{0, task::element_count(input_shape(i))}};
   else
-    add_what_is_read(graph, static_cast<int>(output), boxes, read);
+    add_what_is_read(graph, static_cast<int>(output), boxes, read, coverage);
   for (const size_t i : partly) draw_here(content, i, std::move(read[i]));
+}
+
+void Stage::State::expect_reductions() {
+  if (!options.card) return;
+  for (size_t output = 0; output < task.outputs.size(); ++output) {
+    const std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), {});
+    if (cover_reductions(graph, task.track, static_cast<int>(output), boxes, 0).empty()) continue;
+    building = std::async(std::launch::async, [card = options.card] { (void)card->program("reduce.cu", reduce_source()); });
+    return;
+  }
+}
+
+std::unique_ptr<ReductionHelper> Stage::State::reductions(const Content& content, size_t output, std::span<const Box> boxes) const {
+  if (!options.card) return nullptr;
+  Coverage coverage = cover_reductions(graph, task.track, static_cast<int>(output), boxes, base::secret_seed());
+  if (coverage.empty()) return nullptr;
+  std::vector<uint64_t> addresses;
+  for (const target::Placement& place : inputs[static_cast<size_t>(content.home)])
+    addresses.push_back(region(place.region).address() + static_cast<uint64_t>(place.offset));
+  auto made = CardReductions::create(*options.card, graph, task.track, std::move(coverage), std::move(addresses));
+  if (!made) return nullptr;
+  return std::move(*made);
 }
 
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
@@ -304,10 +333,12 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
     gate.threads = options.threads;
     if (whole_output) gate.full_limit = INT64_MAX;
     std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), gate);
-    draw_for_oracle(content, output, boxes, whole_output);
+    const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
+    if (helper) boxes = plan_boxes(graph, static_cast<int>(output), gate, helper->coverage());
+    draw_for_oracle(content, output, boxes, whole_output, helper ? helper->coverage() : Coverage{});
     std::vector<TensorView> views;
     for (size_t i = 0; i < task.inputs.size(); ++i) views.push_back({task.inputs[i].type.dtype, input_shape(i), home_of(content, i)});
-    const Oracle oracle(graph, std::move(views), task.track, options.threads);
+    const Oracle oracle(graph, std::move(views), task.track, options.threads, helper.get());
     kept = make_reference(graph, oracle, task.track, static_cast<int>(output), std::move(boxes), options.threads);
   }
   return *kept;
@@ -315,7 +346,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
 
 Bounds& Stage::State::known_bounds() {
   if (bounding.valid()) bounding.get();
-  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads, options.facts);
+  if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads, options.facts, options.card);
   return *bounds;
 }
 
@@ -375,6 +406,7 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
     state->output_bytes.push_back(task::element_count(state->output_shape(i)) *
                                   task::size_of(state->output_type(i)));
   HONE_TRY_VOID(options.edge ? state->lay_out_edges() : state->lay_out());
+  state->expect_reductions();
   state->contents.resize(static_cast<size_t>(std::min(options.contents, options.calls)));
   std::vector<int> order(static_cast<size_t>(options.calls));
   for (int i = 0; i < options.calls; ++i) order[static_cast<size_t>(i)] = i % static_cast<int>(state->contents.size());
@@ -435,11 +467,16 @@ void Stage::begin_bounds() {
   std::set<Family> families = {Family::kNormal};
   for (const State::Content& content : s.contents) families.insert(content.family);
   // Beside a card half of the threads, as others prepare candidates meanwhile; beside checks, which leave many idle, all.
-  s.bounds.emplace(s.task, s.graph, base::secret_seed(), s.options.card ? std::max(1, s.options.threads / 2) : s.options.threads, s.options.facts);
-  s.bounding = std::async(std::launch::async, [&bounds = *s.bounds, families, outputs = s.task.outputs.size()] {
-    for (const Family family : families)
-      for (size_t output = 0; output < outputs; ++output) (void)bounds.further_anchors(static_cast<int>(output), family);
-  });
+  s.bounds.emplace(s.task, s.graph, base::secret_seed(), s.options.card ? std::max(1, s.options.threads / 2) : s.options.threads, s.options.facts,
+                   s.options.card);
+  // What a card has a part in, now: later something may be being timed on it.
+  const auto learn = [&bounds = *s.bounds, families, outputs = static_cast<int>(s.task.outputs.size())](bool on_card) {
+    for (int output = 0; output < outputs; ++output)
+      if (bounds.on_card(output) == on_card)
+        for (const Family family : families) (void)bounds.further_anchors(output, family);
+  };
+  learn(true);
+  s.bounding = std::async(std::launch::async, [learn] { learn(false); });
 }
 
 void Stage::end_bounds() { (void)state_->known_bounds(); }

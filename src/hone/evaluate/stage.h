@@ -53,7 +53,8 @@ class Stage {
   /// only what answers need, when they are asked for.
   void draw(int content, Family family, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
-  /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun.
+  /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun. What of it is a
+  /// card's work is done when this returns.
   void begin_bounds();
   /// Waits for what begin_bounds() began.
   void end_bounds();

@@ -302,7 +302,8 @@ class CudaCard final : public Card {
     if (api_.context_set(context_) == kSuccess) {
       grader_.release();
       uploads_.release();
-      for (const auto& [name, program] : programs_) program->release();
+      for (const auto& [name, program] : programs_)
+        if (program.made) program.made->release();
     }
     (void)api_.context_release(device_);
   }
@@ -335,15 +336,22 @@ class CudaCard final : public Card {
   }
 
   Result<CardProgram*> program(const std::string& name, std::string_view source) override {
-    const std::scoped_lock lock(programs_mutex_);
-    if (const auto known = programs_.find(name); known != programs_.end()) return known->second.get();
+    Program* entry;
+    {
+      const std::scoped_lock lock(programs_mutex_);
+      entry = &programs_[name];
+    }
+    // Others are to be had meanwhile: a build takes seconds.
+    const std::scoped_lock lock(entry->mutex);
+    if (entry->made) return entry->made.get();
     HONE_TRY_VOID(ok(api_.context_set(context_)));
     auto made = std::make_unique<CudaProgram>(api_, context_);
     if (const Status built = made->build(info_.arch, name, source); !built) {
       made->release();
       return tl::unexpected(built.error());
     }
-    return programs_.emplace(name, std::move(made)).first->second.get();
+    entry->made = std::move(made);
+    return entry->made.get();
   }
 
   std::vector<ClockReading> read_clocks() override {
@@ -367,8 +375,12 @@ class CudaCard final : public Card {
   CardInfo info_;
   Grader grader_;
   CudaUpload uploads_;
+  struct Program {
+    std::mutex mutex;                  ///< held while it is built
+    std::unique_ptr<CudaProgram> made;
+  };
   std::mutex programs_mutex_;
-  std::map<std::string, std::unique_ptr<CudaProgram>> programs_;
+  std::map<std::string, Program> programs_;
   cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;
   std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();

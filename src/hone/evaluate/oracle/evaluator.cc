@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/contraction.h"
 #include "hone/evaluate/oracle/integer_range.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/parallel.h"
 
@@ -43,6 +46,33 @@ bool is_contraction(Prim op) {
 
 bool can_stream(Prim op) { return op >= Prim::kSum && op <= Prim::kAll; }
 
+/// Steps lie below: a last bit may move a result by all that its scale allows for.
+bool jumps_below(const task::Graph& graph, int root) {
+  for (int id = 0; id < root; ++id) {
+    const task::Node& node = graph.node(id);
+    const Prim op = node.prim;
+    if (op == Prim::kSign || (op >= Prim::kFloor && op <= Prim::kIsInf) || op == Prim::kMod || op == Prim::kFloorDiv ||
+        (op >= Prim::kEq && op <= Prim::kXor) || (op == Prim::kCast && !task::is_float(node.type.dtype)))
+      return true;
+  }
+  return false;
+}
+
+/// Two results of the same, `here` with scale `s` and `there` with scale `t`. Both have the same formulas, in which compilers fuse
+/// what they like, and libraries that differ in a last bit: in double, a millionth of what the scale allows for. Elements of
+/// magnitudes `size` together are summed in another order, too: in double, or without scales perhaps in fp32.
+bool agree(double here, double there, double s, double t, bool scaled, double size, bool jumps) {
+  constexpr double kShare = 0x1p-20, kOfScale = 0x1p-10;
+  const double of_size = scaled ? 0x1p-42 : 0x1p-12;
+  if (std::isnan(s) || std::isnan(t)) return std::isnan(s) == std::isnan(t);
+  if (std::isinf(s) || std::isinf(t)) return s == t;
+  if (!(std::abs(s - t) <= kOfScale * (jumps ? std::max(s, t) * (1 / kOfScale) : s) + 0x1p-80)) return false;
+  const bool finite = std::isfinite(here) && std::isfinite(there);
+  if (!finite && !scaled) return true;  // what overflows in fp32 can hang on the order
+  if (!finite) return here == there || (std::isnan(here) && std::isnan(there));
+  return here == there || std::abs(here - there) <= (jumps ? 1 : kShare) * kUnit * s + of_size * size;
+}
+
 }  // namespace
 
 bool TiledEvaluator::is_kept(int id, const Box& need) const {
@@ -57,7 +87,7 @@ Needs TiledEvaluator::pull_back(int root, const Box& box) const {
   needs.used[count - 1] = 1;
   for (int id = root; id >= 0; --id) {
     const auto at = static_cast<size_t>(id);
-    if (!needs.used[at] || is_kept(id, needs.box[at])) continue;
+    if (!needs.used[at] || is_kept(id, needs.box[at]) || is_covered(id)) continue;
     const auto& operands = graph_.graph.node(id).operands;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (reads_input_directly(graph_.graph, id, k)) continue;
@@ -76,7 +106,7 @@ std::vector<Box> TiledEvaluator::inputs_read(int root, const Box& box) const {
   needs.box.resize(graph_.graph.nodes.size());
   needs.used.resize(graph_.graph.nodes.size());
   for (int id = 0; id <= root; ++id) {
-    if (!needs.used[static_cast<size_t>(id)]) continue;
+    if (!needs.used[static_cast<size_t>(id)] || is_covered(id)) continue;
     const auto& operands = graph_.graph.node(id).operands;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (!reads_input_directly(graph_.graph, id, k)) continue;
@@ -151,7 +181,7 @@ Tensor TiledEvaluator::run_tile(int root, const Box& box) {
   const size_t count = needs.used.size();
   std::vector<size_t> last_use(count, 0);
   for (size_t i = 0; i < count; ++i)
-    if (needs.used[i] && !is_kept(static_cast<int>(i), needs.box[i]))
+    if (needs.used[i] && !is_kept(static_cast<int>(i), needs.box[i]) && !is_covered(static_cast<int>(i)))
       for (const int k : graph_.graph.node(static_cast<int>(i)).operands)
         last_use[static_cast<size_t>(k)] = i;
   std::vector<Tensor> results(count);
@@ -163,6 +193,10 @@ Tensor TiledEvaluator::run_tile(int root, const Box& box) {
       results[i] = restrict_to(kept_[i], needs.box[i]);
       continue;
     }
+    if (is_covered(id)) {
+      results[i] = covered(id, needs.box[i]);
+      continue;
+    }
     operands.clear();
     for (const int k : graph_.graph.node(id).operands) {
       Tensor& operand = results[static_cast<size_t>(k)];
@@ -172,6 +206,44 @@ Tensor TiledEvaluator::run_tile(int root, const Box& box) {
     results[i] = run_step(step_of(id, needs.box[i], operands));
   }
   return results.back();
+}
+
+Tensor TiledEvaluator::covered(int id, const Box& box) {
+  HONE_CHECK(helper_, "only assumed to be covered");
+  const Tensor& whole_result = helper_->once(id, arithmetic_, want_scale_, [&] {
+    const Box all = whole(graph_.shapes[static_cast<size_t>(id)]);
+    std::vector<Tensor> given;
+    for (const int other : coverage_->at(id).given) given.push_back(compute(other, whole(graph_.shapes[static_cast<size_t>(other)])));
+    look_over(id, given);
+    const Step step = step_of(id, all, {});
+    // In memory that is no evaluator's own: it outlives this one.
+    Pool apart;
+    const Tensor result = helper_->reduce(id, operand_box(graph_, id, 0, all), arithmetic_, want_scale_, given);
+    const Step into{graph_, facts_, inputs_, id, all, {}, arithmetic_, want_scale_, apart, summation_};
+    const Fresh out = into.fresh();
+    place(in_range(step, result), out, all.start);
+    return out.tensor;
+  });
+  return restrict_to(whole_result, box);
+}
+
+void TiledEvaluator::look_over(int id, std::span<const Tensor> given) {
+  const CoveredReduction& c = coverage_->at(id);
+  Box result = c.spot;
+  for (const int64_t axis : ints_attr(graph_.graph.node(id), "axes"))
+    result.start[static_cast<size_t>(axis)] = 0, result.extent[static_cast<size_t>(axis)] = 1;
+  const Step step = step_of(id, result, {});
+  const Tensor operand = densify(compute(graph_.graph.node(id).operands[0], c.spot), pool_);
+  const Tensor here = reduce_region(step, operand), there = helper_->reduce(id, c.spot, arithmetic_, want_scale_, given);
+  double size = 0;
+  for (int64_t i = 0; i < c.spot.count(); ++i)
+    if (std::isfinite(operand.value[i])) size += std::abs(operand.value[i]);
+  const auto scale_of = [&](const Tensor& t, int64_t i) { return t.scale ? t.scale[i] : 0; };
+  const bool scaled = here.scale != nullptr, jumps = jumps_below(graph_.graph, id);
+  for (int64_t i = 0; i < result.count(); ++i)
+    HONE_CHECK(agree(here.value[i], there.value[i], scale_of(here, i), scale_of(there, i), scaled, size, jumps),
+               fmt::format("{} of node {} comes to {} elsewhere and to {} here, scales {} and {}", task::name_of(graph_.graph.node(id).prim), id,
+                           there.value[i], here.value[i], scale_of(there, i), scale_of(here, i)));
 }
 
 Tensor TiledEvaluator::stream_reduction(int root, const Box& box) {
@@ -220,7 +292,7 @@ void TiledEvaluator::share_out(int64_t count, const Work& work) {
   }
   std::atomic<int64_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](int64_t) {
-    TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_);
+    TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_, 1, helper_);
     worker.keep(kept_);
     for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(worker, i);
   });
@@ -367,6 +439,7 @@ Tensor TiledEvaluator::compute_large(int root, const Box& box) {
 
 Tensor TiledEvaluator::compute(int root, const Box& box) {
   if (is_kept(root, box)) return restrict_to(kept_[static_cast<size_t>(root)], box);
+  if (is_covered(root)) return covered(root, box);
   if (cost_of(root, box).held <= budget_of(root, box)) return run_tile(root, box);
   const std::vector<Tensor> kept_outside = kept_;
   Tensor result = compute_large(root, box);

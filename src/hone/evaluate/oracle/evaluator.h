@@ -1,11 +1,13 @@
 // Evaluates one node over one box: pulls the box back through the graph, cuts it into tiles whose
 // intermediates fit the second-level cache, computes once what every tile needs whole, and streams
 // reductions over operands too large to hold. One evaluator belongs to one thread and one call; given several
-// threads it shares what is too large to hold out among them, tile by tile, with the same result.
+// threads it shares what is too large to hold out among them, tile by tile, with the same result. Reductions that
+// a helper covers are its affair: nothing below them is evaluated here but what it is given, and its spots.
 #pragma once
 #include <span>
 #include <vector>
 
+#include "hone/evaluate/oracle/reduction_helper.h"
 #include "hone/evaluate/oracle/step.h"
 
 namespace hone::evaluate {
@@ -20,9 +22,13 @@ class TiledEvaluator {
  public:
   TiledEvaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
             std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale,
-            const Summation* summation = nullptr, int threads = 1)
+            const Summation* summation = nullptr, int threads = 1, ReductionHelper* helper = nullptr)
       : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),
-        want_scale_(want_scale), summation_(summation), threads_(threads), kept_(graph.graph.nodes.size()) {}
+        want_scale_(want_scale), summation_(summation), threads_(threads), helper_(helper),
+        coverage_(helper ? &helper->coverage() : nullptr), kept_(graph.graph.nodes.size()) {}
+
+  /// For questions of costs, tiles and needs only: as if a helper had this coverage.
+  void assume_covered(const Coverage& coverage) { coverage_ = &coverage; }
 
   /// Results computed before, by node (those without memory are unset): used where they cover a need.
   void keep(const std::vector<Tensor>& kept) { kept_ = kept; }
@@ -46,8 +52,10 @@ class TiledEvaluator {
   };
   [[nodiscard]] Cost cost_of(int root, const Box& box) const;
 
+  [[nodiscard]] Needs needs_of(int root, const Box& box) const { return pull_back(root, box); }
+
   /// For each input of the graph, in declared order, the box of it that compute(root, box) may read: the whole
-  /// where elements are picked by index, an empty box where it reads nothing.
+  /// where elements are picked by index, an empty box where it reads nothing. What covered reductions need is not in it.
   [[nodiscard]] std::vector<Box> inputs_read(int root, const Box& box) const;
 
  private:
@@ -58,6 +66,10 @@ class TiledEvaluator {
   [[nodiscard]] Needs pull_back(int root, const Box& box) const;
   [[nodiscard]] Cost cost_of(const Needs& needs) const;
   [[nodiscard]] bool is_kept(int id, const Box& need) const;
+  [[nodiscard]] bool is_covered(int id) const { return coverage_ && coverage_->contains(id); }
+  [[nodiscard]] Tensor covered(int id, const Box& box);
+  /// The helper's result of a part of the operand against ours; stops the program where they differ.
+  void look_over(int id, std::span<const Tensor> given);
   [[nodiscard]] Tensor run_tile(int root, const Box& box);
   [[nodiscard]] Tensor stream_reduction(int root, const Box& box);
   /// What each region of the operand of a streamed reduction, `box` of whose results is wanted, gives to them.
@@ -83,6 +95,8 @@ class TiledEvaluator {
   bool want_scale_;
   const Summation* summation_;
   int threads_;
+  ReductionHelper* helper_;
+  const Coverage* coverage_;
   std::vector<Tensor> kept_;
   Pool pool_;
 };

@@ -31,6 +31,7 @@ struct Oracle::State {
   std::vector<TensorView> inputs;
   task::Track track;
   int threads;
+  ReductionHelper* helper;
   std::vector<NodeFacts> facts;
 
   /// What every element of an output needs in full, computed on first use.
@@ -48,7 +49,7 @@ struct Oracle::State {
       entry = &invariants[{root, arithmetic, want_scale}];
     }
     std::call_once(entry->once, [&] {
-      TiledEvaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads);
+      TiledEvaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads, helper);
       evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
       entry->kept = evaluator.kept();
     });
@@ -61,8 +62,8 @@ int judged_by_value(const task::ConcreteGraph& graph, int output) {
   return node < 0 ? -1 : graph.graph.node(node).operands[0];
 }
 
-Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track, int threads)
-    : state_(new State{graph, std::move(inputs), track, threads, facts_of(graph, track), {}, {}}) {
+Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track, int threads, ReductionHelper* helper)
+    : state_(new State{graph, std::move(inputs), track, threads, helper, facts_of(graph, track), {}, {}}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
   for (size_t i = 0; i < state_->inputs.size(); ++i)
     HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
@@ -79,7 +80,7 @@ Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool 
 
 Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   State& state = *state_;
-  TiledEvaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads);
+  TiledEvaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads, state.helper);
   evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   const Tensor result = evaluator.compute(root, box);
 

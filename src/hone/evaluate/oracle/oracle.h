@@ -50,13 +50,16 @@ enum class Arithmetic : uint8_t {
 };
 [[nodiscard]] Arithmetic arithmetic_of(task::Track track);
 
+class ReductionHelper;
+
 class Oracle {
  public:
   /// `graph` must outlive the oracle. `inputs` in declared order; the views' data must stay valid
   /// and unchanged as long as the oracle lives: what every box needs is computed once and kept.
-  /// Scales count the roundings of `track`. `threads` share in computing what every box needs.
+  /// Scales count the roundings of `track`. `threads` share in computing what every box needs. `helper`, which must
+  /// outlive the oracle, does the reductions that it covers; what only those read need not be in the views.
   Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs,
-         task::Track track = task::Track::kStrict, int threads = 1);
+         task::Track track = task::Track::kStrict, int threads = 1, ReductionHelper* helper = nullptr);
   ~Oracle();
   Oracle(Oracle&&) noexcept;
 

@@ -7,8 +7,10 @@
 
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
+#include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/evaluator.h"
 #include "hone/evaluate/verify/drawn.h"
+#include "hone/evaluate/verify/drawn_card.h"
 
 namespace hone::evaluate {
 namespace {
@@ -131,8 +133,8 @@ Bound bound_of(const task::ConcreteGraph& graph, task::Track track, int output,
 }
 
 Bounds::Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
-               std::shared_ptr<const Facts> facts, double slack)
-    : task_(task), graph_(graph), seed_(seed), threads_(threads), facts_(std::move(facts)), slack_(slack) {}
+               std::shared_ptr<const Facts> facts, std::shared_ptr<target::Card> card, double slack)
+    : task_(task), graph_(graph), seed_(seed), threads_(threads), facts_(std::move(facts)), card_(std::move(card)), slack_(slack) {}
 
 Bound Bounds::of(int output, Family family, const OutputError& here) {
   std::vector<OutputError> draws = further_anchors(output, family);
@@ -176,18 +178,35 @@ int Bounds::draws_of(int output) const {
   return static_cast<int>(std::clamp(kAnchorWork / work, 1.0, static_cast<double>(wanted)));
 }
 
+bool Bounds::on_card(int output) const {
+  return card_ && !cover_reductions(graph_, task_.track, output, plan_boxes(graph_, output, sample_of(0, threads_)), 0).empty();
+}
+
 std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
   const base::Span span("further anchors");
   base::Rng rng(seed_, static_cast<uint64_t>(family));
   std::vector<OutputError> errors;
+  const bool by_card = on_card(output);
   for (int draws = draws_of(output); draws > 0; --draws) {
     std::vector<uint64_t> seeds(task_.inputs.size());
     for (uint64_t& seed : seeds) seed = rng.next_u64();
-    std::vector<Box> boxes = plan_boxes(graph_, output, sample_of(rng.next_u64(), threads_));
+    const GateOptions options = sample_of(rng.next_u64(), threads_);
+    std::vector<Box> boxes = plan_boxes(graph_, output, options);
     DrawnInputs inputs(task_, graph_);
-    inputs.need(output, boxes);
+    std::unique_ptr<ReductionHelper> helper;
+    std::unique_ptr<DrawnOnCard> there;
+    if (by_card && (there = DrawnOnCard::create(*card_, task_, graph_))) {
+      Coverage coverage = cover_reductions(graph_, task_.track, output, boxes, options.sample_seed);
+      if (auto made = CardReductions::create(*card_, graph_, task_.track, std::move(coverage), there->addresses())) helper = std::move(*made);
+    }
+    if (helper) {
+      boxes = plan_boxes(graph_, output, options, helper->coverage());
+      there->need(inputs);
+    }
+    inputs.need(output, boxes, helper ? helper->coverage() : Coverage{});
     inputs.draw(family, seeds, threads_);
-    const Oracle oracle(graph_, inputs.views(), task_.track, threads_);
+    if (helper) there->draw(family, seeds, inputs);
+    const Oracle oracle(graph_, inputs.views(), task_.track, threads_, helper.get());
     errors.push_back(make_reference(graph_, oracle, task_.track, output, std::move(boxes), threads_).anchor);
   }
   return errors;

@@ -10,15 +10,17 @@
 #include "hone/evaluate/facts.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/verify/inputs.h"
+#include "hone/target/card.h"
 
 namespace hone::evaluate {
 
 class Bounds {
  public:
   /// `task` and `graph` (an instance of it) must outlive the bounds. Everything drawn follows from
-  /// `seed`. With `facts` the anchor's errors are looked up there first, and kept there.
+  /// `seed`. With `facts` the anchor's errors are looked up there first, and kept there. With `card` inputs of large reductions
+  /// are drawn there too, if it has room for them, and reduced there.
   Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
-         std::shared_ptr<const Facts> facts = nullptr, double slack = 4);
+         std::shared_ptr<const Facts> facts = nullptr, std::shared_ptr<target::Card> card = nullptr, double slack = 4);
 
   /// The bound of an output on inputs of `family`, on which the anchor's own error is `here`
   /// (Reference::anchor): from `here` and further draws, and never below what signed normal inputs
@@ -30,6 +32,9 @@ class Bounds {
   /// exactly or by value.
   [[nodiscard]] const std::vector<OutputError>& further_anchors(int output, Family family);
 
+  /// Whether a card may have a part in further_anchors() of an output.
+  [[nodiscard]] bool on_card(int output) const;
+
  private:
   [[nodiscard]] int draws_of(int output) const;
   [[nodiscard]] std::vector<OutputError> draw_anchors(int output, Family family) const;
@@ -40,6 +45,7 @@ class Bounds {
   uint64_t seed_;
   int threads_;
   std::shared_ptr<const Facts> facts_;
+  std::shared_ptr<target::Card> card_;
   double slack_;
   std::map<std::pair<int, Family>, std::vector<OutputError>> further_;
 };

@@ -26,7 +26,14 @@ DrawnInputs::DrawnInputs(const task::Task& task, const task::ConcreteGraph& grap
         task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype))));
 }
 
-void DrawnInputs::need(int output, std::span<const Box> boxes) { add_what_is_read(graph_, output, boxes, stretches_); }
+void DrawnInputs::need(int output, std::span<const Box> boxes, const Coverage& coverage) {
+  add_what_is_read(graph_, output, boxes, stretches_, coverage);
+}
+
+void DrawnInputs::need_all(int input) {
+  const auto at = static_cast<size_t>(input);
+  stretches_[at] = {{0, task::element_count(graph_.shapes[static_cast<size_t>(graph_.graph.inputs[at])])}};
+}
 
 void DrawnInputs::draw(Family family, std::span<const uint64_t> seeds, int threads) {
   for (size_t i = 0; i < data_.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "hone/evaluate/oracle/oracle.h"
+#include "hone/evaluate/oracle/reduction_helper.h"
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/task/task.h"
 
@@ -17,8 +17,10 @@ class DrawnInputs {
   DrawnInputs(const task::Task& task, const task::ConcreteGraph& graph);
 
   /// What answers over these boxes of an output need will be drawn, and the same places of inputs that have as many
-  /// elements as the output.
-  void need(int output, std::span<const Box> boxes);
+  /// elements as the output. What a helper covers: see add_what_is_read().
+  void need(int output, std::span<const Box> boxes, const Coverage& coverage = {});
+  /// All of an input will be drawn.
+  void need_all(int input);
   /// Draws all that is needed; input number i with seeds[i].
   void draw(Family family, std::span<const uint64_t> seeds, int threads);
 

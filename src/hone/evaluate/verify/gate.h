@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/evaluate/oracle/oracle.h"
+#include "hone/evaluate/oracle/reduction_helper.h"
 #include "hone/task/task.h"
 
 namespace hone::evaluate {
@@ -44,9 +44,10 @@ struct GateOptions {
 };
 
 /// Which boxes of an output are compared: the whole, tiled, or a random sample in which every
-/// position is equally likely; cheap for the oracle (whole rows where reductions force them).
+/// position is equally likely; cheap for the oracle (whole rows where reductions force them). Reductions that
+/// a helper covers force nothing.
 [[nodiscard]] std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
-                                          const GateOptions& options);
+                                          const GateOptions& options, const Coverage& coverage = {});
 
 /// Oracle answers for given boxes, computed once and reused against several candidates.
 struct Reference {

@@ -81,12 +81,13 @@ Shape affordable_extent(const TiledEvaluator& evaluator, int root, Shape extent)
 }  // namespace
 
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
-                            const GateOptions& options) {
+                            const GateOptions& options, const Coverage& coverage) {
   const int root = graph.graph.outputs[static_cast<size_t>(output)];
   const Shape& shape = graph.shapes[static_cast<size_t>(root)];
   const Box all = whole(shape);
   const auto facts = facts_of(graph);
   TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
+  evaluator.assume_covered(coverage);
   evaluator.assume_invariants(root, all);
 
   std::vector<Box> boxes;

@@ -45,18 +45,26 @@ std::vector<Stretch> without(const std::vector<Stretch>& wanted, const std::vect
   return left;
 }
 
-void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches) {
+void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches,
+                      const Coverage& coverage) {
   const int root = graph.graph.outputs[static_cast<size_t>(output)];
   const auto facts = facts_of(graph);
-  const TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, false);
-  const task::Shape& result = graph.shapes[static_cast<size_t>(root)];
+  TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, false);
+  evaluator.assume_covered(coverage);
+  const auto shape_of = [&](int node) -> const task::Shape& { return graph.shapes[static_cast<size_t>(node)]; };
+  const auto add_read = [&](int node, const Box& box) {
+    const std::vector<Box> read = evaluator.inputs_read(node, box);
+    for (size_t i = 0; i < read.size(); ++i) add_box(shape_of(graph.graph.inputs[i]), read[i], stretches[i]);
+  };
+  const task::Shape& result = shape_of(root);
   for (const Box& box : boxes) {
-    const std::vector<Box> read = evaluator.inputs_read(root, box);
-    for (size_t i = 0; i < read.size(); ++i) {
-      const task::Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.inputs[i])];
-      add_box(shape, read[i], stretches[i]);
-      if (task::element_count(shape) == task::element_count(result)) add_box(result, box, stretches[i]);
-    }
+    add_read(root, box);
+    for (size_t i = 0; i < stretches.size(); ++i)
+      if (task::element_count(shape_of(graph.graph.inputs[i])) == task::element_count(result)) add_box(result, box, stretches[i]);
+  }
+  for (const auto& [node, covered] : coverage) {
+    for (const int given : covered.given) add_read(given, whole(shape_of(given)));
+    add_read(graph.graph.node(node).operands[0], covered.spot);
   }
   for (auto& some : stretches) merge(some, kNear);
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "hone/evaluate/oracle/oracle.h"
+#include "hone/evaluate/oracle/reduction_helper.h"
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/task/task.h"
 
@@ -17,7 +17,8 @@ void merge(std::vector<Stretch>& stretches, int64_t near = 0);
 
 /// Adds to `stretches`, one list for each input in declared order, what answers over these boxes of an output read, and
 /// the same places of inputs that have as many elements as the output. The lists are merged afterwards, with those
-/// near each other joined: no more is drawn for it.
-void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches);
+/// near each other joined: no more is drawn for it. Given what a helper covers, of that only what it is given and its spots.
+void add_what_is_read(const task::ConcreteGraph& graph, int output, std::span<const Box> boxes, std::vector<std::vector<Stretch>>& stretches,
+                      const Coverage& coverage = {});
 
 }  // namespace hone::evaluate

@@ -17,7 +17,7 @@ inline constexpr int64_t kDrawCounters = 256, kDrawBlock = 4 * kDrawCounters;
 /// Second halves of the counters: independent words under one key.
 enum class DrawStream : uint64_t { kValue, kOther, kRefinement, kTensor, kSlabs };
 
-enum class DrawKind : uint8_t { kReal, kPositive, kUnit, kNearOne, kSign, kTruth, kWhole, kPositiveWhole };
+enum class DrawKind : uint8_t { kReal, kPositive, kUnitInterval, kNearOne, kSign, kTruth, kWhole, kPositiveWhole };
 
 /// What all elements of one tensor are drawn by.
 struct Recipe {

@@ -12,7 +12,7 @@
 namespace hone::evaluate {
 namespace {
 
-constexpr DrawKind kAllKinds[] = {DrawKind::kReal,    DrawKind::kPositive, DrawKind::kUnit,
+constexpr DrawKind kAllKinds[] = {DrawKind::kReal,    DrawKind::kPositive, DrawKind::kUnitInterval,
                                   DrawKind::kNearOne, DrawKind::kSign,     DrawKind::kTruth,
                                   DrawKind::kWhole,   DrawKind::kPositiveWhole};
 

@@ -30,7 +30,7 @@ DrawKind kind_of(const InputSpec& spec) {
     case Domain::kPositive:
     case Domain::kSimplex: return DrawKind::kPositive;
     case Domain::kNearOne: return DrawKind::kNearOne;
-    case Domain::kUnit: return DrawKind::kUnit;
+    case Domain::kUnit: return DrawKind::kUnitInterval;
     default: return DrawKind::kReal;
   }
 }
@@ -40,7 +40,7 @@ DrawKind kind_of(const InputSpec& spec) {
 /// stretch see the family too.
 std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Recipe& recipe) {
   std::vector<Slab> slabs;
-  const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnit ||
+  const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnitInterval ||
                           recipe.kind == DrawKind::kWhole;
   if (recipe.family != Family::kSparse || !holds_zero || spec.domain == Domain::kIndex) return slabs;
   base::Rng rng(recipe.key, static_cast<uint64_t>(DrawStream::kSlabs));
