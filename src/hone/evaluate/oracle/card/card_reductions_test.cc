@@ -30,5 +30,14 @@ TEST(CardReductions, EveryOperationHasTheHostsValuesAndScales) { compare_on_fake
 
 TEST(CardReductions, TypesViewsAndAxesToo) { compare_on_fake_card(shape_cases()); }
 
+TEST(CardReductions, OnEveryFamily) {
+  for (const Family family : kAllFamilies) {
+    SCOPED_TRACE(name_of(family));
+    std::vector<ReduceCase> cases = shape_cases();
+    for (ReduceCase& r : cases) r.family = family;
+    compare_on_fake_card(cases);
+  }
+}
+
 }  // namespace
 }  // namespace hone::evaluate

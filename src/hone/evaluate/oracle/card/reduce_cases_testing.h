@@ -127,8 +127,8 @@ inline void compare_reductions(const ReduceCase& r, const MakeHelper& make) {
     if (!std::isfinite(s)) continue;
     ASSERT_TRUE(same(here.value[i], there.value[i]) || std::abs(here.value[i] - there.value[i]) <= 1e-12 * s)
         << "element " << i << ": " << there.value[i] << " for " << here.value[i] << ", scale " << s;
-    // Summed in another order; what is rounded on the way is the same.
-    ASSERT_TRUE(same(here_f32.value[i], there_f32.value[i]) || std::abs(here_f32.value[i] - there_f32.value[i]) <= 8 * unit * s + tiny)
+    // Summed in another order, up to 512 terms running; what is rounded on the way is the same.
+    ASSERT_TRUE(same(here_f32.value[i], there_f32.value[i]) || std::abs(here_f32.value[i] - there_f32.value[i]) <= 32 * unit * s + tiny)
         << "in fp32, element " << i << ": " << there_f32.value[i] << " for " << here_f32.value[i] << ", scale " << s;
   }
 }
