@@ -1,6 +1,7 @@
 #include "hone/evaluate/card_sanitize.h"
 
 #include <algorithm>
+#include <future>
 #include <regex>
 
 #include <fmt/format.h>
@@ -100,10 +101,16 @@ Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const
     result.unavailable = "its requirements admit no small shape";
     return result;
   }
-  for (const std::string_view tool : kTools) {
-    const std::vector<std::string> command = {program->string(), "--tool", std::string(tool), "--error-exitcode", std::to_string(kFound),
-                                              "--print-limit", "10"};
-    HONE_TRY(const target::Launched launched, target::launch_under(loader.card()->info(), command, jobs, true, kDeadline));
+  // Each in a process of its own, side by side: what they watch is small, and most of their time is starting.
+  std::vector<std::future<Result<target::Launched>>> under;
+  for (const std::string_view tool : kTools)
+    under.push_back(std::async(std::launch::async, [&, tool] {
+      const std::vector<std::string> command = {program->string(), "--tool", std::string(tool), "--error-exitcode", std::to_string(kFound), "--print-limit", "10"};
+      return target::launch_under(loader.card()->info(), command, jobs, true, kDeadline);
+    }));
+  for (size_t t = 0; t < under.size(); ++t) {
+    const std::string_view tool = kTools[t];
+    HONE_TRY(const target::Launched launched, under[t].get());
     const CardFinding found = first_card_finding(launched.exit.out + "\n" + launched.exit.err);
     if (!found.text.empty() && tool == kRaces) {
       HONE_TRY(const bool phases, has_phases(jobs));
