@@ -6,7 +6,8 @@
 #   make build       build everything; installs nothing
 #   make fast        the unit tests only
 #   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
-#   make portable    one program that needs glibc only: build/portable/hone
+#   make portable    one program that needs glibc only: build/portable/hone; with kernels for Hopper built ahead of time, where
+#                    nvcc or NVRTC is here (PACK=none: without)
 #   make install     PREFIX=/usr/local
 #   make docs        write docs/language.md anew, from the program's own tables
 #   make format      clang-format over our sources
@@ -54,6 +55,7 @@ portable:
 	@cmake --build --preset portable --target hone --parallel $(JOBS)
 	@strip -o build/portable/hone.stripped build/portable/hone && mv build/portable/hone.stripped build/portable/hone
 	@scripts/check_portable.sh build/portable/hone
+	@scripts/pack_portable.sh build/portable/hone
 
 install:
 	@test -f build/build.ninja || { echo "hone: nothing is built yet; run make build first" >&2; exit 1; }

@@ -69,11 +69,11 @@ class CudaProgram final : public CardProgram {
 
   /// The context is current.
   Status build(const std::string& arch, const std::string& name, std::string_view source) {
-    const auto task = task::parse_task("name = \"program\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "program");
+    const task::Task task = card_program_task();
     const auto kernel = kernel::parse_kernel(source, name);
-    HONE_CHECK(task && kernel, kernel ? "" : kernel.error().to_string());
+    HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
     HONE_TRY(const auto toolchain, cuda_toolchain(arch));
-    HONE_TRY(const BuildOutcome outcome, toolchain->build(*kernel, *task, task->workloads.front().bindings, {}));
+    HONE_TRY(const BuildOutcome outcome, toolchain->build(*kernel, task, task.workloads.front().bindings, {}));
     const auto* const built = std::get_if<Build>(&outcome);
     if (!built) return fail(ErrorCode::kUnavailable, "the card's toolchain does not build hone's own kernels: " + std::get<BuildFailure>(outcome).reason);
     HONE_TRY(const std::string image, base::read_file(built->artifact));
@@ -314,9 +314,7 @@ class CudaCard final : public Card {
     HONE_TRY_VOID(ok(api_.device_get(&device_, info_.ordinal)));
     HONE_TRY_VOID(ok(api_.context_retain(&context_, device_)));
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    const auto source = base::find_embedded("card/grader.cu");
-    HONE_CHECK(source.has_value(), "the grader is built in");
-    HONE_TRY(CardProgram* const program, CudaCard::program("grader.cu", *source));
+    HONE_TRY(CardProgram* const program, CudaCard::program("grader.cu", grader_source()));
     return grader_.open(*program);
   }
 
@@ -416,6 +414,18 @@ double clock_mhz(std::span<const ClockReading> before, std::span<const ClockRead
   if (all.empty()) return 0;
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   return all[all.size() / 2];
+}
+
+task::Task card_program_task() {
+  const auto task = task::parse_task("name = \"program\"\ninputs = { x = \"f32[N]\" }\noutputs = { y = \"f32[N]\" }\ncompute = \"y = -x\"\nworkloads = [ { N = 1 } ]\n", "program");
+  HONE_CHECK(task.has_value(), task ? "" : task.error().to_string());
+  return *task;
+}
+
+std::string_view grader_source() {
+  const auto source = base::find_embedded("card/grader.cu");
+  HONE_CHECK(source.has_value(), "the grader is built in");
+  return *source;
 }
 
 int64_t flush_bytes(const CardInfo& card) { return std::max<int64_t>(2 * card.l2_bytes, int64_t{64} << 20); }

@@ -84,6 +84,11 @@ class CardProgram {
   virtual void launch(std::string_view function, int64_t blocks, int threads, std::span<const void* const> arguments) = 0;
 };
 
+/// What a CardProgram is built for: its kernel's tensors and symbol.
+[[nodiscard]] task::Task card_program_task();
+/// The grader's own program, which every card runs: to be built ahead of time.
+[[nodiscard]] std::string_view grader_source();
+
 class Card {
  public:
   /// Opens a context in this process. kUnavailable where there is no such card or it cannot share memory.

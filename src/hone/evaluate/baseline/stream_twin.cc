@@ -109,6 +109,18 @@ kernel::Kernel stream_twin_cuda(const task::Task& task) {
   return *parsed;
 }
 
+std::vector<kernel::Kernel> stream_twins_cuda(const task::Task& task) {
+  const kernel::Kernel twin = stream_twin_cuda(task);
+  std::vector<kernel::Kernel> variants;
+  for (const int64_t block : {256, 512})
+    for (const int64_t waves : {1, 4}) {
+      kernel::Kernel variant = twin;
+      variant.config = {{"BLOCK", block}, {"WAVES", waves}};
+      variants.push_back(std::move(variant));
+    }
+  return variants;
+}
+
 kernel::Kernel stream_twin(const task::Task& task) {
   std::vector<std::string> args, parameters, reads, writes, sizes;
   for (const auto& input : task.inputs) {

@@ -2,6 +2,8 @@
 // once, and computes nothing. Its time, taken in the same session on the same buffers, is the memory
 // side of the speed of light: no kernel for the task can move less.
 #pragma once
+#include <vector>
+
 #include "hone/kernel/kernel.h"
 
 namespace hone::evaluate {
@@ -10,5 +12,7 @@ namespace hone::evaluate {
 [[nodiscard]] kernel::Kernel stream_twin(const task::Task& task);
 /// For cards; tunables choose the block, its share of 16-byte words a thread, and blocks a multiprocessor.
 [[nodiscard]] kernel::Kernel stream_twin_cuda(const task::Task& task);
+/// Its configurations of which the fastest is kept.
+[[nodiscard]] std::vector<kernel::Kernel> stream_twins_cuda(const task::Task& task);
 
 }  // namespace hone::evaluate

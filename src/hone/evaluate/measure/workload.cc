@@ -33,17 +33,7 @@ constexpr double kFastestCore = 1000;
 std::string gibibytes(double bytes) { return fmt::format("{:.1f} GiB", bytes / static_cast<double>(int64_t{1} << 30)); }
 
 std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
-  if (on_card) {
-    const Kernel twin = stream_twin_cuda(task);
-    std::vector<Kernel> variants;
-    for (const int64_t block : {256, 512})
-      for (const int64_t waves : {1, 4}) {
-        Kernel variant = twin;
-        variant.config = {{"BLOCK", block}, {"WAVES", waves}};
-        variants.push_back(std::move(variant));
-      }
-    return variants;
-  }
+  if (on_card) return stream_twins_cuda(task);
   const Kernel twin = stream_twin(task);
   std::vector<Kernel> variants;
   for (const int64_t block : {16, 64})

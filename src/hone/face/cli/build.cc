@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/json.h"
+#include "hone/engine/examine.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/target/arch_limits.h"
+#include "hone/target/toolchain/shipped.h"
 
 namespace hone::face {
 namespace {
@@ -129,16 +131,25 @@ void print_text(std::FILE* out, const target::Build& build, const std::vector<Fu
   if (!build.log.empty() && build.log.find_first_not_of(" \n") != std::string::npos) fmt::print(out, "\n{}\n", build.log);
 }
 
+/// A file or hash; "naive" and "pattern:N" as elsewhere.
+Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task& task, kernel::Language language) {
+  if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
+    HONE_TRY(auto ours, engine::library_kernel(name, task, engine::card_alternatives(task, language), language));
+    if (ours) return *std::move(ours);
+  }
+  std::optional<archive::Store> store;
+  if (auto found = read_archive()) store = std::move(*found);
+  else if (found.error().code != ErrorCode::kNotFound) return tl::unexpected(found.error());
+  return kernel_of(name, store ? &*store : nullptr);
+}
+
 }  // namespace
 
 Result<int> build_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, task_of(arguments.task));
-  std::optional<archive::Store> store;
-  if (auto found = read_archive()) store = std::move(*found);
-  else if (found.error().code != ErrorCode::kNotFound) return tl::unexpected(found.error());
-  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
-  HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
   const auto wanted = arguments.target.starts_with("cuda:") ? kernel::Language::kCuda : kernel::Language::kHip;
+  HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, wanted));
+  HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
   if (kernel.header.language != wanted)
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
@@ -164,7 +175,8 @@ Result<int> build_kernel(const KernelArguments& arguments) {
     std::vector<Function> functions = functions_of(build);
     if (card && plan) add_occupancy(*card, *plan, functions);
     fmt::print(out, "built for {} by {}{}\n\n", arguments.target, build.toolchain,
-               build.wall_ns ? fmt::format(" in {}", time_text(static_cast<double>(build.wall_ns))) : " (kept from before)");
+               build.wall_ns ? fmt::format(" in {}", time_text(static_cast<double>(build.wall_ns)))
+                          : target::is_shipped(build.toolchain) ? "" : " (kept from before)");
     print_text(out, build, functions, card, task::bindings_text(workload.bindings));
     line["built"] = true;
     line["toolchain"] = build.toolchain;

@@ -273,8 +273,25 @@ int run_cli(int argc, char** argv) {
   command->callback([&] { action = [&] { return diagnose_files(judging); }; });
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);
   command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
-  command->footer("Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
+  command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).\n"
+                  "Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
   add_json(command, judging.json);
+  PackArguments packing;
+  command = add("pack", "compile a suite's kernels for a card ahead of time, into one file or the end of a program");
+  command->add_option("FILE", packing.file, "the pack: HONE_PACKS=FILE has hone use it")->required();
+  command->add_option("SUITE", packing.suite, "folders of task files, or task files (none: the pack is there already)");
+  command->add_option("-w,--workload", packing.task.workloads, "a workload of the task files by its name (once for each; default: theirs)")
+      ->type_name("NAME")->allow_extra_args(false);
+  add_track(command, packing.task.track);
+  command->add_option("--only", packing.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
+  command->add_option("--target", packing.target, "cuda:sm_90a, cuda:sm_80, …: see hone targets")->type_name("NAME")->capture_default_str();
+  command->add_option("--offers", packing.offers, "kernels of the library for each task, most promising first (default: all)")->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  command->add_option("--most", packing.most, "size that it may have, in MiB; what does not fit is left out, the least promising first (default: any)")
+      ->type_name("MIB")->check(CLI::Range(1, 4095));
+  command->add_option("--into", packing.into, "program to append it to, in the place of the one that it has; strip it before")->type_name("PROGRAM");
+  command->callback([&] { action = [&] { return pack_kernels(packing); }; });
+
   command = judge("export", "write a kernel for use in another program", 1, export_kernel);
   command->add_option("--as", judging.as, "header: a C++ header and source without dependencies; torch: a Python package with a PyTorch operator; "
                                          "kernelbench: one file with ModelNew")->required()->type_name("FORM");

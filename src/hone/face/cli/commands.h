@@ -67,6 +67,16 @@ struct TuneArguments {
   int threads = 0, jobs = 0, repetitions = 32;
 };
 
+struct PackArguments {
+  std::string file;                      ///< the pack
+  std::vector<std::string> suite;        ///< folders and task files; empty: the pack is there
+  TaskArguments task;                    ///< their workloads and track
+  std::string target = "cuda:sm_90a", only;
+  std::string into;                      ///< program that is to end with it; empty: none
+  int offers = -1;                       ///< of the library, for each task; below 0: all
+  int most = 0;                          ///< MiB; 0: no limit
+};
+
 struct ExplainArguments {
   TaskArguments task;
   std::string save;                      ///< folder for the built-in kernels; empty: none
@@ -108,6 +118,8 @@ struct DraftArguments {
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
 /// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
+/// Kernels built ahead of time, into one file or the end of a program.
+[[nodiscard]] Result<int> pack_kernels(const PackArguments& arguments);
 [[nodiscard]] Result<int> list_targets(bool json);
 [[nodiscard]] Result<int> export_kernel(const KernelArguments& arguments);
 [[nodiscard]] Result<int> report_run(const std::string& run, const std::string& output);

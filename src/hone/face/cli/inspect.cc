@@ -27,6 +27,7 @@
 #include "hone/target/device/counters.h"
 #include "hone/target/device/cuda_launch.h"
 #include "hone/target/simt_device.h"
+#include "hone/target/toolchain/shipped.h"
 
 namespace hone::face {
 namespace {
@@ -164,11 +165,17 @@ json builds_json() {
   const auto add = [&](const char* name, const Result<target::CardCompiler>& compiler) {
     if (compiler)
       all.push_back({{"name", name}, {"toolchain", compiler->toolchain}, {"archs", compiler->archs},
-                     {"disassembler", compiler->disassembler.empty() ? json() : json(compiler->disassembler)}});
+                     {"disassembler", compiler->disassembler.empty() ? json() : json(compiler->disassembler)},
+                     {"shipped", compiler->shipped.empty() ? json() : json(compiler->shipped)}});
   };
   add("cuda", target::cuda_compiler());
   add("hip", target::hip_compiler());
   return all;
+}
+
+/// What ships built, and whether that is all.
+std::string shipped_text(const std::string& shipped, const std::string& toolchain) {
+  return fmt::format("built ahead of time: {}{}", shipped, target::is_shipped(toolchain) ? "; there is no compiler, so no other kernel is built" : "");
 }
 
 /// What hone build takes.
@@ -179,6 +186,7 @@ void print_builds() {
     fmt::print("  builds only (hone build), no card needed\n  toolchain: {}\n  ARCH: {}\n  facts: {}\n  instruction mix: {}\n", compiler->toolchain,
                fmt::join(compiler->archs, ", "), facts,
                compiler->disassembler.empty() ? fmt::format("none; it takes {}", disassembler) : "by " + compiler->disassembler);
+    if (!compiler->shipped.empty()) fmt::print("  {}\n", shipped_text(compiler->shipped, compiler->toolchain));
   };
   print("cuda", target::cuda_compiler(), "registers, spills, stack, shared and constant memory, code; occupancy (modelled)",
         "nvdisasm or cuobjdump (pip install nvidia-cuda-nvdisasm)");
@@ -213,9 +221,11 @@ json json_of(const target::CardInfo& card) {
 
 std::string text_of(const target::CardInfo& card) {
   const auto toolchain = target::cuda_toolchain(card.arch);
-  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n  profiling: {}\n", card.ordinal, card.name, card.arch, card.sms,
+  const std::string shipped = target::ShippedBuilds::here().to_string(card.arch);
+  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n{}  profiling: {}\n", card.ordinal, card.name, card.arch, card.sms,
                      bytes_text(static_cast<double>(card.memory_bytes)), bytes_text(static_cast<double>(card.l2_bytes)), driver_text(card.driver),
-                     toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint, card_profiling());
+                     toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint,
+                     shipped.empty() || !toolchain ? "" : "  " + shipped_text(shipped, (*toolchain)->name()) + "\n", card_profiling());
 }
 
 }  // namespace

@@ -12,8 +12,6 @@
 #include "hone/engine/examine.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
-#include "hone/pattern/library.h"
-#include "hone/pattern/plain_gpu.h"
 #include "hone/search/advice.h"
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
@@ -58,15 +56,8 @@ Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task
 Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& task, const engine::Alternatives& alternatives, bool on_card) {
   std::error_code ignored;
   if (!std::filesystem::exists(name, ignored)) {
-    if (name == "naive") return on_card ? pattern::plain_gpu(task, kernel::Language::kCuda) : pattern::naive_cpp(task);
-    if (constexpr std::string_view kPrefix = "pattern:"; name.starts_with(kPrefix)) {
-      size_t number = 0;
-      const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
-      if (error != std::errc() || end != name.data() + name.size() || number >= alternatives.seeds.size())
-        return fail(ErrorCode::kUsage,
-                    fmt::format("\"{}\": the library has {} kernels for this task, counted from 0", name, alternatives.seeds.size()));
-      return alternatives.seeds[number].kernel;
-    }
+    HONE_TRY(auto ours, engine::library_kernel(name, task, alternatives, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
+    if (ours) return *std::move(ours);
   }
   std::optional<archive::Store> store;
   if (!std::filesystem::exists(name, ignored)) {

@@ -213,14 +213,21 @@ class CppToolchain final : public Toolchain {
 
 }  // namespace
 
+std::string device_headers_hash() {
+  static const std::string hash = [] {
+    base::Hasher hasher;
+    for (const auto name : base::list_embedded("include/")) hasher.add(name).add(*base::find_embedded(name));
+    return hasher.finish();
+  }();
+  return hash;
+}
+
 Result<fs::path> device_headers() {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   const auto names = base::list_embedded("include/");
   HONE_CHECK(!names.empty(), "device headers are built in");
-  base::Hasher hasher;
-  for (const auto name : names) hasher.add(name).add(*base::find_embedded(name));
-  const fs::path folder = base::cache_directory() / "include" / base::short_hash(hasher.finish());
+  const fs::path folder = base::cache_directory() / "include" / base::short_hash(device_headers_hash());
   if (fs::exists(folder / "complete")) return folder;
   for (const auto name : names) {
     const fs::path file = folder / name.substr(std::string_view("include/").size());

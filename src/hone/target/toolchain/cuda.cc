@@ -1,5 +1,6 @@
 // CUDA for real cards: NVRTC, which is ten times as fast, or nvcc compiles the kernel's source to a cubin in the jail;
-// no card is needed. What the cubin holds is read from its ELF file, what it needs from there and from ptxas's words.
+// no card is needed. Kernels that ship built come from a pack instead. What the cubin holds is read from its ELF file, what it needs
+// from there and from ptxas's words.
 #include <algorithm>
 #include <cstdlib>
 
@@ -13,6 +14,7 @@
 #include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/gpu_source.h"
+#include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -26,12 +28,19 @@ bool may_call(const std::string& function) { return function == "__assertfail"; 
 /// sm_90 and later.
 bool has_clusters(const std::string& arch) { return std::atoi(arch.c_str() + std::min<size_t>(3, arch.size())) >= 90; }
 
-/// What compiles for one architecture: at least one of the two.
+/// What compiles for one architecture.
 struct Compilers {
   std::optional<Nvrtc> nvrtc;
   std::optional<CudaToolkit> nvcc;
   std::optional<Disassembler> disassembler;
+  [[nodiscard]] bool none() const { return !nvrtc && !nvcc; }
 };
+
+/// What either compiler is told of the code, whatever the machine. They are part of what names a kernel in a pack.
+constexpr const char* kNvccOptions[] = {"-std=c++20", "-cubin", "-lineinfo", "--expt-relaxed-constexpr"};
+constexpr const char* kNvrtcOptions[] = {"--std=c++20", "-lineinfo", "-default-device", "--diag-suppress=47"};
+constexpr const char* kToInstall = "install NVIDIA's CUDA toolkit 12 or later (nvcc in PATH or /usr/local/cuda/bin, or name it in HONE_NVCC), or from pip "
+                                   "nvidia-cuda-nvrtc and nvidia-cuda-runtime";
 
 /// One way to compile, as far as the cache needs to know it.
 struct Attempt {
@@ -41,14 +50,25 @@ struct Attempt {
   ToolNeeds needs;
 };
 
+/// `unit` is nvcc's; NVRTC's has the same text below a prelude that is among the headers.
+std::string key_of(std::string_view arch, const std::string& unit, std::string_view optimisation) {
+  base::Hasher hasher;
+  hasher.add("cuda-pack-1").add(arch).add(optimisation).add(device_headers_hash());
+  for (const char* option : kNvccOptions) hasher.add(option);
+  for (const char* option : kNvrtcOptions) hasher.add(option);
+  return hasher.add(unit).finish();
+}
+
 class CudaToolchain final : public Toolchain {
  public:
-  CudaToolchain(Compilers compilers, fs::path headers, std::string arch)
-      : compilers_(std::move(compilers)), headers_(std::move(headers)), arch_(std::move(arch)) {}
+  CudaToolchain(Compilers compilers, ShippedBuilds shipped, fs::path headers, std::string arch)
+      : compilers_(std::move(compilers)), shipped_(std::move(shipped)), headers_(std::move(headers)), arch_(std::move(arch)) {}
 
-  std::string name() const override { return name_of(compilers_); }
+  std::string name() const override { return name_of(compilers_, shipped_, arch_); }
 
-  static std::string name_of(const Compilers& compilers) {
+  /// Packs are named only where they are all there is: a kernel says itself whether it is from one.
+  static std::string name_of(const Compilers& compilers, const ShippedBuilds& shipped, const std::string& arch) {
+    if (compilers.none()) return as_shipped(fmt::format("{}", fmt::join(shipped.toolchains(arch), ", ")));
     const std::string nvrtc = compilers.nvrtc ? "NVRTC " + compilers.nvrtc->version : "", nvcc = compilers.nvcc ? "nvcc " + compilers.nvcc->version : "";
     return nvrtc + (nvrtc.empty() || nvcc.empty() ? "" : ", ") + nvcc;
   }
@@ -65,16 +85,31 @@ class CudaToolchain final : public Toolchain {
           return BuildOutcome(BuildFailure{fmt::format("{} is launched in clusters: clusters need sm_90, this is {}", launch.function, arch_), {}, false});
     const auto unit = gpu_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
-    std::optional<BuildOutcome> outcome;
+    std::vector<Attempt> attempts;  // the fast one first
     if (compilers_.nvrtc) {
-      HONE_TRY(const std::string own, gpu_unit(kernel, task, bindings, true));
-      HONE_TRY(outcome, compile(nvrtc_attempt(own, options), kernel, options));
+      HONE_TRY(std::string own, gpu_unit(kernel, task, bindings, true));
+      attempts.push_back(nvrtc_attempt(std::move(own), options));
     }
-    // NVRTC finds fewer headers: what it refuses, nvcc judges.
-    const auto* const failure = outcome ? std::get_if<BuildFailure>(&*outcome) : nullptr;
-    if (compilers_.nvcc && (!outcome || (failure && !failure->reason.starts_with(kLate)))) {
-      HONE_TRY(outcome, compile(nvcc_attempt(*unit, options), kernel, options));
+    if (compilers_.nvcc) attempts.push_back(nvcc_attempt(*unit, options));
+    const std::string key = key_of(arch_, *unit, options.optimisation);
+    std::optional<Build> ready;
+    if (!attempts.empty()) ready = kept_build(hash_of(attempts.front()), attempts.front().toolchain);
+    if (!ready) {
+      HONE_TRY(ready, shipped_build(key, kernel));
     }
+    std::optional<BuildOutcome> outcome;
+    if (ready) {
+      HONE_TRY(outcome, finished(*std::move(ready), options));
+    }
+    for (const Attempt& attempt : attempts) {
+      // NVRTC finds fewer headers: what it refuses, nvcc judges.
+      const auto* const failure = outcome ? std::get_if<BuildFailure>(&*outcome) : nullptr;
+      if (outcome && (!failure || failure->reason.starts_with(kLate))) break;
+      HONE_TRY(outcome, compile(attempt, kernel, options));
+    }
+    if (!outcome)
+      return BuildOutcome(BuildFailure{fmt::format("this kernel does not ship built, and there is neither nvcc nor NVRTC here that compiles for {}", arch_), kToInstall, false});
+    if (auto* const build = std::get_if<Build>(&*outcome)) build->key = key;
     return *std::move(outcome);
   }
 
@@ -83,27 +118,66 @@ class CudaToolchain final : public Toolchain {
   static constexpr const char* kObject = "kernel.cubin";
 
   [[nodiscard]] Attempt nvcc_attempt(std::string unit, const BuildOptions& options) const {
-    return {"nvcc " + compilers_.nvcc->version, std::move(unit),
-            {compilers_.nvcc->nvcc.string(), "-std=c++20", options.optimisation, "-Xptxas", "-v," + options.optimisation,
-             fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch_.substr(3)), "-cubin", "-lineinfo", "--expt-relaxed-constexpr",
-             "-I" + headers_.string(), "-o", kObject, "unit.cu"},
-            {{compilers_.nvcc->root}}};
+    std::vector<std::string> argv = {compilers_.nvcc->nvcc.string()};
+    argv.insert(argv.end(), std::begin(kNvccOptions), std::end(kNvccOptions));
+    argv.insert(argv.end(), {options.optimisation, "-Xptxas", "-v," + options.optimisation, fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch_.substr(3)),
+                             "-I" + headers_.string(), "-o", kObject, "unit.cu"});
+    return {"nvcc " + compilers_.nvcc->version, std::move(unit), std::move(argv), {{compilers_.nvcc->root}}};
   }
 
   [[nodiscard]] Attempt nvrtc_attempt(std::string unit, const BuildOptions& options) const {
     const Nvrtc& nvrtc = *compilers_.nvrtc;
-    return {"NVRTC " + nvrtc.version, std::move(unit),
-            {nvrtc.program.string(), "build", nvrtc.library.string(), "unit.cu", kObject, "--std=c++20", "--gpu-architecture=" + arch_,
-             "--ptxas-options=-v", "--ptxas-options=" + options.optimisation, "-lineinfo", "-default-device", "--diag-suppress=47",
-             "-I" + (headers_ / "hone/nvrtc/shim").string(), "-I" + nvrtc.include.string(), "-I" + (nvrtc.include / "cccl").string(), "-I" + headers_.string()},
-            {{nvrtc.library.parent_path(), nvrtc.include}}};
+    std::vector<std::string> argv = {nvrtc.program.string(), "build", nvrtc.library.string(), "unit.cu", kObject};
+    argv.insert(argv.end(), std::begin(kNvrtcOptions), std::end(kNvrtcOptions));
+    argv.insert(argv.end(), {"--gpu-architecture=" + arch_, "--ptxas-options=-v", "--ptxas-options=" + options.optimisation,
+                             "-I" + (headers_ / "hone/nvrtc/shim").string(), "-I" + nvrtc.include.string(), "-I" + (nvrtc.include / "cccl").string(),
+                             "-I" + headers_.string()});
+    return {"NVRTC " + nvrtc.version, std::move(unit), std::move(argv), {{nvrtc.library.parent_path(), nvrtc.include}}};
   }
 
-  Result<BuildOutcome> compile(const Attempt& attempt, const kernel::Kernel& kernel, const BuildOptions& options) {
+  [[nodiscard]] std::string hash_of(const Attempt& attempt) const {
     base::Hasher hasher;
     hasher.add("cuda-build-1").add(attempt.toolchain).add(compilers_.disassembler ? compilers_.disassembler->name : "").add(attempt.unit);
     for (const std::string& argument : attempt.argv) hasher.add(argument);
-    const std::string hash = hasher.finish();
+    return hasher.finish();
+  }
+
+  /// Where a compiler is here, what another of its release made: a driver may be too old for a newer one's cubins, and the kernels
+  /// that a search compares are made alike.
+  [[nodiscard]] bool fits(const Pack::Entry& entry) const {
+    if (entry.arch != arch_) return false;
+    return compilers_.none() || release_of(entry.toolchain) == release_of(compilers_.nvrtc ? compilers_.nvrtc->version : compilers_.nvcc->version);
+  }
+
+  /// Out of a pack, looked over as what a compiler made, and kept apart from it: without packs it is not found. Nothing where no
+  /// pack has it, or where what it has is not right.
+  Result<std::optional<Build>> shipped_build(const std::string& key, const kernel::Kernel& kernel) {
+    const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return fits(entry); });
+    if (!found) return std::nullopt;
+    Build build;
+    build.toolchain = as_shipped(found->entry->toolchain);
+    build.hash = base::Hasher().add("cuda-shipped-1").add(key).add(found->entry->hash).add(compilers_.disassembler ? compilers_.disassembler->name : "").finish();
+    if (auto kept = kept_build(build.hash, build.toolchain)) return kept;
+    auto packed = found->pack->read(key);
+    if (!packed) {
+      warn_once(packed.error().message);
+      return std::nullopt;
+    }
+    build.log = std::move(packed->log);
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, packed->image));
+    const auto refused = look_over(scratch.path() / kObject, kernel, {}, build);
+    if (!refused || !refused->empty()) {
+      warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found->pack->file().string(), refused ? *refused : "it is no CUDA binary"));
+      return std::nullopt;
+    }
+    build.facts.merge(packed->facts);  // with what ptxas said and what was counted
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+    return build;
+  }
+
+  Result<BuildOutcome> compile(const Attempt& attempt, const kernel::Kernel& kernel, const BuildOptions& options) {
+    const std::string hash = hash_of(attempt);
     if (auto kept = kept_build(hash, attempt.toolchain)) return finished(std::move(*kept), options);
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.cu", attempt.unit));
@@ -111,21 +185,27 @@ class CudaToolchain final : public Toolchain {
     const std::string words = without_ptxas(run.log);
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("{} after {} s", kLate, options.deadline.count()), words, false});
     if (!run.ok) return BuildOutcome(BuildFailure{first_error(words), words, false});
-    HONE_TRY(const CubinFacts cubin, read_cubin(scratch.path() / kObject));
     Build build;
     build.hash = hash;
     build.toolchain = attempt.toolchain;
     build.command = fmt::format("{}", fmt::join(attempt.argv, " "));
     build.log = words;
     build.wall_ns = run.wall_ns;
-    for (const std::string& function : cubin.undefined)
-      if (!may_call(function))
-        return BuildOutcome(BuildFailure{fmt::format("it calls {}, which a kernel may not: printing and a heap outlive a launch", function), words, false});
-    std::map<std::string, const GpuEntry*> plan;
-    if (auto refused = match_plan(cubin.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), words, false});
-    add_facts(cubin, plan, read_ptxas(run.log), build);
+    HONE_TRY(std::string refused, look_over(scratch.path() / kObject, kernel, read_ptxas(run.log), build));
+    if (!refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), words, false});
     HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
     return finished(std::move(build), options);
+  }
+
+  /// Puts symbols and facts into `build`; or says why the cubin is not taken. An Error where it is none.
+  static Result<std::string> look_over(const fs::path& object, const kernel::Kernel& kernel, const std::map<std::string, PtxasFacts>& words, Build& build) {
+    HONE_TRY(const CubinFacts cubin, read_cubin(object));
+    for (const std::string& function : cubin.undefined)
+      if (!may_call(function)) return fmt::format("it calls {}, which a kernel may not: printing and a heap outlive a launch", function);
+    std::map<std::string, const GpuEntry*> plan;
+    if (auto refused = match_plan(cubin.entries, kernel, plan); !refused.empty()) return refused;
+    add_facts(cubin, plan, words, build);
+    return std::string();
   }
 
   /// A build that is kept, with what was asked for beside the code.
@@ -182,6 +262,7 @@ class CudaToolchain final : public Toolchain {
   }
 
   Compilers compilers_;
+  ShippedBuilds shipped_;
   fs::path headers_;
   std::string arch_;
 };
@@ -190,16 +271,15 @@ class CudaToolchain final : public Toolchain {
 
 namespace {
 
-Result<Compilers> compilers_here() {
+Compilers compilers_here() {
   Compilers found;
   found.nvcc = find_cuda();
   found.nvrtc = find_nvrtc(found.nvcc);
   found.disassembler = find_disassembler(found.nvcc);
-  if (found.nvcc || found.nvrtc) return found;
-  return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc or NVRTC, and there is neither",
-              "install NVIDIA's CUDA toolkit 12 or later (nvcc in PATH or /usr/local/cuda/bin, or name it in HONE_NVCC), or from pip "
-              "nvidia-cuda-nvrtc and nvidia-cuda-runtime");
+  return found;
 }
+
+tl::unexpected<Error> no_compiler() { return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc or NVRTC, and there is neither", kToInstall); }
 
 bool knows(const std::vector<std::string>& archs, std::string arch) {
   if (arch.ends_with('a') || arch.ends_with('f')) arch.pop_back();
@@ -208,21 +288,32 @@ bool knows(const std::vector<std::string>& archs, std::string arch) {
 
 }  // namespace
 
+Result<std::string> cuda_key(std::string_view arch, const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
+                             std::string_view optimisation) {
+  return gpu_unit(kernel, task, bindings).map([&](const std::string& unit) { return key_of(arch, unit, optimisation); });
+}
+
 Result<CardCompiler> cuda_compiler() {
-  HONE_TRY(const Compilers here, compilers_here());
-  return CardCompiler{CudaToolchain::name_of(here), here.nvcc ? here.nvcc->archs : here.nvrtc->archs, here.disassembler ? here.disassembler->name : ""};
+  const Compilers here = compilers_here();
+  const ShippedBuilds shipped = ShippedBuilds::here();
+  if (here.none() && shipped.to_string().empty()) return no_compiler();
+  return CardCompiler{CudaToolchain::name_of(here, shipped, {}), here.nvcc ? here.nvcc->archs : here.nvrtc ? here.nvrtc->archs : shipped.archs(),
+                      here.disassembler ? here.disassembler->name : "", shipped.to_string()};
 }
 
 Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch) {
   HONE_TRY(const fs::path headers, device_headers());
-  HONE_TRY(Compilers here, compilers_here());
-  const std::vector<std::string> archs = here.nvcc ? here.nvcc->archs : here.nvrtc->archs;
-  const std::string name = CudaToolchain::name_of(here);
+  Compilers here = compilers_here();
+  ShippedBuilds shipped = ShippedBuilds::here();
+  const bool ships = !arch.empty() && !shipped.to_string(arch).empty();
+  if (here.none() && !ships) return no_compiler();
+  const std::vector<std::string> archs = here.nvcc ? here.nvcc->archs : here.nvrtc ? here.nvrtc->archs : shipped.archs();
+  const std::string name = CudaToolchain::name_of(here, shipped, {});
   if (here.nvcc && !knows(here.nvcc->archs, arch)) here.nvcc.reset();
   if (here.nvrtc && !knows(here.nvrtc->archs, arch)) here.nvrtc.reset();
-  if (!here.nvcc && !here.nvrtc)
+  if (here.none() && !ships)
     return fail(ErrorCode::kInput, fmt::format("{} does not know \"{}\"", name, arch), fmt::format("it knows {}", fmt::join(archs, ", ")));
-  return std::unique_ptr<Toolchain>(std::make_unique<CudaToolchain>(std::move(here), headers, std::move(arch)));
+  return std::unique_ptr<Toolchain>(std::make_unique<CudaToolchain>(std::move(here), std::move(shipped), headers, std::move(arch)));
 }
 
 }  // namespace hone::target

@@ -8,6 +8,7 @@
 #include "hone/base/file.h"
 #include "hone/base/embedded.h"
 #include "hone/target/toolchain/cubin.h"
+#include "hone/target/toolchain/pack.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -361,6 +362,48 @@ TEST_P(Cuda, ArchitecturesAreKnownOrRefused) {
   const auto outcome = toolchain_->build(kernel::parse_kernel(kHead + std::string(kTwist), "k.cu").value(), task_, {{"N", 1024}}, sanitized);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::kUnavailable);
+}
+
+/// Another machine with the same compiler, its cache empty: what ships is not compiled, unless it is damaged, of another release or not
+/// wanted.
+TEST_P(Cuda, WhatShipsBuiltIsNotCompiled) {
+  const auto folder = base::ScratchDirectory::create("pack").value();
+  const Variable none("HONE_PACKS", "none"), cache("XDG_CACHE_HOME", (folder.path() / "maker").c_str());
+  const auto build_there = [&](const char* machine, const std::filesystem::path& packs) {
+    const Variable files("HONE_PACKS", packs.c_str()), there("XDG_CACHE_HOME", (folder.path() / machine).c_str());
+    toolchain_ = cuda_toolchain("sm_90a").value();
+    return built(kTwist);
+  };
+  const Build compiled = build_there("maker", "none");
+  const std::filesystem::path pack = folder.path() / "k.pack", older = folder.path() / "older.pack", damaged = folder.path() / "damaged.pack";
+  const std::string image = base::read_file(compiled.artifact).value();
+  for (const std::string& by : {compiled.toolchain, std::string("NVRTC 1.0")}) {
+    PackWriter writer;
+    ASSERT_TRUE(writer.add({compiled.key, "sm_90a", by, compiled.facts, compiled.log, image}));
+    std::string bytes = writer.finish();
+    ASSERT_TRUE(base::write_file_atomic(by == compiled.toolchain ? pack : older, bytes));
+    bytes[100] = static_cast<char>(~bytes[100]);
+    if (by == compiled.toolchain) {
+      ASSERT_TRUE(base::write_file_atomic(damaged, bytes));
+    }
+  }
+  const Build shipped = build_there("other", pack);
+  EXPECT_EQ(shipped.toolchain, compiled.toolchain + ", shipped");
+  EXPECT_EQ(shipped.key, compiled.key);
+  EXPECT_EQ(shipped.code, compiled.code);
+  EXPECT_EQ(shipped.symbols, compiled.symbols);
+  EXPECT_EQ(shipped.facts, compiled.facts);
+  EXPECT_EQ(shipped.card_arch, "sm_90a");
+  EXPECT_EQ(shipped.wall_ns, 0);
+  EXPECT_EQ(base::read_file(shipped.artifact).value(), image);
+  // Nor is what was taken from a pack found without it.
+  for (const std::filesystem::path& packs : {std::filesystem::path("none"), older, damaged}) {
+    const Build again = build_there("other", packs);
+    EXPECT_EQ(again.toolchain, compiled.toolchain) << packs;
+    EXPECT_GT(again.wall_ns, 0) << packs;
+    if (packs != damaged) std::filesystem::remove_all(folder.path() / "other/hone/builds");
+  }
+  EXPECT_EQ(build_there("other", pack).toolchain, compiled.toolchain) << "what was compiled here comes first";
 }
 
 TEST_P(Cuda, WhatOneCompilerHasNoHeadersForTheOtherBuilds) {

@@ -34,7 +34,7 @@ struct Build {
   std::string hash;                            ///< of source, flags, compiler: the artifact's name
   std::filesystem::path artifact;              ///< the shared object in the cache
   std::string code;                            ///< names its machine code (machine_code.h): the same for sources that became the same
-  std::string toolchain;                       ///< "g++ 12.2.0"
+  std::string toolchain;                       ///< "g++ 12.2.0"; "NVRTC 13.0, shipped": compiled elsewhere, from a pack
   std::string command;                         ///< as one could type it
   std::map<std::string, double> facts;         ///< static facts: "text_bytes", …
   std::string log;                             ///< warnings
@@ -44,6 +44,7 @@ struct Build {
   const SimtDevice* emulates = nullptr;        ///< the GPU that the build emulates, if any
   std::string card_arch;                       ///< real GPU: "sm_90a", "gfx942"; empty: the artifact is no GPU's
   std::map<std::string, std::string> symbols;  ///< real GPU: launch's function -> its name in the artifact
+  std::string key;                             ///< CUDA card: names it in a pack, on any machine (shipped.h); else empty
 };
 
 /// A candidate that did not build: data, with the compiler's words (bounded).
@@ -89,6 +90,8 @@ class Toolchain {
 /// "constant_bytes/F" (parameters and __constant__), "code_bytes/F", "max_threads/F" (of a block), and where it was asked
 /// for and there is a disassembler "mix/F/NAME", counts in the code of FFMA, LDG.128, …, with "mix/F/all" all of them. Of the whole:
 /// "writable_global_bytes" (initialised tables count, const or not). What the tools did not say is absent.
+/// A kernel that ships built (shipped.h) is not compiled where it was made by the release of the compiler that is here (NVRTC's, if
+/// both are). With no compiler for `arch` those that ship are all there is, and any other is a BuildFailure.
 /// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
 
@@ -105,6 +108,7 @@ struct CardCompiler {
   std::string toolchain;                       ///< "nvcc 13.0.88"
   std::vector<std::string> archs;              ///< what may follow "cuda:" or "hip:"
   std::string disassembler;                    ///< counts instructions; empty: none, so there is no mix
+  std::string shipped;                         ///< "431 kernels for sm_90a by NVRTC 13.0", compiled ahead of time; empty: none
 };
 [[nodiscard]] Result<CardCompiler> cuda_compiler();
 [[nodiscard]] Result<CardCompiler> hip_compiler();
@@ -115,5 +119,7 @@ struct CardCompiler {
 
 /// Writes hone's own device headers (hone/cpu.h) into the cache and returns the folder to include.
 [[nodiscard]] Result<std::filesystem::path> device_headers();
+/// Of their names and contents.
+[[nodiscard]] std::string device_headers_hash();
 
 }  // namespace hone::target

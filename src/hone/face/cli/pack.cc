@@ -1,0 +1,151 @@
+// hone pack: what a search on a card builds first, built ahead of time into one file, and that file as the end of a program.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/base/file.h"
+#include "hone/engine/examine.h"
+#include "hone/evaluate/baseline/stream_twin.h"
+#include "hone/evaluate/parallel.h"
+#include "hone/evaluate/verify/draw/draw_card.h"
+#include "hone/face/bench/suite.h"
+#include "hone/face/cli/context.h"
+#include "hone/face/cli/live_line.h"
+#include "hone/face/cli/text.h"
+#include "hone/pattern/plain_gpu.h"
+#include "hone/target/card.h"
+#include "hone/target/toolchain/shipped.h"
+
+namespace hone::face {
+namespace {
+
+/// A kernel to pack, and what came of it.
+struct PackJob {
+  std::string name;
+  const task::Task* task = nullptr;
+  kernel::Kernel kernel;
+  int turn = 0;                          ///< what comes first stays where not all fits
+  std::optional<target::Build> build;
+  std::string why_not;
+};
+
+/// hone's own programs first, then what every run builds for its task (plain loops and twins), then the offers in their order.
+std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::Task& own, int offers) {
+  std::vector<PackJob> jobs;
+  for (const auto& [name, source] : {std::pair{"grader.cu", std::string(target::grader_source())}, {"draw.cu", evaluate::draw_source()}}) {
+    const auto kernel = kernel::parse_kernel(source, name);
+    HONE_CHECK(kernel.has_value(), name);
+    jobs.push_back({name, &own, *kernel, 0});
+  }
+  for (const task::Task& task : tasks) {
+    jobs.push_back({task.name + ": plain", &task, pattern::plain_gpu(task, kernel::Language::kCuda), 1});
+    for (kernel::Kernel& twin : evaluate::stream_twins_cuda(task)) jobs.push_back({task.name + ": stream twin", &task, std::move(twin), 1});
+    engine::Alternatives library = engine::card_alternatives(task);
+    const size_t count = offers < 0 ? library.seeds.size() : std::min(library.seeds.size(), static_cast<size_t>(offers));
+    for (size_t i = 0; i < count; ++i)
+      jobs.push_back({fmt::format("{}: {}", task.name, engine::name_of(library.seeds[i])), &task, std::move(library.seeds[i].kernel), 2 + static_cast<int>(i)});
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const PackJob& a, const PackJob& b) { return a.turn < b.turn; });
+  return jobs;
+}
+
+/// As many at a time as there are processors.
+void build_jobs(target::Toolchain& toolchain, std::vector<PackJob>& jobs) {
+  constexpr std::chrono::seconds kDeadline(300), kSilence(10);
+  LiveLine line;
+  std::mutex mutex;
+  size_t done = 0;
+  auto said = std::chrono::steady_clock::now();
+  evaluate::parallel_for(static_cast<int64_t>(jobs.size()), static_cast<int>(std::thread::hardware_concurrency()), [&](int64_t i) {
+    PackJob& job = jobs[static_cast<size_t>(i)];
+    target::BuildOptions options;
+    options.deadline = kDeadline;
+    auto outcome = toolchain.build(job.kernel, *job.task, job.task->workloads.front().bindings, options);
+    if (!outcome) job.why_not = outcome.error().to_string();
+    else if (auto* const failure = std::get_if<target::BuildFailure>(&*outcome)) job.why_not = std::move(failure->reason);
+    else job.build = std::get<target::Build>(*std::move(outcome));
+    const std::scoped_lock lock(mutex);
+    ++done;
+    if (const auto now = std::chrono::steady_clock::now(); line.terminal() || now - said >= kSilence) {
+      said = now;
+      line.renew(fmt::format("{} of {} kernels", done, jobs.size()));
+    }
+  });
+  line.end();
+}
+
+Result<std::vector<task::Task>> tasks_to_pack(const PackArguments& arguments) {
+  HONE_TRY(const auto files, bench::suite_files(arguments.suite, arguments.only));
+  std::vector<task::Task> tasks;
+  for (const auto& file : files) {
+    TaskArguments one = arguments.task;
+    one.file = file.string();
+    HONE_TRY(task::Task task, task_of(one));
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+Status make_pack(const PackArguments& arguments) {
+  constexpr std::string_view kCuda = "cuda:";
+  if (!arguments.target.starts_with(kCuda))
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no architecture that kernels are packed for", arguments.target), "cuda:sm_90a, cuda:sm_80, …: see hone targets");
+  HONE_TRY(const std::vector<task::Task> tasks, tasks_to_pack(arguments));
+  HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
+  const task::Task own = target::card_program_task();
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<PackJob> jobs = jobs_for(tasks, own, arguments.offers);
+  build_jobs(*toolchain, jobs);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  target::PackWriter writer(static_cast<size_t>(arguments.most) << 20);
+  std::set<std::string> keys, compilers;
+  size_t unpacked = 0, failed = 0, kept = 0, left = 0;
+  for (const PackJob& job : jobs) {
+    if (!job.build) {
+      fmt::print(stderr, "hone: not built: {}: {}\n", job.name, job.why_not);
+      ++failed;
+      continue;
+    }
+    const target::Build& build = *job.build;
+    if (!keys.insert(build.key).second) continue;
+    HONE_TRY(std::string image, base::read_file(build.artifact));
+    const size_t bytes = image.size();
+    if (!writer.add({build.key, build.card_arch, target::without_shipped(build.toolchain), build.facts, build.log, std::move(image)})) {
+      ++left;
+      continue;
+    }
+    unpacked += bytes;
+    kept += build.wall_ns == 0;
+    compilers.insert(target::without_shipped(build.toolchain));
+  }
+  if (writer.size() == 0) return fail(ErrorCode::kUnavailable, fmt::format("none of {} kernels is packed", jobs.size()), jobs.front().why_not);
+  const std::string content = writer.finish();
+  HONE_TRY_VOID(base::write_file_atomic(arguments.file, content));
+  fmt::print("{}: {} kernels of {} tasks for {} by {}; {}, unpacked {}; {:.0f} s, {} of them kept from before\n", arguments.file, writer.size(), tasks.size(),
+             arguments.target.substr(kCuda.size()), fmt::join(compilers, ", "), bytes_text(static_cast<double>(content.size())),
+             bytes_text(static_cast<double>(unpacked)), seconds, kept);
+  if (failed > 0) fmt::print("{} kernels were not built\n", failed);
+  if (left > 0) fmt::print("{} kernels are left out: more than {} MiB\n", left, arguments.most);
+  return {};
+}
+
+}  // namespace
+
+Result<int> pack_kernels(const PackArguments& arguments) {
+  if (arguments.suite.empty() && arguments.into.empty())
+    return fail(ErrorCode::kUsage, "what is to be packed? Give a suite, or --into for a pack that is there", "see hone pack --help");
+  if (!arguments.suite.empty()) HONE_TRY_VOID(make_pack(arguments));
+  if (arguments.into.empty()) return 0;
+  HONE_TRY_VOID(target::append_pack(arguments.into, arguments.file));
+  std::error_code ignored;
+  fmt::print("{}: {}, ends with {}\n", arguments.into, bytes_text(static_cast<double>(std::filesystem::file_size(arguments.into, ignored))), arguments.file);
+  return 0;
+}
+
+}  // namespace hone::face
