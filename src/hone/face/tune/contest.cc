@@ -23,6 +23,7 @@ constexpr Part kParts[] = {
     {"centre", [](tune::TunerOptions& o) { o.centre = false; }},
     {"clip", [](tune::TunerOptions& o) { o.clip = 1; }},
     {"restart", [](tune::TunerOptions& o) { o.stagnation = 0; }},
+    {"own", [](tune::TunerOptions& o) { o.own = 0; }},
     {"final", [](tune::TunerOptions& o) { o.final_pass = 0; }},
     {"guard", [](tune::TunerOptions& o) { o.guard = false; }},
 };

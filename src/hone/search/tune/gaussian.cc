@@ -124,7 +124,7 @@ void GaussianProcess::fit(std::span<const float> values_in, std::span<const floa
   }
 }
 
-std::vector<Belief> GaussianProcess::predict(std::span<const float> rows_in) const {
+std::vector<Belief> GaussianProcess::predict(std::span<const float> rows_in, double own) const {
   const State& s = *state_;
   const Eigen::Index d = s.log_length.size();
   const auto m = d > 0 ? static_cast<Eigen::Index>(rows_in.size()) / d : 0;
@@ -137,9 +137,10 @@ std::vector<Belief> GaussianProcess::predict(std::span<const float> rows_in) con
   const Vector mean = k.transpose() * s.weights;
   s.factor.matrixL().solveInPlace(k);
   const Vector explained = k.colwise().squaredNorm();
+  const float apart = static_cast<float>(own) * s.noise();
   std::vector<Belief> beliefs(static_cast<size_t>(m));
   for (Eigen::Index i = 0; i < m; ++i)
-    beliefs[static_cast<size_t>(i)] = {s.mean + s.spread * mean(i), s.spread * std::sqrt(std::max(1e-6f, signal - explained(i)))};
+    beliefs[static_cast<size_t>(i)] = {s.mean + s.spread * mean(i), s.spread * std::sqrt(std::max(1e-6f, signal - explained(i)) + apart)};
   return beliefs;
 }
 

@@ -19,8 +19,9 @@ class GaussianProcess {
   ~GaussianProcess();
   /// `rows` holds values.size() encoded points, one after the other. `steps` gradient steps on the lengths first.
   void fit(std::span<const float> rows, std::span<const float> values, int steps);
-  /// One belief for each of the encoded points. fit() came before.
-  [[nodiscard]] std::vector<Belief> predict(std::span<const float> rows) const;
+  /// One belief for each of the encoded points. fit() came before. `own`: the share of the noise's variance that counts as
+  /// the point's own and so adds to what its value may be.
+  [[nodiscard]] std::vector<Belief> predict(std::span<const float> rows, double own = 0) const;
 
  private:
   struct State;

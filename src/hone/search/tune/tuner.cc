@@ -350,7 +350,7 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   if (options.gaussian) {
     const int steps = values.size() < 40 ? 6 : values.size() < 100 ? 2 : asked % 4 == 0 ? 1 : 0;
     gaussian->fit(learnt_rows, residual, steps);
-    mix(gaussian->predict(pool_rows));
+    mix(gaussian->predict(pool_rows, options.own));
   }
   if (options.forest) {
     forest.fit(learnt_rows, residual, rng);

@@ -26,6 +26,7 @@ struct TunerOptions {
   int samples = 100;                     ///< of them, drawn from the whole space
   double clip = 0.8;                     ///< costs above this quantile count as the quantile
   int stagnation = 30;                   ///< evaluations without improvement before a restart; 0: never
+  double own = 0.5;                      ///< share of the model's noise that is a point's own and may make it the best
   double final_pass = 0.1;               ///< share of the budget kept for the champion's neighbourhood
   int initial_warm = 3;                  ///< points taken from the sources' opinion alone
   int untested = 4;                      ///< one in so many goes to a value that only sources know; 0: none
