@@ -267,8 +267,7 @@ struct Bench {
   }
   Result<RunResult> resume() {
     archive::Store store = open();
-    const archive::RunInfo info = must(store.run(run_id));
-    return resume_run(info, task, services(store));
+    return resume_run(must(store.run(run_id)), task, services(store));
   }
   [[nodiscard]] archive::RunInfo info() const { return must(open().run(run_id)); }
   [[nodiscard]] std::vector<archive::Event> events() const { return must(open().events(run_id)); }

@@ -12,6 +12,7 @@
 #include "hone/base/file.h"
 #include "hone/engine/examine.h"
 #include "hone/evaluate/baseline/stream_twin.h"
+#include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
 #include "hone/face/bench/suite.h"
@@ -38,7 +39,7 @@ struct PackJob {
 /// hone's own programs first, then what every run builds for its task (plain loops and twins), then the offers in their order.
 std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::Task& own, int offers) {
   std::vector<PackJob> jobs;
-  for (const auto& [name, source] : {std::pair{"grader.cu", std::string(target::grader_source())}, {"draw.cu", evaluate::draw_source()}}) {
+  for (const auto& [name, source] : {std::pair{"grader.cu", std::string(target::grader_source())}, {"draw.cu", evaluate::draw_source()}, {"reduce.cu", evaluate::reduce_source()}}) {
     const auto kernel = kernel::parse_kernel(source, name);
     HONE_CHECK(kernel.has_value(), name);
     jobs.push_back({name, &own, *kernel, 0});
