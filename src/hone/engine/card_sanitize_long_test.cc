@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -96,10 +98,16 @@ TEST(CardSanitizeLongTest, KernelsOfLevelOneAreClean) {
   if (const char* const archive = std::getenv("HONE_ARCHIVE"); archive && *archive) add_champions(archive, all);
   else add_first_offers(all);
   ASSERT_FALSE(HasFatalFailure());
-  evaluate::parallel_for(static_cast<int64_t>(all.size()), 5, [&](int64_t i) { watch(all[static_cast<size_t>(i)], toolchain, *card); });
+  std::mutex printing;
+  evaluate::parallel_for(static_cast<int64_t>(all.size()), 6, [&](int64_t i) {
+    Watched& one = all[static_cast<size_t>(i)];
+    watch(one, toolchain, *card);
+    const std::scoped_lock lock(printing);
+    fmt::print("{} {:<40} {} shapes: {}\n", one.clean ? " " : "X", one.task.name, one.shapes, one.verdict);
+    std::fflush(stdout);
+  });
   int clean = 0, unfollowed = 0, without = 0;
   for (const Watched& one : all) {
-    fmt::print("{} {:<40} {} shapes: {}\n", one.clean ? " " : "X", one.task.name, one.shapes, one.verdict);
     clean += one.clean;
     unfollowed += one.verdict.starts_with("racecheck does not follow");
     without += one.verdict.starts_with("its requirements");
