@@ -113,12 +113,7 @@ struct Tuner::State {
 
   std::optional<Point> first_point(base::Rng& rng) const;
   std::optional<Point> choose(base::Rng& rng);
-  /// What the sources think best among what is new and `admits`.
-  template <class Admits>
-  std::optional<Point> best_by_sources(base::Rng& rng, const Admits& admits) const;
   std::optional<Point> warm_point(base::Rng& rng) const;
-  /// The same of points with a value that nothing measured here has: what sources think of that was never held against anything.
-  std::optional<Point> untested_point(base::Rng& rng) const;
   std::vector<Point> candidates(base::Rng& rng, bool& finishing) const;
   std::vector<int> elites() const;
   std::vector<Point> sampled(base::Rng& rng, int count) const;
@@ -166,9 +161,8 @@ std::optional<Point> Tuner::State::first_point(base::Rng& rng) const {
   return *chosen;
 }
 
-template <class Admits>
-std::optional<Point> Tuner::State::best_by_sources(base::Rng& rng, const Admits& admits) const {
-  // Of an enumerated space all points are asked about.
+std::optional<Point> Tuner::State::warm_point(base::Rng& rng) const {
+  // What the sources think best: of an enumerated space all points are asked about.
   std::vector<Point> drawn;
   if (space.enumerated()) drawn.assign(space.points().begin(), space.points().end());
   else drawn = sampled(rng, 2000);
@@ -178,27 +172,9 @@ std::optional<Point> Tuner::State::best_by_sources(base::Rng& rng, const Admits&
   for (size_t i = 0; i < drawn.size(); ++i) {
     double sum = 0;
     for (const auto& opinion : opinions) sum += opinion[i];
-    if (sum < least && is_new(drawn[i]) && admits(drawn[i])) least = sum, chosen = &drawn[i];
+    if (sum < least && is_new(drawn[i])) least = sum, chosen = &drawn[i];
   }
   return chosen ? std::optional(*chosen) : std::nullopt;
-}
-
-std::optional<Point> Tuner::State::warm_point(base::Rng& rng) const {
-  return best_by_sources(rng, [](const Point&) { return true; });
-}
-
-std::optional<Point> Tuner::State::untested_point(base::Rng& rng) const {
-  std::vector<std::vector<bool>> tested;
-  for (const Parameter& parameter : space.parameters()) tested.emplace_back(parameter.values.size());
-  for (const Observation& o : told)
-    for (size_t p = 0; p < tested.size(); ++p) tested[p][o.point[p]] = true;
-  for (const auto& [point, cost] : pending)
-    for (size_t p = 0; p < tested.size(); ++p) tested[p][point[p]] = true;
-  return best_by_sources(rng, [&](const Point& point) {
-    for (size_t p = 0; p < tested.size(); ++p)
-      if (!tested[p][point[p]]) return true;
-    return false;
-  });
 }
 
 std::vector<int> Tuner::State::elites() const {
@@ -257,8 +233,6 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   for (const Observation& o : told) good += o.log_cost.has_value();
   const bool know_enough = !hints.empty() ? good >= 1 : sources.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
   if (!know_enough) return sources.empty() ? first_point(rng) : warm_point(rng);
-  if (!sources.empty() && options.untested > 0 && static_cast<int>(asked) % options.untested == options.untested - 1)
-    if (auto point = untested_point(rng)) return point;
   if (!options.gaussian && !options.forest) return draw(rng);
   if (options.stagnation > 0 && static_cast<int>(told.size()) - last_gain >= options.stagnation) {
     // A restart: neighbourhoods are those of what is found from now on; models keep all they know.

@@ -29,7 +29,6 @@ struct TunerOptions {
   double own = 0.5;                      ///< share of the model's noise that is a point's own and may make it the best
   double final_pass = 0.1;               ///< share of the budget kept for the champion's neighbourhood
   int initial_warm = 3;                  ///< points taken from the sources' opinion alone
-  int untested = 4;                      ///< one in so many goes to a value that only sources know; 0: none
   bool guard = true;                     ///< sources that do not agree with what is measured lose their weight
   double prior_weight = 0.8;             ///< how much of the sources' opinion is believed at first
 };
