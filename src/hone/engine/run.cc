@@ -17,10 +17,10 @@
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
-#include "hone/engine/changes.h"
 #include "hone/engine/behaviour.h"
 #include "hone/engine/briefing.h"
 #include "hone/engine/champion.h"
+#include "hone/engine/changes.h"
 #include "hone/engine/code_name.h"
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
@@ -144,8 +144,9 @@ class Run {
   Status tell_facts();
   /// How many proposals may join the queue, `left` of them at most.
   [[nodiscard]] int room(int left) const;
-  /// Has the kernel diagnosed that the strategy would extend, where it is time for that.
+  /// What changes of a diagnosed kernel are expected to do, from what they did elsewhere.
   [[nodiscard]] std::vector<search::tune::Effect> expected(const Kernel& kernel, const diagnose::Metrics& metrics);
+  /// Has the kernel diagnosed that the strategy would extend, where it is time for that.
   Status take_advice();
   /// Begins what the first screenings will need, while the evaluator gets ready. The build cache keeps it.
   void build_first_looks();
