@@ -2,7 +2,8 @@
 // extremes), in pairs of tasks that are siblings, and the metrics of some, a space in one run of Nsight Compute. Prints how often
 // first actions held. With $HONE_MEASURED=FILE it writes down all of it (testing/measured_tasks.h), for measured_tasks_slow_test, which
 // simulates searches on it. Skips where there is no card, or where counters may not be read.
-// $HONE_DIAGNOSIS_TASKS: how many of the tasks (default: all); $HONE_DIAGNOSIS_POINTS: most configurations of a space.
+// $HONE_DIAGNOSIS_TASKS: how many of the tasks (default: all); $HONE_DIAGNOSIS_POINTS: most configurations of a space;
+// $HONE_DIAGNOSIS_SOURCES: most sources of a task.
 #include <algorithm>
 #include <chrono>
 #include <thread>

@@ -59,7 +59,7 @@ void pair_up(const kernel::Header& header, const std::map<std::string, diagnose:
     for (const auto& [other, after] : kernels)
       if (const std::string* const name = only_difference(before->second.config, after.config))
         changes.add(known, diagnose::role_of(*name, header), before->second.config.at(*name), after.config.at(*name),
-                       after.score > 0 ? std::log(after.score / before->second.score) : kRefused);
+                    after.score > 0 ? std::log(after.score / before->second.score) : kRefused);
   }
 }
 

@@ -48,7 +48,7 @@ void Changes::add(const Metrics& before, Role role, int64_t from, int64_t to, do
 }
 
 std::vector<tune::Effect> Changes::expect(const Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
-                                       const kernel::Limits& limits) const {
+                                    const kernel::Limits& limits) const {
   std::vector<tune::Effect> effects;
   std::vector<float> asked;
   for (const kernel::Tunable& tunable : header.tunables) {

@@ -23,7 +23,7 @@ class Changes {
   /// Of every value that the constraints allow beside `config`, one tunable at a time; of roles that nothing is known of, nothing.
   /// Empty while too little was added.
   [[nodiscard]] std::vector<tune::Effect> expect(const diagnose::Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
-                                           const kernel::Limits& limits) const;
+                                                 const kernel::Limits& limits) const;
 
  private:
   std::vector<float> rows_, gains_;

@@ -231,7 +231,8 @@ std::optional<Point> Tuner::State::choose(base::Rng& rng) {
   if (!sources.empty() && done < static_cast<size_t>(options.initial_warm)) return warm_point(rng);
   size_t good = 0;
   for (const Observation& o : told) good += o.log_cost.has_value();
-  const bool know_enough = !hints.empty() ? good >= 1 : sources.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
+  // Who has sources or hints begins with what they say; others look around first.
+  const bool know_enough = sources.empty() && hints.empty() ? done >= static_cast<size_t>(options.initial) && good >= 2 : good >= 1;
   if (!know_enough) return sources.empty() ? first_point(rng) : warm_point(rng);
   if (!options.gaussian && !options.forest) return draw(rng);
   if (options.stagnation > 0 && static_cast<int>(told.size()) - last_gain >= options.stagnation) {
