@@ -23,23 +23,24 @@ shared = "TALL * ROWS * WIDE * COLUMNS * 4"
 //   DEPTH          how much of the sum a pass over the block adds
 //   TALL, WIDE     register tiles in a block
 using hone::f32v;
+using Products = hone::PlainProducts<f32v>;
 
 void pack_a(const float* a, float* packed_a, int64_t M, int64_t K, int64_t panel) {
   const int64_t first = panel * ROWS;
-  hone::pack_rows<float, ROWS>(packed_a + first * K, hone::min<int64_t>(ROWS, M - first), K, 1,
-                               [&](int64_t i) HONE_BODY { return a + (first + i) * K; });
+  hone::pack_along<Products, ROWS, true>(packed_a + first * K, hone::min<int64_t>(ROWS, M - first), K,
+                                         [&](int64_t i) HONE_BODY { return a + (first + i) * K; });
 }
 
 void pack_b(const float* b, float* packed_b, int64_t K, int64_t N, int64_t panel) {
   const int64_t first = panel * COLUMNS;
-  hone::pack_lines<f32v, COLUMNS>(packed_b + first * K, b + first, hone::min<int64_t>(COLUMNS, N - first), K, N);
+  hone::pack_lines<Products, COLUMNS, false>(packed_b + first * K, b + first, hone::min<int64_t>(COLUMNS, N - first), K, N);
 }
 
 void multiply(const float* packed_a, const float* packed_b, float* y, int64_t M, int64_t K, int64_t N, void* shared, int64_t down, int64_t across) {
   float* tile = static_cast<float*>(shared);
   const int64_t row = down * TALL * ROWS, column = across * WIDE * COLUMNS;
   const int64_t rows = hone::min<int64_t>(TALL * ROWS, M - row), columns = hone::min<int64_t>(WIDE * COLUMNS, N - column);
-  hone::multiply_block<f32v, ROWS, COLUMNS, DEPTH>(tile, WIDE * COLUMNS, packed_a + row * K, packed_b + column * K, K, rows, columns);
+  hone::multiply_block<Products, ROWS, COLUMNS, DEPTH>(tile, WIDE * COLUMNS, packed_a + row * K, packed_b + column * K, K, rows, columns);
   for (int64_t r = 0; r < rows; ++r)
     hone::for_each<f32v, 2>(columns, [&](int64_t j, auto n) HONE_BODY {
       hone::store_n(y + (row + r) * N + column + j, hone::load_n<f32v>(tile + r * (WIDE * COLUMNS) + j, n), n);

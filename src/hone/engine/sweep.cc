@@ -86,8 +86,12 @@ class Sweep {
     return kernel;
   }
   Status take(const std::optional<tuning::TuningCache>& known);
+  Status round(int number);
   Status measure(const Point& point);
   Status record(const Point& point, Measured measured);
+  /// How many timings a configuration has after so many rounds.
+  [[nodiscard]] size_t share(int rounds) const { return static_cast<size_t>((options_.timings * rounds + options_.rounds - 1) / options_.rounds); }
+  [[nodiscard]] bool been_through(const Point& point, int rounds) const;
   Status beside(const Floor& floor);
   Status in_turn();
 
@@ -98,7 +102,10 @@ class Sweep {
   evaluate::Loader loader_;
   int64_t start_;
   std::unique_ptr<evaluate::Gauge> gauge_;
-  std::vector<Point> waiting_;  ///< in the order in which they are looked at
+  std::vector<Point> all_;      ///< the space
+  std::vector<Point> waiting_;  ///< for this round, in the order in which they are looked at
+  int round_ = 1;
+  tuning::PointMap<size_t> places_;  ///< of those measured, in the cache
   std::optional<Point> control_;
   size_t measured_ = 0;
   double kept_at_ = 0, best_ms_ = 0;
@@ -111,64 +118,74 @@ Status Sweep::take(const std::optional<tuning::TuningCache>& known) {
   result_.total = space.points().size();
   tuning::TuningCache& cache = result_.cache;
   cache.parameters = space.parameters();
-  tuning::PointSet done;
   if (known) {
     const bool same = std::equal(known->parameters.begin(), known->parameters.end(), cache.parameters.begin(), cache.parameters.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name && a.values == b.values; });
     if (!same) return fail(ErrorCode::kInput, "the cache is of a kernel with other tunables", "name another file to begin anew");
     cache.points = known->points, cache.keys = known->keys, cache.measured = known->measured;
-    done.insert(cache.points.begin(), cache.points.end());
   }
+  for (size_t i = 0; i < cache.points.size(); ++i) places_.emplace(cache.points[i], i);
   for (const Measured& m : cache.measured)
     if (m.cost && (best_ms_ == 0 || *m.cost < best_ms_)) best_ms_ = *m.cost;
-  for (const Point& point : space.points())
-    if (!done.contains(point)) waiting_.push_back(point);
-  base::Rng rng(options_.seed);
-  for (size_t i = waiting_.size(); i > 1; --i) std::swap(waiting_[i - 1], waiting_[rng.below(i)]);
+  all_.assign(space.points().begin(), space.points().end());
   return {};
 }
 
+/// One that does not work has been through all of them.
+bool Sweep::been_through(const Point& point, int rounds) const {
+  const auto place = places_.find(point);
+  if (place == places_.end()) return false;
+  const Measured& measured = result_.cache.measured[place->second];
+  return !measured.cost || measured.times.size() >= share(rounds);
+}
+
 Status Sweep::record(const Point& point, Measured measured) {
-  std::string key;
-  for (size_t p = 0; p < point.size(); ++p)
-    key += fmt::format("{}{}", p == 0 ? "" : ",", tuning::text_of(result_.cache.parameters[p].values[point[p]]));
+  tuning::TuningCache& cache = result_.cache;
   if (measured.cost && (best_ms_ == 0 || *measured.cost < best_ms_)) best_ms_ = *measured.cost;
-  result_.cache.points.push_back(point);
-  result_.cache.keys.push_back(std::move(key));
-  result_.cache.measured.push_back(std::move(measured));
-  if (options_.progress) options_.progress({result_.cache.points.size(), result_.total, best_ms_});
+  const auto [place, fresh] = places_.emplace(point, cache.points.size());
+  if (fresh) {
+    std::string key;
+    for (size_t p = 0; p < point.size(); ++p)
+      key += fmt::format("{}{}", p == 0 ? "" : ",", tuning::text_of(cache.parameters[p].values[point[p]]));
+    cache.points.push_back(point);
+    cache.keys.push_back(std::move(key));
+    cache.measured.push_back(std::move(measured));
+  } else {
+    cache.measured[place->second] = std::move(measured);
+  }
+  if (options_.progress) options_.progress({round_, cache.points.size(), result_.total, best_ms_});
   if (!options_.keep || passed() - kept_at_ < kKeepSeconds) return {};
   kept_at_ = passed();
   return options_.keep(result_.cache);
 }
 
-/// For a configuration that was built.
+/// For a configuration that was built: what it lacks of this round's timings.
 Status Sweep::measure(const Point& point) {
   const Kernel kernel = at(point);
   const task::Bindings& bindings = task_.workloads.front().bindings;
   Measured measured;
+  if (const auto place = places_.find(point); place != places_.end()) measured = result_.cache.measured[place->second];
   const auto applies = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
   if (!applies || !*applies) {
     measured.invalidity = Invalidity::kConstraints;
     return record(point, std::move(measured));
   }
   const auto built = loader_.build(kernel, bindings);
-  if (built)
+  if (built && measured.times.empty())
     if (const auto* build = std::get_if<target::Build>(&*built)) measured.compile_ms = static_cast<double>(build->wall_ns) * 1e-6;
-  const size_t left = result_.total - result_.cache.points.size();
-  const double seconds = options_.seconds > 0 ? std::max(0.0, options_.seconds - passed()) / static_cast<double>(std::max<size_t>(left, 1)) : 1e9;
-  HONE_TRY(const evaluate::Gauged gauged, gauge_->time(kernel, seconds));
+  HONE_TRY(const evaluate::Gauged gauged, gauge_->time(kernel, static_cast<int>(share(round_) - measured.times.size())));
   measured.invalidity = invalidity_of(gauged.verdict.kind);
   if (gauged.verdict.accepted()) {
     for (const double ns : gauged.times_ns) measured.times.push_back(ns * 1e-6);
     measured.cost = evaluate::median(measured.times);
     if (!control_) control_ = point;
-  } else if (result_.first_refusal.empty()) {
-    result_.first_refusal = fmt::format("{}: {}", evaluate::name_of(gauged.verdict.kind), gauged.verdict.reason);
+  } else {
+    measured.cost.reset(), measured.times.clear();
+    if (result_.first_refusal.empty()) result_.first_refusal = fmt::format("{}: {}", evaluate::name_of(gauged.verdict.kind), gauged.verdict.reason);
   }
   HONE_TRY_VOID(record(point, std::move(measured)));
   if (!control_ || ++measured_ % kControl != 1) return {};
-  HONE_TRY(const evaluate::Gauged control, gauge_->time(at(*control_), 0));
+  HONE_TRY(const evaluate::Gauged control, gauge_->time(at(*control_), static_cast<int>(share(1))));
   if (control.verdict.accepted()) result_.control_ms.push_back(evaluate::median(control.times_ns) * 1e-6);
   return {};
 }
@@ -239,6 +256,20 @@ Status Sweep::in_turn() {
   return {};
 }
 
+Status Sweep::round(int number) {
+  round_ = number;
+  waiting_.clear();
+  for (const Point& point : all_)
+    if (!been_through(point, number)) waiting_.push_back(point);
+  base::Rng rng(options_.seed, static_cast<uint64_t>(number));
+  for (size_t i = waiting_.size(); i > 1; --i) std::swap(waiting_[i - 1], waiting_[rng.below(i)]);
+  const Floor floor = floor_of(threads_);
+  const bool spare = !floor.building.empty() && static_cast<int>(floor.measuring.size()) == threads_;
+  HONE_TRY_VOID(spare ? beside(floor) : in_turn());
+  if (std::all_of(all_.begin(), all_.end(), [&](const Point& point) { return been_through(point, number); })) result_.rounds = number;
+  return {};
+}
+
 Result<SweepResult> Sweep::run(const std::string& name, const std::optional<tuning::TuningCache>& known) {
   if (target::simt_device(kernel_.header.language)) return fail(ErrorCode::kInput, "the emulator of GPUs knows no time", "a kernel for the CPU can be timed here");
   const target::CpuInfo& cpu = target::cpu_info();
@@ -248,13 +279,9 @@ Result<SweepResult> Sweep::run(const std::string& name, const std::optional<tuni
   for (const auto& [symbol, value] : task_.workloads.front().bindings) sizes[symbol] = value;
   result_.cache.problem_size = sizes.dump();
   HONE_TRY_VOID(take(known));
-  const Floor floor = floor_of(threads_);
-  evaluate::GaugeOptions gauging;
-  gauging.threads = threads_;
-  gauging.least = options_.least, gauging.most = options_.most;
-  HONE_TRY(gauge_, evaluate::Gauge::create(task_, loader_, gauging));
-  const bool spare = !floor.building.empty() && static_cast<int>(floor.measuring.size()) == threads_;
-  const Status status = spare ? beside(floor) : in_turn();
+  HONE_TRY(gauge_, evaluate::Gauge::create(task_, loader_, threads_));
+  Status status;
+  for (int number = 1; number <= options_.rounds && status && !over(); ++number) status = round(number);
   result_.seconds = passed();
   // What was measured is kept whatever became of the rest.
   if (options_.keep && !result_.cache.points.empty()) HONE_TRY_VOID(options_.keep(result_.cache));

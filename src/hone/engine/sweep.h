@@ -1,5 +1,6 @@
-// Every configuration of a kernel's tunables, built, checked and timed once: what complete tuning spaces are made of. Where the
-// machine has cores to spare, they build while the measuring ones measure and do nothing else; else the two take turns.
+// Every configuration of a kernel's tunables, built, checked and timed: what complete tuning spaces are made of. Timings come in
+// rounds over the whole space, each in another order, so that a machine's good and bad minutes fall on no configuration alone.
+// Where the machine has cores to spare, they build while the measuring ones measure and do nothing else; else the two take turns.
 // One call at a time.
 #pragma once
 #include <functional>
@@ -15,6 +16,7 @@
 namespace hone::engine {
 
 struct SweepProgress {
+  int round = 1;                ///< that is going on
   size_t known = 0, total = 0;  ///< configurations measured or found not to work; all there are
   double best_ms = 0;           ///< 0: none has worked yet
 };
@@ -23,8 +25,9 @@ struct SweepOptions {
   int threads = 0;              ///< of the kernel; 0: all
   int jobs = 0;                 ///< builds side by side; 0: as many as there are CPUs for them
   double seconds = 0;           ///< of wall time, beyond which it ends with what it has; 0: no limit
-  int least = 7, most = 32;     ///< timings of a configuration: fewer than most where the time would not do
-  uint64_t seed = 1;            ///< of the order, which is random: what was measured by the end is a fair sample
+  int timings = 32;             ///< of a configuration; fewer where the time ends before the rounds do
+  int rounds = 8;               ///< in which they are taken: at least one each, in another order each time
+  uint64_t seed = 1;            ///< of the orders, which are random: what was measured by the end is a fair sample
   std::function<bool()> interrupted;
   std::function<void(const SweepProgress&)> progress;
   /// Called now and then, and at the end, with all that is known.
@@ -34,6 +37,7 @@ struct SweepOptions {
 struct SweepResult {
   search::tune::TuningCache cache;
   size_t total = 0;             ///< configurations that the constraints allow
+  int rounds = 0;               ///< that every configuration has been through, those of earlier calls included
   bool beside = false;          ///< built on other cores than measured on, at the same time
   int jobs = 1;
   double seconds = 0;
@@ -42,7 +46,8 @@ struct SweepResult {
   std::vector<double> control_ms;
 };
 
-/// `known`: what an earlier call left, gone on with; kInput where its tunables are others. `cache.kernel` is called `name`.
+/// `known`: what an earlier call left, gone on with from the round it was in; kInput where its tunables are others. A cost is the
+/// median of a configuration's timings (ms), which are in the order taken. `cache.kernel` is called `name`.
 /// The task has one workload.
 [[nodiscard]] Result<SweepResult> sweep(const kernel::Kernel& kernel, const std::string& name, const task::Task& task,
                                         std::shared_ptr<target::Toolchain> toolchain, const SweepOptions& options,

@@ -19,10 +19,13 @@ using task::IntExpr;
 constexpr int64_t kOwnBytes = 3072;
 /// Blocks of a large device, and what each keeps: three tiles of 32 KiB.
 constexpr int64_t kBlocks = 264, kBlockBytes = 96 * 1024;
-/// Relays, on a large device: what a block has of a row, and bytes of a thread's part of a tile.
-constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024, kMostSent = 64;
-/// The same in clusters: with 128 softmax and instance norm were fastest (docs/patterns/relay.md).
-constexpr int64_t kMostSentInCluster = 128;
+/// Relays, on a large device: what a block has of a row.
+constexpr int64_t kMultiprocessors = 132, kOfRow = 112 * 1024;
+/// Bytes of a thread's part of a tile: with 128 all were fastest (docs/patterns/relay.md), but with weights relays without clusters
+/// would spill.
+constexpr int64_t kMostSent = 128, kMostSentWithWeights = 64;
+/// A row that one block with a multiprocessor to itself holds, but for a little that it reads again: nobody tells anybody anything.
+constexpr int64_t kLeastAlone = 192 * 1024, kMostAlone = 288 * 1024;
 /// As hone/gpu/relay.h has them: in blocks that tell each other through global memory, and in clusters.
 constexpr int64_t kRowsUnderWay = 16, kRowsInCluster = 8;
 /// Of a row at least so many bytes to a block of a cluster, where there is a choice: half as many were not measured.
@@ -71,6 +74,10 @@ std::pair<std::string, int64_t> places_of(const Program& program, const GpuWrite
   }
   return {kept, bytes};
 }
+
+/// Whether a block to a multiprocessor, each with a row of its own, comes first: on an H200 rows of 262,140 bytes took 0.92 of the time
+/// of teams of three blocks (docs/patterns/team.md).
+bool alone(int64_t row_bytes, int64_t rows) { return row_bytes > kLeastAlone && row_bytes <= kMostAlone && rows >= kMultiprocessors; }
 
 /// Why `leaves` cannot be sent for before their row's turn; empty where they can.
 std::string unknown_before(const Program& program, const std::vector<int>& leaves) {
@@ -139,16 +146,19 @@ Result<kernel::Kernel> team(const Program& program, kernel::Language language) {
   // Two teams that each read a part of their row again still beat one, whose blocks all wait at the same time.
   const int64_t fit = kBlocks / ((row_bytes + kBlockBytes - 1) / kBlockBytes);
   const int64_t nearly = (kBlocks * kBlockBytes + row_bytes / 2) / row_bytes;
-  const int64_t at_once = std::clamp<int64_t>(fit < 2 ? nearly : fit, 1, std::min<int64_t>(count, kBlocks / 2));
-  // What all rows read, teams in step read at the same time, and it comes from memory once for all of them.
+  // What all rows read, teams in step read at the same time, and it comes from memory once for all of them: all rows at a time.
   const bool in_step = reads.tensors.back() > leaves.size() + program.passes.back().stores.size();
+  const bool by_itself = language == kernel::Language::kCuda && alone(row_bytes, count);
+  const int64_t wanted = by_itself ? kMultiprocessors : in_step ? count : fit < 2 ? nearly : fit;
+  const int64_t at_once = std::clamp<int64_t>(wanted, 1, std::min<int64_t>(count, kBlocks / 2));
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "teams of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], "
-                                  "RESIDENT = [2, 1, 4], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [{}]",
-                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}), choices(in_step ? 0 : 12, {12, 0, 6, 24}));
+                                  "RESIDENT = [{}], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [{}]",
+                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}),
+                                  choices(by_itself ? 1 : 2, {2, 1, 4}), choices(in_step ? 0 : 12, {12, 0, 6, 24}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
   slots["grid"] = grid;
@@ -270,10 +280,11 @@ Result<kernel::Kernel> relay(const Program& program, kernel::Language language) 
   const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
   int64_t at_once = 1;
   while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * all.row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
+  if (alone(all.row_bytes, count)) at_once = kMultiprocessors;
   Slots& slots = all.slots;
   slots["tunables"] = fmt::format("THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], TEAMS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
                                   "LEAST = [1, 2, 4], AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
-                                  choices(all.vec, {4, 2, 1}), choices(words_within(all, kMostSent), {8, 4, 2, 1}),
+                                  choices(all.vec, {4, 2, 1}), choices(words_within(all, all.tensors > 2 ? kMostSentWithWeights : kMostSent), {8, 4, 2, 1}),
                                   choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * all.words);
   slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, all.place);
@@ -303,7 +314,7 @@ Result<kernel::Kernel> relay_cluster(const Program& program, kernel::Language la
   slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [{}], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
                                   "AHEAD = [64, 4], SPEAKERS = [4, 2, 8]",
                                   choices(cluster, {16, 8, 4, 2}), choices(many ? 128 : 256, {256, 128, 64}), choices(all.vec, {4, 2, 1}),
-                                  choices(words_within(all, kMostSentInCluster), {8, 16, 4, 2, 1}));
+                                  choices(words_within(all, kMostSent), {8, 16, 4, 2, 1}));
   slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
   slots["blocks"] = blocks;
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{0} * max(1, min(SMS // {0} - SPARE, {1}))", blocks, program.rows().to_string());

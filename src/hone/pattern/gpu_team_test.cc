@@ -183,11 +183,27 @@ TEST(GpuTeam, KeepsWhatIsReadAgain) {
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   EXPECT_THAT(kernel->source, HasSubstr("tile.load(x_kept, x_row, x + (B * D))"));
   EXPECT_THAT(kernel->source, Not(HasSubstr("w_kept")));
-  EXPECT_THAT(kernel->source, HasSubstr("TEAMS = [2, "));
+  EXPECT_THAT(kernel->source, HasSubstr("TEAMS = [16, ")) << "weights come from memory once for all rows";
   const task::Task once = normal_form(task_of("y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=16,D=4194304"));
   const auto sum = find_program(once);
   ASSERT_TRUE(sum);
   EXPECT_FALSE(gpu::team(*sum, kernel::Language::kCuda));
+}
+
+TEST(GpuTeam, ARowThatOneBlockNearlyHoldsIsItsOwn) {
+  for (const auto& [length, teams, resident] : {std::tuple<int64_t, int64_t, int64_t>{65535, 132, 1}, {131072, 44, 2}, {32768, 132, 2}}) {
+    const task::Task normal = normal_form(task_of("y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}, fmt::format("B=32768,D={}", length)));
+    const auto program = find_program(normal);
+    ASSERT_TRUE(program);
+    const auto team = gpu::team(*program, kernel::Language::kCuda), elsewhere = gpu::team(*program, kernel::Language::kHip);
+    ASSERT_TRUE(team && elsewhere);
+    EXPECT_EQ(team->config.at("TEAMS"), teams) << length;
+    EXPECT_EQ(team->config.at("RESIDENT"), resident) << length;
+    EXPECT_EQ(elsewhere->config.at("RESIDENT"), 2) << "measured on NVIDIA's only";
+    const auto relay = gpu::relay(*program, kernel::Language::kCuda);
+    ASSERT_TRUE(relay) << relay.error().to_string();
+    EXPECT_EQ(relay->config.at("TEAMS") == 132, length == 65535) << length;
+  }
 }
 
 TEST(GpuTeam, BeginsWithinItsConstraints) {

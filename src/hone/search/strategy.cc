@@ -232,6 +232,7 @@ class PoolSearch final : public Strategy {
                              refining.recollections);
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, t.cost);
+      if (refining.recollections.empty()) refining.tuner->chosen_well(seeds_[static_cast<size_t>(source)].kernel.config);
       for (const auto& [config, effects] : refining.expected) refining.tuner->hint(config, effects);
     }
     // What a diagnosis asked for meanwhile needs no second look.

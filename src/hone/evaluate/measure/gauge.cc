@@ -1,6 +1,5 @@
 #include "hone/evaluate/measure/gauge.h"
 
-#include "hone/base/clock.h"
 #include "hone/evaluate/measure/workload.h"
 
 namespace hone::evaluate {
@@ -11,17 +10,17 @@ constexpr int kCalls = 8;
 
 }  // namespace
 
-Result<std::unique_ptr<Gauge>> Gauge::create(const task::Task& task, Loader& loader, const GaugeOptions& options) {
+Result<std::unique_ptr<Gauge>> Gauge::create(const task::Task& task, Loader& loader, int threads) {
   if (task.workloads.size() != 1)
     return fail(ErrorCode::kInput, "a tuning space is of one workload", "choose one with -w NAME");
   StageOptions stage_options;
   stage_options.calls = kCalls;
   stage_options.contents = static_cast<int>(std::size(kTimedFamilies));
-  stage_options.threads = options.threads;
+  stage_options.threads = threads;
   stage_options.card = loader.card();
   HONE_TRY(auto stage, Stage::create(task, task.workloads.front().bindings, stage_options));
   for (int c = 0; c < stage->contents(); ++c) stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
-  return std::unique_ptr<Gauge>(new Gauge(loader, options, std::move(stage)));
+  return std::unique_ptr<Gauge>(new Gauge(loader, std::move(stage)));
 }
 
 /// One call of each content, judged in full. Tells the player's pace.
@@ -45,8 +44,7 @@ Verdict Gauge::check(Player& player, Spent& spent) {
   return {};
 }
 
-Result<Gauged> Gauge::time(const kernel::Kernel& kernel, double seconds) {
-  const int64_t start = base::system_clock().now_ns();
+Result<Gauged> Gauge::time(const kernel::Kernel& kernel, int timings) {
   Gauged gauged;
   Player player;
   player.pace = Pace(stage_->calls());
@@ -56,9 +54,7 @@ Result<Gauged> Gauge::time(const kernel::Kernel& kernel, double seconds) {
   player.session = std::move(loaded.session);
   player.empty_ns = player.session->empty_batch_ns();
   gauged.verdict = check(player, gauged.spent);
-  while (gauged.verdict.accepted() && static_cast<int>(gauged.times_ns.size()) < options_.most) {
-    const double passed = static_cast<double>(base::system_clock().now_ns() - start) * 1e-9;
-    if (static_cast<int>(gauged.times_ns.size()) >= options_.least && passed > seconds) break;
+  while (gauged.verdict.accepted() && static_cast<int>(gauged.times_ns.size()) < timings) {
     const Timed timed = time_batch(*stage_, player, pick_slots(*stage_, player.pace.calls(), rng_), {}, gauged.spent);
     gauged.verdict = timed.verdict;
     if (timed.verdict.accepted() && !timed.probe) gauged.times_ns.push_back(timed.ns);

@@ -22,8 +22,6 @@ namespace {
 namespace tuner = search::tune;
 
 constexpr size_t kMostCacheBytes = size_t{1} << 30;
-/// Fewer timings say too little of a configuration.
-constexpr int kLeast = 7;
 
 Status check_measuring(const TuneArguments& a) {
   if (a.kernel.empty()) return fail(ErrorCode::kUsage, "nothing to do", "hone tune --replay CACHE, or hone tune KERNEL TASK --strategy all --cache FILE");
@@ -32,7 +30,9 @@ Status check_measuring(const TuneArguments& a) {
                 "--strategy all measures every configuration; hone optimize --strategy tune searches");
   if (a.cache.empty()) return fail(ErrorCode::kUsage, "--cache is missing", "the file that the measurements go to: --cache FILE.json.gz");
   if (a.jobs < 0 || a.jobs > 1024) return fail(ErrorCode::kUsage, fmt::format("--jobs {}: expected 1 to 1024", a.jobs));
-  if (a.repetitions < kLeast || a.repetitions > 1000) return fail(ErrorCode::kUsage, fmt::format("--repetitions {}: expected {} to 1000", a.repetitions, kLeast));
+  if (a.repetitions < 1 || a.repetitions > 1000) return fail(ErrorCode::kUsage, fmt::format("--repetitions {}: expected 1 to 1000", a.repetitions));
+  if (a.rounds < 1 || a.rounds > a.repetitions)
+    return fail(ErrorCode::kUsage, fmt::format("--rounds {}: expected 1 to {}, the timings of a configuration", a.rounds, a.repetitions));
   return check_threads(a.threads);
 }
 
@@ -65,13 +65,13 @@ Result<int> measure_space(const TuneArguments& arguments) {
   options.threads = arguments.threads;
   options.jobs = arguments.jobs;
   options.seconds = budget.budget_seconds;
-  options.least = std::min(kLeast, arguments.repetitions);
-  options.most = arguments.repetitions;
+  options.timings = arguments.repetitions;
+  options.rounds = arguments.rounds;
   options.seed = arguments.seed;
   options.interrupted = interrupted;
   const bool live = isatty(STDERR_FILENO) != 0;
   options.progress = [&](const engine::SweepProgress& p) {
-    if (live) fmt::print(stderr, "\r{} of {} configurations, best {:.3f} ms ", p.known, p.total, p.best_ms);
+    if (live) fmt::print(stderr, "\rround {}: {} of {} configurations, best {:.3f} ms ", p.round, p.known, p.total, p.best_ms);
   };
   options.keep = [&](const tuner::TuningCache& cache) {
     const std::string text = tuner::cache_text(cache);
@@ -86,15 +86,15 @@ Result<int> measure_space(const TuneArguments& arguments) {
     if (m.cost) costs.push_back(*m.cost), timings.push_back(static_cast<double>(m.times.size()));
   std::sort(costs.begin(), costs.end());
   base::Json line = {{"kernel", name}, {"device", result.cache.device}, {"configurations", result.total}, {"known", result.cache.points.size()},
-                     {"worked", costs.size()}, {"seconds", result.seconds}, {"jobs", result.jobs}, {"beside", result.beside}, {"first_refusal", result.first_refusal},
+                     {"worked", costs.size()}, {"rounds", result.rounds}, {"seconds", result.seconds}, {"jobs", result.jobs}, {"beside", result.beside}, {"first_refusal", result.first_refusal},
                      {"control_ms", result.control_ms}};
   if (!costs.empty()) {
     line["best_ms"] = costs.front(), line["median_ms"] = evaluate::median_of_sorted(costs), line["worst_ms"] = costs.back();
     line["timings"] = evaluate::median(timings);
   }
   std::FILE* const out = arguments.json ? stderr : stdout;
-  fmt::print(out, "{}: {} of {} configurations measured, {} of them work; {:.0f} s, {} builds side by side {}\n", name, result.cache.points.size(),
-             result.total, costs.size(), result.seconds, result.jobs, result.beside ? "on cores of their own" : "in turn with the measuring");
+  fmt::print(out, "{}: {} of {} configurations measured, {} of them work, {} of {} rounds; {:.0f} s, {} builds side by side {}\n", name,
+             result.cache.points.size(), result.total, costs.size(), result.rounds, arguments.rounds, result.seconds, result.jobs, result.beside ? "on cores of their own" : "in turn with the measuring");
   if (!result.first_refusal.empty()) fmt::print(out, "  the first that does not: {}\n", result.first_refusal);
   if (!costs.empty())
     fmt::print(out, "  best {:.3f} ms, median {:.3f}, worst {:.3f}; {:.0f} timings each (median)\n", costs.front(), evaluate::median_of_sorted(costs), costs.back(),
@@ -105,7 +105,7 @@ Result<int> measure_space(const TuneArguments& arguments) {
   }
   if (arguments.json) fmt::print("{}\n", base::canonical_json(line));
   if (interrupted()) return 130;
-  return result.cache.points.size() == result.total ? 0 : 1;
+  return result.rounds == arguments.rounds ? 0 : 1;
 }
 
 }  // namespace hone::face

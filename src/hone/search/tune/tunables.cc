@@ -7,6 +7,8 @@ namespace {
 
 /// Somebody chose the default configuration with care: less has to be learnt before a model is of use.
 constexpr int kInitial = 3;
+/// What setting a tunable to another value than the one somebody chose costs, before anything is known of it (log cost).
+constexpr double kLeaving = 0.2;
 
 /// In the tuner's terms: the values of each tunable are those that were seen.
 std::optional<Experience> experience_of(const std::vector<kernel::Tunable>& tunables, const Recollection& recollection) {
@@ -96,6 +98,14 @@ void TunablesTuner::hint(const kernel::Config& config, std::span<const Effect> e
       if (tunables_[t].name == effect.tunable && at != values.end()) hint.adds[t][static_cast<size_t>(at - values.begin())] = -effect.log_gain;
     }
   tuner_->hint(std::move(hint));
+}
+
+void TunablesTuner::chosen_well(const kernel::Config& config) {
+  std::vector<Effect> effects;
+  for (const kernel::Tunable& tunable : tunables_)
+    for (const int64_t value : tunable.values)
+      if (const auto now = config.find(tunable.name); now != config.end() && now->second != value) effects.push_back({tunable.name, value, -kLeaving});
+  hint(config, effects);
 }
 
 std::vector<kernel::Config> TunablesTuner::looked_at() const {

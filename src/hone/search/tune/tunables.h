@@ -39,6 +39,8 @@ class TunablesTuner {
   void tell(const kernel::Config& config, std::optional<double> cost);
   /// What setting one tunable is expected to do to a configuration that was told.
   void hint(const kernel::Config& config, std::span<const Effect> effects);
+  /// Somebody chose a configuration that was told: each tunable that leaves it is expected to cost something.
+  void chosen_well(const kernel::Config& config);
   /// The candidates among which the models chose last.
   [[nodiscard]] std::vector<kernel::Config> looked_at() const;
 
