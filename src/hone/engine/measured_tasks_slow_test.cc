@@ -138,6 +138,39 @@ void expect_saved(int runs) {
 
 TEST(MeasuredTasksTest, MemorySavesEvaluationsAndMuddledLessonsDoNot) { expect_saved(3); }
 
+/// Mean evaluations to within 95 % of a task's best from the library's order and defaults, geometric mean over tasks that begin
+/// further away; `author`: whose kernels they are said to be.
+double evaluations_from_defaults(const std::string& author) {
+  constexpr int kRuns = 6;
+  double logs = 0;
+  int count = 0;
+  for (const MeasuredTask& task : measured().tasks) {
+    const auto times = testing::times_of(task);
+    double best = 0;
+    for (const auto& [hash, ns] : times)
+      if (ns > 0 && (best == 0 || ns < best)) best = ns;
+    int sum = 0;
+    for (uint64_t run = 1; run <= kRuns; ++run) {
+      testing::Bench bench;
+      testing::set_up(bench, task, 0);
+      for (search::Seed& seed : bench.own_seeds) seed.kernel.author = author;
+      testing::must(bench.start(asked(run, false, 0)));
+      Course course;
+      for (const auto& event : bench.events("screened")) course.ns.push_back(times.at(event.at("kernel")));
+      sum += course.until(best);
+    }
+    fmt::print("  {:24} {:4.1f}\n", task.compute.substr(0, 24), static_cast<double>(sum) / kRuns);
+    if (sum > kRuns) logs += std::log(static_cast<double>(sum) / kRuns), ++count;
+  }
+  const double mean = std::exp(logs / count);
+  fmt::print("  by \"{}\": {:.1f} evaluations, geometric mean of the {} that do not begin there\n", author, mean, count);
+  return mean;
+}
+
+TEST(MeasuredTasksTest, APatternsOwnChoiceIsAGoodPlaceToBegin) {
+  EXPECT_LT(evaluations_from_defaults("pattern:any"), 0.8 * evaluations_from_defaults("user"));
+}
+
 TEST(LongMeasuredTasksTest, MemorySavesEvaluationsAndMuddledLessonsDoNot) {
   expect_saved(10);
   // Half of these tasks are done with the library's first kernel: nothing is to be saved there.

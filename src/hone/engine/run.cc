@@ -43,6 +43,8 @@ constexpr double kYardstickGain = 1.15;
 constexpr double kPromotionShare = 0.4;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
 constexpr double kAtLight = 0.985;
+/// Who is faster than that shows that the bound is none, as where a cache of the card's size keeps a part of what is written.
+constexpr double kPastLight = 1.01;
 constexpr int kPatience = 30;
 constexpr double kGain = 1.005;
 constexpr int kFinalists = 3;
@@ -534,7 +536,7 @@ std::string Run::stop_reason(bool batch_empty) const {
   // Preparing may have eaten it all: the first kernel is looked at even so.
   if (options_.budget_seconds > 0 && evaluated_ > 0 && log_.elapsed() > search_seconds()) return "budget";
   if (options_.budget_evaluations > 0 && evaluated_ >= options_.budget_evaluations) return "budget";
-  if (leader() && leader()->sol >= kAtLight && since_gain_ >= 8) return "speed of light";
+  if (leader() && leader()->sol >= kAtLight && leader()->sol < kPastLight && since_gain_ >= 8) return "speed of light";
   // What was on its way when the last gain was found knew nothing of it.
   if (since_gain_ >= kPatience + (options_.ahead ? options_.batch : 0)) return "stagnation";
   return {};

@@ -269,10 +269,19 @@ TEST(RunTest, ends_when_there_is_nothing_left_to_try) {
 }
 
 TEST(RunTest, ends_at_the_speed_of_light) {
-  Bench bench;
-  bench.bound_ns = 1e9;
-  EXPECT_EQ(must(bench.start(evaluations(100))).reason, "speed of light");
-  EXPECT_LE(screened(bench).size(), 30u);
+  // Every kernel takes as long.
+  const auto reason_at = [](double light) {
+    Bench bench;
+    bench.truth.measured_ns = [](const kernel::Kernel&) { return 1e6; };
+    bench.bound_ns = light * 1e6;
+    const std::string reason = must(bench.start(evaluations(100))).reason;
+    EXPECT_LE(screened(bench).size(), reason == "speed of light" ? 30u : 100u) << light;
+    return reason;
+  };
+  EXPECT_EQ(reason_at(0.99), "speed of light");
+  EXPECT_EQ(reason_at(1.0), "speed of light");
+  EXPECT_EQ(reason_at(0.9), "stagnation");
+  EXPECT_EQ(reason_at(1.1), "stagnation") << "what is beaten is no bound";
 }
 
 TEST(RunTest, ends_where_nothing_gets_better) {
@@ -370,18 +379,20 @@ TEST(RunTest, writes_the_champion_with_its_configuration) {
 }
 
 TEST(RunTest, does_the_same_from_the_same_seed) {
-  const auto dump = [](uint64_t seed) {
+  const auto dump = [](StrategyKind kind, uint64_t seed) {
     Bench bench;
     bench.truth = {2, 0.2, 0.4};
     bench.sources = 3;
-    must(bench.start(evaluations(40, StrategyKind::kBeam, seed)));
+    must(bench.start(evaluations(40, kind, seed)));
     std::string text;
     for (const archive::Event& event : bench.events())
       if (event.kind == "screened") text += event.json + "\n";
     return text;
   };
-  EXPECT_EQ(dump(1), dump(1));
-  EXPECT_NE(dump(1), dump(2));
+  EXPECT_EQ(dump(StrategyKind::kBeam, 1), dump(StrategyKind::kBeam, 1));
+  // In a space so small a beam leaves nothing to chance.
+  EXPECT_EQ(dump(StrategyKind::kEvolution, 1), dump(StrategyKind::kEvolution, 1));
+  EXPECT_NE(dump(StrategyKind::kEvolution, 1), dump(StrategyKind::kEvolution, 2));
 }
 
 TEST(RunTest, an_interrupted_run_has_a_champion_and_goes_on_when_resumed) {

@@ -24,7 +24,7 @@ compute = "y = 3 * x"
 workloads = [{ name = "one", N = 65536 }]
 )";
 /// Wrong where it multiplies by four.
-constexpr const char* kKernel = R"(/* hone
+constexpr const char* kKernel = R"hone(/* hone
 language = "c++"
 tunables = { FACTOR = [3, 4], PART = [1024, 4096] }
 [[launch]]
@@ -36,7 +36,7 @@ void scale(const float* x, float* y, int64_t N, int64_t block) {
   const int64_t end = hone::min<int64_t>((block + 1) * PART, N);
   for (int64_t i = block * PART; i < end; ++i) y[i] = FACTOR * x[i];
 }
-)";
+)hone";
 
 SweepResult swept(SweepOptions options, const std::optional<TuningCache>& known = {}) {
   options.threads = 1;

@@ -232,7 +232,9 @@ class PoolSearch final : public Strategy {
                              refining.recollections);
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, t.cost);
-      if (refining.recollections.empty()) refining.tuner->chosen_well(seeds_[static_cast<size_t>(source)].kernel.config);
+      // A pattern's defaults were measured; of others' nothing is known.
+      const Kernel& kernel = seeds_[static_cast<size_t>(source)].kernel;
+      if (refining.recollections.empty() && kernel.author.starts_with("pattern:")) refining.tuner->chosen_well(kernel.config);
       for (const auto& [config, effects] : refining.expected) refining.tuner->hint(config, effects);
     }
     // What a diagnosis asked for meanwhile needs no second look.

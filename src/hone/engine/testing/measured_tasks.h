@@ -117,6 +117,7 @@ inline void set_up(Bench& bench, const MeasuredTask& measured, uint64_t scramble
     for (const auto& [config, entry] : measured.spaces[s].entries)
       if (entry.accepted) accepted.push_back(config);
     if (!accepted.empty()) bench.own_seeds[s].kernel.config = accepted[rng.below(accepted.size())];
+    bench.own_seeds[s].kernel.author = "user";
   }
   for (size_t s = bench.own_seeds.size(); s > 1; --s) std::swap(bench.own_seeds[s - 1], bench.own_seeds[rng.below(s)]);
 }
