@@ -22,7 +22,7 @@ Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& t
   Alternatives all;
   std::vector<std::string> why_not;
   for (pattern::Offer& offer : pattern::offers_cpp(task, why_not))
-    all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+    all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true});
   all.compilers = toolchain.other_compilers();
   return all;
 }
@@ -31,7 +31,7 @@ Alternatives card_alternatives(const task::Task& task, kernel::Language language
   Alternatives all;
   std::vector<std::string> why_not;
   for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
-    for (pattern::Offer& offer : offers) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)});
+    for (pattern::Offer& offer : offers) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true});
   return all;
 }
 

@@ -232,9 +232,8 @@ class PoolSearch final : public Strategy {
                              refining.recollections);
       for (const Tried& t : tried_)
         if (t.source == source) refining.tuner->tell(t.config, t.cost);
-      // A pattern's defaults were measured; of others' nothing is known.
-      const Kernel& kernel = seeds_[static_cast<size_t>(source)].kernel;
-      if (refining.recollections.empty() && kernel.author.starts_with("pattern:")) refining.tuner->chosen_well(kernel.config);
+      const Seed& seed = seeds_[static_cast<size_t>(source)];
+      if (refining.recollections.empty() && seed.chosen) refining.tuner->chosen_well(seed.kernel.config);
       for (const auto& [config, effects] : refining.expected) refining.tuner->hint(config, effects);
     }
     // What a diagnosis asked for meanwhile needs no second look.

@@ -22,6 +22,7 @@ struct Seed {
   kernel::Kernel kernel;      ///< default configuration
   std::string pattern;
   std::string action;
+  bool chosen = false;        ///< that configuration was measured by somebody and is a good one, as patterns' are
 };
 
 /// Proposal::cause where no rule but earlier measurements predict.

@@ -84,7 +84,7 @@ inline Measured measured_from(const std::filesystem::path& path) {
 }
 
 inline search::Seed seed_of(const Space& space) {
-  search::Seed seed{space.kernel, space.pattern, space.action};
+  search::Seed seed{space.kernel, space.pattern, space.action, true};
   seed.kernel.author = "pattern:" + space.pattern;
   return seed;
 }
@@ -117,7 +117,7 @@ inline void set_up(Bench& bench, const MeasuredTask& measured, uint64_t scramble
     for (const auto& [config, entry] : measured.spaces[s].entries)
       if (entry.accepted) accepted.push_back(config);
     if (!accepted.empty()) bench.own_seeds[s].kernel.config = accepted[rng.below(accepted.size())];
-    bench.own_seeds[s].kernel.author = "user";
+    bench.own_seeds[s].chosen = false;
   }
   for (size_t s = bench.own_seeds.size(); s > 1; --s) std::swap(bench.own_seeds[s - 1], bench.own_seeds[rng.below(s)]);
 }
