@@ -190,7 +190,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--budget", tuning.budget, "wall time for it, such as 100s; what is not measured by then is left out (default: none)")->type_name("BUDGET");
   command->add_option("--jobs", tuning.jobs, "builds side by side, beside the measuring where there are cores for both (default: all)")->type_name("N");
   command->add_option("--repetitions", tuning.repetitions, "timings of a configuration")->type_name("N")->capture_default_str();
-  command->add_option("--rounds", tuning.rounds, "passes over the space, each in another order, in which they are taken")->type_name("N")->capture_default_str();
+  command->add_option("--rounds", tuning.rounds, "passes over the space, each in another order, in which they are taken (default: 8, or as many as timings)")->type_name("N");
   add_threads(command, tuning.threads);
   command->add_option("--replay", tuning.replay, "a Kernel Tuner cache (JSON, also gzipped), or a folder of them")->type_name("FILE...");
   command->add_option("--space", tuning.space, "T1 file: search only what its conditions allow")->type_name("FILE");

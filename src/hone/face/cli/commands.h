@@ -64,7 +64,7 @@ struct TuneArguments {
   std::string html, save_cache, save_t4;
   std::string kernel, strategy, cache, budget;
   TaskArguments task;
-  int threads = 0, jobs = 0, repetitions = 32, rounds = 8;
+  int threads = 0, jobs = 0, repetitions = 32, rounds = 0;
 };
 
 struct PackArguments {

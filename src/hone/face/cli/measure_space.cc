@@ -22,6 +22,7 @@ namespace {
 namespace tuner = search::tune;
 
 constexpr size_t kMostCacheBytes = size_t{1} << 30;
+constexpr int kRounds = 8;
 
 Status check_measuring(const TuneArguments& a) {
   if (a.kernel.empty()) return fail(ErrorCode::kUsage, "nothing to do", "hone tune --replay CACHE, or hone tune KERNEL TASK --strategy all --cache FILE");
@@ -31,7 +32,7 @@ Status check_measuring(const TuneArguments& a) {
   if (a.cache.empty()) return fail(ErrorCode::kUsage, "--cache is missing", "the file that the measurements go to: --cache FILE.json.gz");
   if (a.jobs < 0 || a.jobs > 1024) return fail(ErrorCode::kUsage, fmt::format("--jobs {}: expected 1 to 1024", a.jobs));
   if (a.repetitions < 1 || a.repetitions > 1000) return fail(ErrorCode::kUsage, fmt::format("--repetitions {}: expected 1 to 1000", a.repetitions));
-  if (a.rounds < 1 || a.rounds > a.repetitions)
+  if (a.rounds < 0 || a.rounds > a.repetitions)
     return fail(ErrorCode::kUsage, fmt::format("--rounds {}: expected 1 to {}, the timings of a configuration", a.rounds, a.repetitions));
   return check_threads(a.threads);
 }
@@ -66,7 +67,7 @@ Result<int> measure_space(const TuneArguments& arguments) {
   options.jobs = arguments.jobs;
   options.seconds = budget.budget_seconds;
   options.timings = arguments.repetitions;
-  options.rounds = arguments.rounds;
+  options.rounds = arguments.rounds > 0 ? arguments.rounds : std::min(kRounds, arguments.repetitions);
   options.seed = arguments.seed;
   options.interrupted = interrupted;
   const bool live = isatty(STDERR_FILENO) != 0;
@@ -94,7 +95,7 @@ Result<int> measure_space(const TuneArguments& arguments) {
   }
   std::FILE* const out = arguments.json ? stderr : stdout;
   fmt::print(out, "{}: {} of {} configurations measured, {} of them work, {} of {} rounds; {:.0f} s, {} builds side by side {}\n", name,
-             result.cache.points.size(), result.total, costs.size(), result.rounds, arguments.rounds, result.seconds, result.jobs, result.beside ? "on cores of their own" : "in turn with the measuring");
+             result.cache.points.size(), result.total, costs.size(), result.rounds, options.rounds, result.seconds, result.jobs, result.beside ? "on cores of their own" : "in turn with the measuring");
   if (!result.first_refusal.empty()) fmt::print(out, "  the first that does not: {}\n", result.first_refusal);
   if (!costs.empty())
     fmt::print(out, "  best {:.3f} ms, median {:.3f}, worst {:.3f}; {:.0f} timings each (median)\n", costs.front(), evaluate::median_of_sorted(costs), costs.back(),
@@ -105,7 +106,7 @@ Result<int> measure_space(const TuneArguments& arguments) {
   }
   if (arguments.json) fmt::print("{}\n", base::canonical_json(line));
   if (interrupted()) return 130;
-  return result.rounds == arguments.rounds ? 0 : 1;
+  return result.rounds == options.rounds ? 0 : 1;
 }
 
 }  // namespace hone::face
