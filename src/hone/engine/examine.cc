@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/gpu_matmul.h"
-#include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
 
 namespace hone::engine {
@@ -18,11 +17,12 @@ std::string name_of(const search::Seed& seed) {
   return seed.action.empty() ? seed.pattern : fmt::format("{}: {}", seed.pattern, seed.action);
 }
 
+search::Seed seed_of(pattern::Offer offer) { return {std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true}; }
+
 Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain) {
   Alternatives all;
   std::vector<std::string> why_not;
-  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not))
-    all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true});
+  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not)) all.seeds.push_back(seed_of(std::move(offer)));
   all.compilers = toolchain.other_compilers();
   return all;
 }
@@ -31,7 +31,7 @@ Alternatives card_alternatives(const task::Task& task, kernel::Language language
   Alternatives all;
   std::vector<std::string> why_not;
   for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
-    for (pattern::Offer& offer : offers) all.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true});
+    for (pattern::Offer& offer : offers) all.seeds.push_back(seed_of(std::move(offer)));
   return all;
 }
 

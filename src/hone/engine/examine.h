@@ -10,6 +10,7 @@
 #include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/evaluator.h"
+#include "hone/pattern/library.h"
 #include "hone/search/strategy.h"
 
 namespace hone::engine {
@@ -26,6 +27,9 @@ struct Examined {
   std::string workload;                     ///< the one with most to win, which the diagnosis is of
   diagnose::Diagnosis diagnosis;
 };
+
+/// An offer of the library's, whose configuration was chosen.
+[[nodiscard]] search::Seed seed_of(pattern::Offer offer);
 
 /// The library's C++ kernels for `task` and the compilers of `toolchain`.
 [[nodiscard]] Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain);

@@ -14,7 +14,6 @@
 #include "hone/engine/recall.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
-#include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_gpu.h"
 #include "hone/target/calibrate/peaks.h"
@@ -88,9 +87,7 @@ constexpr double kDiagnosisShare = 0.15;
 /// What a run on a GPU begins with: the patterns' kernels, most promising first. Plain loops, which take no advantage
 /// of a GPU, only where there are none.
 void add_gpu_seeds(const task::Task& task, kernel::Language language, Services& services) {
-  std::vector<std::string> why_not;
-  for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
-    for (pattern::Offer& offer : offers) services.seeds.push_back({std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true});
+  for (search::Seed& seed : card_alternatives(task, language).seeds) services.seeds.push_back(std::move(seed));
   if (services.seeds.empty()) services.seeds.push_back({pattern::plain_gpu(task, language), "plain", "plain loops"});
 }
 
@@ -192,14 +189,13 @@ Status add_cpp_seeds(const task::Task& task, const target::Toolchain& toolchain,
   std::vector<std::string> why_not;
   auto offers = pattern::offers_cpp(task, why_not);
   if (services.seeds.empty() && (!tune || offers.empty())) services.seeds.push_back({pattern::naive_cpp(task), "naive", "plain loops"});
-  for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action, true});
+  for (const pattern::Offer& offer : offers) services.seeds.push_back(seed_of(offer));
   // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
   for (const std::string& compiler : toolchain.other_compilers()) {
     std::set<std::string> twins;
     for (const pattern::Offer& offer : offers)
       if (twins.insert(offer.pattern).second)
-        services.seeds.push_back({kernel::with_compiler(offer.kernel, compiler), offer.pattern,
-                                  fmt::format("{}, built by {}", offer.action, compiler), true});
+        services.seeds.push_back(seed_of({kernel::with_compiler(offer.kernel, compiler), offer.pattern, fmt::format("{}, built by {}", offer.action, compiler)}));
   }
   if (services.seeds.empty())
     return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")),
@@ -212,7 +208,7 @@ void add_opencl_seeds(const task::Task& task, bool tune, Services& services) {
   std::vector<std::string> why_not;
   const auto offers = pattern::offers_opencl(task, why_not);
   if (services.seeds.empty() && (!tune || offers.empty())) services.seeds.push_back({pattern::plain_opencl(task), "plain", "plain loops"});
-  for (const pattern::Offer& offer : offers) services.seeds.push_back({offer.kernel, offer.pattern, offer.action, true});
+  for (const pattern::Offer& offer : offers) services.seeds.push_back(seed_of(offer));
 }
 
 /// The CPU, in C++ or OpenCL C.

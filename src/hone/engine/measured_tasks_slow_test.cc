@@ -65,6 +65,15 @@ struct Course {
   }
 };
 
+Course course_in(testing::Bench& bench, const MeasuredTask& task, const RunOptions& options) {
+  const RunResult result = testing::must(bench.start(options));
+  const auto times = testing::times_of(task);
+  Course course;
+  for (const auto& event : bench.events("screened")) course.ns.push_back(times.at(event.at("kernel")));
+  course.champion = times.at(result.champion);
+  return course;
+}
+
 /// `first`, where it is given, leaves its archive to this run.
 Course course_of(const MeasuredTask& task, const RunOptions& options, uint64_t scramble, testing::Bench& bench, const testing::Bench* first = nullptr) {
   testing::set_up(bench, task, scramble);
@@ -72,12 +81,7 @@ Course course_of(const MeasuredTask& task, const RunOptions& options, uint64_t s
     bench.run_id = "bbbbbbbbbbbb";
     std::filesystem::copy_file(first->archive, bench.archive);
   }
-  const RunResult result = testing::must(bench.start(options));
-  const auto times = testing::times_of(task);
-  Course course;
-  for (const auto& event : bench.events("screened")) course.ns.push_back(times.at(event.at("kernel")));
-  course.champion = times.at(result.champion);
-  return course;
+  return course_in(bench, task, options);
 }
 
 /// Evaluations to within 95 % of the champion of the run that knew nothing, summed over runs.
@@ -150,19 +154,15 @@ double evaluations_from_defaults(bool chosen) {
   double logs = 0;
   int count = 0;
   for (const MeasuredTask& task : measured().tasks) {
-    const auto times = testing::times_of(task);
     double best = 0;
-    for (const auto& [hash, ns] : times)
+    for (const auto& [hash, ns] : testing::times_of(task))
       if (ns > 0 && (best == 0 || ns < best)) best = ns;
     int sum = 0;
     for (uint64_t run = 1; run <= kRuns; ++run) {
       testing::Bench bench;
       testing::set_up(bench, task, 0);
       for (search::Seed& seed : bench.own_seeds) seed.chosen = chosen;
-      testing::must(bench.start(asked(run, false, 0)));
-      Course course;
-      for (const auto& event : bench.events("screened")) course.ns.push_back(times.at(event.at("kernel")));
-      sum += course.until(best);
+      sum += course_in(bench, task, asked(run, false, 0)).until(best);
     }
     fmt::print("  {:24} {:4.1f}\n", task.compute.substr(0, 24), static_cast<double>(sum) / kRuns);
     if (sum > kRuns) logs += std::log(static_cast<double>(sum) / kRuns), ++count;

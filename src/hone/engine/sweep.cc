@@ -170,9 +170,9 @@ Status Sweep::measure(const Point& point) {
     measured.invalidity = Invalidity::kConstraints;
     return record(point, std::move(measured));
   }
-  const auto built = loader_.build(kernel, bindings);
-  if (built && measured.times.empty())
-    if (const auto* build = std::get_if<target::Build>(&*built)) measured.compile_ms = static_cast<double>(build->wall_ns) * 1e-6;
+  if (measured.times.empty())
+    if (const auto built = loader_.build(kernel, bindings))
+      if (const auto* build = std::get_if<target::Build>(&*built)) measured.compile_ms = static_cast<double>(build->wall_ns) * 1e-6;
   HONE_TRY(const evaluate::Gauged gauged, gauge_->time(kernel, static_cast<int>(share(round_) - measured.times.size())));
   measured.invalidity = invalidity_of(gauged.verdict.kind);
   if (gauged.verdict.accepted()) {

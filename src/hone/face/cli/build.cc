@@ -137,10 +137,7 @@ Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task
     HONE_TRY(auto ours, engine::library_kernel(name, task, engine::card_alternatives(task, language), language));
     if (ours) return *std::move(ours);
   }
-  std::optional<archive::Store> store;
-  if (auto found = read_archive()) store = std::move(*found);
-  else if (found.error().code != ErrorCode::kNotFound) return tl::unexpected(found.error());
-  return kernel_of(name, store ? &*store : nullptr);
+  return known_kernel(name);
 }
 
 }  // namespace

@@ -144,6 +144,12 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   return engine::kernel_from(*row);
 }
 
+Result<kernel::Kernel> known_kernel(const std::string& file_or_hash) {
+  auto store = read_archive();
+  if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
+  return kernel_of(file_or_hash, store ? &*store : nullptr);
+}
+
 Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {
   constexpr int kRuns = 1000;
   HONE_TRY(const auto runs, store.runs(kRuns));

@@ -40,6 +40,8 @@ namespace hone::face {
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
+/// The same with the archive as read_archive() has it, or without where there is none.
+[[nodiscard]] Result<kernel::Kernel> known_kernel(const std::string& file_or_hash);
 
 /// The newest run whose champion a kernel is.
 [[nodiscard]] Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash);

@@ -1,12 +1,12 @@
 // CUDA kernels for real cards, built without one, by each of the two compilers. Skips what is not here.
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
 #include "hone/base/file.h"
 #include "hone/base/embedded.h"
+#include "hone/base/testing/environment.h"
 #include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/pack.h"
 #include "hone/target/toolchain/toolchain.h"
@@ -34,24 +34,7 @@ args   = ["x", "y", "i64:N"]
 )hone";
 constexpr int kHeadLines = 10;
 
-/// A variable of the environment, set while this lives.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value, 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() {
-    if (old_) setenv(name_, old_->c_str(), 1);
-    else unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
+using base::testing::Variable;
 
 class Cuda : public testing::TestWithParam<const char*> {
  protected:

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "hone/base/file.h"
 #include "hone/base/process/process.h"
+#include "hone/base/testing/environment.h"
 #include "hone/target/toolchain/pack.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/testing/tiny_cubin.h"
@@ -22,25 +22,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-/// A variable of the environment, set while this lives.
-class Set {
- public:
-  Set(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  Set(const Set&) = delete;
-  Set& operator=(const Set&) = delete;
-  ~Set() {
-    if (old_) setenv(name_, old_->c_str(), 1);
-    else unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
+using base::testing::Variable;
 
 std::string key(char digit) { return std::string(64, digit); }
 
@@ -220,7 +202,7 @@ class Shipped : public Packs {
   void SetUp() override {
     static const base::ScratchDirectory kept = base::ScratchDirectory::create("pack").value();
     {
-      const Set cache("XDG_CACHE_HOME", kept.path().string());
+      const Variable cache("XDG_CACHE_HOME", kept.path().string());
       ASSERT_TRUE(device_headers());
     }
     fs::create_directories(cache_ / "hone");
@@ -243,13 +225,13 @@ class Shipped : public Packs {
 
   task::Task task_ = task();
   fs::path cache_ = folder_.path() / "cache";
-  Set nvcc_{"HONE_NVCC", "/nonexistent/nvcc"}, nvrtc_{"HONE_NVRTC", "none"}, cache_of_{"XDG_CACHE_HOME", cache_.string()};
+  Variable nvcc_{"HONE_NVCC", "/nonexistent/nvcc"}, nvrtc_{"HONE_NVRTC", "none"}, cache_of_{"XDG_CACHE_HOME", cache_.string()};
   const std::string image_ = tiny_cubin("twist", {8, 8, 8});
 };
 
 TEST_F(Shipped, BuildsWithoutACompiler) {
   write(twist_key(), image_);
-  const Set packs("HONE_PACKS", file_.string());
+  const Variable packs("HONE_PACKS", file_.string());
   for (int time = 0; time < 2; ++time) {
     const auto outcome = build(kSource);
     ASSERT_TRUE(outcome) << outcome.error().to_string();
@@ -280,7 +262,7 @@ TEST_F(Shipped, BuildsWithoutACompiler) {
 
 TEST_F(Shipped, WhatIsNotThereIsAFailureThatSaysSo) {
   write(twist_key(), image_);
-  const Set packs("HONE_PACKS", file_.string());
+  const Variable packs("HONE_PACKS", file_.string());
   for (const auto& [source, n] : {std::pair{std::string(kSource) + "// another\n", 1024}, {std::string(kSource), 1025}}) {
     const auto outcome = build(source, {{"N", n}});
     ASSERT_TRUE(outcome) << outcome.error().to_string();
@@ -293,12 +275,12 @@ TEST_F(Shipped, WhatIsNotThereIsAFailureThatSaysSo) {
 TEST_F(Shipped, NoPackNoToolchain) {
   write(twist_key(), image_);
   {
-    const Set packs("HONE_PACKS", file_.string());
+    const Variable packs("HONE_PACKS", file_.string());
     ASSERT_TRUE(build(kSource));
     EXPECT_EQ(cuda_toolchain("sm_80").error().code, ErrorCode::kUnavailable) << "for another card nothing ships";
   }
   for (const std::string& packs : {std::string("none"), std::string(), (folder_.path() / "missing").string()}) {
-    const Set given("HONE_PACKS", packs);
+    const Variable given("HONE_PACKS", packs);
     const auto toolchain = cuda_toolchain("sm_90a");
     ASSERT_FALSE(toolchain) << packs;
     EXPECT_EQ(toolchain.error().code, ErrorCode::kUnavailable);
@@ -306,7 +288,7 @@ TEST_F(Shipped, NoPackNoToolchain) {
 }
 
 TEST_F(Shipped, WhatIsNotRightIsAsIfItWereNotThere) {
-  const Set packs("HONE_PACKS", file_.string());
+  const Variable packs("HONE_PACKS", file_.string());
   // No cubin; a kernel of another plan; one that calls what the driver would have to provide.
   for (const std::string& image : {std::string("no cubin"), tiny_cubin("twist", {8, 8}), tiny_cubin("other", {8, 8, 8}), tiny_cubin("twist", {8, 8, 8}, "vprintf")}) {
     write(twist_key(), image);
@@ -329,7 +311,7 @@ TEST_F(Shipped, AFileBesideADamagedOne) {
   std::string bytes = base::read_file(file_).value();
   bytes[bytes.size() - 120] = static_cast<char>(~bytes[bytes.size() - 120]);
   put(damaged, bytes);
-  const Set packs("HONE_PACKS", damaged.string() + ":/nonexistent:" + file_.string());
+  const Variable packs("HONE_PACKS", damaged.string() + ":/nonexistent:" + file_.string());
   const auto outcome = build(kSource);
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   EXPECT_TRUE(std::holds_alternative<Build>(*outcome));
@@ -337,7 +319,7 @@ TEST_F(Shipped, AFileBesideADamagedOne) {
 
 TEST_F(Shipped, KeysKnowNoPaths) {
   const std::string here = twist_key();
-  const Set elsewhere("XDG_CACHE_HOME", (folder_.path() / "elsewhere").string());
+  const Variable elsewhere("XDG_CACHE_HOME", (folder_.path() / "elsewhere").string());
   EXPECT_EQ(twist_key(), here);
   const kernel::Kernel kernel = kernel::parse_kernel(kSource, "k.cu").value();
   EXPECT_NE(cuda_key("sm_80", kernel, task_, {{"N", 1024}}).value(), here);
@@ -354,7 +336,7 @@ TEST_F(Shipped, TheProgramsOwnPackIsFound) {
     const auto outcome = build(kSource);
     ASSERT_TRUE(outcome) << outcome.error().to_string();
     EXPECT_TRUE(std::holds_alternative<Build>(*outcome));
-    const Set packs("HONE_PACKS", "none");
+    const Variable packs("HONE_PACKS", "none");
     EXPECT_FALSE(build(kSource));
     return;
   }

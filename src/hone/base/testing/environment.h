@@ -1,0 +1,27 @@
+// A variable of the environment, set while this lives. For tests; one thread.
+#pragma once
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace hone::base::testing {
+
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() {
+    if (old_) setenv(name_, old_->c_str(), 1);
+    else unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace hone::base::testing
