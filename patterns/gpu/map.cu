@@ -6,7 +6,7 @@ note     = "@note@"
 constraints = ["VEC * UNROLL <= 32"]
 [[launch]]
 kernel = "map"
-grid   = ["@pieces@ceil_div(@length@, THREADS * VEC * UNROLL)"]
+grid   = [@grid@]
 block  = ["THREADS"]
 args   = [@args@]
 */

@@ -187,6 +187,22 @@ bool GpuWriter::pieces_share() const {
          std::any_of(loads_.begin(), loads_.end(), [&](int id) { return offset(id, stretch_.pieces).empty(); });
 }
 
+/// The walk over tiles, up to the thread.
+std::string GpuWriter::walk(const std::string& first, const std::string& step) const {
+  const char* const footing = footed_ ? "footing" : "aligned";
+  const std::string pieces = this->pieces().to_cpp(), length = this->length().to_cpp();
+  if (!first.empty())
+    return fmt::format("{}<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}", pieces_share() ? "tiles_down" : "tiles", footing, pieces, length, first, step);
+  if (pieces_share()) return fmt::format("tiles_of_piece<THREADS, VEC, UNROLL>({}, blockIdx.x, {}, blockIdx.y, gridDim.y", footing, length);
+  return fmt::format("tile_of_pieces<THREADS, VEC, UNROLL>({}, {}, {}, blockIdx.x, blockIdx.y, gridDim.y", footing, pieces, length);
+}
+
+std::string GpuWriter::walk_grid() const {
+  const std::string tiles = fmt::format("ceil_div({}, THREADS * VEC * UNROLL)", length().to_string()), pieces = this->pieces().to_string();
+  if (stretch_.pieces.empty()) return fmt::format("\"{}\"", tiles);
+  return pieces_share() ? fmt::format("\"{}\", \"min(65535, {})\"", pieces, tiles) : fmt::format("\"{}\", \"min(65535, {})\"", tiles, pieces);
+}
+
 std::string GpuWriter::round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent) {
   const Pass& pass = program_.passes[round.passes[0]];
   pass_ = round.passes[0];
@@ -210,9 +226,7 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
                         goes_back(), length().to_cpp());
   else
-    text += fmt::format("{}hone::gpu::{}<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}, thread, "
-                        "[&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, pieces_share() ? "tiles_down" : "tiles",
-                        footed_ ? "footing" : "aligned", pieces().to_cpp(), length().to_cpp(), first, step);
+    text += fmt::format("{}hone::gpu::{}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, walk(first, step));
   if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
   text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";

@@ -44,12 +44,11 @@ Result<kernel::Kernel> map(const Program& given, kernel::Language language) {
   slots["note"] = "element by element: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [1, 2, 4, 8]", choices(writer.widest_vector(), {4, 8, 2, 1}));
-  slots["pieces"] = factor(writer.pieces());
-  slots["length"] = writer.length().to_string();
   slots["args"] = arguments_of(*program.task);
   slots["parameters"] = gpu_parameters_of(*program.task);
   slots["aligned"] = writer.aligned();
-  slots["body"] = prologue + writer.round_loop(rounds_of(program, false).front(), "int64_t{blockIdx.x}", "int64_t{gridDim.x}", "  ");
+  slots["body"] = prologue + writer.round_loop(rounds_of(program, false).front(), "", "", "  ");
+  slots["grid"] = writer.walk_grid();
   return finished(fill_pattern("patterns/gpu/map.cu", slots), "map");
 }
 

@@ -59,8 +59,10 @@ class GpuWriter {
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
   /// A round over tiles `first`, `first + step`, … of the row. Results stay with their thread, as r7, ….
-  [[nodiscard]] bool pieces_share() const;
+  /// Where `first` is empty: the tiles that are the block's in a grid of walk_grid().
   [[nodiscard]] std::string round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent);
+  /// The grid, as a plan has it, of a tile a block, for the round written last.
+  [[nodiscard]] std::string walk_grid() const;
   /// A round over `tile`, which holds the whole row or, of a round of two passes, the block's part of it; then results
   /// are the block's, as r7, ….
   [[nodiscard]] std::string round_resident(const Round& round, const std::string& indent);
@@ -89,6 +91,8 @@ class GpuWriter {
   [[nodiscard]] std::string leaf_name(int id) const;
 
  private:
+  [[nodiscard]] bool pieces_share() const;
+  [[nodiscard]] std::string walk(const std::string& first, const std::string& step) const;
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;

@@ -194,15 +194,42 @@ HONE_DEVICE void tile_at(const Footing& footing, int64_t length, int64_t t, int 
 HONE_DEVICE int64_t lead_of(bool) { return 0; }
 HONE_DEVICE int64_t lead_of(const Footing& footing) { return footing.lead; }
 
+/// Tile `t` of the stretches `piece`, `piece + step`, … of `pieces`: body(tile, piece). For a grid of tiles by stretches, which
+/// asks for no division before the first load (a grid has 65535 blocks along y at most). `footing`: a Footing, or whether each
+/// word begins on its boundary.
+template <int Threads, int Vec, int Unroll, class Stands, class Body>
+HONE_DEVICE void tile_of_pieces(const Stands& footing, int64_t pieces, int64_t length, int64_t t, int64_t piece, int64_t step, int thread, Body body) {
+  for (; piece < pieces; piece += step)
+    tile_at<Threads, Vec, Unroll>(footing, length, t, thread, [&](const auto tile) { body(tile, piece); });
+}
+
+/// The other way round, for a grid of stretches by tiles: of stretch `piece` tiles `t`, `t + step`, ….
+template <int Threads, int Vec, int Unroll, class Stands, class Body>
+HONE_DEVICE void tiles_of_piece(const Stands& footing, int64_t piece, int64_t length, int64_t t, int64_t step, int thread, Body body) {
+  constexpr int kSize = Threads * Vec * Unroll;
+  for (; t * kSize < length + lead_of(footing); t += step)
+    tile_at<Threads, Vec, Unroll>(footing, length, t, thread, [&](const auto tile) { body(tile, piece); });
+}
+
 /// Every `step`th tile of `pieces` stretches, from tile `first`: body(tile, piece). A negative step counts tiles from the
-/// last one on, backwards. `footing`: a Footing, or whether each word begins on its boundary.
+/// last one on, backwards. Divides twice in all, and steps from tile to tile after that.
 template <int Threads, int Vec, int Unroll, class Stands, class Body>
 HONE_DEVICE void tiles(const Stands& footing, int64_t pieces, int64_t length, int64_t first, int64_t step, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
-  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each;
-  for (int64_t turn = first; turn < all; turn += step < 0 ? -step : step) {
-    const int64_t q = step < 0 ? all - 1 - turn : turn, piece = pieces == 1 ? 0 : q / each;
-    tile_at<Threads, Vec, Unroll>(footing, length, q - piece * each, thread, [&](const auto tile) { body(tile, piece); });
+  const int64_t each = (length + lead_of(footing) + kSize - 1) / kSize, all = pieces * each, stride = step < 0 ? -step : step;
+  if (first >= all) return;
+  const bool one = pieces == 1;
+  const int64_t begin = step < 0 ? all - 1 - first : first, across = one ? 0 : stride / each, along = stride - across * each;
+  int64_t piece = one ? 0 : begin / each, t = begin - piece * each;
+  for (int64_t turn = first; turn < all; turn += stride) {
+    tile_at<Threads, Vec, Unroll>(footing, length, t, thread, [&](const auto tile) { body(tile, piece); });
+    if (step < 0) {
+      piece -= across, t -= along;
+      if (!one && t < 0) t += each, piece -= 1;
+    } else {
+      piece += across, t += along;
+      if (!one && t >= each) t -= each, piece += 1;
+    }
   }
 }
 
