@@ -80,7 +80,7 @@ static_assert(kSame<int (*)(int*, int), CUresult (*)(CUdevice*, int)> && !kSame<
   F(allocate, cuMemAlloc) F(free, cuMemFree) F(host_allocate, cuMemHostAlloc) F(host_free, cuMemFreeHost) F(upload_async, cuMemcpyHtoDAsync) F(host_address, cuMemHostGetDevicePointer)                         \
   F(upload, cuMemcpyHtoD) F(download, cuMemcpyDtoH) F(set_bytes, cuMemsetD8Async) F(set_halves, cuMemsetD16Async)                                \
   F(set_words, cuMemsetD32Async) F(set_column, cuMemsetD2D32Async) F(module_load, cuModuleLoadData) F(module_unload, cuModuleUnload)             \
-  F(module_function, cuModuleGetFunction) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(launch_with, cuLaunchKernelEx) F(stream_create, cuStreamCreate)         \
+  F(module_function, cuModuleGetFunction) F(module_global, cuModuleGetGlobal) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(launch_with, cuLaunchKernelEx) F(stream_create, cuStreamCreate)         \
   F(stream_synchronise, cuStreamSynchronize) F(stream_wait_value, cuStreamWaitValue32) F(event_create, cuEventCreate)                            \
   F(capture_begin, cuStreamBeginCapture) F(capture_end, cuStreamEndCapture) F(graph_make_ready, cuGraphInstantiateWithFlags)                     \
   F(graph_launch, cuGraphLaunch) F(graph_run_free, cuGraphExecDestroy) F(graph_free, cuGraphDestroy)                                             \

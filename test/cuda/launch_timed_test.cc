@@ -62,6 +62,25 @@ TEST_F(Launch, ContentsThatAreMissing) {
   EXPECT_THAT(launch({broken}).problems, testing::ElementsAre(testing::HasSubstr("cannot be read")));
 }
 
+TEST_F(Launch, SeveralTimesByTheClock) {
+  const std::string ptx = "//\n.version 9.0\n.target sm_90a\n.global .u64 hone_counts[2];\n.visible .entry pretend_negate(\n)\n{ ret; }\n";
+  const std::vector<target::TimedJob> jobs = {{job("pretend_negate"), "", 3}, {job("pretend_slow"), "", 3}, {job("pretend_far"), "", 3},
+                                              {job("pretend_hang"), "", 3},   {job("pretend_dies"), "", 3}, {job("pretend_negate"), ptx, 0}};
+  const auto timed = target::time_plans(card_->info(), jobs, 512, 1s);
+  ASSERT_TRUE(timed) << timed.error().to_string();
+  ASSERT_EQ(timed->size(), jobs.size());
+  EXPECT_THAT(timed->at(0).problem, testing::IsEmpty());
+  EXPECT_GT(timed->at(0).ns, 0);
+  EXPECT_THAT(timed->at(0).counts, testing::IsEmpty());
+  EXPECT_GT(timed->at(1).ns, 2 * timed->at(0).ns);
+  EXPECT_THAT(timed->at(2).problem, testing::HasSubstr("ILLEGAL_ADDRESS"));
+  EXPECT_THAT(timed->at(3).problem, testing::HasSubstr("does not finish"));
+  EXPECT_THAT(timed->at(4).problem, testing::HasSubstr("does not finish"));
+  EXPECT_THAT(timed->at(5).problem, testing::IsEmpty());
+  EXPECT_EQ(timed->at(5).ns, 0);
+  EXPECT_THAT(timed->at(5).counts, testing::ElementsAre(7, 11));
+}
+
 TEST_F(Launch, ToolsAreFoundOrNot) {
   setenv("HONE_NCU", "none", 1);
   EXPECT_EQ(target::find_card_tool("ncu", "HONE_NCU").error().code, ErrorCode::kUnavailable);

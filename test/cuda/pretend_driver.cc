@@ -256,6 +256,16 @@ Result cuModuleGetFunction(cuda::Function* function, cuda::Module module, const 
     return found ? kSuccess : kNotFound;
   });
 }
+Result cuModuleGetGlobal_v2(Address* address, size_t* bytes, cuda::Module module, const char* name) {
+  return call([=](Memory& m) {
+    if (!reinterpret_cast<pretend::Module*>(module)->counts() || std::strcmp(name, "hone_counts") != 0) return kNotFound;
+    *bytes = 2 * sizeof(uint64_t);
+    if (const Result result = m.allocate(*address, *bytes); result != kSuccess) return result;
+    auto* const counts = reinterpret_cast<uint64_t*>(*address);
+    counts[0] = 7, counts[1] = 11;
+    return kSuccess;
+  });
+}
 Result cuFuncSetAttribute(cuda::Function function, int which, int value) {
   if (which == cuda::kFunctionLargeClusters)
     return call([=](Memory&) { return reinterpret_cast<pretend::Function*>(function)->most_blocks = value ? 16 : cuda::kPortableCluster, kSuccess; });

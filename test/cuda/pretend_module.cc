@@ -23,14 +23,14 @@ std::set<std::string> entries_of(const std::string& text) {
 std::unique_ptr<Module> Module::load(const void* image) {
   constexpr uint16_t kCuda = 190;  // EM_CUDA
   const auto* const bytes = static_cast<const char*>(image);
-  if (std::strncmp(bytes, "\n.version ", 10) == 0) {
+  if (std::strncmp(bytes, ELFMAG, SELFMAG) != 0) {
+    if (!std::strstr(bytes, ".version ")) return nullptr;
     auto module = std::make_unique<Module>();
     module->names_ = entries_of(bytes);
+    module->counts_ = std::strstr(bytes, "hone_counts[") != nullptr;
     return module;
   }
   Elf64_Ehdr header;
-  std::memcpy(&header, bytes, SELFMAG);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
   std::memcpy(&header, bytes, sizeof header);
   if (header.e_machine != kCuda || header.e_shentsize != sizeof(Elf64_Shdr)) return nullptr;
   const auto section = [&](size_t number) {

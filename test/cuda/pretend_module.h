@@ -1,4 +1,4 @@
-// A module of the pretend card: the names of the functions in a cubin, which nvcc made of a test's kernel.
+// A module of the pretend card: the names of the functions in a cubin, which nvcc made of a test's kernel, or in a text in PTX.
 #pragma once
 #include <map>
 #include <memory>
@@ -22,11 +22,12 @@ class Module {
   /// Null where it has no such function.
   [[nodiscard]] Function* find(const std::string& name);
   [[nodiscard]] bool dies_when_unloaded() const { return dies_; }
+  [[nodiscard]] bool counts() const { return counts_; }   ///< it has a variable hone_counts
 
  private:
   std::set<std::string> names_;
   std::map<std::string, Function> functions_;
-  bool dies_ = false;
+  bool dies_ = false, counts_ = false;
 };
 
 }  // namespace hone::pretend

@@ -121,6 +121,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(module_load, "cuModuleLoadData", (Module*, const void*))                                                       \
   F(module_unload, "cuModuleUnload", (Module))                                                                     \
   F(module_function, "cuModuleGetFunction", (Function*, Module, const char*))                                      \
+  F(module_global, "cuModuleGetGlobal_v2", (Address*, size_t*, Module, const char*))                               \
   F(function_set, "cuFuncSetAttribute", (Function, int, int))                                                      \
   F(launch, "cuLaunchKernel",                                                                                      \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))      \

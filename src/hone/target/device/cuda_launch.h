@@ -1,6 +1,6 @@
-// Plans launched once each by a process of ours that a tool watches (Nsight Compute, compute-sanitizer). The process
-// holds no host code of a candidate, so neither does the tool. Nothing here touches a Card: the process has a context and
-// memory of its own. Blocking; thread-safe.
+// Plans launched by a process of ours: once each, watched by a tool (Nsight Compute, compute-sanitizer), or several times by the
+// clock, whatever they compute. The process holds no host code of a candidate, so neither does the tool. Nothing here touches a
+// Card: the process has a context and memory of its own. Blocking; thread-safe.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -36,6 +36,22 @@ struct Launched {
 /// kUnavailable where the tool cannot be started; kInput for a plan that no card takes.
 [[nodiscard]] Result<Launched> launch_under(const CardInfo& card, const std::vector<std::string>& tool, std::span<const LaunchJob> jobs,
                                             bool poison, std::chrono::seconds deadline);
+
+struct TimedJob {
+  LaunchJob job;
+  std::string image = {};               ///< PTX, or a cubin, in place of the build's own; its functions have the same names
+  int rounds = 0;                       ///< 0: once, not timed
+};
+
+struct TimedPlan {
+  double ns = 0;                        ///< median of the rounds, caches cold; 0: not timed
+  std::vector<uint64_t> counts;         ///< the module's `hone_counts`, summed over what was launched; empty where it has none
+  std::string problem;                  ///< empty where its plan ran to the end, else why not
+};
+
+/// One after the other on the card, which nobody else may be using, `slack` bytes behind each tensor being nobody's. A job that
+/// faults or does not end within `each` costs the others nothing but time.
+[[nodiscard]] Result<std::vector<TimedPlan>> time_plans(const CardInfo& card, std::span<const TimedJob> jobs, int64_t slack, std::chrono::seconds each);
 
 /// NVIDIA's tool `name` ("ncu", "compute-sanitizer"): the variable's program (or "none"), the PATH's, /usr/local/cuda's.
 /// kUnavailable where there is none.

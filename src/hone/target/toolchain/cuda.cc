@@ -38,9 +38,12 @@ struct Compilers {
 
 /// What either compiler is told of the code, whatever the machine. They are part of what names a kernel in a pack.
 constexpr const char* kNvccOptions[] = {"-std=c++20", "-cubin", "-lineinfo", "--expt-relaxed-constexpr"};
+constexpr const char* kNvccAssembly[] = {"-std=c++20", "-ptx", "--expt-relaxed-constexpr"};
 constexpr const char* kNvrtcOptions[] = {"--std=c++20", "-lineinfo", "-default-device", "--diag-suppress=47"};
 constexpr const char* kToInstall = "install NVIDIA's CUDA toolkit 12 or later (nvcc in PATH or /usr/local/cuda/bin, or name it in HONE_NVCC), or from pip "
                                    "nvidia-cuda-nvrtc and nvidia-cuda-runtime";
+
+tl::unexpected<Error> no_compiler() { return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc or NVRTC, and there is neither", kToInstall); }
 
 /// One way to compile, as far as the cache needs to know it.
 struct Attempt {
@@ -111,6 +114,30 @@ class CudaToolchain final : public Toolchain {
       return BuildOutcome(BuildFailure{fmt::format("this kernel does not ship built, and there is neither nvcc nor NVRTC here that compiles for {}", arch_), kToInstall, false});
     if (auto* const build = std::get_if<Build>(&*outcome)) build->key = key;
     return *std::move(outcome);
+  }
+
+  Result<std::string> assembly(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) override {
+    if (compilers_.none()) return no_compiler();
+    const BuildOptions options;
+    HONE_TRY(std::string unit, gpu_unit(kernel, task, bindings, compilers_.nvrtc.has_value()));
+    const std::string virtual_arch = "compute_" + arch_.substr(3);
+    Attempt attempt;
+    if (compilers_.nvrtc) {
+      attempt = nvrtc_attempt(std::move(unit), options);
+      std::erase_if(attempt.argv, [](const std::string& a) { return a.starts_with("--ptxas-options") || a == "-lineinfo"; });
+      for (std::string& a : attempt.argv)
+        if (a.starts_with("--gpu-architecture=")) a = "--gpu-architecture=" + virtual_arch;
+    } else {
+      std::vector<std::string> argv = {compilers_.nvcc->nvcc.string()};
+      argv.insert(argv.end(), std::begin(kNvccAssembly), std::end(kNvccAssembly));
+      argv.insert(argv.end(), {"-arch=" + virtual_arch, "-I" + headers_.string(), "-o", kObject, "unit.cu"});
+      attempt = {"nvcc " + compilers_.nvcc->version, std::move(unit), std::move(argv), {{compilers_.nvcc->root}}};
+    }
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.cu", attempt.unit));
+    HONE_TRY(const CompilerRun run, run_compiler(attempt.argv, scratch.path(), headers_, options.deadline, attempt.needs));
+    if (!run.ok) return fail(ErrorCode::kInput, run.late ? std::string(kLate) : first_error(run.log));
+    return base::read_file(scratch.path() / kObject);
   }
 
  private:
@@ -278,8 +305,6 @@ Compilers compilers_here() {
   found.disassembler = find_disassembler(found.nvcc);
   return found;
 }
-
-tl::unexpected<Error> no_compiler() { return fail(ErrorCode::kUnavailable, "CUDA kernels need nvcc or NVRTC, and there is neither", kToInstall); }
 
 bool knows(const std::vector<std::string>& archs, std::string arch) {
   if (arch.ends_with('a') || arch.ends_with('f')) arch.pop_back();

@@ -1,17 +1,20 @@
 // Has NVRTC compile CUDA for a card that need not be there. Lives in the compilers' jail, as it reads hostile source.
 //
 //   hone-nvrtc probe LIBRARY                     "13.0" and the architectures it knows ("sm_80" …), a line each
-//   hone-nvrtc build LIBRARY UNIT OUT OPTION...  writes the cubin of UNIT to OUT; the compiler's words on standard error
+//   hone-nvrtc build LIBRARY UNIT OUT OPTION...  writes the cubin of UNIT to OUT (PTX where the options ask for no real
+//                                                architecture); the compiler's words on standard error
 //
 // Exit status 1: the source is refused; 3: there is no NVRTC that we can use. The library is loaded at run time, its
 // builtins from the same folder before it, so that it finds them without LD_LIBRARY_PATH.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <string>
 #include <vector>
 
@@ -41,6 +44,8 @@ struct Api {
   int (*log)(Program, char*);
   int (*cubin_size)(Program, size_t*);
   int (*cubin)(Program, char*);
+  int (*ptx_size)(Program, size_t*);
+  int (*ptx)(Program, char*);
 };
 
 Api load(const fs::path& library) {
@@ -65,6 +70,8 @@ Api load(const fs::path& library) {
   bind(api.log, "nvrtcGetProgramLog");
   bind(api.cubin_size, "nvrtcGetCUBINSize");
   bind(api.cubin, "nvrtcGetCUBIN");
+  bind(api.ptx_size, "nvrtcGetPTXSize");
+  bind(api.ptx, "nvrtcGetPTX");
   return api;
 }
 
@@ -90,11 +97,13 @@ int build(const Api& api, const char* unit, const char* out, int count, const ch
     if (api.log(program, log.data()) == kSuccess) std::fprintf(stderr, "%s\n", log.c_str());
   }
   if (status != kSuccess) return status == kCompilation ? kRefused : kNone;
-  if (api.cubin_size(program, &size) != kSuccess || size == 0) stop(kNone, "NVRTC made no cubin");
-  std::string cubin(size, '\0');
-  if (api.cubin(program, cubin.data()) != kSuccess) stop(kNone, "NVRTC gives no cubin");
+  const bool real = std::none_of(options, options + count, [](const char* o) { return std::string_view(o).starts_with("--gpu-architecture=compute_"); });
+  if ((real ? api.cubin_size : api.ptx_size)(program, &size) != kSuccess || size == 0) stop(kNone, "NVRTC made nothing");
+  std::string made(size, '\0');
+  if ((real ? api.cubin : api.ptx)(program, made.data()) != kSuccess) stop(kNone, "NVRTC does not give what it made");
+  if (!real) made.pop_back();  // PTX comes with its end
   std::ofstream file(out, std::ios::binary);
-  file << cubin;
+  file << made;
   file.close();
   if (!file) stop(kNone, "No space left on device");
   return 0;

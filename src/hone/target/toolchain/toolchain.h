@@ -70,6 +70,11 @@ class Toolchain {
                                                    const task::Task& task,
                                                    const task::Bindings& bindings,
                                                    const BuildOptions& options) = 0;
+  /// CUDA only: the kernel as PTX, which a driver compiles, with the names of functions that build() says. kUnavailable where
+  /// there is no compiler, kInput where the kernel does not compile.
+  [[nodiscard]] virtual Result<std::string> assembly(const kernel::Kernel&, const task::Task&, const task::Bindings&) {
+    return fail(ErrorCode::kUnavailable, "this toolchain says nothing between source and machine code");
+  }
 };
 
 /// g++ or clang++ as found ($HONE_CXX, or g++ first); the other one serves kernels that ask for it.

@@ -3,9 +3,10 @@
 // timed as a whole. No host code of a candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
 //   hone-cuda                        (descriptors as in cuda_protocol.h)
-//   hone-cuda launch ANSWER JOB...   each job's plan once, on memory of its own; a line a job to ANSWER: "done", or why not
+//   hone-cuda launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds (0: not
+//                                    timed) and what the module counted, or why not
 //
-// The second form is what Nsight Compute and compute-sanitizer watch.
+// The second form is what Nsight Compute and compute-sanitizer watch, and what times kernels with a stage left out.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -58,7 +59,7 @@ struct Contents {
   std::vector<Input> inputs;
   std::string why;
 
-  bool find(const Api& api, const std::string& file, size_t bytes, Address& address) {
+  bool find(const Api& api, const std::string& file, size_t bytes, size_t slack, Address& address) {
     for (const Input& input : inputs)
       if (input.file == file) return address = input.address, true;
     std::vector<char> host(bytes);
@@ -66,7 +67,7 @@ struct Contents {
     const bool read = from && std::fread(host.data(), 1, bytes, from) == bytes;
     if (from) std::fclose(from);
     if (!read) return why = "the contents " + file + " cannot be read", false;
-    Result result = api.allocate(&address, bytes);
+    Result result = api.allocate(&address, bytes + slack);
     if (result == kSuccess) inputs.push_back({file, address, true});
     if (result == kSuccess) result = api.upload(address, host.data(), bytes);
     if (result != kSuccess) why = api.describe(result);
@@ -123,11 +124,22 @@ class Worker {
   }
 
   /// Of a job instead of a grader: the module's image follows the job in `fd`, buffers are this process's own. Its plan is
-  /// launched once. False with control.why set.
+  /// launched. False with control.why set.
   bool launch_alone(const CudaJob& job, int fd, Contents& contents) {
     control_.state = CudaState::kDone;
+    control_.device_ns = 0;
     poison_ = job.poison != 0;
-    return load_module(fd, sizeof(CudaJob)) && own_regions(job, contents) && make_workspaces() && launch_once();
+    return load_module(fd, sizeof(CudaJob)) && own_regions(job, contents) && make_workspaces() && launch_once() && (!job.rounds || time_rounds(job.rounds));
+  }
+
+  /// What the module's own variable says; nothing where it has none.
+  std::vector<uint64_t> counts() {
+    Address address = 0;
+    size_t bytes = 0;
+    if (api_.module_global(&address, &bytes, module_, kCountsName) != kSuccess) return {};
+    std::vector<uint64_t> all(bytes / sizeof(uint64_t));
+    if (!ok(api_.download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
+    return all;
   }
 
   /// Broken where anything goes wrong: the next candidate is to find a context as good as new.
@@ -261,9 +273,9 @@ class Worker {
       Mapped region;
       const auto bytes = static_cast<size_t>(std::max<int64_t>(1, control_.region[i].bytes));
       if (job.contents[i][0]) {
-        if (!contents.find(api_, job.contents[i], bytes, region.address)) return broken(contents.why);
+        if (!contents.find(api_, job.contents[i], bytes, static_cast<size_t>(job.slack), region.address)) return broken(contents.why);
       } else {
-        if (!ok(api_.allocate(&region.address, bytes))) return false;
+        if (!ok(api_.allocate(&region.address, bytes + static_cast<size_t>(job.slack)))) return false;
         region.bytes = bytes;
         if (poison_ && !ok(api_.set_bytes(region.address, 0xFF, bytes, stream_))) return regions_.push_back(region), false;
       }
@@ -279,6 +291,23 @@ class Worker {
     if (!ok(api_.stream_synchronise(stream_)) || !queue_call(0, before, after)) return false;
     const Result result = api_.stream_synchronise(stream_);
     return result == kSuccess || say(CudaState::kFault, api_.describe(result));
+  }
+
+  /// The median of `rounds` calls with cold caches, as device_ns.
+  bool time_rounds(uint32_t rounds) {
+    std::vector<float> all;
+    for (uint32_t i = 0; i < rounds; ++i) {
+      *gate_ = 0;
+      const bool queued = ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual)) && (!flush_ || flush(i)) &&
+                          queue_call(0, event(0), event(1));
+      *gate_ = 1;
+      float ms = 0;
+      if (!finish() || !queued || !ok(api_.event_elapsed(&ms, event(0), event(1)))) return false;
+      all.push_back(ms);
+    }
+    std::nth_element(all.begin(), all.begin() + rounds / 2, all.end());
+    control_.device_ns = static_cast<int64_t>(static_cast<double>(all[rounds / 2]) * 1e6);
+    return true;
   }
 
   /// The first work of a process that takes its turn on the card costs more than others.
@@ -508,10 +537,16 @@ int launch(const char* answer, int jobs, char** files) {
       return std::fclose(out), 1;
     }
     contents.keep(worker.api(), *job);
+    (void)alarm(job->seconds);
     const bool done = (started || worker.start()) && worker.launch_alone(*job, fd, contents);
     started = true;
     close(fd);
-    std::fprintf(out, "%s\n", done ? "done" : job->control.why);
+    std::fprintf(out, "%s", done ? "done" : job->control.why);
+    if (done) {
+      std::fprintf(out, " %lld", static_cast<long long>(job->control.device_ns));
+      for (const uint64_t count : worker.counts()) std::fprintf(out, " %llu", static_cast<unsigned long long>(count));
+    }
+    std::fprintf(out, "\n");
     std::fflush(out);
     // What a checker watches is to end as it began.
     const CudaState state = job->control.state;

@@ -57,11 +57,16 @@ struct CudaControl {
 };
 
 inline constexpr int kMaxPath = 512;
-/// One plan for `hone-cuda launch`, which runs it once under a profiler or a checker: a file of this and of the module's
-/// image. Region i holds tensor i, in an allocation of its own.
+/// A module's variable with counts (8 bytes each), which is read after the plan has run.
+inline constexpr char kCountsName[] = "hone_counts";
+/// One plan for `hone-cuda launch`, which runs it once under a profiler or a checker, or several times by the clock: a file of
+/// this and of the module's image. Region i holds tensor i, in an allocation of its own.
 struct CudaJob {
   char contents[kMaxTensors][kMaxPath];         ///< file with the tensor's bytes; empty: an output
   uint32_t poison;                              ///< not 0: outputs and workspaces begin as NaN, else as they are allocated
+  uint32_t rounds;                              ///< 0: once and untimed; else so many times with cold caches, after one that is not timed
+  uint32_t seconds;                             ///< the process ends where it takes longer; 0: it may take as long as it likes
+  int64_t slack;                                ///< bytes behind each tensor that may be touched
   CudaControl control;
 };
 
