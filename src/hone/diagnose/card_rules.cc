@@ -38,6 +38,7 @@ class CardReckoning : Reckoner {
     arithmetic_ = active_ * get("arithmetic_share", 0), matrix_ = active_ * get("tensor_share", 0);
     waiting_ = get("memory_stall_share", 0);
     counted_ = metrics.get("dram_share").has_value();
+    varied_ = !counted_ && metrics.get("without_memory").has_value();
   }
 
   Diagnosis conclude() {
@@ -66,13 +67,17 @@ class CardReckoning : Reckoner {
       atomics();
       latency();
       units();
+    } else if (varied_) {
+      tail();
+      left_out();
     } else {
       blind();
     }
     others();
     conclude_with(out, {dram_ >= kBusy ? kMemory : kUnknown,
-                        counted_ ? fmt::format("memory is {:.0f} % busy, and no metric tells what the rest of its time goes to", 100 * dram_)
-                                 : "nothing was counted, and its code and plan tell no cause",
+                        counted_  ? fmt::format("memory is {:.0f} % busy, and no metric tells what the rest of its time goes to", 100 * dram_)
+                        : varied_ ? "nothing was counted, and it is no faster with any stage left out"
+                                  : "nothing was counted, and its code and plan tell no cause",
                         {"light", "memory_light", "dram_share", "issue_share"}});
     return out;
   }
@@ -293,6 +298,108 @@ class CardReckoning : Reckoner {
     patterns(name, saved, why);
   }
 
+  /// What the kernel saved with `what` left out, of its time.
+  [[nodiscard]] double saved_without(std::string_view what) const { return std::clamp(1 - get(what, 1), 0.0, 1.0); }
+
+  /// Nothing was counted, but the kernel was timed with one stage left out at a time: a stage costs what its absence saves, as
+  /// far as nobody else's absence explains it.
+  void left_out() {
+    const double excess = get("excess_sector_share", 0), conflicts = get("shared_conflict_share", 0), reads = saved_without("without_loads");
+    const double spread = excess > 0.1 ? saved_without("without_spread") : 0, banks = conflicts > 0.1 ? saved_without("without_conflicts") : 0;
+    const double barriers = saved_without("without_barriers"), atomics = saved_without("without_atomics");
+    const double times = get("l1_read_ratio", 1) * (1 - excess) - get("workspace_read_ratio", 0);
+    const double again = times > kReadsEnough ? (1 - 1 / times) * std::max(0.0, reads - spread) : 0;
+    spread_out(excess, spread);
+    read_again(times, again);
+    if (banks > 0.02) {
+      const double saved = cause(kBanks, banks, fmt::format("without bank conflicts it takes {:.2f} of its time", get("without_conflicts", 1)),
+                                 {"without_conflicts", "shared_conflict_share"});
+      rewrite("pad or swizzle shared memory", kBanks, saved, kReachRewrite, "timed without conflicts");
+    }
+    if (barriers > 0.02) {
+      const double saved = cause(kBarriers, barriers, fmt::format("without its barriers it takes {:.2f} of its time", get("without_barriers", 1)),
+                                 {"without_barriers", "block_threads", "code_barriers"});
+      const std::string why = "timed without barriers";
+      tune(Role::kThreads, -1, kBarriers, saved, kReachTune, why);
+      tune(Role::kStages, +1, kBarriers, saved, 0.5 * kReachTune, why);
+      rewrite("fewer barriers", kBarriers, saved, kReachRewrite, why);
+    }
+    if (atomics > 0.02) {
+      const double saved = cause(kAtomics, atomics, fmt::format("without its atomic operations it takes {:.2f} of its time", get("without_atomics", 1)),
+                                 {"without_atomics"});
+      rewrite("reduce within a block first", kAtomics, saved, kReachRewrite, "timed without atomic operations");
+      patterns(kAtomics, saved, "timed without atomic operations");
+    }
+    const double work = std::clamp(get("without_memory", 1) - banks - barriers - atomics - get("without_work", 0), 0.0, 1.0);
+    at_instructions(work);
+    waiting_for_memory(active_ * (reads - spread - again - barriers) - light_);
+  }
+
+  void spread_out(double excess, double spread) {
+    if (spread < 0.02) return;
+    const double saved = cause(kUncoalesced, spread,
+                               fmt::format("memory-bound: with neighbouring threads on neighbouring addresses it takes {:.2f} of its time", get("without_spread", 1)),
+                               {"without_spread", "excess_sector_share", "load_sectors", "store_sectors"});
+    const std::string why = fmt::format("timed with neighbouring addresses; excess sectors {:.2f}", excess);
+    rewrite("neighbouring threads on neighbouring addresses", kUncoalesced, saved, kReachRewrite, why);
+    rewrite("stage through shared memory", kUncoalesced, saved, 0.9 * kReachRewrite, why);
+    patterns(kUncoalesced, saved, why);
+  }
+
+  void read_again(double times, double again) {
+    if (again < 0.05) return;
+    const double saved = cause(kRedundant, again, fmt::format("memory-bound: its loads ask for {:.1f} times the least bytes, and without loads it takes {:.2f} of its time",
+                                                              times, get("without_loads", 1)),
+                               {"l1_read_ratio", "without_loads"});
+    const std::string why = fmt::format("1 - 1 / {:.1f} of what its loads cost", times);
+    for (const Role role : {Role::kTile, Role::kHeld}) tune(role, +1, kRedundant, saved, kReachTune, why);
+    rewrite("keep what is read again in shared memory or registers", kRedundant, saved, kReachRewrite, why);
+    patterns(kRedundant, saved, why);
+  }
+
+  /// `work`: of its time, what is left without memory and without what else has a name.
+  void at_instructions(double work) {
+    const double lanes = std::clamp(get("lane_share", 1), 0.0, 1.0);
+    if (lanes < kLanesEnough) {
+      const double saved = cause(kDivergence, (1 - lanes) * work, fmt::format("compute-bound: {:.1f} of a warp's 32 lanes take part in an instruction", 32 * lanes),
+                                 {"lane_share", "without_memory"});
+      const std::string why = fmt::format("idle lanes {:.2f}, times {:.2f} of the time without memory", 1 - lanes, work);
+      rewrite("the same work for all lanes of a warp", kDivergence, saved, kReachRewrite, why);
+      patterns(kDivergence, saved, why);
+    }
+    if (work < kBusy) return;
+    const std::string_view name = issue_ >= kBusy ? kIssue : kArithmetic;
+    const double saved = cause(name, 0.7 * std::max(0.0, work * lanes - least_),
+                               fmt::format("compute-bound: without memory it takes {:.2f} of its time", get("without_memory", 1)),
+                               {"without_memory", "issue_share", "code_special_share"});
+    const std::string why = fmt::format("at instructions {:.2f} of the time; the least is {:.2f}", work, least_);
+    for (const Role role : {Role::kVector, Role::kUnroll, Role::kHeld}) tune(role, +1, name, saved, 0.5 * kReachTune, why);
+    rewrite("fewer instructions for an element", name, saved, 0.8 * kReachRewrite, why);
+    patterns(name, saved, why);
+  }
+
+  /// `share`: of the time, what loads cost beyond what their bytes take.
+  void waiting_for_memory(double share) {
+    if (share < 0.02) return;
+    const double limit = get("occupancy_modelled", 1), few = std::clamp(1 - limit / kWarpsEnough, 0.0, 1.0);
+    if (few > 0.05) {
+      const double saved = cause(kOccupancy, share * std::sqrt(few), fmt::format("occupancy-bound: {:.0f} % of the warps fit, and without loads it takes {:.2f} of its time",
+                                                                                 100 * limit, get("without_loads", 1)),
+                                 {"occupancy_modelled", "registers", "block_threads", "without_loads"});
+      const std::string why = fmt::format("{:.2f} of the warps fit a multiprocessor", limit);
+      for (const Role role : {Role::kHeld, Role::kUnroll}) tune(role, -1, kOccupancy, saved, kReachTune, why);
+      tune(Role::kThreads, get("limited_by_registers", 0) + get("limited_by_shared", 0) > 0 ? -1 : +1, kOccupancy, saved, kReachTune, why);
+      rewrite("more warps a multiprocessor", kOccupancy, saved, kReachRewrite, why);
+    }
+    const double saved = cause(kFewBytes, share * (1 - std::sqrt(few)), fmt::format("latency-bound: without loads it takes {:.2f} of its time, which its bytes do not explain",
+                                                                                    get("without_loads", 1)),
+                               {"without_loads", "memory_light", "code_load_bytes"});
+    const std::string why = fmt::format("loads cost {:.2f} of the time more than their bytes take", share);
+    for (const Role role : {Role::kUnroll, Role::kStages, Role::kHeld}) tune(role, +1, kFewBytes, saved, kReachTune, why);
+    if (get("code_load_bytes", 0) < 14) tune(Role::kVector, +1, kFewBytes, saved, kReachTune, why);
+    rewrite("wider loads, several on their way at a time", kFewBytes, saved, kReachRewrite, why);
+  }
+
   /// Nothing was counted: what the build and the plan tell. Shares are guesses, smaller than what is counted.
   void blind() {
     const double limit = get("occupancy_modelled", 1), word = get("code_load_bytes", 16), waves = get("waves", 8);
@@ -333,6 +440,7 @@ class CardReckoning : Reckoner {
   double active_ = 1, dram_ = 0, l2_ = 0, l1_ = 0, issue_ = 0, arithmetic_ = 0, matrix_ = 0;
   double waiting_ = 0;            ///< of warps' waiting: for memory
   bool counted_ = false;
+  bool varied_ = false;           ///< not counted, but timed with stages left out
 };
 
 }  // namespace

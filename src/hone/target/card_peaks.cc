@@ -34,4 +34,9 @@ CpuPeaks card_peaks(const CardInfo& card) {
   return peaks;
 }
 
+double card_memory_peak(const CardInfo& card) {
+  constexpr double kTransfers = 2;  // a clock: double data rate
+  return kTransfers * card.memory_clock_khz * 1e-6 * card.memory_bus_bits / 8;
+}
+
 }  // namespace hone::target

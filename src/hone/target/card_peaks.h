@@ -11,4 +11,7 @@ namespace hone::target {
 /// Memory peaks are left 0: the stream twin measures them.
 [[nodiscard]] CpuPeaks card_peaks(const CardInfo& card);
 
+/// Bytes a nanosecond that the memory's clock and width allow; 0 where the driver does not say.
+[[nodiscard]] double card_memory_peak(const CardInfo& card);
+
 }  // namespace hone::target

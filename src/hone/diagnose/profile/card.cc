@@ -19,10 +19,11 @@ constexpr std::chrono::seconds kDeadline{120}, kDeadlineEach{20};
 /// Inputs of one case are drawn to disk, and ncu copies outputs aside: larger workloads are not counted (bytes).
 constexpr double kMostInputs = 4e9;
 
-void add_reading(const CardReading& reading, const std::string& arch, Metrics& metrics) {
-  add_card_code(reading.build, reading.plan, target::arch_limits(arch), reading.cost, metrics);
+void add_reading(const CardReading& reading, const target::CardInfo& card, Metrics& metrics) {
+  add_card_code(reading.build, reading.plan, target::arch_limits(card.arch), reading.cost, metrics);
   if (reading.launches.empty()) {
     for (const CardMetric& metric : card_metrics()) metrics.absent(metric.name, reading.problem);
+    if (reading.variants) add_variants(*reading.variants, card, reading.plan, reading.cost, metrics);
     return;
   }
   add_counters(reading.launches, metrics);
@@ -85,6 +86,18 @@ Status CardCounters::count(std::span<const CardCase> cases, std::vector<CardRead
   return {};
 }
 
+/// A kernel of which no variants can be had is none the worse for it: it keeps code and plan.
+Status CardCounters::vary(const CardCase& one, CardReading& reading) {
+  if (reading.cost.bytes_read > kMostInputs) return {};
+  auto tensors = tensors_of(one);
+  if (!tensors && tensors.error().code == ErrorCode::kExhausted) return {};
+  if (!tensors) return tl::unexpected(tensors.error());
+  auto variants = read_variants(card_, *toolchain_, one.kernel, *one.task, one.bindings, {reading.build, reading.plan, std::move(*tensors)});
+  if (variants) reading.variants = std::move(*variants);
+  else reading.problem += "; no variants: " + variants.error().message;
+  return {};
+}
+
 Result<std::vector<CardReading>> CardCounters::read(std::span<const CardCase> cases) {
   std::vector<CardReading> readings(cases.size());
   std::vector<Status> built(cases.size());
@@ -103,6 +116,8 @@ Result<std::vector<CardReading>> CardCounters::read(std::span<const CardCase> ca
   });
   for (const Status& status : built) HONE_TRY_VOID(status);
   HONE_TRY_VOID(count(cases, readings));
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (readings[i].launches.empty()) HONE_TRY_VOID(vary(cases[i], readings[i]));
   return readings;
 }
 
@@ -119,7 +134,7 @@ Result<std::vector<Profile>> profile_card(CardCounters& counters, const kernel::
     for (const task::Workload& w : task.workloads)
       if (w.name == profile.workload) profile.weight = w.weight;
     add_times(times[i], nullptr, profile.metrics);
-    add_reading(readings[i], counters.card().arch, profile.metrics);
+    add_reading(readings[i], counters.card(), profile.metrics);
   }
   return all;
 }
@@ -129,8 +144,10 @@ Result<std::vector<Metrics>> profile_counted(CardCounters& counters, std::span<c
   const target::CpuPeaks peaks = target::card_peaks(counters.card());
   std::vector<Metrics> all(cases.size());
   for (size_t i = 0; i < cases.size(); ++i) {
-    add_reading(readings[i], counters.card().arch, all[i]);
-    add_light_of_counters(readings[i].cost, target::compute_ns(readings[i].cost, cases[i].task->track, peaks), all[i]);
+    add_reading(readings[i], counters.card(), all[i]);
+    const double compute_ns = target::compute_ns(readings[i].cost, cases[i].task->track, peaks);
+    if (readings[i].variants) add_light(readings[i].cost, readings[i].variants->whole_ns, target::card_memory_peak(counters.card()), compute_ns, all[i]);
+    else add_light_of_counters(readings[i].cost, compute_ns, all[i]);
   }
   return all;
 }

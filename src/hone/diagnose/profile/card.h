@@ -1,6 +1,6 @@
 // A kernel's metrics on a card: Nsight Compute watches its plan launched once (target/device/cuda_launch.h), its build and
-// plan are read. Where counters may not be read, code and plan stand in, and the metrics of counters are absent with the
-// reason. One thread; nobody else may be timing on the card meanwhile.
+// plan are read. Where counters may not be read, variants of the kernel with a stage left out stand in (card_variants.h), and
+// what only counters tell is absent with the reason. One thread; nobody else may be timing on the card meanwhile.
 #pragma once
 #include <map>
 #include <memory>
@@ -11,6 +11,7 @@
 
 #include "hone/base/file.h"
 #include "hone/diagnose/profile/card_metrics.h"
+#include "hone/diagnose/profile/card_variants.h"
 #include "hone/diagnose/profile/profile.h"
 #include "hone/target/card.h"
 #include "hone/target/device/cuda_launch.h"
@@ -29,6 +30,7 @@ struct CardReading {
   task::Cost cost;
   std::vector<LaunchCounters> launches;  ///< of the plan, in its order; empty where nothing was counted
   std::string problem;                   ///< why not
+  std::optional<VariantReading> variants;  ///< where nothing was counted: what stands in
 };
 
 class CardCounters {
@@ -44,6 +46,7 @@ class CardCounters {
  private:
   Result<std::vector<target::LaunchTensor>> tensors_of(const CardCase& one);
   Status count(std::span<const CardCase> cases, std::vector<CardReading>& readings);
+  Status vary(const CardCase& one, CardReading& reading);
 
   target::CardInfo card_;
   std::shared_ptr<target::Toolchain> toolchain_;

@@ -216,20 +216,25 @@ void add_traffic(const task::Cost& cost, Metrics& metrics) {
   ratio("l1_read_ratio", "l1_read_bytes", "bytes of the sectors that loads touch over the task's least");
 }
 
-void add_light_of_counters(const task::Cost& cost, double compute_ns, Metrics& metrics) {
+void add_light(const task::Cost& cost, double time_ns, double peak, double compute_ns, Metrics& metrics) {
   // What a plain copy gets of the memory's peak.
   constexpr double kReachable = 0.9;
+  if (time_ns <= 0 || peak <= 0) return metrics.absent("light", "the memory's peak is not known");
+  const double memory_ns = (cost.bytes_read + cost.bytes_written) / (kReachable * peak);
+  metrics.measured("time_ns", time_ns, "on the card, caches cold");
+  metrics.modelled("memory_light", memory_ns / time_ns, "least bytes at nine tenths of the memory's peak / time");
+  if (compute_ns > 0) metrics.modelled("compute_light", compute_ns / time_ns, "least multiply-adds at the data sheet's peak / time");
+  metrics.modelled("light", std::max(memory_ns, compute_ns) / time_ns, "least time this card could take / time");
+}
+
+void add_light_of_counters(const task::Cost& cost, double compute_ns, Metrics& metrics) {
   const auto time = metrics.get("kernel_ns"), share = metrics.get("dram_share");
-  const double moved = metrics.get_or("dram_read_bytes", 0) + metrics.get_or("dram_write_bytes", 0), least = cost.bytes_read + cost.bytes_written;
+  const double moved = metrics.get_or("dram_read_bytes", 0) + metrics.get_or("dram_write_bytes", 0);
   if (!time || !share || *time <= 0 || *share <= 0 || moved <= 0) {
     metrics.absent("light", "neither timed nor counted");
     return;
   }
-  const double peak = moved / *time / *share, memory_ns = least / (kReachable * peak);
-  metrics.measured("time_ns", *time, "on the card under the profiler, caches cold");
-  metrics.modelled("memory_light", memory_ns / *time, "least bytes at nine tenths of the memory's peak / time");
-  if (compute_ns > 0) metrics.modelled("compute_light", compute_ns / *time, "least multiply-adds at the data sheet's peak / time");
-  metrics.modelled("light", std::max(memory_ns, compute_ns) / *time, "least time this card could take / time");
+  add_light(cost, *time, moved / *time / *share, compute_ns, metrics);
 }
 
 }  // namespace hone::diagnose

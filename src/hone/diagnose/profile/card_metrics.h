@@ -36,6 +36,8 @@ void add_counters(std::span<const LaunchCounters> launches, Metrics& metrics);
 /// write_ratio, with the card's memory peak as the counters have it (bytes / time / share of the peak). `compute_ns`: 0
 /// where the task has no products.
 void add_light_of_counters(const task::Cost& cost, double compute_ns, Metrics& metrics);
+/// The same of a kernel that took `time_ns` on a card whose memory moves `peak` bytes a nanosecond at most.
+void add_light(const task::Cost& cost, double time_ns, double peak, double compute_ns, Metrics& metrics);
 
 /// dram_read_ratio, l2_read_ratio, l1_read_ratio: bytes over the task's least, where the counters were read.
 void add_traffic(const task::Cost& cost, Metrics& metrics);
