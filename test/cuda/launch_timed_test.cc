@@ -127,6 +127,24 @@ TEST_F(Counted, WithoutNcuTheCodeStandsInAndSaysSo) {
   EXPECT_EQ(metrics[0].find("occupancy_modelled")->origin, diagnose::Origin::kModelled);
 }
 
+/// The pretend card does the same work for every text, and its modules count 7 threads' instructions of 11.
+TEST_F(Counted, WithoutNcuStagesAreLeftOut) {
+  for (const auto& m : profile("none")) {
+    for (const char* stage : {"without_loads", "without_stores", "without_memory", "without_work"}) {
+      ASSERT_TRUE(m.find(stage)) << stage;
+      EXPECT_EQ(m.find(stage)->origin, diagnose::Origin::kMeasured) << m.find(stage)->about;
+      EXPECT_GT(m.get_or(stage, 0), 0) << stage;
+    }
+    EXPECT_EQ(m.find("without_barriers")->origin, diagnose::Origin::kModelled) << "it has none";
+    EXPECT_EQ(m.get("without_barriers"), 1);
+    EXPECT_EQ(m.find("lane_share")->origin, diagnose::Origin::kMeasured);
+    EXPECT_DOUBLE_EQ(m.get_or("lane_share", 0), 7.0 / 11);
+    EXPECT_EQ(m.find("time_ns")->origin, diagnose::Origin::kMeasured);
+    EXPECT_TRUE(m.get("light"));
+    EXPECT_FALSE(diagnose::diagnose(m, {kernel_.header, kernel_.config, {}}).says.empty());
+  }
+}
+
 /// What cannot tell anything is said to be absent, whatever it printed.
 TEST_F(Counted, AToolThatPrintsNoTable) {
   const auto metrics = profile("/bin/true");

@@ -2,6 +2,7 @@
 // them and is found by $HONE_CUDA_DRIVER. Streams run at once; one that waits for a gate keeps what is queued until
 // somebody synchronises with it. An access outside mapped memory breaks the context, as on a card: every call from
 // then on answers so.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -258,10 +259,12 @@ Result cuModuleGetFunction(cuda::Function* function, cuda::Module module, const 
 }
 Result cuModuleGetGlobal_v2(Address* address, size_t* bytes, cuda::Module module, const char* name) {
   return call([=](Memory& m) {
-    if (!reinterpret_cast<pretend::Module*>(module)->counts() || std::strcmp(name, "hone_counts") != 0) return kNotFound;
-    *bytes = 2 * sizeof(uint64_t);
+    const size_t words = reinterpret_cast<pretend::Module*>(module)->counts();
+    if (words < 2 || std::strcmp(name, "hone_counts") != 0) return kNotFound;
+    *bytes = words * sizeof(uint64_t);
     if (const Result result = m.allocate(*address, *bytes); result != kSuccess) return result;
     auto* const counts = reinterpret_cast<uint64_t*>(*address);
+    std::fill_n(counts, words, 0);
     counts[0] = 7, counts[1] = 11;
     return kSuccess;
   });

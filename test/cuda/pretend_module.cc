@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 namespace hone::pretend {
@@ -27,7 +28,7 @@ std::unique_ptr<Module> Module::load(const void* image) {
     if (!std::strstr(bytes, ".version ")) return nullptr;
     auto module = std::make_unique<Module>();
     module->names_ = entries_of(bytes);
-    module->counts_ = std::strstr(bytes, "hone_counts[") != nullptr;
+    if (const char* const counts = std::strstr(bytes, "hone_counts[")) module->counts_ = std::strtoul(std::strchr(counts, '[') + 1, nullptr, 10);
     return module;
   }
   Elf64_Ehdr header;

@@ -22,12 +22,13 @@ class Module {
   /// Null where it has no such function.
   [[nodiscard]] Function* find(const std::string& name);
   [[nodiscard]] bool dies_when_unloaded() const { return dies_; }
-  [[nodiscard]] bool counts() const { return counts_; }   ///< it has a variable hone_counts
+  [[nodiscard]] size_t counts() const { return counts_; }   ///< words of its variable hone_counts; 0: it has none
 
  private:
   std::set<std::string> names_;
   std::map<std::string, Function> functions_;
-  bool dies_ = false, counts_ = false;
+  bool dies_ = false;
+  size_t counts_ = 0;
 };
 
 }  // namespace hone::pretend

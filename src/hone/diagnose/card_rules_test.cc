@@ -88,6 +88,51 @@ TEST(CardRules, NothingCountedGoesByCodeAndPlan) {
   EXPECT_EQ(diagnose(m, {kRows, kConfig, {}}).bottleneck, kFewBytes);
 }
 
+/// Where nothing was counted, but kernels were timed with stages left out: what a stage saves, unless another explains it.
+TEST(CardRules, StagesLeftOutTellWhatWaits) {
+  struct Case {
+    std::string_view expected;
+    std::vector<std::pair<const char*, double>> metrics;
+  };
+  const Case cases[] = {
+      {kFewBytes, {{"without_loads", 0.2}, {"without_memory", 0.15}, {"occupancy_modelled", 1.0}}},
+      {kOccupancy, {{"without_loads", 0.2}, {"without_memory", 0.15}, {"occupancy_modelled", 0.06}}},
+      {kUncoalesced, {{"without_loads", 0.2}, {"without_memory", 0.15}, {"without_spread", 0.3}, {"excess_sector_share", 0.8}}},
+      {kRedundant, {{"without_loads", 0.3}, {"without_memory", 0.3}, {"l1_read_ratio", 12.0}}},
+      {kBanks, {{"without_loads", 0.9}, {"without_memory", 0.8}, {"without_conflicts", 0.3}, {"shared_conflict_share", 0.9}}},
+      {kBarriers, {{"without_loads", 0.9}, {"without_memory", 0.8}, {"without_barriers", 0.4}}},
+      {kAtomics, {{"without_loads", 0.9}, {"without_memory", 0.9}, {"without_atomics", 0.2}}},
+      {kDivergence, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"lane_share", 0.1}}},
+      {kArithmetic, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"issue_share", 0.3}}},
+      {kIssue, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"issue_share", 0.9}}},
+      {kTail, {{"without_loads", 0.6}, {"without_memory", 0.5}, {"sm_active_share", 0.1}}},
+  };
+  for (const Case& c : cases) {
+    Metrics m;
+    for (const auto& [name, value] : {std::pair("time_ns", 1e6), {"light", 0.2}, {"memory_light", 0.2}, {"launches", 1.0}, {"lane_share", 1.0},
+                                      {"occupancy_modelled", 1.0}, {"without_work", 0.01}})
+      m.add({name, value, Origin::kMeasured, ""});
+    for (const auto& [name, value] : c.metrics) m.add({name, value, Origin::kMeasured, ""});
+    m.absent("dram_share", "there is no ncu");
+    const Diagnosis found = diagnose(m, {kRows, kConfig, {}});
+    EXPECT_EQ(found.bottleneck, c.expected) << found.says;
+    ASSERT_FALSE(found.actions.empty()) << c.expected;
+    EXPECT_FALSE(found.evidence.empty()) << c.expected;
+    for (const Action& action : found.actions) EXPECT_LE(action.saved, 1 - found.light + 1e-9) << c.expected << ": " << action.to_string();
+  }
+}
+
+/// A kernel none of whose stages costs anything has no known cause.
+TEST(CardRules, NoStageLeftOutSavesAnything) {
+  Metrics m;
+  for (const auto& [name, value] : {std::pair("time_ns", 1e6), {"light", 0.2}, {"memory_light", 0.2}, {"launches", 1.0}, {"without_loads", 1.0}, {"without_memory", 1.0},
+                                    {"without_work", 1.0}})
+    m.measured(name, value, "");
+  const Diagnosis found = diagnose(m, {kRows, kConfig, {}});
+  EXPECT_EQ(found.bottleneck, kUnknown);
+  EXPECT_THAT(found.says, testing::HasSubstr("no faster with any stage left out"));
+}
+
 TEST(CardRules, AtTheSpeedOfLightNothingIsProposed) {
   const Diagnosis d = diagnose(counted({{"light", 0.95}, {"memory_stall_share", 0.9}}), {kRows, kConfig, {}});
   EXPECT_EQ(d.bottleneck, kLight);

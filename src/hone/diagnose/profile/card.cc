@@ -86,15 +86,35 @@ Status CardCounters::count(std::span<const CardCase> cases, std::vector<CardRead
   return {};
 }
 
-/// A kernel of which no variants can be had is none the worse for it: it keeps code and plan.
-Status CardCounters::vary(const CardCase& one, CardReading& reading) {
-  if (reading.cost.bytes_read > kMostInputs) return {};
-  auto tensors = tensors_of(one);
-  if (!tensors && tensors.error().code == ErrorCode::kExhausted) return {};
-  if (!tensors) return tl::unexpected(tensors.error());
-  auto variants = read_variants(card_, *toolchain_, one.kernel, *one.task, one.bindings, {reading.build, reading.plan, std::move(*tensors)});
-  if (variants) reading.variants = std::move(*variants);
-  else reading.problem += "; no variants: " + variants.error().message;
+/// Kernels that were not counted, with stages left out. One of which no variants can be had is none the worse for it: it keeps
+/// code and plan.
+Status CardCounters::vary(std::span<const CardCase> cases, std::vector<CardReading>& readings) {
+  std::vector<size_t> which;
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (readings[i].launches.empty() && readings[i].cost.bytes_read <= kMostInputs) which.push_back(i);
+  std::vector<Result<Variants>> made(which.size(), Result<Variants>(tl::unexpect, Error{}));
+  evaluate::parallel_for(static_cast<int64_t>(which.size()), target::cpu_info().threads, [&](int64_t k) {
+    const CardCase& one = cases[which[static_cast<size_t>(k)]];
+    made[static_cast<size_t>(k)] = make_variants(*toolchain_, one.kernel, *one.task, one.bindings);
+  });
+  std::vector<VariantCase> to_time;
+  std::vector<size_t> timed;
+  for (size_t k = 0; k < which.size(); ++k) {
+    CardReading& reading = readings[which[k]];
+    auto tensors = made[k] ? tensors_of(cases[which[k]]) : tl::unexpected(made[k].error());
+    if (!tensors) {
+      reading.problem += "; no variants: " + tensors.error().message;
+      continue;
+    }
+    to_time.push_back({&*made[k], {reading.build, reading.plan, std::move(*tensors)}});
+    timed.push_back(which[k]);
+  }
+  if (to_time.empty()) return {};
+  HONE_TRY(auto variants, time_variants(card_, to_time));
+  for (size_t k = 0; k < timed.size(); ++k) {
+    if (variants[k]) readings[timed[k]].variants = std::move(*variants[k]);
+    else readings[timed[k]].problem += "; no variants: " + variants[k].error().message;
+  }
   return {};
 }
 
@@ -116,8 +136,7 @@ Result<std::vector<CardReading>> CardCounters::read(std::span<const CardCase> ca
   });
   for (const Status& status : built) HONE_TRY_VOID(status);
   HONE_TRY_VOID(count(cases, readings));
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (readings[i].launches.empty()) HONE_TRY_VOID(vary(cases[i], readings[i]));
+  HONE_TRY_VOID(vary(cases, readings));
   return readings;
 }
 

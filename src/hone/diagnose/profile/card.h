@@ -46,7 +46,7 @@ class CardCounters {
  private:
   Result<std::vector<target::LaunchTensor>> tensors_of(const CardCase& one);
   Status count(std::span<const CardCase> cases, std::vector<CardReading>& readings);
-  Status vary(const CardCase& one, CardReading& reading);
+  Status vary(std::span<const CardCase> cases, std::vector<CardReading>& readings);
 
   target::CardInfo card_;
   std::shared_ptr<target::Toolchain> toolchain_;

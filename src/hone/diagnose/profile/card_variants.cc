@@ -90,38 +90,46 @@ void add_counts(const VariantReading& reading, const target::CardInfo& card, con
 
 }  // namespace
 
-Result<VariantReading> read_variants(const target::CardInfo& card, target::Toolchain& toolchain, const kernel::Kernel& kernel, const task::Task& task,
-                                     const task::Bindings& bindings, const target::LaunchJob& job) {
-  HONE_TRY(const std::string whole, toolchain.assembly(kernel, task, bindings));
-  VariantReading reading;
-  // The kernel first, so that variants find workspaces as it leaves them, and again at the end, as clocks drift.
-  std::vector<target::TimedJob> jobs = {{job, whole, kRounds}};
-  std::vector<Without> order;
+Result<Variants> make_variants(target::Toolchain& toolchain, const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
+  Variants all;
+  HONE_TRY(all.whole, toolchain.assembly(kernel, task, bindings));
   for (const Variant& variant : kVariants) {
-    auto made = ptx_without(whole, variant.what);
-    if (!made) return tl::unexpected(made.error());
-    if (made->changed == 0) {
-      reading.problems[variant.what] = made->kept > 0 ? "all of them decide where it goes, or others wait for them" : "";
-      continue;
-    }
-    jobs.push_back({variant.what == Without::kBankConflicts ? with_slack(job, card) : job, std::move(made->text), kRounds});
-    order.push_back(variant.what);
+    HONE_TRY(PtxVariant made, ptx_without(all.whole, variant.what));
+    if (made.changed > 0) all.texts[variant.what] = std::move(made.text);
+    else all.problems[variant.what] = made.kept > 0 ? "all of them decide where it goes, or others wait for them" : "";
   }
-  HONE_TRY(std::string counting, ptx_counting(whole));
-  jobs.push_back({job, whole, kRounds});
-  jobs.push_back({job, std::move(counting), 0});
+  HONE_TRY(all.counting, ptx_counting(all.whole));
+  return all;
+}
+
+Result<std::vector<Result<VariantReading>>> time_variants(const target::CardInfo& card, std::span<const VariantCase> cases) {
+  std::vector<target::TimedJob> jobs;
+  for (const VariantCase& one : cases) {
+    // The kernel first, so that variants find workspaces as it leaves them, and again at the end, as clocks drift.
+    jobs.push_back({one.job, one.variants->whole, kRounds});
+    for (const auto& [what, text] : one.variants->texts) jobs.push_back({what == Without::kBankConflicts ? with_slack(one.job, card) : one.job, text, kRounds});
+    jobs.push_back({one.job, one.variants->whole, kRounds});
+    jobs.push_back({one.job, one.variants->counting, 0});
+  }
   HONE_TRY(const std::vector<target::TimedPlan> timed, target::time_plans(card, jobs, kSlack, kEach));
-  const target::TimedPlan &first = timed.front(), &again = timed[timed.size() - 2], &counted = timed.back();
-  if (!first.problem.empty()) return fail(ErrorCode::kInput, "as PTX it does not run: " + first.problem);
-  reading.whole_ns = again.problem.empty() ? 0.5 * (first.ns + again.ns) : first.ns;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const target::TimedPlan& one = timed[i + 1];
-    if (one.problem.empty()) reading.ns[order[i]] = one.ns;
-    else reading.problems[order[i]] = one.problem;
+  std::vector<Result<VariantReading>> readings;
+  auto next = timed.begin();
+  for (const VariantCase& one : cases) {
+    const target::TimedPlan& first = *next++;
+    VariantReading reading{.problems = one.variants->problems};
+    for (const auto& [what, text] : one.variants->texts) {
+      const target::TimedPlan& ran = *next++;
+      if (ran.problem.empty()) reading.ns[what] = ran.ns;
+      else reading.problems[what] = ran.problem;
+    }
+    const target::TimedPlan &again = *next++, &counted = *next++;
+    reading.whole_ns = again.problem.empty() ? 0.5 * (first.ns + again.ns) : first.ns;
+    reading.counts = counted.counts;
+    reading.uncounted = counted.problem;
+    if (first.problem.empty()) readings.emplace_back(std::move(reading));
+    else readings.emplace_back(fail(ErrorCode::kInput, "as PTX it does not run: " + first.problem));
   }
-  reading.counts = counted.counts;
-  reading.uncounted = counted.problem;
-  return reading;
+  return readings;
 }
 
 void add_variants(const VariantReading& reading, const target::CardInfo& card, const kernel::BoundPlan& plan, const task::Cost& cost, Metrics& metrics) {

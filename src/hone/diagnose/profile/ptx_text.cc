@@ -159,7 +159,7 @@ class Reader {
   void instruction(PtxStatement& s) {
     const size_t end = std::min(text_.find(';', at_), text_.size() - 1);
     if (text_[at_] == '@') {
-      const size_t name = text_.find_first_not_of("@! \t\n", at_), after = name + name_at(name).size();
+      const size_t name = std::min(text_.find_first_not_of("@! \t\n", at_), end), after = name + name_at(name).size();
       s.guard = trimmed(text_.substr(at_ + 1, after - at_ - 1));
       at_ = after;
       skip_space();
