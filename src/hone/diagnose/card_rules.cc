@@ -120,14 +120,15 @@ class CardReckoning : Reckoner {
   }
 
   void spills() {
-    const double local = get("local_share", 0), bytes = get("spill_bytes", 0);
-    if (local < 0.02 && bytes <= 0) return;
-    const double share = counted_ ? local * std::max({waiting_, l1_, l2_, dram_}) : std::min(0.4, bytes / 512);
+    const double local = get("local_share", 0), bytes = get("spill_bytes", 0), arrays = saved_without("without_local");
+    if (local < 0.02 && bytes <= 0 && arrays <= 0) return;
+    const double share = counted_ ? local * std::max({waiting_, l1_, l2_, dram_}) : std::max(arrays, std::min(0.4, bytes / 512));
     if (share < 0.01) return;
     const double saved = cause(kSpills, share,
-                               counted_ ? fmt::format("{:.0f} % of the sectors it moves are spilled registers", 100 * local)
-                                        : fmt::format("a thread spills {:.0f} bytes of registers", bytes),
-                               {"local_share", "spill_bytes", "registers", "memory_stall_share"});
+                               counted_               ? fmt::format("{:.0f} % of the sectors it moves are spilled registers", 100 * local)
+                               : arrays > bytes / 512 ? fmt::format("without arrays that lie in local memory it takes {:.2f} of its time", get("without_local", 1))
+                                                      : fmt::format("a thread spills {:.0f} bytes of registers", bytes),
+                               {"local_share", "without_local", "spill_bytes", "registers", "memory_stall_share"});
     const std::string why = fmt::format("{:.2f} of the time moves or awaits spilled registers", share);
     for (const Role role : {Role::kHeld, Role::kUnroll, Role::kVector, Role::kTile, Role::kGrain}) tune(role, -1, kSpills, saved, kReachTune, why);
     tune(Role::kThreads, -1, kSpills, saved, 0.5 * kReachTune, why);

@@ -31,9 +31,10 @@ Metrics counted(std::initializer_list<std::pair<const char*, double>> metrics) {
   return all;
 }
 
-TEST(CardRules, NameTheFaultThatAKernelWasMadeWith) {
-  const json kernels = json::parse(base::read_file(std::string(HONE_SOURCE_DIR) + "/test/cases/diagnose/card_metrics.json").value());
-  ASSERT_GE(kernels.size(), 24);
+/// `file`: the kernels of test/diagnosis, each with what was measured of it on an H200. `share` of the first-named causes is right.
+void name_the_faults(const char* file, double share) {
+  const json kernels = json::parse(base::read_file(std::string(HONE_SOURCE_DIR) + "/test/cases/diagnose/" + file).value());
+  ASSERT_GE(kernels.size(), 35);
   int right = 0;
   std::string wrong;
   for (const auto& [name, one] : kernels.items()) {
@@ -48,8 +49,14 @@ TEST(CardRules, NameTheFaultThatAKernelWasMadeWith) {
     EXPECT_GT(found.actions.front().gain, 1.05) << name;
     for (const Action& action : found.actions) EXPECT_LE(action.saved, 1 - found.light + 1e-9) << name << ": " << action.to_string();
   }
-  EXPECT_GE(right, static_cast<int>(0.95 * static_cast<double>(kernels.size()))) << wrong;
+  EXPECT_GE(right, static_cast<int>(share * static_cast<double>(kernels.size()))) << wrong;
 }
+
+TEST(CardRules, NameTheFaultThatAKernelWasMadeWith) { name_the_faults("card_metrics.json", 0.95); }
+
+/// HONE_NCU=none: timed with stages left out, and counted by instructions of its own. Three of them were measured before arrays in
+/// local memory were left out and before several launches had clocks each.
+TEST(CardRules, NameItWithoutCountersToo) { name_the_faults("card_variants.json", 32.0 / 35); }
 
 TEST(CardRules, WaitingForMemoryAsksForMoreOnItsWay) {
   const Diagnosis d = diagnose(counted({{"memory_stall_share", 0.9}}), {kRows, kConfig, {}});
@@ -105,6 +112,7 @@ TEST(CardRules, StagesLeftOutTellWhatWaits) {
       {kDivergence, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"lane_share", 0.1}}},
       {kArithmetic, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"issue_share", 0.3}}},
       {kIssue, {{"without_loads", 0.95}, {"without_memory", 0.95}, {"issue_share", 0.9}}},
+      {kSpills, {{"without_loads", 0.6}, {"without_memory", 0.5}, {"without_local", 0.4}, {"occupancy_modelled", 1.0}}},
       {kTail, {{"without_loads", 0.6}, {"without_memory", 0.5}, {"sm_active_share", 0.1}}},
   };
   for (const Case& c : cases) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -27,6 +26,7 @@ constexpr Variant kVariants[] = {
     {Without::kGlobalLoads, "without_loads", "loads of global memory"},
     {Without::kGlobalStores, "without_stores", "stores to global memory"},
     {Without::kGlobalMemory, "without_memory", "loads and stores of global memory"},
+    {Without::kLocalMemory, "without_local", "arrays of each thread's own in memory"},
     {Without::kAtomicUpdates, "without_atomics", "atomic operations"},
     {Without::kBlockBarriers, "without_barriers", "barriers"},
     {Without::kBankConflicts, "without_conflicts", "bank conflicts"},
@@ -77,12 +77,9 @@ void add_counts(const VariantReading& reading, const target::CardInfo& card, con
   add("excess_sector_share", excess_of(counts), "sectors of loads and stores that nobody asked for");
   add("shared_conflict_share", counts.conflict_share(), "passes through shared memory that bank conflicts cost");
   if (cost.bytes_read > 0) add("l1_read_ratio", counts.sums[kCountLoadSectors] * kBytesOfSector / cost.bytes_read, "bytes of the sectors that loads touch over the task's least");
-  // Of several launches the clocks would say when the first began and the last ended.
-  if (plan.launches.size() == 1 && !counts.busy_cycles.empty()) {
-    const double busiest = *std::max_element(counts.busy_cycles.begin(), counts.busy_cycles.end());
-    const double sum = std::accumulate(counts.busy_cycles.begin(), counts.busy_cycles.end(), 0.0);
-    if (busiest > 0) add("sm_active_share", sum / busiest / card.sms, "time of a multiprocessor from its first block to its last, over the busiest one's");
-  }
+  // Of a function that is launched twice the clocks would say when the first launch began and the last one ended.
+  if (plan.launches.size() == counts.busy_cycles.size())
+    add("sm_active_share", counts.active_share(card.sms), "time of a multiprocessor from its first block to its last, over the busiest one's");
   const double issued = counts.sums[kCountWarpInstructions] / card.wave, clocks = reading.whole_ns * card.clock_khz * 1e-6;
   if (clocks > 0)
     metrics.modelled("issue_share", std::min(1.0, issued / (clocks * card.sms * kSchedulers)), "PTX instructions of warps over what the schedulers can issue at the highest clock");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -35,7 +36,7 @@ std::optional<Counted> copy_of(const PtxStatement& s) {
 
 std::optional<Counted> counted(const PtxFunction& function, const PtxStatement& s) {
   std::optional<Counted> found = copy_of(s);
-  if (const auto a = access_of(s); a && (a->weak || a->shared)) found = Counted{a->base, a->offset, a->width(), a->shared, a->load};
+  if (const auto a = access_of(s); a && a->space != PtxSpace::kLocal && (a->weak || a->shared())) found = Counted{a->base, a->offset, a->width(), a->shared(), a->load};
   if (!found) return std::nullopt;
   const std::string_view type = function.type_of(found->base);
   const int bits = bits_of(type);
@@ -46,7 +47,9 @@ std::optional<Counted> counted(const PtxFunction& function, const PtxStatement& 
 /// Rewrites a function. Each thread's counts are in %hone_n0 and on, as in PtxCount; those that nothing adds to are not there.
 class Counting {
  public:
-  Counting(std::string_view text, const PtxFunction& function, PtxEdits& edits) : text_(text), function_(function), edits_(edits) {}
+  /// `entry`: which one it is, where it is one; `words`: of a record.
+  Counting(std::string_view text, const PtxFunction& function, size_t entry, size_t words, PtxEdits& edits)
+      : text_(text), function_(function), first_clock_(kPtxCountSums + kPtxCountClocks * entry), words_(words), edits_(edits) {}
 
   void rewrite() {
     const auto& all = function_.statements;
@@ -151,18 +154,18 @@ class Counting {
   }
 
   /// %hone_r: this multiprocessor's record.
-  static std::string record() {
+  [[nodiscard]] std::string record() const {
     return fmt::format(" .reg .b32 %hone_i; .reg .b64 %hone_r, %hone_o, %hone_t; mov.u32 %hone_i, %smid; and.b32 %hone_i, %hone_i, {};"
                        " mul.wide.u32 %hone_o, %hone_i, {}; mov.u64 %hone_r, {}; add.s64 %hone_r, %hone_r, %hone_o; mov.u64 %hone_t, %clock64;",
-                       kPtxCountProcessors - 1, kPtxCountFields * sizeof(uint64_t), kPtxCountsName);
+                       kPtxCountProcessors - 1, words_ * sizeof(uint64_t), kPtxCountsName);
   }
-  static std::string reduce(std::string_view how, PtxCount count, std::string_view value) {
-    return fmt::format(" red.global.{}.u64 [%hone_r+{}], {};", how, sizeof(uint64_t) * count, value);
+  static std::string reduce(std::string_view how, size_t word, std::string_view value) {
+    return fmt::format(" red.global.{}.u64 [%hone_r+{}], {};", how, sizeof(uint64_t) * word, value);
   }
 
   std::string sums() const {
     std::string text = record();
-    if (function_.entry) text += reduce("max", kCountLast, "%hone_t");
+    if (function_.entry) text += reduce("max", first_clock_ + 1, "%hone_t");
     text += " .reg .pred %hone_q;";
     for (const PtxCount count : used_)
       text += fmt::format(" setp.ne.u64 %hone_q, %hone_n{0}, 0; @%hone_q{1}", static_cast<size_t>(count), reduce("add", count, fmt::format("%hone_n{}", static_cast<size_t>(count))));
@@ -170,14 +173,15 @@ class Counting {
   }
 
   std::string prologue() const {
-    std::string text = fmt::format(".reg .b64 %hone_n<{}>; .reg .b32 %hone_below; mov.u32 %hone_below, %lanemask_lt;", kPtxCountFields);
+    std::string text = fmt::format(".reg .b64 %hone_n<{}>; .reg .b32 %hone_below; mov.u32 %hone_below, %lanemask_lt;", static_cast<size_t>(kPtxCountSums));
     for (const PtxCount count : used_) text += fmt::format(" mov.u64 %hone_n{}, 0;", static_cast<size_t>(count));
-    if (function_.entry) text += fmt::format(" {{{} not.b64 %hone_t, %hone_t;{} }}", record(), reduce("max", kCountFirst, "%hone_t"));
+    if (function_.entry) text += fmt::format(" {{{} not.b64 %hone_t, %hone_t;{} }}", record(), reduce("max", first_clock_, "%hone_t"));
     return text + "\n\t";
   }
 
   std::string_view text_;
   const PtxFunction& function_;
+  size_t first_clock_, words_;
   PtxEdits& edits_;
   std::set<PtxCount> used_;
 };
@@ -193,14 +197,28 @@ double PtxCounts::sectors_a_load() const { return ratio(sums[kCountLoadSectors],
 double PtxCounts::sectors_a_store() const { return ratio(sums[kCountStoreSectors], sums[kCountStoreRequests]); }
 double PtxCounts::load_use_share() const { return ratio(sums[kCountLoadBytes], kSectorBytes * sums[kCountLoadSectors]); }
 double PtxCounts::store_use_share() const { return ratio(sums[kCountStoreBytes], kSectorBytes * sums[kCountStoreSectors]); }
+double PtxCounts::active_share(int processors) const {
+  double busy = 0, longest = 0;
+  for (const std::vector<double>& entry : busy_cycles) {
+    if (entry.empty()) return std::numeric_limits<double>::quiet_NaN();
+    busy += std::accumulate(entry.begin(), entry.end(), 0.0);
+    longest += *std::max_element(entry.begin(), entry.end());
+  }
+  return ratio(busy, longest * processors);
+}
 double PtxCounts::conflict_share() const { return ratio(sums[kCountSharedPasses] - sums[kCountSharedLeast], sums[kCountSharedPasses]); }
 
 PtxCounts ptx_counts(std::span<const uint64_t> words) {
   PtxCounts counts;
-  for (; words.size() >= kPtxCountFields; words = words.subspan(kPtxCountFields)) {
-    for (size_t i = 0; i < kCountFirst; ++i) counts.sums[i] += static_cast<double>(words[i]);
-    if (const uint64_t first = ~words[kCountFirst], last = words[kCountLast]; words[kCountFirst] != 0 && last > first)
-      counts.busy_cycles.push_back(static_cast<double>(last - first));
+  const size_t record = words.size() / kPtxCountProcessors;
+  if (record < kPtxCountSums) return counts;
+  counts.busy_cycles.resize((record - kPtxCountSums) / kPtxCountClocks);
+  for (; words.size() >= record; words = words.subspan(record)) {
+    for (size_t i = 0; i < kPtxCountSums; ++i) counts.sums[i] += static_cast<double>(words[i]);
+    for (size_t entry = 0; entry < counts.busy_cycles.size(); ++entry) {
+      const auto clocks = words.subspan(kPtxCountSums + kPtxCountClocks * entry, kPtxCountClocks);
+      if (const uint64_t first = ~clocks[0], last = clocks[1]; clocks[0] != 0 && last > first) counts.busy_cycles[entry].push_back(static_cast<double>(last - first));
+    }
   }
   return counts;
 }
@@ -209,9 +227,15 @@ Result<std::string> ptx_counting(std::string_view ptx) {
   HONE_TRY(const PtxText text, read_ptx(ptx));
   if (ptx.find("%hone_") != std::string_view::npos || ptx.find(kPtxCountsName) != std::string_view::npos)
     return fail(ErrorCode::kInput, "this PTX is a variant already", "give the kernel's own");
+  const auto entries = static_cast<size_t>(std::count_if(text.functions.begin(), text.functions.end(), [](const PtxFunction& f) { return f.entry; }));
+  const size_t words = kPtxCountSums + kPtxCountClocks * entries;
   PtxEdits edits;
-  edits.insert(text.globals, fmt::format(".visible .global .align 8 .u64 {}[{}];\n", kPtxCountsName, kPtxCountFields * kPtxCountProcessors));
-  for (const PtxFunction& function : text.functions) Counting(ptx, function, edits).rewrite();
+  edits.insert(text.globals, fmt::format(".visible .global .align 8 .u64 {}[{}];\n", kPtxCountsName, words * kPtxCountProcessors));
+  size_t entry = 0;
+  for (const PtxFunction& function : text.functions) {
+    Counting(ptx, function, entry, words, edits).rewrite();
+    entry += function.entry;
+  }
   return std::move(edits).applied_to(ptx);
 }
 

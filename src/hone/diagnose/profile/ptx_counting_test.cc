@@ -28,7 +28,7 @@ size_t times(const std::string& text, const std::string& what) {
 
 TEST(PtxCounting, InstructionsByStretchesWithoutABranch) {
   const std::string text = counting("setp.eq.s32 %p1, %r1, 0;\n@%p1 bra $over;\nadd.f32 %f1, %f1, %f1;\nadd.f32 %f1, %f1, %f1;\n$over:\n");
-  EXPECT_THAT(text, HasSubstr("hone_counts[4096]"));
+  EXPECT_THAT(text, HasSubstr("hone_counts[3584]"));
   EXPECT_THAT(text, HasSubstr("add.u64 %hone_n0, %hone_n0, 4;")) << "two parameters, a comparison and the branch";
   EXPECT_THAT(text, HasSubstr("add.u64 %hone_n0, %hone_n0, 2;")) << "what some threads skip";
   EXPECT_THAT(text, HasSubstr("add.u64 %hone_n0, %hone_n0, 1;")) << "the return";
@@ -54,20 +54,25 @@ TEST(PtxCounting, EveryReturnAddsUp) {
 }
 
 TEST(PtxCounting, SumsAndShares) {
-  std::vector<uint64_t> words(3 * kPtxCountFields, 0);
+  constexpr size_t kRecord = kPtxCountSums + 2 * kPtxCountClocks;
+  std::vector<uint64_t> words(kPtxCountProcessors * kRecord, 0);
   words[kCountThreadInstructions] = 24, words[kCountWarpInstructions] = 64;
-  words[kPtxCountFields + kCountThreadInstructions] = 24, words[kPtxCountFields + kCountWarpInstructions] = 32;
+  words[kRecord + kCountThreadInstructions] = 24, words[kRecord + kCountWarpInstructions] = 32;
   words[kCountLoadBytes] = 128, words[kCountLoadRequests] = 1, words[kCountLoadSectors] = 32;
   words[kCountSharedPasses] = 8, words[kCountSharedLeast] = 2;
-  words[kCountFirst] = ~uint64_t{1000}, words[kCountLast] = 1600;
-  words[kPtxCountFields + kCountFirst] = ~uint64_t{5000}, words[kPtxCountFields + kCountLast] = 5200;
+  words[kPtxCountSums] = ~uint64_t{1000}, words[kPtxCountSums + 1] = 1600;
+  words[kRecord + kPtxCountSums] = ~uint64_t{5000}, words[kRecord + kPtxCountSums + 1] = 5200;
+  words[kPtxCountSums + 2] = ~uint64_t{2000}, words[kPtxCountSums + 3] = 2200;
   const PtxCounts counts = ptx_counts(words);
   EXPECT_DOUBLE_EQ(counts.lane_share(), 0.5);
   EXPECT_DOUBLE_EQ(counts.sectors_a_load(), 32);
   EXPECT_DOUBLE_EQ(counts.load_use_share(), 0.125);
   EXPECT_DOUBLE_EQ(counts.conflict_share(), 0.75);
   EXPECT_TRUE(std::isnan(counts.sectors_a_store()));
-  EXPECT_THAT(counts.busy_cycles, ElementsAre(600, 200)) << "the third had no block";
+  EXPECT_THAT(counts.busy_cycles, ElementsAre(ElementsAre(600, 200), ElementsAre(200))) << "other multiprocessors had no block";
+  EXPECT_DOUBLE_EQ(counts.active_share(2), 1000.0 / (2 * (600 + 200)));
+  words[kPtxCountSums + 2] = words[kPtxCountSums + 3] = 0;
+  EXPECT_TRUE(std::isnan(ptx_counts(words).active_share(2))) << "one of them was not launched";
 }
 
 TEST(PtxCounting, RefusesWhatItMade) {

@@ -22,6 +22,8 @@ class PtxFlow {
   [[nodiscard]] bool steers(size_t function, std::string_view name) const { return level({function, name}) != Level::kNone; }
   /// Whether anything that is read from the function's shared memory does; a wait for an mbarrier is such a thing.
   [[nodiscard]] bool shared_steers(size_t function) const { return level(space(function, "shared")) != Level::kNone; }
+  /// The same of arrays of a thread's own.
+  [[nodiscard]] bool local_steers(size_t function) const { return level(space(function, "local")) != Level::kNone; }
   /// Whether the function goes round until another block, or thread, has written to memory.
   [[nodiscard]] bool waits(size_t function) const { return waits_.contains(group(function)); }
   /// Whether anything reads the register.

@@ -208,10 +208,10 @@ std::string_view PtxStatement::type() const {
   return dot == kNone ? std::string_view() : opcode.substr(dot + 1);
 }
 
-std::string_view PtxFunction::type_of(std::string_view name) const {
-  if (const auto at = registers.find(name); at != registers.end()) return at->second;
-  while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
-  const auto group = registers.find(name);
+std::string_view PtxFunction::type_of(std::string_view wanted) const {
+  if (const auto at = registers.find(wanted); at != registers.end()) return at->second;
+  while (!wanted.empty() && is_digit(wanted.back())) wanted.remove_suffix(1);
+  const auto group = registers.find(wanted);
   return group == registers.end() ? std::string_view() : group->second;
 }
 
@@ -270,8 +270,9 @@ std::optional<PtxAccess> access_of(const PtxStatement& s) {
   if (!s.is_instruction("ld") && !s.is_instruction("ldu") && !s.is_instruction("st")) return std::nullopt;
   PtxAccess a;
   a.load = !s.is_instruction("st");
-  a.shared = s.has_any({"shared", "shared::cta"});
-  if (!a.shared && !s.has("global")) return std::nullopt;
+  if (s.has_any({"shared", "shared::cta"})) a.space = PtxSpace::kShared;
+  else if (s.has("local")) a.space = PtxSpace::kLocal;
+  else if (!s.has("global")) return std::nullopt;
   a.weak = !s.has_any({"volatile", "relaxed", "acquire", "release", "mmio"});
   a.bytes = bits_of(s.type()) / 8;
   a.elements = s.has("v2") ? 2 : s.has("v4") ? 4 : s.has("v8") ? 8 : 1;

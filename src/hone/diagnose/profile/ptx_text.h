@@ -47,7 +47,7 @@ struct PtxFunction {
   std::map<std::string_view, std::string_view> registers{};  ///< declared name, or prefix of a numbered family -> type
 
   /// "b32", "pred"; empty for what is no register, or is declared as several things in different scopes.
-  [[nodiscard]] std::string_view type_of(std::string_view name) const;
+  [[nodiscard]] std::string_view type_of(std::string_view wanted) const;
 };
 
 struct PtxText {
@@ -62,9 +62,12 @@ struct PtxText {
 /// Every name in an operand: registers, symbols, labels.
 void for_names(std::string_view operand, const std::function<void(std::string_view)>& visit);
 
-/// A plain load or store of global or shared memory (ld, ldu, st).
+enum class PtxSpace : uint8_t { kGlobal, kShared, kLocal };
+
+/// A plain load or store of memory whose space is named (ld, ldu, st).
 struct PtxAccess {
-  bool load = false, shared = false;
+  PtxSpace space = PtxSpace::kGlobal;
+  bool load = false;
   bool weak = false;                          ///< neither volatile nor any memory order
   int bytes = 0;                              ///< of one element
   int elements = 1;
@@ -73,6 +76,8 @@ struct PtxAccess {
   int64_t offset = 0;
   std::vector<std::string_view> values{};     ///< registers or constants, an element each
 
+  [[nodiscard]] bool global() const { return space == PtxSpace::kGlobal; }
+  [[nodiscard]] bool shared() const { return space == PtxSpace::kShared; }
   [[nodiscard]] int width() const { return bytes * elements; }
 };
 /// nullopt for all else, other blocks' shared memory and absolute addresses among it.

@@ -98,14 +98,14 @@ TEST(PtxText, AccessesOfMemory) {
   const PtxText text = read(kRows);
   const auto load = access_of(the(text.functions[0], "ld.global.nc.v4.f32"));
   ASSERT_TRUE(load);
-  EXPECT_TRUE(load->load && load->weak && !load->shared);
+  EXPECT_TRUE(load->load && load->weak && load->global());
   EXPECT_EQ(load->width(), 16);
   EXPECT_EQ(load->base, "%rd1");
   EXPECT_EQ(load->offset, -16);
   EXPECT_THAT(load->values, ElementsAre("%f1", "%f2", "%f3", "%f4"));
   const auto store = access_of(the(text.functions[0], "st.shared.f32"));
   ASSERT_TRUE(store);
-  EXPECT_TRUE(!store->load && store->shared);
+  EXPECT_TRUE(!store->load && store->shared());
   EXPECT_EQ(store->base, "tile");
   EXPECT_EQ(store->offset, 8);
   EXPECT_FALSE(access_of(the(text.functions[0], "ld.param.u64")));

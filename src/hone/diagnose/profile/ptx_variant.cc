@@ -74,22 +74,24 @@ std::string address_in_a(const PtxAccess& a, const PtxFunction& function, int bi
 /// 32 or 64; 0 where the base is neither a symbol nor a register of such a size.
 int bits_of_address(const PtxAccess& a, const PtxFunction& function) {
   const std::string_view type = function.type_of(a.base);
-  if (type.empty()) return a.base.front() == '%' ? 0 : a.shared ? 32 : 64;
+  if (type.empty()) return a.base.front() == '%' ? 0 : a.global() ? 64 : 32;
   const int bits = bits_of(type);
-  return bits == 64 || (bits == 32 && a.shared) ? bits : 0;
+  return bits == 64 || (bits == 32 && !a.global()) ? bits : 0;
 }
 
 bool any_steers(const Site& site, const PtxAccess& a) {
   return std::any_of(a.values.begin(), a.values.end(), [&](std::string_view value) { return site.flow.steers(site.index, value); });
 }
 
+template <PtxSpace space>
 Answer without_load(const Site& site) {
   const auto a = access_of(site.s);
-  if (!a || !a->load || a->shared || !a->weak) return {};
-  if (bits_of_address(*a, site.function) != 64 || any_steers(site, *a)) return kept();
+  if (!a || !a->load || a->space != space || !a->weak) return {};
+  const int address_bits = bits_of_address(*a, site.function);
+  if (address_bits == 0 || any_steers(site, *a)) return kept();
   // Of the address, so that loops cannot keep it; each component of a place of its own, so that none equals another.
-  std::string by = fmt::format("{{ {} .reg .b32 %hone_l, %hone_v, %hone_w; .reg .b16 %hone_h, %hone_g; cvt.u32.u64 %hone_l, %hone_a;",
-                               address_in_a(*a, site.function, 64));
+  std::string by = fmt::format("{{ {} .reg .b32 %hone_l, %hone_v, %hone_w; .reg .b16 %hone_h, %hone_g; cvt.u32.u{} %hone_l, %hone_a;",
+                               address_in_a(*a, site.function, address_bits), address_bits);
   for (size_t i = 0; i < a->values.size(); ++i) {
     const std::string_view value = a->values[i], declared = site.function.type_of(value);
     if (value == "_") continue;
@@ -118,9 +120,11 @@ bool may_be_awaited(const Site& site, std::string_view value) {
   return site.flow.waits(site.index) && site.flow.float_type(site.index, value).empty();
 }
 
+template <PtxSpace space>
 Answer without_store(const Site& site) {
   const auto a = access_of(site.s);
-  if (!a || a->load || a->shared || !a->weak) return {};
+  if (!a || a->load || a->space != space || !a->weak) return {};
+  if (space == PtxSpace::kLocal && site.flow.local_steers(site.index)) return kept();
   if (a->elements == 1 && !is_float(site.s.type()) && may_be_awaited(site, a->values[0])) return kept();
   return changed(never(site));
 }
@@ -146,7 +150,7 @@ Answer without_barrier(const Site& site) {
 Answer without_conflicts(const Site& site) {
   const auto a = access_of(site.s);
   // Volatile ones too: what threads wait for steers.
-  if (!a || !a->shared || (!a->weak && !site.s.has("volatile"))) return {};
+  if (!a || !a->shared() || (!a->weak && !site.s.has("volatile"))) return {};
   const int bits = bits_of_address(*a, site.function), row = kPtxLanes * a->width();
   if (bits == 0 || a->width() > 16 || (a->load ? any_steers(site, *a) : site.flow.shared_steers(site.index))) return kept();
   // An offset of whole rows may stay where it is, so that neighbouring accesses share the reckoning.
@@ -161,7 +165,7 @@ Answer without_conflicts(const Site& site) {
 
 Answer without_spread(const Site& site) {
   const auto a = access_of(site.s);
-  if (!a || a->shared || !a->weak) return {};
+  if (!a || !a->global() || !a->weak) return {};
   if (bits_of_address(*a, site.function) != 64 || a->width() > kPtxLanes) return kept();
   if (a->load && any_steers(site, *a)) return kept();
   // All lanes that are here take part in the exchange; the leader is the first of those whose guard lets them through.
@@ -186,9 +190,10 @@ struct Rule {
   std::string_view at_entry{};   ///< put first into every entry
 };
 constexpr Rule kRules[] = {
-    {Without::kGlobalLoads, without_load},
-    {Without::kGlobalStores, without_store},
-    {Without::kGlobalMemory, without_load, without_store},
+    {Without::kGlobalLoads, without_load<PtxSpace::kGlobal>},
+    {Without::kGlobalStores, without_store<PtxSpace::kGlobal>},
+    {Without::kGlobalMemory, without_load<PtxSpace::kGlobal>, without_store<PtxSpace::kGlobal>},
+    {Without::kLocalMemory, without_load<PtxSpace::kLocal>, without_store<PtxSpace::kLocal>},
     {Without::kAtomicUpdates, without_atomic},
     {Without::kBlockBarriers, without_barrier},
     {Without::kBankConflicts, without_conflicts},

@@ -17,6 +17,7 @@ enum class Without {
   kGlobalLoads,      ///< weak loads of global memory: cheap values instead, which depend on the address
   kGlobalStores,     ///< weak stores to global memory; the values are still reckoned
   kGlobalMemory,     ///< both
+  kLocalMemory,      ///< loads and stores of threads' own arrays that lie in memory, as the text has them: not what an assembler spills
   kAtomicUpdates,    ///< atomic operations on global or shared memory whose result nobody takes
   kBlockBarriers,   ///< the block's barriers
   kBankConflicts,  ///< conflicts of banks: lanes reach for shared memory side by side, at the place that each has in its row

@@ -77,6 +77,19 @@ TEST(PtxVariant, BarriersGoUnlessSharedMemorySteers) {
   EXPECT_EQ(steered.kept, 1);
 }
 
+TEST(PtxVariant, ArraysOfThreadsThatLieInMemory) {
+  const std::string array = "ld.global.f32 %f1, [%rd1];\nst.local.f32 [%rd3], %f1;\nld.local.f32 %f2, [%rd4+4];\nld.local.f32 %f3, [%r1];\nst.global.f32 [%rd2], %f2;\n";
+  const PtxVariant v = without(Without::kLocalMemory, array);
+  EXPECT_EQ(v.changed, 3);
+  EXPECT_THAT(v.text, HasSubstr("@%hone_never st.local.f32 [%rd3], %f1;"));
+  EXPECT_THAT(v.text, Not(HasSubstr("ld.local")));
+  EXPECT_THAT(v.text, HasSubstr("ld.global.f32 %f1, [%rd1];"));
+  EXPECT_EQ(without(Without::kGlobalMemory, array).changed, 2);
+  const PtxVariant steers = without(Without::kLocalMemory, "st.local.u32 [%rd3], %r1;\nld.local.u32 %r2, [%rd4];\nmul.wide.u32 %rd5, %r2, 4;\nst.global.u32 [%rd5], %r1;\n");
+  EXPECT_EQ(steers.changed, 0) << "it holds indices";
+  EXPECT_EQ(steers.kept, 2);
+}
+
 TEST(PtxVariant, LanesSideBySide) {
   const PtxVariant banks = without(Without::kBankConflicts, "st.shared.v4.f32 [%r1+512], {%f1, %f2, %f3, %f4};\n");
   EXPECT_EQ(banks.changed, 1);
