@@ -2,10 +2,11 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64], COLUMNS = [@tile_columns@], DEPTH = [@depths@], STAGES = [@stages@], LEVELS = [@levels@], GROUP = [16, 8, 4, 1]@waves@ }
+@requires@tunables = { ROWS = [@tile_rows@], COLUMNS = [@tile_columns@], DEPTH = [@depths@], STAGES = [@stages@], LEVELS = [@levels@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1]@waves@ }
 constraints = [
-  "@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS) + 512 <= SHARED_MAX and 4 * ROWS * (COLUMNS + 8) + 512 <= SHARED_MAX",
+  "max(@bytes@ * STAGES * DEPTH * (ROWS + COLUMNS), 4 * ROWS * (COLUMNS + 8)) + 512 <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
   "COLUMNS * LEVELS <= 256",
+  "BLOCKS == 1 or @registers@ <= 320 - 2 * ROWS",
 ]
 workspaces = { left = "@number@[@parts@, @a_batch@, align(@a_lines@, ROWS), align(@a_deep@, DEPTH)]", right = "@number@[@parts@, @b_batch@, align(@b_lines@, COLUMNS), align(@a_deep@, DEPTH)]"@sums@ }
 [[launch]]
@@ -36,6 +37,7 @@ args   = [@arguments@, "left", "right"@sums_argument@]
 //   DEPTH          of a tile in shared memory, and of what the units sum before it is added to the rest
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
 //   LEVELS         2: sums of stretches of the depth are added up apart, which is more accurate where the depth is long
+//   BLOCKS         on a multiprocessor: where the depth is short, one multiplies while another writes
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 @waves_note@#include "hone/gpu/matmul_wgmma.h"
 #include "hone/gpu/math.h"
@@ -62,7 +64,7 @@ __global__ void __launch_bounds__(256) split_right(@parameters@, @stored@* __res
       factor_at, deep_at, blockIdx.x % blocks_at,
       reinterpret_cast<char*>(parts_at) + batch_at * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(lines_at, deep_at));
 }
-__global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
+__global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), BLOCKS) multiply(
     @parameters@, const @stored@* __restrict__ left_at, const @stored@* __restrict__ right_at@sums_parameter@) {
   extern __shared__ __align__(128) float memory_at[];
   const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), 1) multiply(
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
-  hone::gpu::group_product<Math, ROWS, COLUMNS, DEPTH, STAGES, LEVELS>(
+  hone::gpu::group_product<Math, ROWS, COLUMNS, DEPTH, STAGES, LEVELS, BLOCKS>(
       reinterpret_cast<const char*>(left_at) + (@a_in_batch@tile_at.down) * hone::gpu::parts_bytes<Math, ROWS, DEPTH>(ROWS, deep_at),
       reinterpret_cast<const char*>(right_at) + (@b_in_batch@tile_at.across) * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(COLUMNS, deep_at),
       stretch_at, row_at, column_at, rows_at, columns_at, memory_at, sink_at);

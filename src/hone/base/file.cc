@@ -80,7 +80,11 @@ Result<std::string> read_file(const fs::path& path) {
   }
 }
 
-Status write_file_atomic(const fs::path& path, std::string_view content) {
+namespace {
+
+/// Writes and syncs a temporary file beside `path`, and has `publish` give it that name (0, or errno).
+template <class Publish>
+Status write_beside(const fs::path& path, std::string_view content, mode_t mode, const Publish& publish) {
   std::string temporary = path.string() + ".XXXXXX";
   Fd fd(::mkstemp(temporary.data()));
   if (!fd) return io_error("write", path, errno);
@@ -96,9 +100,25 @@ Status write_file_atomic(const fs::path& path, std::string_view content) {
     }
     content.remove_prefix(static_cast<size_t>(n));
   }
-  if (::fchmod(fd.get(), 0644) != 0 || ::fsync(fd.get()) != 0) return give_up(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0) return give_up(errno);
+  // A file that somebody still writes to cannot be executed.
+  fd = Fd();
+  if (const int error = publish(temporary.c_str()); error != 0) return give_up(error);
   return {};
+}
+
+}  // namespace
+
+Status write_file_atomic(const fs::path& path, std::string_view content) {
+  return write_beside(path, content, 0644, [&](const char* temporary) { return ::rename(temporary, path.c_str()) == 0 ? 0 : errno; });
+}
+
+Status write_file_once(const fs::path& path, std::string_view content, mode_t mode) {
+  return write_beside(path, content, mode, [&](const char* temporary) {
+    if (::link(temporary, path.c_str()) != 0 && errno != EEXIST) return errno;
+    ::unlink(temporary);
+    return 0;
+  });
 }
 
 Status make_directories(const fs::path& path) {

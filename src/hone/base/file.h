@@ -1,6 +1,8 @@
 // Files: whole reads, atomic writes, scratch folders that clean up after themselves. Every failure
 // names the path and the system's reason.
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,6 +15,10 @@ namespace hone::base {
 
 /// Writes to a temporary file beside `path`, syncs, renames: readers see the old or the new content.
 [[nodiscard]] Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
+
+/// Publishes a file that never changes: it is there as a whole, with these permissions, or not at all. Where another process was
+/// faster its file stays, whatever is in it: a jail that has been given one file does not open another of the same name.
+[[nodiscard]] Status write_file_once(const std::filesystem::path& path, std::string_view content, mode_t mode = 0644);
 
 [[nodiscard]] Status make_directories(const std::filesystem::path& path);
 

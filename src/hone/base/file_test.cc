@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
+#include <vector>
 
 namespace hone::base {
 namespace {
@@ -19,6 +22,24 @@ TEST(File, WritesAndReadsWhole) {
   ASSERT_TRUE(write_file_atomic(path, content));
   EXPECT_EQ(read_file(path).value(), content);
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1) << "no temporary stays";
+}
+
+/// Of processes that publish the same file at once all go on with one and the same.
+TEST(File, WhatIsPublishedNeverChanges) {
+  const auto scratch = ScratchDirectory::create("test").value();
+  const fs::path path = scratch.path() / "file";
+  struct stat first {}, now {};
+  ASSERT_TRUE(write_file_once(path, "first", 0755));
+  ASSERT_EQ(::stat(path.c_str(), &first), 0);
+  EXPECT_EQ(first.st_mode & 0777, 0755U);
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i) others.emplace_back([&] { EXPECT_TRUE(write_file_once(path, "second")); });
+  others.clear();
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_ino, first.st_ino);
+  EXPECT_EQ(read_file(path).value(), "first");
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1) << "no temporary stays";
+  EXPECT_FALSE(write_file_once("/no/such/folder/file", ""));
 }
 
 TEST(File, ErrorsNameThePath) {

@@ -55,6 +55,11 @@ bool wants_groups(const Shape& s) {
          std::ceil(s.rows / 128) * std::ceil(s.columns / 256) * s.batch * 2 >= kManyBlocks;
 }
 
+/// Short sums of so many elements that splitting the factors first is a small part of the writing of the result.
+bool wants_short_groups(const Shape& s) {
+  return s.depth >= 32 && s.depth < 256 && s.rows >= 256 && s.columns >= 256 && s.rows * s.columns >= 32 * (s.rows + s.columns) * s.depth;
+}
+
 /// Few tiles and a long sum: splitting the factors first is much work beside it, and less than reading them anew as floats.
 bool wants_split_groups(const Shape& s) {
   return s.depth >= 4096 && s.rows >= 128 && s.columns >= 128 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
@@ -119,13 +124,15 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const auto groups = group_method_for(task.track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   if (groups && language == kernel::Language::kCuda) {
-    if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) offers.push_back(writer.groups(*groups, deep, true));
-    if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) offers.push_back(writer.groups(*groups, deep, false));
+    if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
+    if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) offers.push_back(writer.groups(*groups, {.deep = deep}));
   }
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));
   }
+  if (groups && language == kernel::Language::kCuda && std::any_of(shapes.begin(), shapes.end(), wants_short_groups))
+    offers.push_back(writer.groups(*groups, {.brief = true}));
   return offers;
 }
 

@@ -51,6 +51,8 @@ std::vector<Case> cases() {
        "M=256,K=65536,N=256", kNone, false, true, task::Track::kTf32},
       {"groups_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu,
        false, true},
+      {"groups_of_short_sums", "C = A @ B.T + b", {"A=f32[M,K]", "B=f32[N,K]", "b=f32[N]"}, {"M=70,K=70,N=132", "M=20,K=33,N=68"},
+       "M=32768,K=64,N=32768", kNone, true},
       {"groups_in_tf32", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=70,K=70,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
        task::Track::kTf32},
       {"groups_in_bf16", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,

@@ -72,6 +72,27 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma", "matrix units", "tile in registers"));
 }
 
+/// A short depth: two small blocks on a multiprocessor, after the kernels that need no launch before them. Where factors are as much
+/// as the result, none.
+TEST(GpuMatmul, ShortSumsShareMultiprocessors) {
+  const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=32768,K=64,N=32768");
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  EXPECT_EQ(offers.front().action, kTf32x3);
+  EXPECT_EQ(offers.back().action, std::string(kGroups) + ", blocks share multiprocessors");
+  const kernel::Kernel& kernel = offers.back().kernel;
+  EXPECT_EQ(kernel.config.at("BLOCKS"), 2);
+  const kernel::Limits limits = target::simt_limits(*target::simt_device(Language::kCuda));
+  EXPECT_TRUE(kernel::allowed(kernel.header, kernel.config, limits).value());
+  const auto plan = bound(kernel, task, task.workloads[0].bindings, Language::kCuda);
+  EXPECT_LE(plan.launches.back().shared + 1024, 227 * 1024 / 2);
+  // So many sums a thread that two blocks have no registers for them.
+  kernel::Config large = kernel.config;
+  large["ROWS"] = 128;
+  EXPECT_FALSE(kernel::allowed(kernel.header, large, limits).value());
+  const task::Task small = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=1024,K=64,N=1024");
+  for (const Offer& offer : gpu_matmul_offers(small, Language::kCuda)) EXPECT_THAT(offer.action, Not(HasSubstr("wgmma")));
+}
+
 TEST(GpuMatmul, WideLoadsWhereStridesAllow) {
   const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=512,K=512,N=512");
   for (const Offer& offer : gpu_matmul_offers(task, Language::kCuda)) {

@@ -182,20 +182,24 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
-Offer GpuMatmulWriter::groups(const GroupMethod& method, bool deep, bool split) const {
-  const std::string action = std::string(method.action) + (split ? kSplitAction : "");
+Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
+  const bool split = of.split, levels = of.deep && method.parts > 1;
+  const std::string action = std::string(method.action) + (split ? kSplitAction : of.brief ? ", blocks share multiprocessors" : "");
   Slots slots = common(action);
   add_waves(slots, split);
   slots["grid"] = grid(split);
   slots["math"] = method.math, slots["number"] = task::name_of(method.number), slots["stored"] = storage_type(method.number);
   slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(method.bytes());
-  slots["depths"] = method.bytes() == 2 ? "64, 32, 128" : "32, 16, 64";
+  slots["depths"] = method.bytes() > 2 ? "32, 16, 64" : of.brief ? "32, 64, 128" : "64, 32, 128";
   const std::string batch = text_of(all_.batch.extent);
   slots["arguments"] = arguments_of(task_);
-  const bool levels = deep && method.parts > 1;
-  slots["tile_columns"] = levels ? "128, 256, 64" : "256, 128, 64";
-  slots["stages"] = levels || method.parts == 1 ? "4, 3, 2, 6" : "3, 4, 2, 6";
-  slots["levels"] = method.parts == 1 ? "1" : levels ? "2, 1" : "1, 2";
+  // Where sums are short, small tiles, so that one block multiplies while another writes.
+  slots["tile_rows"] = of.brief ? "64, 128" : "128, 64";
+  slots["tile_columns"] = of.brief ? "128, 64, 256" : levels ? "128, 256, 64" : "256, 128, 64";
+  slots["stages"] = of.brief ? "2, 3, 4" : levels || method.parts == 1 ? "4, 3, 2, 6" : "3, 4, 2, 6";
+  slots["blocks"] = of.brief ? "2, 1" : "1, 2";
+  slots["registers"] = method.parts == 1 ? "COLUMNS // 2" : "COLUMNS // 2 * LEVELS + min(COLUMNS, 128) // 2";
+  slots["levels"] = method.parts == 1 || of.brief ? "1" : levels ? "2, 1" : "1, 2";
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["a_deep"] = all_.depth.extent.to_string();
   const auto factor = [&](const GpuFactor& f, const std::string& name, const IntExpr& lines, const char* tiles) {

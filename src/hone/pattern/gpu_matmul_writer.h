@@ -46,9 +46,14 @@ class GpuMatmulWriter {
   /// Tiles of the result; `split`: the depth is split between blocks, whose sums a second launch adds up.
   [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
 
-  /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers. `deep`: so much is
-  /// summed that sums of parts should be summed on two levels. `split`: as above; nothing triangular.
-  [[nodiscard]] Offer groups(const GroupMethod& method, bool deep, bool split) const;
+  /// What is said of the sums of a product on groups of warps.
+  struct Sums {
+    bool deep = false;    ///< so much is summed that sums of parts should be summed on two levels
+    bool split = false;   ///< as above; nothing triangular
+    bool brief = false;   ///< so little that most of the time goes to what surrounds it
+  };
+  /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers.
+  [[nodiscard]] Offer groups(const GroupMethod& method, Sums of) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }

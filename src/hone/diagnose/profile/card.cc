@@ -18,6 +18,8 @@ constexpr const char* kVariable = "HONE_NCU";
 constexpr std::chrono::seconds kDeadline{120}, kDeadlineEach{20};
 /// Inputs of one case are drawn to disk, and ncu copies outputs aside: larger workloads are not counted (bytes).
 constexpr double kMostInputs = 4e9;
+/// Kernels whose variants are made and timed together.
+constexpr size_t kVariedAtOnce = 16;
 
 void add_reading(const CardReading& reading, const target::CardInfo& card, Metrics& metrics) {
   add_card_code(reading.build, reading.plan, target::arch_limits(card.arch), reading.cost, metrics);
@@ -92,28 +94,37 @@ Status CardCounters::vary(std::span<const CardCase> cases, std::vector<CardReadi
   std::vector<size_t> which;
   for (size_t i = 0; i < cases.size(); ++i)
     if (readings[i].launches.empty() && readings[i].cost.bytes_read <= kMostInputs) which.push_back(i);
+  // A dozen texts a kernel: not all of them at once.
+  for (std::span<const size_t> rest = which; !rest.empty(); rest = rest.subspan(std::min(rest.size(), kVariedAtOnce)))
+    HONE_TRY_VOID(vary(rest.first(std::min(rest.size(), kVariedAtOnce)), cases, readings));
+  return {};
+}
+
+Status CardCounters::vary(std::span<const size_t> which, std::span<const CardCase> cases, std::vector<CardReading>& readings) {
   std::vector<Result<Variants>> made(which.size(), Result<Variants>(tl::unexpect, Error{}));
   evaluate::parallel_for(static_cast<int64_t>(which.size()), target::cpu_info().threads, [&](int64_t k) {
     const CardCase& one = cases[which[static_cast<size_t>(k)]];
     made[static_cast<size_t>(k)] = make_variants(*toolchain_, one.kernel, *one.task, one.bindings);
   });
+  const auto without = [&](size_t i, const Error& why) { readings[i].problem += "; no variants: " + why.message; };
   std::vector<VariantCase> to_time;
   std::vector<size_t> timed;
   for (size_t k = 0; k < which.size(); ++k) {
     CardReading& reading = readings[which[k]];
-    auto tensors = made[k] ? tensors_of(cases[which[k]]) : tl::unexpected(made[k].error());
-    if (!tensors) {
-      reading.problem += "; no variants: " + tensors.error().message;
-      continue;
+    if (!made[k]) {
+      without(which[k], made[k].error());
+    } else if (auto tensors = tensors_of(cases[which[k]])) {
+      to_time.push_back({&*made[k], {reading.build, reading.plan, std::move(*tensors)}});
+      timed.push_back(which[k]);
+    } else {
+      without(which[k], tensors.error());
     }
-    to_time.push_back({&*made[k], {reading.build, reading.plan, std::move(*tensors)}});
-    timed.push_back(which[k]);
   }
   if (to_time.empty()) return {};
   HONE_TRY(auto variants, time_variants(card_, to_time));
   for (size_t k = 0; k < timed.size(); ++k) {
     if (variants[k]) readings[timed[k]].variants = std::move(*variants[k]);
-    else readings[timed[k]].problem += "; no variants: " + variants[k].error().message;
+    else without(timed[k], variants[k].error());
   }
   return {};
 }

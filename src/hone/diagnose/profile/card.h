@@ -47,6 +47,7 @@ class CardCounters {
   Result<std::vector<target::LaunchTensor>> tensors_of(const CardCase& one);
   Status count(std::span<const CardCase> cases, std::vector<CardReading>& readings);
   Status vary(std::span<const CardCase> cases, std::vector<CardReading>& readings);
+  Status vary(std::span<const size_t> which, std::span<const CardCase> cases, std::vector<CardReading>& readings);
 
   target::CardInfo card_;
   std::shared_ptr<target::Toolchain> toolchain_;

@@ -14,7 +14,6 @@ constexpr int kRounds = 7;
 constexpr std::chrono::seconds kEach{10};
 /// What variants may touch beyond a tensor's end, and beyond a block's shared memory (ptx_variant.h).
 constexpr int64_t kSlack = 512;
-constexpr double kBytesOfSector = 32;
 /// A multiprocessor's schedulers, which issue one instruction a clock each; of every architecture in arch_limits.h.
 constexpr double kSchedulers = 4;
 
@@ -76,7 +75,7 @@ void add_counts(const VariantReading& reading, const target::CardInfo& card, con
   add("store_use_share", std::min(1.0, counts.store_use_share()), "the same of stores");
   add("excess_sector_share", excess_of(counts), "sectors of loads and stores that nobody asked for");
   add("shared_conflict_share", counts.conflict_share(), "passes through shared memory that bank conflicts cost");
-  if (cost.bytes_read > 0) add("l1_read_ratio", counts.sums[kCountLoadSectors] * kBytesOfSector / cost.bytes_read, "bytes of the sectors that loads touch over the task's least");
+  if (cost.bytes_read > 0) add("l1_read_ratio", counts.sums[kCountLoadSectors] * kPtxSectorBytes / cost.bytes_read, "bytes of the sectors that loads touch over the task's least");
   // Of a function that is launched twice the clocks would say when the first launch began and the last one ended.
   if (plan.launches.size() == counts.busy_cycles.size())
     add("sm_active_share", counts.active_share(card.sms), "time of a multiprocessor from its first block to its last, over the busiest one's");

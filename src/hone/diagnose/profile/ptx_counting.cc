@@ -188,15 +188,13 @@ class Counting {
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
 
-constexpr double kSectorBytes = 32;
-
 }  // namespace
 
 double PtxCounts::lane_share() const { return ratio(sums[kCountThreadInstructions], sums[kCountWarpInstructions]); }
 double PtxCounts::sectors_a_load() const { return ratio(sums[kCountLoadSectors], sums[kCountLoadRequests]); }
 double PtxCounts::sectors_a_store() const { return ratio(sums[kCountStoreSectors], sums[kCountStoreRequests]); }
-double PtxCounts::load_use_share() const { return ratio(sums[kCountLoadBytes], kSectorBytes * sums[kCountLoadSectors]); }
-double PtxCounts::store_use_share() const { return ratio(sums[kCountStoreBytes], kSectorBytes * sums[kCountStoreSectors]); }
+double PtxCounts::load_use_share() const { return ratio(sums[kCountLoadBytes], kPtxSectorBytes * sums[kCountLoadSectors]); }
+double PtxCounts::store_use_share() const { return ratio(sums[kCountStoreBytes], kPtxSectorBytes * sums[kCountStoreSectors]); }
 double PtxCounts::active_share(int processors) const {
   double busy = 0, longest = 0;
   for (const std::vector<double>& entry : busy_cycles) {

@@ -31,6 +31,8 @@ enum PtxCount : size_t {
   kPtxCountSums,             ///< behind these, of each entry: ~(its first clock on this multiprocessor) and its last
 };
 inline constexpr size_t kPtxCountClocks = 2, kPtxCountProcessors = 256;
+/// Of a sector of memory, the least that a cache fetches.
+inline constexpr double kPtxSectorBytes = 32;
 inline constexpr const char* kPtxCountsName = "hone_counts";
 
 [[nodiscard]] Result<std::string> ptx_counting(std::string_view ptx);

@@ -14,7 +14,7 @@ bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0;
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%'; }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
@@ -48,7 +48,7 @@ std::vector<std::string_view> operands_of(std::string_view text) {
     if (i < text.size() && (text[i] == '{' || text[i] == '[' || text[i] == '(')) ++depth;
     if (i < text.size() && (text[i] == '}' || text[i] == ']' || text[i] == ')')) --depth;
     if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (const std::string_view operand = trimmed(text.substr(begin, i - begin)); !operand.empty()) all.push_back(operand);
+    if (const std::string_view operand = without_space(text.substr(begin, i - begin)); !operand.empty()) all.push_back(operand);
     begin = i + 1;
   }
   return all;
@@ -149,7 +149,7 @@ class Reader {
       if (operand.front() == '.') {
         const size_t end = std::min(operand.find_first_of(" \t"), operand.size());
         type = operand.substr(1, end - 1);
-        operand = trimmed(operand.substr(end));
+        operand = without_space(operand.substr(end));
       }
       const auto [known, fresh] = function.registers.try_emplace(operand.substr(0, operand.find('<')), type);
       if (!fresh && known->second != type) known->second = {};
@@ -160,12 +160,12 @@ class Reader {
     const size_t end = std::min(text_.find(';', at_), text_.size() - 1);
     if (text_[at_] == '@') {
       const size_t name = std::min(text_.find_first_not_of("@! \t\n", at_), end), after = name + name_at(name).size();
-      s.guard = trimmed(text_.substr(at_ + 1, after - at_ - 1));
+      s.guard = without_space(text_.substr(at_ + 1, after - at_ - 1));
       at_ = after;
       skip_space();
     }
     s.opcode_at = at_;
-    s.opcode = trimmed(text_.substr(at_, std::min(text_.find_first_of(" \t\n;{[(", at_), end) - at_));
+    s.opcode = without_space(text_.substr(at_, std::min(text_.find_first_of(" \t\n;{[(", at_), end) - at_));
     s.operands = operands_of(text_.substr(at_ + s.opcode.size(), end - at_ - s.opcode.size()));
     at_ = s.end = end + 1;
   }
@@ -251,15 +251,15 @@ bool is_float(std::string_view type) {
 
 std::optional<std::pair<std::string_view, int64_t>> address_of(std::string_view operand) {
   if (operand.size() < 3 || operand.front() != '[' || operand.back() != ']') return std::nullopt;
-  operand = trimmed(operand.substr(1, operand.size() - 2));
+  operand = without_space(operand.substr(1, operand.size() - 2));
   size_t end = 0;
   while (end < operand.size() && is_name(operand[end])) ++end;
   const std::string_view base = operand.substr(0, end);
   if (base.empty() || is_digit(base.front())) return std::nullopt;
-  std::string_view rest = trimmed(operand.substr(end));
+  std::string_view rest = without_space(operand.substr(end));
   if (rest.empty()) return std::pair(base, int64_t{0});
   if (rest.front() != '+' && rest.front() != '-') return std::nullopt;
-  if (rest.front() == '+') rest = trimmed(rest.substr(1));
+  if (rest.front() == '+') rest = without_space(rest.substr(1));
   int64_t offset = 0;
   const auto [last, error] = std::from_chars(rest.data(), rest.data() + rest.size(), offset);
   if (error != std::errc() || last != rest.data() + rest.size()) return std::nullopt;

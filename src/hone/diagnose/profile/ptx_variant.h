@@ -19,10 +19,10 @@ enum class Without {
   kGlobalMemory,     ///< both
   kLocalMemory,      ///< loads and stores of threads' own arrays that lie in memory, as the text has them: not what an assembler spills
   kAtomicUpdates,    ///< atomic operations on global or shared memory whose result nobody takes
-  kBlockBarriers,   ///< the block's barriers
-  kBankConflicts,  ///< conflicts of banks: lanes reach for shared memory side by side, at the place that each has in its row
-  kSpread,     ///< sectors: a warp's lanes reach for global memory side by side, from the leader's sector on
-  kWork,       ///< everything: each entry returns at once
+  kBlockBarriers,    ///< the block's barriers
+  kBankConflicts,    ///< conflicts of banks: lanes reach for shared memory side by side, at the place that each has in its row
+  kSpread,           ///< sectors: a warp's lanes reach for global memory side by side, from the leader's sector on
+  kWork,             ///< everything: each entry returns at once
 };
 
 struct PtxVariant {

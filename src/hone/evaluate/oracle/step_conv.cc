@@ -1,6 +1,10 @@
-// Convolutions, transposed convolutions: each group's weights as a matrix [outputs, taps] times the
-// operand's elements under each tap as a matrix [positions, taps].
+// Convolutions, transposed convolutions. Positions that look at the same taps of the window, most of them or those at one
+// edge, or between the steps of a transposed one, go together: the group's weights under these taps as a matrix [outputs, channels
+// x taps] times the operand's elements there as a matrix [positions, channels x taps]. What a window sees of the padding is
+// no term of the sum.
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/contraction.h"
@@ -16,55 +20,99 @@ using task::Shape;
 /// Elements of a matrix of gathered positions: a few megabytes at most.
 constexpr int64_t kGathered = 1 << 18;
 
-/// Where each tap of a window finds its element, for one output position after another.
-class Taps {
- public:
-  /// `channels` of the group; x is the dense operand region.
-  Taps(const Window& window, bool transposed, int64_t channels, const Tensor& x)
-      : window_(window), transposed_(transposed), channels_(channels), x_(x) {
-    for (const int64_t k : window.kernel) per_channel_ *= k;
-  }
-  [[nodiscard]] int64_t count() const { return channels_ * per_channel_; }
-
-  /// Fills `offsets` (one per tap) with positions in x, -1 where the window looks at nothing. `at`:
-  /// the spatial position in the result; `base`: offset of the image's first channel of the group.
-  void locate(const int64_t* at, int64_t base, int64_t* offsets) const {
-    const size_t rank = window_.kernel.size();
-    for (int64_t t = 0; t < per_channel_; ++t) {
-      int64_t rest = t, offset = base;
-      for (size_t s = rank; s-- > 0 && offset >= 0;) {
-        const int64_t tap = rest % window_.kernel[s];
-        rest /= window_.kernel[s];
-        const int64_t in = source(s, at[s], tap);
-        offset = in < 0 ? -1 : offset + in * x_.stride[s + 2];
-      }
-      offsets[t] = offset;
-    }
-    for (int64_t c = 1; c < channels_; ++c)
-      for (int64_t t = 0; t < per_channel_; ++t)
-        offsets[c * per_channel_ + t] = offsets[t] < 0 ? -1 : offsets[t] + c * x_.stride[1];
-  }
-
- private:
-  /// Position inside the held region, or -1: in the padding, or between a transposed stride's steps.
-  [[nodiscard]] int64_t source(size_t s, int64_t at, int64_t tap) const {
-    int64_t in;
-    if (transposed_) {
-      const int64_t numerator = at + window_.padding_low[s] - tap * window_.dilation[s];
-      if (numerator < 0 || numerator % window_.stride[s] != 0) return -1;
-      in = numerator / window_.stride[s];
-    } else {
-      in = at * window_.stride[s] - window_.padding_low[s] + tap * window_.dilation[s];
-    }
-    in -= x_.box.start[s + 2];
-    return in >= 0 && in < x_.box.extent[s + 2] ? in : -1;
-  }
-
-  const Window& window_;
-  bool transposed_;
-  int64_t channels_, per_channel_ = 1;
-  const Tensor& x_;
+/// Coordinates along one dimension of the result that see the same taps: at least one.
+struct Along {
+  std::vector<int64_t> taps{};
+  std::vector<int64_t> at{};       ///< coordinates, from the box's start on
+  std::vector<int64_t> offset{};   ///< of each coordinate: of the element under the first tap, in elements of the held operand
+  std::vector<int64_t> step{};     ///< of each tap: from there on
 };
+
+/// `x` is the dense operand region; position s of the window lies along dimension s + 2.
+std::vector<Along> axes_along(const Window& window, bool transposed, size_t s, const Box& box, const Tensor& x) {
+  // Position inside the held region, or -1: in the padding, or between a transposed stride's steps.
+  const auto source = [&](int64_t at, int64_t tap) -> int64_t {
+    int64_t in = 0;
+    if (transposed) {
+      const int64_t numerator = at + window.padding_low[s] - tap * window.dilation[s];
+      if (numerator < 0 || numerator % window.stride[s] != 0) return -1;
+      in = numerator / window.stride[s];
+    } else {
+      in = at * window.stride[s] - window.padding_low[s] + tap * window.dilation[s];
+    }
+    in -= x.box.start[s + 2];
+    return in >= 0 && in < x.box.extent[s + 2] ? in : -1;
+  };
+  std::map<std::vector<int64_t>, Along> by_taps;
+  for (int64_t i = 0; i < box.extent[s + 2]; ++i) {
+    const int64_t at = box.start[s + 2] + i;
+    std::vector<int64_t> taps;
+    for (int64_t tap = 0; tap < window.kernel[s]; ++tap)
+      if (source(at, tap) >= 0) taps.push_back(tap);
+    if (taps.empty()) continue;
+    Along& axis = by_taps[taps];
+    const int64_t first = source(at, taps.front());
+    if (axis.taps.empty())
+      for (const int64_t tap : taps) axis.step.push_back((source(at, tap) - first) * x.stride[s + 2]);
+    axis.taps = std::move(taps);
+    axis.at.push_back(i);
+    axis.offset.push_back(first * x.stride[s + 2]);
+  }
+  std::vector<Along> all;
+  for (auto& [taps, axis] : by_taps) all.push_back(std::move(axis));
+  return all;
+}
+
+/// Every sum of one number of each list, the last list running fastest.
+std::vector<int64_t> sums_of(const std::vector<std::vector<int64_t>>& lists) {
+  std::vector<int64_t> sums = {0};
+  for (const std::vector<int64_t>& list : lists) {
+    std::vector<int64_t> longer;
+    longer.reserve(sums.size() * list.size());
+    for (const int64_t sum : sums)
+      for (const int64_t number : list) longer.push_back(sum + number);
+    sums = std::move(longer);
+  }
+  return sums;
+}
+
+/// Positions of the result that see the same taps.
+struct Patch {
+  std::vector<int64_t> taps;       ///< of the whole window, row-major
+  std::vector<int64_t> steps;      ///< of each tap: from the element under the first one on
+  std::vector<int64_t> offsets;    ///< of each position: of that element, in the first channel
+  std::vector<int64_t> at;         ///< of each position: in a channel of the result
+};
+
+std::vector<Patch> patches_of(const Window& window, bool transposed, const Box& box, const Tensor& x, const Shape& out_stride) {
+  const size_t rank = window.kernel.size();
+  std::vector<std::vector<Along>> axes;
+  int64_t count = 1;
+  for (size_t s = 0; s < rank; ++s) {
+    axes.push_back(axes_along(window, transposed, s, box, x));
+    count *= static_cast<int64_t>(axes.back().size());
+  }
+  const auto scaled = [](std::vector<int64_t> list, int64_t by) {
+    for (int64_t& number : list) number *= by;
+    return list;
+  };
+  std::vector<Patch> patches;
+  for (int64_t index = 0; index < count; ++index) {
+    std::vector<std::vector<int64_t>> taps(rank), steps(rank), offsets(rank), at(rank);
+    int64_t rest = index, tap_stride = 1;
+    for (size_t s = rank; s-- > 0;) {
+      const Along& axis = axes[s][static_cast<size_t>(rest % static_cast<int64_t>(axes[s].size()))];
+      rest /= static_cast<int64_t>(axes[s].size());
+      taps[s] = scaled(axis.taps, tap_stride);
+      tap_stride *= window.kernel[s];
+      steps[s] = axis.step;
+      offsets[s] = axis.offset;
+      at[s] = scaled(axis.at, out_stride[s + 2]);
+    }
+    patches.push_back({sums_of(taps), sums_of(steps), sums_of(offsets), sums_of(at)});
+  }
+  return patches;
+}
 
 }  // namespace
 
@@ -89,66 +137,64 @@ Tensor conv_step(const Step& step) {
 
   const int64_t inputs_per_group = step.operand_shape(0)[1] / window.groups;
   const int64_t outputs_per_group = transposed ? w_shape[1] : w_shape[0] / window.groups;
-  const Taps taps(window, transposed, inputs_per_group, x);
-  const int64_t depth = taps.count(), tap_count = depth / inputs_per_group;
-
-  const size_t spatial = window.kernel.size();
-  int64_t positions = 1;
-  for (size_t s = 0; s < spatial; ++s) positions *= box.extent[s + 2];
-  const int64_t chunk = std::clamp<int64_t>(kGathered / depth, 1, positions);
-  std::vector<int64_t> offsets(static_cast<size_t>(depth));
-  const auto gathered = step.pool.take(chunk * depth);
-  const bool with_scale = out.scale && x.scale;
-  const auto gathered_scale = with_scale ? step.pool.take(chunk * depth) : nullptr;
-  // A transposed convolution's weights [inputs, outputs, taps], as [outputs, inputs x taps].
-  const auto turned = transposed ? step.pool.take(outputs_per_group * depth) : nullptr;
-  const auto turned_scale = transposed && out.scale && w.scale ? step.pool.take(outputs_per_group * depth)
-                                                               : nullptr;
-
+  const std::vector<Patch> patches = patches_of(window, transposed, box, x, out.tensor.stride);
+  size_t most_taps = 0;
+  for (const Patch& patch : patches) most_taps = std::max(most_taps, patch.taps.size());
   const int64_t first_output = box.start[1], end_output = first_output + box.extent[1];
+  const int64_t rows = std::min(outputs_per_group, box.extent[1]), most_depth = inputs_per_group * static_cast<int64_t>(most_taps);
+  const int64_t most_gathered = std::max(kGathered, most_depth), most_sums = std::max(kGathered, rows);
+  const auto take_if = [&](bool wanted, int64_t count) { return wanted ? step.pool.take(count) : nullptr; };
+  const bool with_scale = out.scale && x.scale, scaled_weights = out.scale && w.scale;
+  const auto gathered = step.pool.take(most_gathered), weights_there = step.pool.take(rows * most_depth), sums = step.pool.take(most_sums);
+  const auto gathered_scale = take_if(with_scale, most_gathered), scales_there = take_if(scaled_weights, rows * most_depth), scale_sums = take_if(out.scale, most_sums);
+
   for (int64_t group = first_output / outputs_per_group; group * outputs_per_group < end_output; ++group) {
     const int64_t from = std::max(first_output, group * outputs_per_group);
     const int64_t to = std::min(end_output, (group + 1) * outputs_per_group);
     const int64_t x_channel = group * inputs_per_group - x.box.start[1];
-    Matrix weights{};
-    if (transposed) {
-      const auto turn = [&](const double* data, double* turned_data) {
+    for (const Patch& patch : patches) {
+      const auto taps = static_cast<int64_t>(patch.taps.size()), depth = inputs_per_group * taps, positions = static_cast<int64_t>(patch.at.size());
+      // Weights are [outputs, inputs, taps], a transposed convolution's [inputs, outputs, taps].
+      const auto under_taps = [&](const double* data, double* there) {
         for (int64_t o = from; o < to; ++o)
-          for (int64_t c = 0; c < inputs_per_group; ++c)
-            std::copy_n(data + (group * inputs_per_group + c - w.box.start[0]) * w.stride[0] +
-                            (o - group * outputs_per_group - w.box.start[1]) * w.stride[1],
-                        tap_count, turned_data + (o - from) * depth + c * tap_count);
+          for (int64_t c = 0; c < inputs_per_group; ++c) {
+            const double* const all = transposed ? data + (group * inputs_per_group + c - w.box.start[0]) * w.stride[0] +
+                                                       (o - group * outputs_per_group - w.box.start[1]) * w.stride[1]
+                                                 : data + (o - w.box.start[0]) * w.stride[0] + (c - w.box.start[1]) * w.stride[1];
+            for (int64_t t = 0; t < taps; ++t) *there++ = all[patch.taps[static_cast<size_t>(t)]];
+          }
       };
-      turn(w.value, turned.get());
-      if (turned_scale) turn(w.scale, turned_scale.get());
-      weights = {turned.get(), turned_scale.get(), depth, 1};
-    } else {
-      const int64_t row = (from - w.box.start[0]) * depth;
-      weights = {w.value + row, w.scale ? w.scale + row : nullptr, depth, 1};
-    }
-    for (int64_t image = 0; image < box.extent[0]; ++image) {
-      const int64_t base = (box.start[0] + image - x.box.start[0]) * x.stride[0] + x_channel * x.stride[1];
-      for (int64_t p0 = 0; p0 < positions; p0 += chunk) {
-        const int64_t count = std::min(chunk, positions - p0);
-        for (int64_t p = 0; p < count; ++p) {
-          int64_t at[8], rest = p0 + p;
-          for (size_t s = spatial; s-- > 0;) {
-            at[s] = box.start[s + 2] + rest % box.extent[s + 2];
-            rest /= box.extent[s + 2];
-          }
-          taps.locate(at, base, offsets.data());
-          for (int64_t t = 0; t < depth; ++t) {
-            const int64_t offset = offsets[static_cast<size_t>(t)];
-            gathered.get()[p * depth + t] = offset < 0 ? 0 : x.value[offset];
-            if (with_scale) gathered_scale.get()[p * depth + t] = offset < 0 ? 0 : x.scale[offset];
-          }
+      under_taps(w.value, weights_there.get());
+      if (scaled_weights) under_taps(w.scale, scales_there.get());
+      const Matrix weights{weights_there.get(), scales_there.get(), depth, 1};
+      const int64_t chunk = std::clamp<int64_t>(std::min(kGathered / depth, kGathered / rows), 1, positions);
+      for (int64_t image = 0; image < box.extent[0]; ++image) {
+        const int64_t base = (box.start[0] + image - x.box.start[0]) * x.stride[0] + x_channel * x.stride[1];
+        for (int64_t p0 = 0; p0 < positions; p0 += chunk) {
+          const int64_t count = std::min(chunk, positions - p0);
+          const auto gather = [&](const double* data, double* there) {
+            for (int64_t p = p0; p < p0 + count; ++p)
+              for (int64_t c = 0; c < inputs_per_group; ++c) {
+                const double* const first = data + base + patch.offsets[static_cast<size_t>(p)] + c * x.stride[1];
+                for (int64_t t = 0; t < taps; ++t) *there++ = first[patch.steps[static_cast<size_t>(t)]];
+              }
+          };
+          gather(x.value, gathered.get());
+          if (with_scale) gather(x.scale, gathered_scale.get());
+          std::fill_n(sums.get(), (to - from) * count, 0.0);
+          if (out.scale) std::fill_n(scale_sums.get(), (to - from) * count, 0.0);
+          accumulate_product(rules, {.m = to - from, .n = count, .depth = depth, .a = weights,
+                                     .b = {gathered.get(), gathered_scale.get(), depth, 1},
+                                     .value = sums.get(), .scale = out.scale ? scale_sums.get() : nullptr,
+                                     .c_row = count, .c_column = 1});
+          const int64_t corner = image * out.tensor.stride[0] + (from - first_output) * out.tensor.stride[1];
+          const auto put = [&](const double* found, double* there) {
+            for (int64_t o = 0; o < to - from; ++o)
+              for (int64_t p = 0; p < count; ++p) there[corner + o * out.tensor.stride[1] + patch.at[static_cast<size_t>(p0 + p)]] = *found++;
+          };
+          put(sums.get(), out.value);
+          if (out.scale) put(scale_sums.get(), out.scale);
         }
-        const int64_t corner = image * out.tensor.stride[0] + (from - first_output) * out.tensor.stride[1] + p0;
-        accumulate_product(rules, {.m = to - from, .n = count, .depth = depth, .a = weights,
-                                   .b = {gathered.get(), gathered_scale.get(), depth, 1},
-                                   .value = out.value + corner,
-                                   .scale = out.scale ? out.scale + corner : nullptr,
-                                   .c_row = out.tensor.stride[1], .c_column = 1});
       }
     }
   }

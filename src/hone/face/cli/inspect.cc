@@ -208,7 +208,8 @@ std::string card_profiling() {
   // NVIDIA's driver says here whether it lets anybody but an administrator count.
   const auto settings = base::read_file("/proc/driver/nvidia/params");
   const bool kept_back = ::geteuid() != 0 && settings && settings->find("RmProfilingAdminOnly: 1") != std::string::npos;
-  return fmt::format("{}; {}", !ncu ? "no counters (" + ncu.error().message + ")" : kept_back ? "no counters (the driver keeps them for administrators)" : "counters by ncu",
+  const std::string why_not = !ncu ? ncu.error().message : kept_back ? "the driver keeps them for administrators" : "";
+  return fmt::format("{}; {}", why_not.empty() ? "counters by ncu" : fmt::format("no counters ({}): kernels that can be compiled are timed with stages left out", why_not),
                      sanitizer ? "promotions watched by compute-sanitizer" : "no sanitizers on the card (" + sanitizer.error().message + ")");
 }
 

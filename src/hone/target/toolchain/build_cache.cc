@@ -12,19 +12,23 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-fs::path file_of(const std::string& hash, const char* suffix) {
+fs::path file_of(const std::string& hash, const std::string& suffix) {
   return base::cache_directory() / "builds" / hash.substr(0, 2) / (hash + suffix);
+}
+/// Named after its content, so that no artifact ever takes the place of another, which somebody may be about to load.
+fs::path artifact_of(const std::string& hash, const std::string& content_hash) {
+  return file_of(hash, "-" + base::short_hash(content_hash) + ".so");
 }
 
 }  // namespace
 
 std::optional<Build> kept_build(const std::string& hash, const std::string& toolchain) {
-  const fs::path artifact = file_of(hash, ".so");
   const auto text = base::read_file(file_of(hash, ".json"));
-  const auto image = text ? base::read_file(artifact) : Result<std::string>(tl::unexpected(text.error()));
-  if (!image) return std::nullopt;
-  const json kept = json::parse(*text, nullptr, false);
-  if (kept.is_discarded() || kept.value("artifact", "") != base::content_hash(*image)) return std::nullopt;
+  const json kept = text ? json::parse(*text, nullptr, false) : json();
+  if (!kept.is_object() || !kept.value("artifact", json()).is_string()) return std::nullopt;
+  const fs::path artifact = artifact_of(hash, kept["artifact"]);
+  const auto image = base::read_file(artifact);
+  if (!image || kept["artifact"] != base::content_hash(*image)) return std::nullopt;
   Build build;
   build.hash = hash;
   build.artifact = artifact;
@@ -39,13 +43,15 @@ std::optional<Build> kept_build(const std::string& hash, const std::string& tool
 }
 
 Result<Build> keep_build(Build build, const fs::path& object) {
-  build.artifact = file_of(build.hash, ".so");
-  HONE_TRY_VOID(base::make_directories(build.artifact.parent_path()));
   HONE_TRY(const std::string image, base::read_file(object));
-  HONE_TRY_VOID(base::write_file_atomic(build.artifact, image));
+  const std::string content_hash = base::content_hash(image);
+  build.artifact = artifact_of(build.hash, content_hash);
+  HONE_TRY_VOID(base::make_directories(build.artifact.parent_path()));
+  HONE_TRY_VOID(base::write_file_once(build.artifact, image));
+  if (const auto there = base::read_file(build.artifact); !there || *there != image) HONE_TRY_VOID(base::write_file_atomic(build.artifact, image));
   build.code = machine_code(image);
   const json kept = {{"command", build.command}, {"facts", build.facts}, {"log", build.log},
-                     {"sanitized", build.sanitized}, {"symbols", build.symbols}, {"toolchain", build.toolchain}, {"artifact", base::content_hash(image)}};
+                     {"sanitized", build.sanitized}, {"symbols", build.symbols}, {"toolchain", build.toolchain}, {"artifact", content_hash}};
   HONE_TRY_VOID(base::write_file_atomic(file_of(build.hash, ".json"), kept.dump()));
   return build;
 }

@@ -68,10 +68,7 @@ Result<fs::path> build_runner(const std::string& compiler, const std::string& na
                 fmt::format("{} does not build with sanitizers: {}", name, run.late ? "it took too long" : first_error(run.log)));
   HONE_TRY(const std::string image, base::read_file(scratch.path() / "runner"));
   HONE_TRY_VOID(base::make_directories(file.parent_path()));
-  HONE_TRY_VOID(base::write_file_atomic(file, image));
-  std::error_code ignored;
-  fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                            fs::perms::others_exec, ignored);
+  HONE_TRY_VOID(base::write_file_once(file, image, 0755));
   return file;
 }
 

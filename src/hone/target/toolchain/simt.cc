@@ -175,7 +175,7 @@ class SimtToolchain final : public Toolchain {
       return fail(ErrorCode::kUnavailable, fmt::format("{} does not build the emulator: {}", compiler_.name, first_error(run.log)));
     HONE_TRY(const std::string made, base::read_file(scratch.path() / "made"));
     HONE_TRY_VOID(base::make_directories(file.parent_path()));
-    HONE_TRY_VOID(base::write_file_atomic(file, made));
+    HONE_TRY_VOID(base::write_file_once(file, made));
     return file;
   }
 

@@ -22,10 +22,7 @@ Result<fs::path> worker_program(std::string_view name) {
   const fs::path folder = base::cache_directory() / "bin";
   HONE_TRY_VOID(base::make_directories(folder));
   const fs::path file = folder / (std::string(name) + "-" + base::short_hash(base::content_hash(*image)));
-  if (!fs::exists(file)) HONE_TRY_VOID(base::write_file_atomic(file, *image));
-  std::error_code error;
-  fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                            fs::perms::others_read | fs::perms::others_exec, error);
+  if (!fs::exists(file)) HONE_TRY_VOID(base::write_file_once(file, *image, 0755));
   written.emplace(name, file);
   return file;
 }

@@ -130,13 +130,22 @@ HONE_DEVICE void split_factor(const F& factor, int64_t depth, int64_t block, voi
 /// registers to whole groups).
 constexpr int group_threads(int rows) { return (rows / 64 + 1) * 128; }
 
+/// Registers of a thread where `Groups` groups multiply and `Blocks` blocks share a multiprocessor, as launched and as those who
+/// multiply have in the end: of what a block is launched with, whoever fetches keeps little.
+template <int Groups, int Blocks>
+struct GroupRegisters {
+  static constexpr int kLaunched = 65536 / (Blocks * 128 * (Groups + 1)) / 8 * 8, kFetching = 24;
+  static constexpr int kRest = (kLaunched * (Groups + 1) - kFetching) / Groups / 8 * 8, kMultiplying = kRest < 240 ? kRest : 240;
+  static constexpr bool kMove = kLaunched < kMultiplying;
+};
+
 /// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
 /// has. `a` and `b`: the parts of the tile's rows and columns from split_factor, of which the tiles of `depth` are multiplied;
 /// it begins on a multiple of Depth. Levels, with several parts: 2 adds up stretches of kTilesAtOnce tiles before it adds them
 /// to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of both factors, or
-/// Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and a
-/// multiprocessor to itself: __launch_bounds__(group_threads(Rows), 1).
-template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, class Sink>
+/// Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and shares
+/// a multiprocessor with Blocks - 1 others: __launch_bounds__(group_threads(Rows), Blocks).
+template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, int Blocks, class Sink>
 HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
                                void* memory, Sink sink) {
   using TileA = PartsTile<Math, Rows, Depth>;
@@ -145,6 +154,7 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
   // Columns of one instruction: all of them would take the registers of the sums twice.
   constexpr int kPart = Columns < 128 ? Columns : 128, kAcross = Columns / kPart, kSums = kPart / 2;
   constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kStage = TileA::kBytes + TileB::kBytes, kTilesAtOnce = 16;
+  using Share = GroupRegisters<kGroups, Blocks>;
   static_assert(Rows % 64 == 0 && Rows <= 128 && Columns % kPart == 0 && Stages >= 2 && (Levels == 1 || Levels == 2));
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], over;
   if (threadIdx.x == 0) {
@@ -158,8 +168,7 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
   const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   if (warp >= kWarps) {
-    // Of 512 registers for four threads, one of each group: what those who fetch do not need.
-    if constexpr (kGroups == 2) prim::registers_down<24>();
+    if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
     if (warp > kWarps || in_warp != 0) return;
     const char* from_a = a + first * TileA::kBytes;
     const char* from_b = b + first * TileB::kBytes;
@@ -174,7 +183,7 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
     return;
   }
 
-  if constexpr (kGroups == 2) prim::registers_up<240>();
+  if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
   const int group = warp / 4;
   prim::GroupProducts products;
   float total[kAcross][kSums] = {};
