@@ -145,6 +145,7 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
 }
 
 Result<kernel::Kernel> known_kernel(const std::string& file_or_hash) {
+  if (std::error_code ignored; std::filesystem::exists(file_or_hash, ignored)) return kernel_of(file_or_hash, nullptr);
   auto store = read_archive();
   if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
   return kernel_of(file_or_hash, store ? &*store : nullptr);

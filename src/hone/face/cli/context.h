@@ -40,7 +40,7 @@ namespace hone::face {
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
-/// The same with the archive as read_archive() has it, or without where there is none.
+/// The same with the archive as read_archive() has it, or without where there is none; it is opened for what is no file.
 [[nodiscard]] Result<kernel::Kernel> known_kernel(const std::string& file_or_hash);
 
 /// The newest run whose champion a kernel is.

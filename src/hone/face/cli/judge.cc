@@ -56,23 +56,11 @@ json ratio_json(const evaluate::Ratio& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
 }
 
-/// The archive if there is one: judging needs none, but a hash may be looked up in it.
-Result<std::optional<archive::Store>> archive_if_needed(const KernelArguments& arguments) {
-  std::error_code ignored;
-  const auto is_file = [&](const std::string& kernel) { return std::filesystem::exists(kernel, ignored); };
-  if (std::all_of(arguments.kernels.begin(), arguments.kernels.end(), is_file)) return std::optional<archive::Store>();
-  auto store = read_archive();
-  if (store) return std::optional<archive::Store>(std::move(*store));
-  if (store.error().code == ErrorCode::kNotFound) return std::optional<archive::Store>();
-  return tl::unexpected(store.error());
-}
-
 }  // namespace
 
 Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
-  HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
-  HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
+  HONE_TRY(const kernel::Kernel kernel, known_kernel(arguments.kernels.front()));
   HONE_TRY_VOID(check_threads(arguments.threads));
   HONE_TRY_VOID(check_target_of(arguments.target, kernel));
   const std::optional<int> card = target::card_ordinal(arguments.target);
@@ -125,9 +113,8 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
 
 Result<int> compare_kernels(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
-  HONE_TRY(std::optional<archive::Store> store, archive_if_needed(arguments));
-  HONE_TRY(const kernel::Kernel a, kernel_of(arguments.kernels.at(0), store ? &*store : nullptr));
-  HONE_TRY(const kernel::Kernel b, kernel_of(arguments.kernels.at(1), store ? &*store : nullptr));
+  HONE_TRY(const kernel::Kernel a, known_kernel(arguments.kernels.at(0)));
+  HONE_TRY(const kernel::Kernel b, known_kernel(arguments.kernels.at(1)));
   HONE_TRY_VOID(check_threads(arguments.threads));
   const std::optional<int> card = target::card_ordinal(arguments.target);
   for (const auto* kernel : {&a, &b}) {

@@ -54,13 +54,11 @@ Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task
 
 /// A file or hash; "naive": plain loops; "pattern:N": the library's N-th kernel for the task, from 0.
 Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& task, const engine::Alternatives& alternatives, bool on_card) {
-  std::error_code ignored;
-  const bool file = std::filesystem::exists(name, ignored);
-  if (!file) {
+  if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
     HONE_TRY(auto ours, engine::library_kernel(name, task, alternatives, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
     if (ours) return *std::move(ours);
   }
-  HONE_TRY(kernel::Kernel kernel, file ? kernel_of(name, nullptr) : known_kernel(name));
+  HONE_TRY(kernel::Kernel kernel, known_kernel(name));
   if (on_card) return kernel;
   if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
     return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time",
