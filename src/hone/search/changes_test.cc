@@ -63,6 +63,29 @@ TEST(ChangesTest, what_a_change_does_depends_on_the_metrics) {
   EXPECT_NEAR(effect_of(waiting, "UNROLL", 2), 0, 0.05);
 }
 
+/// That counters were not read does not mean that they were zero: another forest speaks, of what else is known.
+TEST(ChangesTest, of_kernels_without_counters_what_is_known_without_them) {
+  base::Rng rng(7);
+  Changes changes;
+  const auto kernel = [](double share, double lanes) {
+    Metrics metrics;
+    if (share >= 0) metrics.measured("memory_stall_share", share, "");
+    metrics.measured("lane_share", lanes, "");
+    return metrics;
+  };
+  // Wider loads help who waits, and hurt who does not; unrolling helps where lanes are idle, and counters say nothing of that.
+  for (int i = 0; i < 150; ++i) {
+    const double share = rng.uniform(), lanes = rng.uniform();
+    changes.add(kernel(share, lanes), Role::kVector, 2, 4, share - 0.5);
+    changes.add(kernel(share, lanes), Role::kUnroll, 1, 2, 0.5 - lanes);
+  }
+  const kernel::Config config = {{"VEC", 2}, {"STAGES", 1}, {"UNROLL", 1}};
+  const auto counted = changes.expect(kernel(0.1, 0.1), header(), config, {}), uncounted = changes.expect(kernel(-1, 0.1), header(), config, {});
+  EXPECT_LT(effect_of(counted, "VEC", 4), -0.15);
+  EXPECT_NEAR(effect_of(uncounted, "VEC", 4), 0, 0.1);
+  EXPECT_GT(effect_of(uncounted, "UNROLL", 2), 0.15);
+}
+
 TEST(ChangesTest, says_nothing_of_what_it_has_not_seen_or_constraints_exclude) {
   const auto effects = learnt(150).expect(kernel_that_waits(0.9), header(), {{"VEC", 4}, {"STAGES", 1}, {"UNROLL", 2}}, {});
   for (const tune::Effect& e : effects) {
