@@ -84,13 +84,11 @@ class EmulatedReductions final : public target::CardProgram {
       call.tensors.push_back({static_cast<int32_t>(regions.size()), 0});
       regions.push_back(&p.region);
     }
-    auto started = target::start_cpu_session(build_, plan, static_cast<int>(passed.size()), regions, options).value();
-    if (auto* refused = std::get_if<target::LoadFailure>(&started)) {
-      failure = refused->reason;
-      return;
-    }
-    const auto outcome = std::get<std::unique_ptr<target::Session>>(started)->run({&call, 1}, std::chrono::seconds(60));
-    if (outcome.how != target::BatchOutcome::How::kDone) failure = fmt::format("{}: {}", function, outcome.why);
+    auto started = target::start_cpu_session(build_, plan, static_cast<int>(passed.size()), regions, options);
+    if (!started) return fail(started.error().to_string());
+    if (auto* refused = std::get_if<target::LoadFailure>(&*started)) return fail(refused->reason);
+    const auto outcome = std::get<std::unique_ptr<target::Session>>(*started)->run({&call, 1}, std::chrono::seconds(60));
+    if (outcome.how != target::BatchOutcome::How::kDone) return fail(fmt::format("{}: {}", function, outcome.why));
     for (const Passed& p : passed)
       for (int64_t b = 0; p.written && b < p.bytes; ++b)
         if (p.region.data()[b] != p.before[static_cast<size_t>(b)]) p.at[b] = p.region.data()[b];
@@ -102,6 +100,12 @@ class EmulatedReductions final : public target::CardProgram {
   int launches_done = 0;
 
  private:
+  /// Said at once: what is computed with values that are missing may stop the test before it gets to say so.
+  void fail(std::string why) {
+    ADD_FAILURE() << why;
+    failure = std::move(why);
+  }
+
   const kernel::Kernel& kernel_;
   const target::Build& build_;
 };
