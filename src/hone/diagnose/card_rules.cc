@@ -97,6 +97,22 @@ class CardReckoning : Reckoner {
     for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, cause, saved, kReachPattern, why);
   }
 
+  /// What helps against a cause, whether counters or a stage that was left out tell of it.
+  void mend(std::string_view name, double saved, const std::string& why) {
+    if (name == kUncoalesced) {
+      rewrite("neighbouring threads on neighbouring addresses", name, saved, kReachRewrite, why);
+      rewrite("stage through shared memory", name, saved, 0.9 * kReachRewrite, why);
+    } else if (name == kRedundant) {
+      for (const Role role : {Role::kTile, Role::kHeld}) tune(role, +1, name, saved, kReachTune, why);
+      rewrite("keep what is read again in shared memory or registers", name, saved, kReachRewrite, why);
+    } else if (name == kDivergence) {
+      rewrite("the same work for all lanes of a warp", name, saved, kReachRewrite, why);
+    } else if (name == kAtomics) {
+      rewrite("reduce within a block first", name, saved, kReachRewrite, why);
+    }
+    patterns(name, saved, why);
+  }
+
   void launches() {
     const auto count = metrics_.get("launches"), time = metrics_.get("time_ns");
     if (!count || !time || *time <= 0) return;
@@ -161,9 +177,7 @@ class CardReckoning : Reckoner {
                                  fmt::format("memory-bound: {:.0f} % of the sectors its loads and stores touch are not needed", 100 * excess),
                                  {"excess_sector_share", "load_sectors", "load_use_share", "store_sectors", "store_use_share", "l2_share", "memory_stall_share"});
       const std::string why = fmt::format("excess sectors {:.2f}, times {:.2f}: the busiest level, or waiting for memory", excess, sectors);
-      rewrite("neighbouring threads on neighbouring addresses", kUncoalesced, saved, kReachRewrite, why);
-      rewrite("stage through shared memory", kUncoalesced, saved, 0.9 * kReachRewrite, why);
-      patterns(kUncoalesced, saved, why);
+      mend(kUncoalesced, saved, why);
     }
     double worst = 0, ratio = 0;
     const char* level = "";
@@ -183,9 +197,7 @@ class CardReckoning : Reckoner {
     const double saved = cause(kRedundant, worst, fmt::format("memory-bound: it reads {:.1f} times the least bytes from {}", ratio, level),
                                {"dram_read_ratio", "l2_read_ratio", "l1_read_ratio", "dram_share", "l2_share", "l1_share"});
     const std::string why = fmt::format("1 - 1 / {:.1f} of the reads, at {:.2f} of the time", ratio, worst / (1 - 1 / ratio));
-    for (const Role role : {Role::kTile, Role::kHeld}) tune(role, +1, kRedundant, saved, kReachTune, why);
-    rewrite("keep what is read again in shared memory or registers", kRedundant, saved, kReachRewrite, why);
-    patterns(kRedundant, saved, why);
+    mend(kRedundant, saved, why);
   }
 
   void banks() {
@@ -207,8 +219,7 @@ class CardReckoning : Reckoner {
                                fmt::format("compute-bound: {:.1f} of a warp's 32 lanes take part in an instruction", 32 * lanes),
                                {"lane_share", "predicated_lane_share", "issue_share", "execution_stall_share"});
     const std::string why = fmt::format("idle lanes {:.2f}, times {:.2f} of the time at instructions", 1 - lanes, working);
-    rewrite("the same work for all lanes of a warp", kDivergence, saved, kReachRewrite, why);
-    patterns(kDivergence, saved, why);
+    mend(kDivergence, saved, why);
   }
 
   void barriers() {
@@ -232,8 +243,7 @@ class CardReckoning : Reckoner {
     const double saved = cause(kAtomics, share * busy, fmt::format("{:.0f} % of what the second-level cache does is atomic", 100 * share),
                                {"atomic_share", "l2_share", "memory_stall_share"});
     const std::string why = fmt::format("atomic operations {:.2f}, times {:.2f} of the time", share, busy);
-    rewrite("reduce within a block first", kAtomics, saved, kReachRewrite, why);
-    patterns(kAtomics, saved, why);
+    mend(kAtomics, saved, why);
   }
 
   /// Waiting for memory while nothing is busy: too few warps, or too little asked for by each.
@@ -328,8 +338,7 @@ class CardReckoning : Reckoner {
     if (atomics > 0.02) {
       const double saved = cause(kAtomics, atomics, fmt::format("without its atomic operations it takes {:.2f} of its time", get("without_atomics", 1)),
                                  {"without_atomics"});
-      rewrite("reduce within a block first", kAtomics, saved, kReachRewrite, "timed without atomic operations");
-      patterns(kAtomics, saved, "timed without atomic operations");
+      mend(kAtomics, saved, "timed without atomic operations");
     }
     const double work = std::clamp(get("without_memory", 1) - banks - barriers - atomics - get("without_work", 0), 0.0, 1.0);
     at_instructions(work);
@@ -342,9 +351,7 @@ class CardReckoning : Reckoner {
                                fmt::format("memory-bound: with neighbouring threads on neighbouring addresses it takes {:.2f} of its time", get("without_spread", 1)),
                                {"without_spread", "excess_sector_share", "load_sectors", "store_sectors"});
     const std::string why = fmt::format("timed with neighbouring addresses; excess sectors {:.2f}", excess);
-    rewrite("neighbouring threads on neighbouring addresses", kUncoalesced, saved, kReachRewrite, why);
-    rewrite("stage through shared memory", kUncoalesced, saved, 0.9 * kReachRewrite, why);
-    patterns(kUncoalesced, saved, why);
+    mend(kUncoalesced, saved, why);
   }
 
   void read_again(double times, double again) {
@@ -353,9 +360,7 @@ class CardReckoning : Reckoner {
                                                               times, get("without_loads", 1)),
                                {"l1_read_ratio", "without_loads"});
     const std::string why = fmt::format("1 - 1 / {:.1f} of what its loads cost", times);
-    for (const Role role : {Role::kTile, Role::kHeld}) tune(role, +1, kRedundant, saved, kReachTune, why);
-    rewrite("keep what is read again in shared memory or registers", kRedundant, saved, kReachRewrite, why);
-    patterns(kRedundant, saved, why);
+    mend(kRedundant, saved, why);
   }
 
   /// `work`: of its time, what is left without memory and without what else has a name.
@@ -365,8 +370,7 @@ class CardReckoning : Reckoner {
       const double saved = cause(kDivergence, (1 - lanes) * work, fmt::format("compute-bound: {:.1f} of a warp's 32 lanes take part in an instruction", 32 * lanes),
                                  {"lane_share", "without_memory"});
       const std::string why = fmt::format("idle lanes {:.2f}, times {:.2f} of the time without memory", 1 - lanes, work);
-      rewrite("the same work for all lanes of a warp", kDivergence, saved, kReachRewrite, why);
-      patterns(kDivergence, saved, why);
+      mend(kDivergence, saved, why);
     }
     if (work < kBusy) return;
     const std::string_view name = issue_ >= kBusy ? kIssue : kArithmetic;

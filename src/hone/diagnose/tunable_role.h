@@ -1,5 +1,6 @@
 // What a tunable does, by its name: patterns and hand-written kernels use the same words for the same things. Pure.
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -21,6 +22,7 @@ enum class Role : uint8_t {
   kThreads,  ///< a card's THREADS, ACROSS, DOWN: the size of a block
   kOther,
 };
+inline constexpr size_t kRoles = static_cast<size_t>(Role::kOther) + 1;
 
 /// Numbers at its end (of a kernel made of parts) do not count.
 [[nodiscard]] Role role_of(std::string_view tunable, std::string_view pattern);

@@ -7,7 +7,7 @@
 namespace hone::search {
 namespace {
 
-using diagnose::Metrics, diagnose::Role;
+using diagnose::kRoles, diagnose::Metrics, diagnose::Role;
 
 /// Shares as they are; counts as powers of two. kCounter: of these only a card's counters tell, or they tell something else.
 enum class Kind : uint8_t { kShare, kCount, kCounter };
@@ -26,7 +26,6 @@ constexpr Column kColumns[] = {
     {"excess_sector_share"}, {"lane_share"}, {"dram_read_ratio", kCounter}, {"l2_read_ratio", kCounter}, {"l1_read_ratio"}, {"shared_share", kCounter},
     {"shared_conflict_share"}};
 constexpr size_t kCounters = static_cast<size_t>(std::count_if(std::begin(kColumns), std::end(kColumns), [](const Column& c) { return c.kind == kCounter; }));
-constexpr size_t kRoles = static_cast<size_t>(Role::kOther) + 1;
 /// Of a row with what counters tell, and without.
 constexpr size_t kWidth = std::size(kColumns) + kRoles + 2, kWidthWithout = kWidth - kCounters;
 /// Of a role, before it is believed to know anything; and the gains beyond which more means nothing.

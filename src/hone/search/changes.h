@@ -28,11 +28,10 @@ class Changes {
                                                  const kernel::Limits& limits) const;
 
  private:
-  static constexpr size_t kRoles = static_cast<size_t>(diagnose::Role::kOther) + 1;
   /// What one forest learns from.
   struct Lessons {
     std::vector<float> rows{}, gains{};
-    std::array<int, kRoles> of_role{};
+    std::array<int, diagnose::kRoles> of_role{};
     mutable std::optional<tune::Forest> forest{};   ///< of what was added until now
   };
   Lessons counted_;   ///< of kernels of which counters were read

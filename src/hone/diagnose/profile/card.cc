@@ -95,8 +95,8 @@ Status CardCounters::vary(std::span<const CardCase> cases, std::vector<CardReadi
   for (size_t i = 0; i < cases.size(); ++i)
     if (readings[i].launches.empty() && readings[i].cost.bytes_read <= kMostInputs) which.push_back(i);
   // A dozen texts a kernel: not all of them at once.
-  for (std::span<const size_t> rest = which; !rest.empty(); rest = rest.subspan(std::min(rest.size(), kVariedAtOnce)))
-    HONE_TRY_VOID(vary(rest.first(std::min(rest.size(), kVariedAtOnce)), cases, readings));
+  for (size_t first = 0; first < which.size(); first += kVariedAtOnce)
+    HONE_TRY_VOID(vary(std::span(which).subspan(first, std::min(kVariedAtOnce, which.size() - first)), cases, readings));
   return {};
 }
 

@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include "hone/diagnose/profile/ptx_text.h"
+#include "hone/target/worker/cuda_protocol.h"
 
 namespace hone::diagnose {
 namespace {
+
+using target::worker::kCountsName;
 
 constexpr int kBankBytes = 4, kRowBytes = 128;
 
@@ -38,10 +41,7 @@ std::optional<Counted> counted(const PtxFunction& function, const PtxStatement& 
   std::optional<Counted> found = copy_of(s);
   if (const auto a = access_of(s); a && a->space != PtxSpace::kLocal && (a->weak || a->shared())) found = Counted{a->base, a->offset, a->width(), a->shared(), a->load};
   if (!found) return std::nullopt;
-  const std::string_view type = function.type_of(found->base);
-  const int bits = bits_of(type);
-  const bool known = type.empty() ? found->base.front() != '%' : bits == 64 || (bits == 32 && found->shared);
-  return known ? found : std::nullopt;
+  return function.bits_of_address(found->base, found->shared ? PtxSpace::kShared : PtxSpace::kGlobal) > 0 ? found : std::nullopt;
 }
 
 /// Rewrites a function. Each thread's counts are in %hone_n0 and on, as in PtxCount; those that nothing adds to are not there.
@@ -157,7 +157,7 @@ class Counting {
   [[nodiscard]] std::string record() const {
     return fmt::format(" .reg .b32 %hone_i; .reg .b64 %hone_r, %hone_o, %hone_t; mov.u32 %hone_i, %smid; and.b32 %hone_i, %hone_i, {};"
                        " mul.wide.u32 %hone_o, %hone_i, {}; mov.u64 %hone_r, {}; add.s64 %hone_r, %hone_r, %hone_o; mov.u64 %hone_t, %clock64;",
-                       kPtxCountProcessors - 1, words_ * sizeof(uint64_t), kPtxCountsName);
+                       kPtxCountProcessors - 1, words_ * sizeof(uint64_t), kCountsName);
   }
   static std::string reduce(std::string_view how, size_t word, std::string_view value) {
     return fmt::format(" red.global.{}.u64 [%hone_r+{}], {};", how, sizeof(uint64_t) * word, value);
@@ -223,12 +223,12 @@ PtxCounts ptx_counts(std::span<const uint64_t> words) {
 
 Result<std::string> ptx_counting(std::string_view ptx) {
   HONE_TRY(const PtxText text, read_ptx(ptx));
-  if (ptx.find("%hone_") != std::string_view::npos || ptx.find(kPtxCountsName) != std::string_view::npos)
+  if (ptx.find("%hone_") != std::string_view::npos || ptx.find(kCountsName) != std::string_view::npos)
     return fail(ErrorCode::kInput, "this PTX is a variant already", "give the kernel's own");
   const auto entries = static_cast<size_t>(std::count_if(text.functions.begin(), text.functions.end(), [](const PtxFunction& f) { return f.entry; }));
   const size_t words = kPtxCountSums + kPtxCountClocks * entries;
   PtxEdits edits;
-  edits.insert(text.globals, fmt::format(".visible .global .align 8 .u64 {}[{}];\n", kPtxCountsName, words * kPtxCountProcessors));
+  edits.insert(text.globals, fmt::format(".visible .global .align 8 .u64 {}[{}];\n", kCountsName, words * kPtxCountProcessors));
   size_t entry = 0;
   for (const PtxFunction& function : text.functions) {
     Counting(ptx, function, entry, words, edits).rewrite();

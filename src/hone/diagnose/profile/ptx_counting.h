@@ -1,5 +1,5 @@
 // The counting variant: a kernel that does its work and counts it, as PTX from PTX, where no hardware counter may be read.
-// Threads count in registers and add up when they return, in an array `hone_counts` of the module: for each multiprocessor a
+// Threads count in registers and add up when they return, in an array of the module (target::worker::kCountsName): for each multiprocessor a
 // record of kPtxCountSums 64-bit words, and two clocks for each entry in the order of the text. A module just loaded holds zeros, which is what it has to begin with;
 // results stay right, times do not, and registers grow. Pure. kInput for what is no PTX.
 #pragma once
@@ -33,7 +33,6 @@ enum PtxCount : size_t {
 inline constexpr size_t kPtxCountClocks = 2, kPtxCountProcessors = 256;
 /// Of a sector of memory, the least that a cache fetches.
 inline constexpr double kPtxSectorBytes = 32;
-inline constexpr const char* kPtxCountsName = "hone_counts";
 
 [[nodiscard]] Result<std::string> ptx_counting(std::string_view ptx);
 

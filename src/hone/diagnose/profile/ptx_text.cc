@@ -215,6 +215,14 @@ std::string_view PtxFunction::type_of(std::string_view wanted) const {
   return group == registers.end() ? std::string_view() : group->second;
 }
 
+int PtxFunction::bits_of_address(std::string_view base, PtxSpace space) const {
+  const bool global = space == PtxSpace::kGlobal;
+  const std::string_view type = type_of(base);
+  if (type.empty()) return base.front() == '%' ? 0 : global ? 64 : 32;
+  const int bits = bits_of(type);
+  return bits == 64 || (bits == 32 && !global) ? bits : 0;
+}
+
 Result<PtxText> read_ptx(std::string_view text) {
   PtxText out;
   out.bare = std::make_shared<const std::string>(blanked(text));

@@ -20,6 +20,7 @@ namespace hone::diagnose {
 inline constexpr int kPtxLanes = 32;
 
 enum class PtxKind : uint8_t { kInstruction, kLabel, kDirective, kScope };
+enum class PtxSpace : uint8_t { kGlobal, kShared, kLocal };
 
 /// Views into PtxText's own copy, whose offsets are those of the text that was read.
 struct PtxStatement {
@@ -48,6 +49,8 @@ struct PtxFunction {
 
   /// "b32", "pred"; empty for what is no register, or is declared as several things in different scopes.
   [[nodiscard]] std::string_view type_of(std::string_view wanted) const;
+  /// Of an address's base, 32 or 64; 0 where it is neither a symbol nor a register that can address the space.
+  [[nodiscard]] int bits_of_address(std::string_view base, PtxSpace space) const;
 };
 
 struct PtxText {
@@ -61,8 +64,6 @@ struct PtxText {
 
 /// Every name in an operand: registers, symbols, labels.
 void for_names(std::string_view operand, const std::function<void(std::string_view)>& visit);
-
-enum class PtxSpace : uint8_t { kGlobal, kShared, kLocal };
 
 /// A plain load or store of memory whose space is named (ld, ldu, st).
 struct PtxAccess {

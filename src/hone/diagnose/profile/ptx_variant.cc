@@ -71,14 +71,6 @@ std::string address_in_a(const PtxAccess& a, const PtxFunction& function, int bi
   return fmt::format(".reg .b{0} %hone_a; add.s{0} %hone_a, {1}, {2};", bits, a.base, a.offset);
 }
 
-/// 32 or 64; 0 where the base is neither a symbol nor a register of such a size.
-int bits_of_address(const PtxAccess& a, const PtxFunction& function) {
-  const std::string_view type = function.type_of(a.base);
-  if (type.empty()) return a.base.front() == '%' ? 0 : a.global() ? 64 : 32;
-  const int bits = bits_of(type);
-  return bits == 64 || (bits == 32 && !a.global()) ? bits : 0;
-}
-
 bool any_steers(const Site& site, const PtxAccess& a) {
   return std::any_of(a.values.begin(), a.values.end(), [&](std::string_view value) { return site.flow.steers(site.index, value); });
 }
@@ -87,7 +79,7 @@ template <PtxSpace space>
 Answer without_load(const Site& site) {
   const auto a = access_of(site.s);
   if (!a || !a->load || a->space != space || !a->weak) return {};
-  const int address_bits = bits_of_address(*a, site.function);
+  const int address_bits = site.function.bits_of_address(a->base, a->space);
   if (address_bits == 0 || any_steers(site, *a)) return kept();
   // Of the address, so that loops cannot keep it; each component of a place of its own, so that none equals another.
   std::string by = fmt::format("{{ {} .reg .b32 %hone_l, %hone_v, %hone_w; .reg .b16 %hone_h, %hone_g; cvt.u32.u{} %hone_l, %hone_a;",
@@ -151,7 +143,7 @@ Answer without_conflicts(const Site& site) {
   const auto a = access_of(site.s);
   // Volatile ones too: what threads wait for steers.
   if (!a || !a->shared() || (!a->weak && !site.s.has("volatile"))) return {};
-  const int bits = bits_of_address(*a, site.function), row = kPtxLanes * a->width();
+  const int bits = site.function.bits_of_address(a->base, a->space), row = kPtxLanes * a->width();
   if (bits == 0 || a->width() > 16 || (a->load ? any_steers(site, *a) : site.flow.shared_steers(site.index))) return kept();
   // An offset of whole rows may stay where it is, so that neighbouring accesses share the reckoning.
   PtxAccess own = *a;
@@ -166,7 +158,7 @@ Answer without_conflicts(const Site& site) {
 Answer without_spread(const Site& site) {
   const auto a = access_of(site.s);
   if (!a || !a->global() || !a->weak) return {};
-  if (bits_of_address(*a, site.function) != 64 || a->width() > kPtxLanes) return kept();
+  if (site.function.bits_of_address(a->base, a->space) != 64 || a->width() > kPtxLanes) return kept();
   if (a->load && any_steers(site, *a)) return kept();
   // All lanes that are here take part in the exchange; the leader is the first of those whose guard lets them through.
   std::string by = fmt::format("{{ {} .reg .b32 %hone_m, %hone_f, %hone_l, %hone_h; .reg .b64 %hone_w; activemask.b32 %hone_m;",
