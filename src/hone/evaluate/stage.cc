@@ -71,6 +71,7 @@ struct Stage::State {
   std::vector<int> content_of;                          ///< [slot]
   std::vector<Content> contents;
   std::optional<Bounds> bounds;                         ///< made when first needed
+  std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers were found to belong
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
   std::future<void> building;                           ///< of what reduces on the card, where that will be needed
@@ -380,6 +381,8 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
     verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
     verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(content.family),
                                  task::bindings_text(graph.bindings));
+  } else if (suspicious > 0) {
+    judged_whole.insert(index);
   }
   return verdict;
 }
@@ -484,7 +487,7 @@ void Stage::end_bounds() { (void)state_->known_bounds(); }
 void Stage::answer(std::span<const int> slots) {
   for (const int slot : slots)
     for (size_t i = 0; i < state_->output_bytes.size(); ++i)
-      (void)state_->reference(state_->contents[static_cast<size_t>(content_of(slot))], i, false);
+      (void)state_->reference(state_->contents[static_cast<size_t>(content_of(slot))], i, state_->judged_whole.contains(i));
 }
 
 target::Call Stage::call(int slot) const {

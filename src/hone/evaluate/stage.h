@@ -58,7 +58,8 @@ class Stage {
   void begin_bounds();
   /// Waits for what begin_bounds() began.
   void end_bounds();
-  /// Has the oracle answer now what check() would ask it about these slots.
+  /// Has the oracle answer now what check() would ask it about these slots; of an output in which it accepted non-finite numbers
+  /// before, all.
   void answer(std::span<const int> slots);
 
   /// The call of slot `slot`; its outputs are poisoned by poison().

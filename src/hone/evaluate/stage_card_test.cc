@@ -59,6 +59,24 @@ TEST(StageOnACard, PoisonHasTheOracleReadAll) {
   EXPECT_EQ(p.parts_untouched(0), 1024 * 1025 / 8192) << "the other slot's";
 }
 
+TEST(StageOnACard, WhereInfinitiesBelongAnswersAreOfTheWhole) {
+  Played p("x = \"f32[M, N]\"", "y = 1 / relu(x)", "M = 2100, N = 2048");
+  const int slots[] = {0};
+  p.stage->draw(0, Family::kNormal, 7);
+  p.stage->answer(slots);
+  EXPECT_GT(p.parts_untouched(0), 525) << "a sample, as nobody knows yet";
+  p.stage->poison(slots);
+  std::vector<float> values;
+  for (const double x : p.input(0, 0)) values.push_back(1 / std::max(static_cast<float>(x), 0.0F));
+  p.put_output(0, values);
+  const Verdict verdict = p.stage->check(0);
+  ASSERT_TRUE(verdict.accepted()) << verdict.reason;
+  p.stage->draw(0, Family::kNormal, 8);
+  p.forget(0);
+  p.stage->answer(slots);
+  EXPECT_EQ(p.parts_untouched(0), 525) << "the other slot's";
+}
+
 TEST(StageOnACard, RowsThatAreReadWholeAreDrawnWhole) {
   Played p("x = \"f32[M, N]\", w = \"f32[N]\"", "y = sum(x * w, axis = 1)", "M = 1500, N = 1003");
   p.stage->draw(0, Family::kInteger, 7);

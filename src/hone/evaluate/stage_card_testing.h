@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,13 @@ struct Played {
   void put_output(int slot, const std::vector<float>& values) const {
     const target::Placement place = stage->call(slot).tensors[task.inputs.size()];
     region(place).upload(place.offset, reinterpret_cast<const std::byte*>(values.data()), static_cast<int64_t>(values.size() * sizeof(float)));
+  }
+  /// Zeros in the host's copies of input i.
+  void forget(size_t i) {
+    for (int slot = 0; slot < 2; ++slot) {
+      const target::Placement place = stage->call(slot).tensors[i];
+      std::memset(region(place).data() + place.offset, 0, static_cast<size_t>(input_elements(i)) * sizeof(float));
+    }
   }
   /// Parts of an input's copy on the host, of 8192 elements, that hold nothing but zeros.
   [[nodiscard]] int parts_untouched(size_t i) const {

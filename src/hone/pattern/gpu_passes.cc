@@ -181,7 +181,6 @@ std::string GpuWriter::second_pass(const Round& round, const std::string& count,
   return text;
 }
 
-/// Something that this pass reads is the same in all pieces of the stretch.
 bool GpuWriter::pieces_share() const {
   return !stretch_.pieces.empty() &&
          std::any_of(loads_.begin(), loads_.end(), [&](int id) { return offset(id, stretch_.pieces).empty(); });

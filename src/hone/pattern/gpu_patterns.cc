@@ -123,6 +123,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
       "  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;\n  [[maybe_unused]] hone::gpu::Team<THREADS, 1> team(scratch);\n"
       "  const int thread = static_cast<int>(threadIdx.x);\n";
   std::string functions, launches;
+  bool down = false;
   for (size_t r = 0; r < rounds.size(); ++r) {
     GpuWriter writer(program, stretch);
     const std::string parts = only_writes(r) ? "parts" : "chunks";
@@ -133,6 +134,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     body += combined(writer, r);
     // What a pass read last lies in the cache when the next one comes.
     body += writer.round_loop(rounds[r], "chunk", r % 2 == 0 ? parts : fmt::format("BACK ? -{0} : {0}", parts), "  ");
+    down = once && writer.pieces_share();
     for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
     if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS{}) pass{}({}) {{\n{}}}\n", once ? ", 768 / THREADS" : "", r, parameters, body);
@@ -156,9 +158,12 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   slots["requires"] = facts.requirements();
   // One row, read and then written: on an H200 these are 5 % faster on 7.5 GB (results/h200/2026-11-23-pytorch.md, 037).
   const bool one_row = program.rows().is_constant() && program.rows().constant() == 1 && only_writes(rounds.size() - 1);
-  slots["tunables"] = fmt::format("THREADS = [{}], VEC = [{}], UNROLL = [{}], BLOCKS = [{}]{}{}", one_row ? "512, 256, 128" : "256, 512, 128",
-                                  choices(facts.widest_vector(), {4, 2, 1}), one_row ? "8, 4, 2" : "4, 2, 8",
-                                  once ? "64, 8, 16, 4" : one_row ? "16, 8, 4, 2" : "8, 4, 2, 16", rounds.size() > 1 ? ", BACK = [1, 0]" : "",
+  // Blocks that go down the rows with what these share are few and stay: 0.99 of light where many that come and go reached 0.92
+  // on an H200 (results/h200/2026-11-25-pytorch.md, 100).
+  slots["tunables"] = fmt::format("THREADS = [{}], VEC = [{}], UNROLL = [{}], BLOCKS = [{}]{}{}", one_row || down ? "512, 256, 128" : "256, 512, 128",
+                                  choices(down ? std::min<int64_t>(2, facts.widest_vector()) : facts.widest_vector(), {4, 2, 1}),
+                                  one_row ? "8, 4, 2" : down ? "2, 4, 8" : "4, 2, 8",
+                                  down ? "4, 8, 16, 64" : once ? "64, 8, 16, 4" : one_row ? "16, 8, 4, 2" : "8, 4, 2, 16", rounds.size() > 1 ? ", BACK = [1, 0]" : "",
                                   !only_writes(rounds.size() - 1) ? "" : one_row ? ", LAST = [32, 8, 1]" : ", LAST = [8, 1, 32]");
   slots["back"] = rounds.size() > 1 ? "//   BACK     1: every second pass goes through a row from its end: what the one before read last is in the cache\n" : "";
   // Blocks that stay copied at 3.8 TB/s on an H200 where blocks that come and go copied at 4.15 to 4.28 (docs/patterns/relay.md).

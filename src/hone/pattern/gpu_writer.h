@@ -84,6 +84,8 @@ class GpuWriter {
 
   /// What the round written last takes from tiles.
   [[nodiscard]] const std::vector<int>& taken() const { return loads_; }
+  /// Something of it is the same in all pieces of the stretch.
+  [[nodiscard]] bool pieces_share() const;
   /// Loops: tiles of these leaves have a place to stay, `NAME_kept`.
   void keep(std::vector<int> leaves) { staying_ = std::move(leaves); }
   /// Sends for the parts of `tile` of `piece` that have a place to stay.
@@ -91,7 +93,6 @@ class GpuWriter {
   [[nodiscard]] std::string leaf_name(int id) const;
 
  private:
-  [[nodiscard]] bool pieces_share() const;
   [[nodiscard]] std::string walk(const std::string& first, const std::string& step) const;
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   [[nodiscard]] bool is_leaf(int id) const;

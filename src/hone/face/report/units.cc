@@ -105,7 +105,7 @@ RatioText ratio_text(const evaluate::Ratio& ratio) {
   const auto text = [&](double value) {
     return plain && std::abs(value) < 1000 ? fmt::format("{:.{}f}", value, decimals) : three(value);
   };
-  return {text(ratio.median), fmt::format("[{}, {}]", text(ratio.low), text(ratio.high))};
+  return {text(ratio.median), std::isfinite(ratio.high) ? fmt::format("[{}, {}]", text(ratio.low), text(ratio.high)) : "[too few pairs]"};
 }
 
 }  // namespace hone::face::report
