@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/face/report/units.h"
+
 namespace hone::face {
 namespace {
 
@@ -33,8 +35,8 @@ std::string time_text(double ns) {
 }
 
 std::string ratio_text(const evaluate::Ratio& ratio) {
-  if (!std::isfinite(ratio.high)) return fmt::format("{:.2f}x, too few pairs for an interval", ratio.median);
-  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.median, ratio.low, ratio.high);
+  if (!report::has_interval(ratio)) return fmt::format("{:.2f}x [too few pairs]", ratio.median);
+  return fmt::format("{:.2f}x [{:.2f}, {}]", ratio.median, ratio.low, std::isfinite(ratio.high) ? fmt::format("{:.2f}", ratio.high) : "?");
 }
 
 std::string bytes_text(double bytes) {

@@ -97,6 +97,8 @@ std::string date_utc(int64_t unix_ms) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
+bool has_interval(const evaluate::Ratio& ratio) { return ratio.low > 1e-6 || std::isfinite(ratio.high); }
+
 RatioText ratio_text(const evaluate::Ratio& ratio) {
   // Near 1 three digits would print 1.004 [1.002, 1.006] as 1.00 [1.00, 1.01].
   const bool near_one = std::abs(ratio.median - 1) < 0.1;
@@ -105,7 +107,7 @@ RatioText ratio_text(const evaluate::Ratio& ratio) {
   const auto text = [&](double value) {
     return plain && std::abs(value) < 1000 ? fmt::format("{:.{}f}", value, decimals) : three(value);
   };
-  return {text(ratio.median), std::isfinite(ratio.high) ? fmt::format("[{}, {}]", text(ratio.low), text(ratio.high)) : "[too few pairs]"};
+  return {text(ratio.median), has_interval(ratio) ? fmt::format("[{}, {}]", text(ratio.low), text(ratio.high)) : "[too few pairs]"};
 }
 
 }  // namespace hone::face::report

@@ -29,6 +29,8 @@ struct RatioText {
   std::string median;    ///< "2.31"
   std::string interval;  ///< "[2.28, 2.35]"
 };
+/// False where nothing but the median is known: too few pairs, or one process.
+[[nodiscard]] bool has_interval(const evaluate::Ratio& ratio);
 [[nodiscard]] RatioText ratio_text(const evaluate::Ratio& ratio);
 
 }  // namespace hone::face::report

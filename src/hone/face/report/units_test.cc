@@ -56,6 +56,8 @@ TEST(Units, RatiosNearOneKeepTheirSide) {
   EXPECT_EQ(ratio_text({2.314, 2.28, 2.351}).interval, "[2.28, 2.35]");
   EXPECT_EQ(ratio_text({24.9, 14.7, 254181655369.0}).interval, "[14.7, 2.54e11]");
   EXPECT_EQ(ratio_text({14.25, 13.9, kInf}).interval, "[13.9, \u221E]");
+  EXPECT_EQ(ratio_text({14.25, 0, kInf}).interval, "[too few pairs]");
+  EXPECT_EQ(ratio_text({14.25, 1e-9, kInf}).interval, "[too few pairs]") << "with dispatch taken off";
 }
 
 }  // namespace
