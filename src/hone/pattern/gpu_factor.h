@@ -24,6 +24,8 @@ class GpuFactor {
   [[nodiscard]] bool side_by_side() const { return along_depth_ && linear(all_.depth); }
   /// Lines next to each other are neighbours in memory, all along the lines.
   [[nodiscard]] bool lines_side_by_side() const { return beside(lines_) && linear(lines_); }
+  /// Steps along the lines and along the depth are the same everywhere.
+  [[nodiscard]] bool steady() const { return linear(lines_) && linear(all_.depth); }
   /// Not the same in every batch.
   [[nodiscard]] bool batched() const { return offset(all_.batch, "batch_at") != "0"; }
   /// Pointer to the factor's first element in batch `batch_at`.

@@ -53,8 +53,18 @@ std::vector<Case> cases() {
        false, true},
       {"groups_of_short_sums", "C = A @ B.T + b", {"A=f32[M,K]", "B=f32[N,K]", "b=f32[N]"}, {"M=70,K=70,N=132", "M=20,K=33,N=68"},
        "M=32768,K=64,N=32768", kNone, true},
-      {"groups_in_tf32", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=70,K=70,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
+      {"groups_in_tf32", "C = A.T @ B", {"A=f32[K,M]", "B=f32[K,N]"}, {"M=70,K=70,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
        task::Track::kTf32},
+      {"direct", "C = A @ B + b", {"A=f32[M,K]", "B=f32[K,N]", "b=f32[N]"}, {"M=70,K=140,N=132", "M=20,K=36,N=67"}, kLarge, kNone, false, true,
+       task::Track::kTf32},
+      {"direct_of_depths", "C = A @ B.T", {"A=f32[M,K]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=35,N=68"}, kLarge, kNone, false, true,
+       task::Track::kTf32},
+      {"direct_both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=72,K=36,N=132", "M=21,K=67,N=68"}, kLarge, kNone, false,
+       true, task::Track::kTf32},
+      {"direct_of_batches", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[2,M,K]", "w=f32[3,K,N]"}, {"M=9,K=20,N=36", "M=5,K=17,N=11"},
+       kLarge, kNone, false, true, task::Track::kTf32},
+      {"direct_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu,
+       false, true, task::Track::kTf32},
       {"groups_in_bf16", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
        task::Track::kBf16},
       {"groups_of_bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
@@ -84,7 +94,7 @@ void make_small(kernel::Kernel& kernel, bool other) {
   const auto set = [&](const char* name, int64_t value) {
     if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
   };
-  set("ROWS", 64), set("COLUMNS", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
+  set("ROWS", 64), set("COLUMNS", 64), set("LEFT", 64), set("RIGHT", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
   if (!other) return;
   const bool units = kernel.config.contains("WARP_ROWS");
   set("DEPTH", units ? 16 : 8), set("WARP_ROWS", 16), set("WARP_COLUMNS", 64), set("STAGES", 2), set("GROUP", 1);

@@ -226,6 +226,43 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
 }
 
+bool GpuMatmulWriter::can_be_direct() const {
+  const bool floats = a_.dtype() == task::DType::kF32 && b_.dtype() == task::DType::kF32;
+  return floats && (a_.along_depth() || b_.along_depth()) && a_.steady() && b_.steady() && a_.wide() && b_.wide();
+}
+
+Offer GpuMatmulWriter::direct() const {
+  // The one that the units read from shared memory is the right one there: the right factor here, if it can be.
+  const bool swapped = !b_.along_depth();
+  const GpuFactor &left = swapped ? b_ : a_, &right = swapped ? a_ : b_;
+  const IntExpr &left_lines = swapped ? all_.column.extent : all_.row.extent, &right_lines = swapped ? all_.row.extent : all_.column.extent;
+  const std::string action = "wgmma, TF32, factors as they lie";
+  Slots slots = common(action);
+  slots["left_lines"] = cpp_of(left_lines), slots["right_lines"] = cpp_of(right_lines);
+  slots["left"] = left.base(), slots["right"] = right.base();
+  for (const char* base : {"left", "right"}) replace_all(slots[base], "batch_at", "tile_at.batch");
+  slots["left_along"] = left.along_depth() ? "true" : "false", slots["along_left"] = swapped ? "true" : "false";
+  slots["left_line"] = left.line(), slots["left_depth"] = left.depth();
+  slots["right_line"] = right.line(), slots["right_depth"] = right.depth();
+  slots["left_index"] = swapped ? "c_at" : "r_at", slots["right_index"] = swapped ? "r_at" : "c_at";
+  slots["sink"] = fmt::format("    finish({}, tile_at.batch * {} + r_at, c_at, sum_at);\n", names(), slots["rows"]);
+  slots.erase("rows");
+  std::string clips = this->clips();
+  for (const auto& [from, to] : {std::pair{"row_at", swapped ? "first_right_at" : "first_left_at"}, {"ROWS", swapped ? "RIGHT" : "LEFT"},
+                                {"column_at", swapped ? "first_left_at" : "first_right_at"}, {"COLUMNS", swapped ? "LEFT" : "RIGHT"}})
+    replace_all(clips, from, to);
+  slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", cpp_of(all_.depth.extent)) + clips;
+  slots["shared"] = fmt::format("4 * max(STAGES * ({} + DEPTH * RIGHT), {})", left.along_depth() ? "LEFT * (DEPTH + 4)" : "DEPTH * (LEFT + 8)",
+                                swapped ? "RIGHT * (LEFT + 4)" : "LEFT * (RIGHT + 8)");
+  slots["launches"] = "", slots["kernels"] = "";
+  Entry entry;
+  entry.grid = fmt::format("\"ceil_div({}, LEFT) * ceil_div({}, RIGHT){}\"", left_lines.to_string(), right_lines.to_string(), times_batch());
+  entry.block = "(LEFT // 64 + 1) * 128";
+  entry.shared = slots["shared"];
+  add_entries(slots, entry, both(left.wide(), right.wide()), left.vector(), right.vector(), false);
+  return offer("patterns/gpu/matmul_direct.cu", slots, action);
+}
+
 /// The launch that adds up parts() sums of each element.
 void GpuMatmulWriter::add_up(Slots& slots) const {
   const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;

@@ -55,6 +55,10 @@ class GpuMatmulWriter {
   /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers.
   [[nodiscard]] Offer groups(const GroupMethod& method, Sums of) const;
 
+  /// One product of TF32 on wgmma, of factors as they lie in memory. Where can_be_direct().
+  [[nodiscard]] bool can_be_direct() const;
+  [[nodiscard]] Offer direct() const;
+
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
   /// For products of about `few` columns (of rows, where the columns are many).

@@ -273,6 +273,37 @@ __global__ void __launch_bounds__(256, 1) twist(const float* x, float* y, int64_
   }
 }
 
+TEST_P(Cuda, SoAreThoseOfFactorsInRegisters) {
+  const Build build = built(R"(#include "hone/gpu/prim.h"
+__global__ void __launch_bounds__(128, 1) twist(const float* x, float* y, int64_t n) {
+  __shared__ __align__(128) float right[64 * 32];
+  for (int i = threadIdx.x; i < 64 * 32; i += 128) right[i] = x[n - i];
+  hone::prim::async_fence();
+  __syncthreads();
+  hone::prim::GroupProducts products;
+  const hone::prim::GroupFactor b(right, 1024, 128);
+  float sums[32];
+  uint32_t a[2][4];
+#pragma unroll
+  for (int step = 0; step < 2; ++step)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) a[step][i] = __float_as_uint(x[(step * 4 + i) * 128 + threadIdx.x]);
+  products.fence();
+  products.multiply_from(sums, a[0], b, false);
+  products.multiply_from(sums, a[1], b.after(2048), true);
+  products.commit();
+  products.wait<0>(sums);
+#pragma unroll
+  for (int i = 0; i < 32; ++i) y[i * 128 + threadIdx.x] = sums[i];
+}
+)");
+  EXPECT_EQ(build.facts.at("spill_bytes/twist"), 0);
+  EXPECT_THAT(build.log, Not(HasSubstr("serialized")));
+  if (build.facts.contains("mix/twist/all")) {
+    EXPECT_EQ(build.facts.at("mix/twist/HGMMA"), 2);
+  }
+}
+
 TEST_P(Cuda, ASpillingKernelSaysSo) {
   const Build build = built(R"(
 extern "C" __global__ void __launch_bounds__(1024) twist(const float* x, float* y, long long n) {

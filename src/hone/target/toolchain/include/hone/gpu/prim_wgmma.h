@@ -1,5 +1,5 @@
-// Matrix products of a group of four warps (wgmma, sm_90a). Both factors lie in shared memory; the sums are registers that
-// the units fill in while the threads go on.
+// Matrix products of a group of four warps (wgmma, sm_90a). The right factor lies in shared memory, the left one there or in
+// registers; the sums are registers that the units fill in while the threads go on.
 //
 //   hone::prim::GroupProducts products;
 //   products.fence();                                   once the sums are free for the units
@@ -91,6 +91,15 @@ HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "
 HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130", HONE_SUM_64(0), HONE_SUM_64(64))
 #undef HONE_GROUP_PRODUCT
 #undef HONE_WGMMA
+#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                                    \
+  HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) {        \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns                    \
+                 "k8.f32.tf32.tf32 {" registers "}, {" a "}, " b ", p, 1, 1;\n}"                                               \
+                 : __VA_ARGS__ : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(b_word), "r"(add_word));          \
+  }
+HONE_GROUP_PRODUCT_FROM(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32, %33, %34, %35", "%36", "%37", HONE_SUM_32(0))
+HONE_GROUP_PRODUCT_FROM(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64, %65, %66, %67", "%68", "%69", HONE_SUM_64(0))
+#undef HONE_GROUP_PRODUCT_FROM
 #undef HONE_SUM_64
 #undef HONE_SUM_32
 #undef HONE_SUM_16
@@ -148,11 +157,27 @@ class GroupProducts {
                   "16, 24, 32, 48, 64, 96, 128 or 256 columns");
 #if HONE_EMULATED
     const hone::simt::GroupProduct product = {sums,          a.first_,      b.first_, a.next_depth_, a.next_lines_, b.next_depth_,
-                                              b.next_lines_, 2 * Sums, Type,     0,             add};
+                                              b.next_lines_, 2 * Sums, Type,     0,             add,           {}};
     hone::simt::meet_group(a.first_, b.first_, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
     group_product<Type>(sums, a.word_, b.word_, add);
+#endif
+  }
+  /// Likewise in TF32 with the left factor in registers, on 64 or 128 columns: with r and t as above, `a` holds of this warp's
+  /// rows r and column t, row r + 8 and t, r and t + 4, r + 8 and t + 4. It belongs to the units as well; what writes it comes
+  /// before a fence.
+  template <int Sums>
+  HONE_DEVICE void multiply_from(float (&sums)[Sums], const uint32_t (&a)[4], const GroupFactor& b, bool add,
+                                 [[maybe_unused]] int line = __builtin_LINE()) {
+    static_assert(Sums == 32 || Sums == 64, "64 or 128 columns");
+#if HONE_EMULATED
+    hone::simt::GroupProduct product = {sums, nullptr, b.first_, 0, 0, b.next_depth_, b.next_lines_, 2 * Sums, GroupType::kTf32, 0, add, {}};
+    hone::simt::rows_from_lanes(a, product.rows, line);
+    hone::simt::meet_group(nullptr, b.first_, line);
+    call(hone::simt::GroupOp::kMultiply, &product, 0);
+#else
+    group_product_from(sums, a, b.word_, add);
 #endif
   }
   /// The products since the last commit are a batch.

@@ -13,13 +13,14 @@ enum class GroupType : int32_t { kBf16, kF16, kTf32 };
 /// One product: 64 rows x `columns`, 32 bytes of the depth.
 struct GroupProduct {
   float* sums;                ///< this thread's, columns / 2 of them
-  const char *a, *b;          ///< the factors' first bricks
+  const char *a, *b;          ///< the factors' first bricks; a null: the left one's rows are below
   int32_t a_depth, a_lines;   ///< bytes to the next brick in depth and in lines
   int32_t b_depth, b_lines;
   int32_t columns;
   GroupType type;
   uint32_t batch;             ///< counts commits
   bool add;
+  uint32_t rows[2][8];        ///< of this thread's sums, from registers
 };
 
 /// Sums that belong to the units: their values so far, while the thread's own are NaN.

@@ -50,6 +50,15 @@ inline void all_rows(const void* mine, const void* (&rows)[32], int line) {
   for (int i = 0; i < 32; ++i) rows[i] = call.rows[i];
 }
 
+/// Rows lane / 4 and lane / 4 + 8 of a factor of 16 x 8 words, of which each lane has those of mma_tf32.
+inline void rows_from_lanes(const uint32_t (&mine)[4], uint32_t (&rows)[2][8], int line) {
+  for (uintptr_t i = 0; i < 4; ++i) {
+    const void* words[32];
+    all_rows(reinterpret_cast<const void*>(uintptr_t{mine[i]}), words, line);
+    for (int t = 0; t < 4; ++t) rows[i % 2][i / 2 * 4 + t] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(words[hone_simt_lane() / 4 * 4 + t]));
+  }
+}
+
 /// The lanes of a warp come to an operation of their group, all with the same factors, or all trap.
 inline void meet_group(const void* a, const void* b, int line) {
   const void *all_a[32], *all_b[32];

@@ -34,14 +34,18 @@ inline void read_share(const GroupProduct& p, const void* where) {
     }
     note(at, 16, false, true, Access::kPlain, where);
   };
-  read(brick_line(p.a, p.a_depth, p.a_lines, row0 + m.lane % 16, m.lane / 16));
+  if (p.a) read(brick_line(p.a, p.a_depth, p.a_lines, row0 + m.lane % 16, m.lane / 16));
   for (int i = m.lane; i < 2 * p.columns; i += kWave) read(brick_line(p.b, p.b_depth, p.b_lines, i % p.columns, i / p.columns));
 }
 
 inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
 
+inline MatrixOp numbers_of(GroupType type) {
+  return type == GroupType::kTf32 ? MatrixOp::kTf32 : type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
+}
+
 inline void load_line(const GroupProduct& p, const char* first, int next_depth, int next_lines, int line, double (&to)[16]) {
-  const MatrixOp op = p.type == GroupType::kTf32 ? MatrixOp::kTf32 : p.type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
+  const MatrixOp op = numbers_of(p.type);
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(brick_line(first, next_depth, next_lines, line, half));
@@ -53,7 +57,11 @@ inline void load_line(const GroupProduct& p, const char* first, int next_depth, 
 inline void multiply(const GroupProduct& p, float* sums) {
   const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4, deep = depth_of(p.type);
   double a[2][16], b[16], products[16];
-  for (int i = 0; i < 2; ++i) load_line(p, p.a, p.a_depth, p.a_lines, row0 + 8 * i, a[i]);
+  for (int i = 0; i < 2; ++i) {
+    if (p.a) load_line(p, p.a, p.a_depth, p.a_lines, row0 + 8 * i, a[i]);
+    else
+      for (int k = 0; k < deep; ++k) a[i][k] = factor_of(p.rows[i], k, numbers_of(p.type));
+  }
   for (int j = 0; j < p.columns / 4; ++j) {
     load_line(p, p.b, p.b_depth, p.b_lines, j / 2 * 8 + m.lane % 4 * 2 + j % 2, b);
     for (int i = 0; i < 2; ++i) {
@@ -101,7 +109,7 @@ inline void issue_product(GroupState& s, const GroupProduct& p, const void* wher
   if (m.lane == 0) {
     Warp& w = *m.warp;
     ++w.products;
-    const uint64_t what = static_cast<uint64_t>(p.a - m.shared) ^ static_cast<uint64_t>(p.b - m.shared) << 20 ^
+    const uint64_t what = static_cast<uint64_t>(p.a ? p.a - m.shared : 0) ^ static_cast<uint64_t>(p.b - m.shared) << 20 ^
                           static_cast<uint64_t>(p.columns) << 40 ^ static_cast<uint64_t>(p.type) << 56 ^
                           static_cast<uint64_t>(p.add) << 60;
     w.products_mark = (w.products_mark ^ what) * 0x9e3779b97f4a7c15;

@@ -1,0 +1,41 @@
+/* hone
+language = "@language@"
+pattern  = "matmul"
+note     = "@note@"
+@requires@tunables = { LEFT = [128, 64], RIGHT = [256, 128, 64], DEPTH = [32, 16, 64], STAGES = [4, 3, 5, 6], GROUP = [16, 8, 4, 1] }
+constraints = ["@shared@ + 512 <= SHARED_MAX"]
+@launches@*/
+// Matmul in TF32 on Hopper's matrix units (wgmma), of factors as they lie in memory: a block makes a tile of LEFT x RIGHT of the
+// result, one group of four warps copying while the others multiply; then the element-wise rest of the computation runs over
+// the tile and the result is written once. hone/gpu/matmul_direct.h says which factor is the left one, and why.
+//
+// When it pays: where TF32 is accurate enough and a factor is read along the depth. Against matmul_wgmma.cu no launch writes the factors
+// once more; where neither is read along the depth, that has to be.
+//   LEFT, RIGHT    the tile: large reads less, and needs registers
+//   DEPTH          of a tile in shared memory
+//   STAGES         tiles in shared memory: one is computed on, one is there, the others are on their way
+//   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
+#include "hone/gpu/matmul_direct.h"
+#include "hone/gpu/math.h"
+
+@finish@
+/// V_LEFT and V_RIGHT elements of the factors lie side by side on boundaries of their size.
+template <int V_LEFT, int V_RIGHT>
+__device__ void multiply(@parameters@) {
+  extern __shared__ __align__(128) float memory_at[];
+  const int64_t left_lines_at = @left_lines@, right_lines_at = @right_lines@;
+  const int64_t down_at = (left_lines_at + LEFT - 1) / LEFT, across_at = (right_lines_at + RIGHT - 1) / RIGHT;
+  const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
+  const int64_t first_left_at = tile_at.down * LEFT, first_right_at = tile_at.across * RIGHT;
+
+  const auto left_at = hone::gpu::factor<V_LEFT, @left_along@>(
+      @left@, left_lines_at, [=](int64_t line_at) -> int64_t { return @left_line@; },
+      [=](int64_t depth_at) -> int64_t { return @left_depth@; });
+  const auto right_at = hone::gpu::factor<V_RIGHT, true>(
+      @right@, right_lines_at, [=](int64_t line_at) -> int64_t { return @right_line@; },
+      [=](int64_t depth_at) -> int64_t { return @right_depth@; });
+@stretch@  const auto sink_at = [&](int64_t @left_index@, int64_t @right_index@, float sum_at) {
+@sink@  };
+  hone::gpu::direct_product<LEFT, RIGHT, DEPTH, STAGES, @along_left@>(left_at, right_at, first_left_at, first_right_at, stretch_at, memory_at, sink_at);
+}
+@kernels@

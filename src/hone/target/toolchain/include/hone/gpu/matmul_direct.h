@@ -1,0 +1,201 @@
+// A block's tile of a product in TF32 on Hopper's matrix units (wgmma, sm_90a), of factors as they lie in memory.
+//
+// The units take TF32 from shared memory only where neighbours in depth lie side by side; from registers they take it as one
+// likes. So the factor that is read along the depth is copied into shared memory in bricks, where the units read it (the right
+// one); the other, of any layout, is copied as it lies and goes through registers (the left one). No launch writes a factor
+// once more (hone/gpu/matmul_wgmma.h), which for one product of TF32 is a fifth of the time at 4096 x 4096 x 4096 on an H200.
+// One group of four warps copies; the others multiply, 64 lines of the left factor each.
+//
+// The left factor is rounded to TF32, the right one cut by the units: 2^-11 and 2^-10 of an element at most.
+#pragma once
+#include "hone/gpu/matmul_mma.h"
+#include "hone/gpu/prim.h"
+
+namespace hone::gpu {
+
+constexpr int kCopiers = 128;  ///< threads, the first ones of a block
+
+/// One thread's share of a factor's tiles: Each vectors, as far from each other in memory as in the tile, Step lines or
+/// (else) Step of the depth. Whoever copies for others has no time to work out addresses: lines and depth are linear.
+template <class F, bool AlongLines, int Step, int Each, int Gap>
+class Copier {
+ public:
+  HONE_DEVICE Copier(const F& factor, int64_t line, int64_t depth, int64_t depth_of_tile)
+      : from_(factor.base + factor.line_at(line) + factor.depth_at(depth)),
+        step_(AlongLines ? factor.line_at(Step) - factor.line_at(0) : factor.depth_at(Step) - factor.depth_at(0)),
+        tile_(factor.depth_at(depth_of_tile) - factor.depth_at(0)), depth_(depth), depth_of_tile_(depth_of_tile),
+        lines_(AlongLines ? steps(factor.lines - line) : line < factor.lines) {}
+
+  /// To `to` and on, Gap apart, of the next tile along the depth, zeros where the factor has nothing or the depth is over.
+  HONE_DEVICE void copy(prim::AsyncCopies& copies, float* to, int64_t end) {
+    const int inside = AlongLines ? (depth_ < end ? lines_ : 0) : (lines_ ? steps(end - depth_) : 0);
+    const float* from = from_;
+    HONE_UNROLL
+    for (int i = 0; i < Each; ++i, from += step_) copies.copy<F::V * 4>(to + i * Gap, from, i < inside);
+    from_ += tile_, depth_ += depth_of_tile_;
+  }
+
+ private:
+  /// Of vectors Step apart, how many are among the next `many`.
+  HONE_DEVICE static int steps(int64_t many) {
+    return many <= 0 ? 0 : many >= Each * Step ? Each : static_cast<int>(many + Step - 1) / Step;
+  }
+  const float* from_;
+  int64_t step_, tile_, depth_, depth_of_tile_;
+  int lines_;
+};
+
+/// A tile of the right factor: bricks (prim::GroupFactor), [16 bytes of depth][line].
+template <class F, int Lines, int Depth>
+struct RightTile {
+  // Of each of 8 lines a warp copies 64 bytes, which meet no bank twice; single elements side by side.
+  static constexpr int kBeside = F::V == 4 ? 4 : Depth < 32 ? Depth : 32, kLines = 32 / kBeside, kPieces = Depth / F::V / kBeside;
+  static constexpr int kElements = Lines * Depth, kEach = kElements / F::V / kCopiers, kStep = kLines * (kCopiers / 32) / kPieces;
+  static constexpr int kNextDepth = Lines * 16, kNextLines = 128;
+  static_assert((F::V == 1 || F::V == 4) && kElements % (F::V * kCopiers) == 0 && kCopiers / 32 % kPieces == 0);
+  using Share = Copier<F, true, kStep, kEach, kStep * 4>;
+  int line, depth;  ///< of a thread's first vector
+  HONE_DEVICE explicit RightTile(int thread) {
+    const int warp = thread / 32, in_warp = thread % 32;
+    line = warp / kPieces * kLines + (F::V == 4 ? in_warp % 8 : in_warp / kBeside);
+    depth = (warp % kPieces * kBeside + (F::V == 4 ? in_warp / 8 : in_warp % kBeside)) * F::V;
+  }
+  HONE_DEVICE int at() const { return (depth / 4 * Lines + line) * 4 + depth % 4; }
+};
+
+/// A tile of the left factor, as it lies in memory: SharedTile.
+template <class F, int Lines, int Depth>
+struct LeftTile {
+  static constexpr bool kDeep = F::kAlongDepth;
+  using Tile = SharedTile<float, Lines, Depth, kDeep, 1>;
+  static constexpr int kElements = Tile::kElements, kBeside = (kDeep ? Depth : Lines) / F::V, kEach = Lines * Depth / F::V / kCopiers;
+  static constexpr int kStep = kCopiers / kBeside;
+  static_assert(kCopiers % kBeside == 0 && Lines * Depth % (F::V * kCopiers) == 0);
+  using Share = Copier<F, kDeep, kStep, kEach, kStep * Tile::kPitch>;
+  int line, depth;
+  HONE_DEVICE explicit LeftTile(int thread)
+      : line(kDeep ? thread / kBeside : thread % kBeside * F::V), depth(kDeep ? thread % kBeside * F::V : thread / kBeside) {}
+  HONE_DEVICE int at() const { return (kDeep ? line : depth) * Tile::kPitch + (kDeep ? depth : line); }
+};
+
+/// Threads of a block whose tile has so many lines of the left factor.
+constexpr int direct_threads(int left) { return (left / 64 + 1) * 128; }
+
+/// sink(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
+/// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
+/// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 128 bytes. A
+/// block has direct_threads(Left) threads.
+template <int Left, int Right, int Depth, int Stages, bool AlongLeft, class L, class R, class Sink>
+HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Stretch depth, void* memory, Sink sink) {
+  using TileL = LeftTile<L, Left, Depth>;
+  using TileR = RightTile<R, Right, Depth>;
+  using Numbers = Tf32<1>;
+  constexpr int kPart = Right < 128 ? Right : 128, kAcross = Right / kPart, kSums = kPart / 2, kSteps = Depth / 8;
+  constexpr int kGroups = Left / 64, kWarps = kGroups * 4, kStage = TileL::kElements + TileR::kElements;
+  // Tiles that are on their way while one is there for the units and one is being multiplied.
+  constexpr int kComing = Stages - 2;
+  static_assert(Left % 64 == 0 && Right % kPart == 0 && Stages >= 3);
+  __shared__ prim::PhaseBarrier full[Stages], empty[Stages], over;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Stages; ++s) full[s].init(kCopiers / 32), empty[s].init(kWarps);
+    over.init(kWarps);
+  }
+  __syncthreads();
+
+  const auto stage = [&](int s) { return static_cast<float*>(memory) + s * kStage; };
+  const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
+  const int warp = static_cast<int>(threadIdx.x) / 32 - kCopiers / 32, in_warp = lane();
+  // Of the registers that a block of three groups is launched with, 168 a thread, whoever copies needs fewer.
+  constexpr int kCopying = 56, kMultiplying = 224;
+  if (warp < 0) {
+    if constexpr (kGroups == 2) prim::registers_down<kCopying>();
+    prim::AsyncCopies copies;
+    const int thread = static_cast<int>(threadIdx.x);
+    const TileL of_left(thread);
+    const TileR of_right(thread);
+    typename TileL::Share share_left(left, left0 + of_left.line, depth.begin + of_left.depth, Depth);
+    typename TileR::Share share_right(right, right0 + of_right.line, depth.begin + of_right.depth, Depth);
+    int arrived = 0;
+    for (int tile = 0, s = 0, phase = 1; tile < tiles + kComing; ++tile) {
+      if (tile < tiles) {
+        empty[s].wait(phase);
+        share_left.copy(copies, stage(s) + of_left.at(), depth.end);
+        share_right.copy(copies, stage(s) + TileL::kElements + of_right.at(), depth.end);
+        if (++s == Stages) s = 0, phase ^= 1;
+      }
+      copies.commit();
+      if (tile < kComing) continue;
+      copies.template wait<kComing>();
+      prim::async_fence();
+      __syncwarp();
+      if (in_warp == 0) full[arrived].arrive();
+      if (++arrived == Stages) arrived = 0;
+    }
+    return;
+  }
+
+  if constexpr (kGroups == 2) prim::registers_up<kMultiplying>();
+  prim::GroupProducts products;
+  float total[kAcross][kSums] = {};
+  uint32_t even[kSteps][1][4], odd[kSteps][1][4];
+  int s = 0, phase = 0, last = 0;
+  /// The products of one tile are on their way before the stage of the one before is handed back. `numbers`: free again after
+  /// the next tile.
+  const auto multiply = [&](uint32_t(&numbers)[kSteps][1][4], bool first) {
+    full[s].wait(phase);
+    const typename TileL::Tile of_left{stage(s)};
+    HONE_UNROLL
+    for (int k = 0; k < kSteps; ++k) Numbers::load(of_left, warp * 16, 8 * k, numbers[k]);
+    const prim::GroupFactor of_right(stage(s) + TileL::kElements, TileR::kNextDepth, TileR::kNextLines);
+    products.fence();
+    HONE_UNROLL
+    for (int j = 0; j < kAcross; ++j)
+      HONE_UNROLL
+      for (int k = 0; k < kSteps; ++k)
+        products.multiply_from(total[j], numbers[k][0], of_right.after(2 * k * TileR::kNextDepth + j * kPart * 16), !first || k > 0);
+    products.commit();
+    products.template wait<1>();
+    if (!first && in_warp == 0) empty[last].arrive();
+    last = s;
+    if (++s == Stages) s = 0, phase ^= 1;
+  };
+  for (int tile = 0; tile < tiles; tile += 2) {
+    multiply(even, tile == 0);
+    if (tile + 1 < tiles) multiply(odd, false);
+  }
+  products.template wait<0>();
+  HONE_UNROLL
+  for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
+
+  // Through shared memory, where nothing is read any more.
+  if (in_warp == 0) over.arrive();
+  over.wait(0);
+  // Neighbours in `out` are neighbours for the sink; either pitch has a warp's sums meet no bank more often than they must.
+  constexpr int kPitch = AlongLeft ? Left + 4 : Right + 8;
+  float* const out = static_cast<float*>(memory);
+  HONE_UNROLL
+  for (int j = 0; j < kAcross; ++j)
+    HONE_UNROLL
+    for (int i = 0; i < kSums; i += 2) {
+      const int l = warp * 16 + in_warp / 4 + i / 2 % 2 * 8, r = j * kPart + i / 4 * 8 + in_warp % 4 * 2;
+      if constexpr (AlongLeft) out[r * kPitch + l] = total[j][i], out[(r + 1) * kPitch + l] = total[j][i + 1];
+      else *reinterpret_cast<float2*>(out + l * kPitch + r) = make_float2(total[j][i], total[j][i + 1]);
+    }
+  __syncwarp();
+  if (in_warp == 0) over.arrive();
+  over.wait(1);
+  constexpr int kDown = AlongLeft ? Right : Left, kAcrossOut = AlongLeft ? Left : Right;
+  const int64_t first = AlongLeft ? right0 : left0, beside = AlongLeft ? left0 : right0;
+  const int64_t lines = AlongLeft ? right.lines : left.lines, others = AlongLeft ? left.lines : right.lines;
+  const int many = lines - first < kDown ? static_cast<int>(lines - first) : kDown;
+  for (int c = in_warp; c < kAcrossOut && beside + c < others; c += 32) {
+    HONE_UNROLL_BY(4)
+    for (int d = warp; d < many; d += kWarps) {
+      const float sum = out[d * kPitch + c];
+      if constexpr (AlongLeft) sink(beside + c, first + d, sum);
+      else sink(first + d, beside + c, sum);
+    }
+  }
+}
+
+}  // namespace hone::gpu
