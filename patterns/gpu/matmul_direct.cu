@@ -2,8 +2,11 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { LEFT = [128, 64], RIGHT = [256, 128, 64], DEPTH = [32, 16, 64], STAGES = [4, 3, 5, 6], GROUP = [16, 8, 4, 1] }
-constraints = ["@shared@ + 512 <= SHARED_MAX"]
+@requires@tunables = { LEFT = [@left_values@], RIGHT = [@right_values@], DEPTH = [32, 16, 64], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1] }
+constraints = [
+  "@shared@ + 512 <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
+  "BLOCKS == 1 or LEFT == 64 and RIGHT <= 128",
+]
 @launches@*/
 // Matmul in TF32 on Hopper's matrix units (wgmma), of factors as they lie in memory: a block makes a tile of LEFT x RIGHT of the
 // result, one group of four warps copying while the others multiply; then the element-wise rest of the computation runs over
@@ -14,6 +17,7 @@ constraints = ["@shared@ + 512 <= SHARED_MAX"]
 //   LEFT, RIGHT    the tile: large reads less, and needs registers
 //   DEPTH          of a tile in shared memory
 //   STAGES         tiles in shared memory: one is computed on, one is there, the others are on their way
+//   BLOCKS         on a multiprocessor: where the depth is short, one multiplies while another writes
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 #include "hone/gpu/matmul_direct.h"
 #include "hone/gpu/math.h"
@@ -36,6 +40,6 @@ __device__ void multiply(@parameters@) {
       [=](int64_t depth_at) -> int64_t { return @right_depth@; });
 @stretch@  const auto sink_at = [&](int64_t @left_index@, int64_t @right_index@, float sum_at) {
 @sink@  };
-  hone::gpu::direct_product<LEFT, RIGHT, DEPTH, STAGES, @along_left@>(left_at, right_at, first_left_at, first_right_at, stretch_at, memory_at, sink_at);
+  hone::gpu::direct_product<LEFT, RIGHT, DEPTH, STAGES, BLOCKS, @along_left@>(left_at, right_at, first_left_at, first_right_at, stretch_at, memory_at, sink_at);
 }
 @kernels@

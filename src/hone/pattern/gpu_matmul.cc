@@ -123,20 +123,22 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   const auto groups = group_method_for(task.track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
+  const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
+  const bool direct = task.track != task::Track::kStrict && task.track != task::Track::kAsPytorch && writer.can_be_direct();
   if (groups && language == kernel::Language::kCuda) {
     if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
-      const bool direct = task.track != task::Track::kStrict && task.track != task::Track::kAsPytorch && writer.can_be_direct();
-      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct());
+      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct(false));
       offers.push_back(writer.groups(*groups, {.deep = deep}));
-      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct());
+      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct(false));
     }
+    if (direct && brief) offers.push_back(writer.direct(true));
   }
   for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));
   }
-  if (groups && language == kernel::Language::kCuda && std::any_of(shapes.begin(), shapes.end(), wants_short_groups))
+  if (groups && language == kernel::Language::kCuda && brief)
     offers.push_back(writer.groups(*groups, {.brief = true}));
   return offers;
 }

@@ -14,7 +14,7 @@ namespace {
 using task::IntExpr;
 
 constexpr char kUnitThreads[] = "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)";
-constexpr char kSplitAction[] = ", the depth split between blocks", kPartParameter[] = ", float* __restrict__ part_at";
+constexpr char kSplitAction[] = ", the depth split between blocks", kShareAction[] = ", blocks share multiprocessors", kPartParameter[] = ", float* __restrict__ part_at";
 constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
 
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
@@ -100,6 +100,7 @@ void GpuMatmulWriter::add_entry(Slots& slots, const Entry& entry, bool split) co
                                    split ? ", \"parts\"" : "");
   std::string threads = entry.block;
   replace_all(threads, "//", "/");
+  if (!entry.blocks.empty()) threads += ", " + entry.blocks;
   slots["kernels"] += fmt::format("__global__ void __launch_bounds__({}) {}({}) {{\n  multiply<{}>({}{});\n}}\n", threads, entry.name,
                                   slots["parameters"], entry.widths, names(), split ? ", part_at" : "");
 }
@@ -184,7 +185,7 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
 
 Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   const bool split = of.split, levels = of.deep && method.parts > 1;
-  const std::string action = std::string(method.action) + (split ? kSplitAction : of.brief ? ", blocks share multiprocessors" : "");
+  const std::string action = std::string(method.action) + (split ? kSplitAction : of.brief ? kShareAction : "");
   Slots slots = common(action);
   add_waves(slots, split);
   slots["grid"] = grid(split);
@@ -231,12 +232,12 @@ bool GpuMatmulWriter::can_be_direct() const {
   return floats && (a_.along_depth() || b_.along_depth()) && a_.steady() && b_.steady() && a_.wide() && b_.wide();
 }
 
-Offer GpuMatmulWriter::direct() const {
+Offer GpuMatmulWriter::direct(bool brief) const {
   // The one that the units read from shared memory is the right one there: the right factor here, if it can be.
   const bool swapped = !b_.along_depth();
   const GpuFactor &left = swapped ? b_ : a_, &right = swapped ? a_ : b_;
   const IntExpr &left_lines = swapped ? all_.column.extent : all_.row.extent, &right_lines = swapped ? all_.row.extent : all_.column.extent;
-  const std::string action = "wgmma, TF32, factors as they lie";
+  const std::string action = std::string("wgmma, TF32, factors as they lie") + (brief ? kShareAction : "");
   Slots slots = common(action);
   slots["left_lines"] = cpp_of(left_lines), slots["right_lines"] = cpp_of(right_lines);
   slots["left"] = left.base(), slots["right"] = right.base();
@@ -247,6 +248,8 @@ Offer GpuMatmulWriter::direct() const {
   slots["left_index"] = swapped ? "c_at" : "r_at", slots["right_index"] = swapped ? "r_at" : "c_at";
   slots["sink"] = fmt::format("    finish({}, tile_at.batch * {} + r_at, c_at, sum_at);\n", names(), slots["rows"]);
   slots.erase("rows");
+  slots["left_values"] = brief ? "64, 128" : "128, 64", slots["right_values"] = brief ? "128, 64, 256" : "256, 128, 64";
+  slots["stages"] = brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = brief ? "2, 1" : "1, 2";
   std::string clips = this->clips();
   for (const auto& [from, to] : {std::pair{"row_at", swapped ? "first_right_at" : "first_left_at"}, {"ROWS", swapped ? "RIGHT" : "LEFT"},
                                 {"column_at", swapped ? "first_left_at" : "first_right_at"}, {"COLUMNS", swapped ? "LEFT" : "RIGHT"}})
@@ -257,7 +260,7 @@ Offer GpuMatmulWriter::direct() const {
   slots["launches"] = "", slots["kernels"] = "";
   Entry entry;
   entry.grid = fmt::format("\"ceil_div({}, LEFT) * ceil_div({}, RIGHT){}\"", left_lines.to_string(), right_lines.to_string(), times_batch());
-  entry.block = "(LEFT // 64 + 1) * 128";
+  entry.block = "(LEFT // 64 + 1) * 128", entry.blocks = "BLOCKS";
   entry.shared = slots["shared"];
   add_entries(slots, entry, both(left.wide(), right.wide()), left.vector(), right.vector(), false);
   return offer("patterns/gpu/matmul_direct.cu", slots, action);

@@ -57,7 +57,8 @@ class GpuMatmulWriter {
 
   /// One product of TF32 on wgmma, of factors as they lie in memory. Where can_be_direct().
   [[nodiscard]] bool can_be_direct() const;
-  [[nodiscard]] Offer direct() const;
+  /// `brief`: as of Sums.
+  [[nodiscard]] Offer direct(bool brief) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
@@ -69,6 +70,7 @@ class GpuMatmulWriter {
   /// A __global__ function `name` that calls multiply<`widths`>, and its launch.
   struct Entry {
     std::string name, when, widths, grid, block, shared;
+    std::string blocks = {};  ///< on a multiprocessor, where that is said
   };
   [[nodiscard]] Slots common(const std::string& note) const;
   void add_entry(Slots& slots, const Entry& entry, bool split) const;

@@ -84,8 +84,8 @@ constexpr int direct_threads(int left) { return (left / 64 + 1) * 128; }
 /// sink(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
 /// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 128 bytes. A
-/// block has direct_threads(Left) threads.
-template <int Left, int Right, int Depth, int Stages, bool AlongLeft, class L, class R, class Sink>
+/// block has direct_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
+template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Sink>
 HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Stretch depth, void* memory, Sink sink) {
   using TileL = LeftTile<L, Left, Depth>;
   using TileR = RightTile<R, Right, Depth>;
@@ -106,9 +106,10 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
   const int warp = static_cast<int>(threadIdx.x) / 32 - kCopiers / 32, in_warp = lane();
   // Of the registers that a block of three groups is launched with, 168 a thread, whoever copies needs fewer.
+  constexpr bool kMove = kGroups == 2 && Blocks == 1;
   constexpr int kCopying = 56, kMultiplying = 224;
   if (warp < 0) {
-    if constexpr (kGroups == 2) prim::registers_down<kCopying>();
+    if constexpr (kMove) prim::registers_down<kCopying>();
     prim::AsyncCopies copies;
     const int thread = static_cast<int>(threadIdx.x);
     const TileL of_left(thread);
@@ -134,7 +135,7 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
     return;
   }
 
-  if constexpr (kGroups == 2) prim::registers_up<kMultiplying>();
+  if constexpr (kMove) prim::registers_up<kMultiplying>();
   prim::GroupProducts products;
   float total[kAcross][kSums] = {};
   uint32_t even[kSteps][1][4], odd[kSteps][1][4];
