@@ -2,12 +2,12 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { LEFT = [@left_values@], RIGHT = [@right_values@], DEPTH = [32, 16, 64], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { LEFT = [@left_values@], RIGHT = [@right_values@], DEPTH = [32, 16, 64], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1]@waves@ }
 constraints = [
   "@shared@ + 512 <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
   "BLOCKS == 1 or LEFT == 64 and RIGHT <= 128",
 ]
-@launches@*/
+@workspaces@@launches@*/
 // Matmul in TF32 on Hopper's matrix units (wgmma), of factors as they lie in memory: a block makes a tile of LEFT x RIGHT of the
 // result, one group of four warps copying while the others multiply; then the element-wise rest of the computation runs over
 // the tile and the result is written once. hone/gpu/matmul_direct.h says which factor is the left one, and why.
@@ -19,7 +19,7 @@ constraints = [
 //   STAGES         tiles in shared memory: one is computed on, one is there, the others are on their way
 //   BLOCKS         on a multiprocessor: where the depth is short, one multiplies while another writes
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-#include "hone/gpu/matmul_direct.h"
+@waves_note@#include "hone/gpu/matmul_direct.h"
 #include "hone/gpu/math.h"
 
 @finish@

@@ -137,6 +137,7 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   const Node& node = graph.node(dot);
   auto found = std::make_unique<Contraction>();
   found->accumulate = node.type.dtype;
+  found->convolves = node.attrs.contains("convolves");
   const std::string& spec = node.attr<std::string>("spec");
   const size_t comma = spec.find(','), arrow = spec.find("->");
   std::string left = spec.substr(0, comma), right = spec.substr(comma + 1, arrow - comma - 1);

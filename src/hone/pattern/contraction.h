@@ -34,6 +34,7 @@ struct Contraction {
   Factor a, b;
   std::map<char, task::IntExpr> extents;   ///< of every letter
   task::DType accumulate = task::DType::kF32;
+  bool convolves = false;                  ///< a convolution, before normal_form()
   /// The task whose first input is the product (named "product") and whose outputs are the task's.
   task::Task epilogue;
   Program program;               ///< of the epilogue; points into it

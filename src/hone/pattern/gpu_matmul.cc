@@ -60,6 +60,12 @@ bool wants_short_groups(const Shape& s) {
   return s.depth >= 32 && s.depth < 256 && s.rows >= 256 && s.columns >= 256 && s.rows * s.columns >= 32 * (s.rows + s.columns) * s.depth;
 }
 
+/// Short sums of enough elements for tiles of 64 x 128 on all multiprocessors.
+bool wants_short_direct(const Shape& s) {
+  return s.depth >= 32 && s.depth < 256 && s.rows >= 64 && s.columns >= 64 &&
+         std::ceil(s.rows / 128) * std::ceil(s.columns / 64) * s.batch >= 2 * kManyBlocks;
+}
+
 /// Few tiles and a long sum: splitting the factors first is much work beside it, and less than reading them anew as floats.
 bool wants_split_groups(const Shape& s) {
   return s.depth >= 4096 && s.rows >= 128 && s.columns >= 128 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
@@ -116,25 +122,30 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const GpuMatmulWriter writer(task, **found, language, *finish);
   if (!readable(writer.a_dtype()) || !readable(writer.b_dtype())) return {};
 
+  // PyTorch's default for convolutions, pointwise ones too.
+  const task::Track track = (*found)->convolves && task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
   const std::vector<Shape> shapes = shapes_of(task, **found);
   std::vector<Offer> offers;
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
-  const auto groups = group_method_for(task.track, writer.a_dtype(), writer.b_dtype());
+  const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
-  const bool direct = task.track != task::Track::kStrict && task.track != task::Track::kAsPytorch && writer.can_be_direct();
+  const bool direct = track != task::Track::kStrict && track != task::Track::kAsPytorch && writer.can_be_direct();
   if (groups && language == kernel::Language::kCuda) {
-    if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
-    if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
-      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct(false));
-      offers.push_back(writer.groups(*groups, {.deep = deep}));
-      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct(false));
+    if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) {
+      if (direct) offers.push_back(writer.direct({.split = true}));
+      offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     }
-    if (direct && brief) offers.push_back(writer.direct(true));
+    if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
+      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}));
+      offers.push_back(writer.groups(*groups, {.deep = deep}));
+      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct({}));
+    }
+    if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}));
   }
-  for (const GpuMethod& method : methods_for(task.track, writer.a_dtype(), writer.b_dtype(), language)) {
+  for (const GpuMethod& method : methods_for(track, writer.a_dtype(), writer.b_dtype(), language)) {
     if (split) offers.push_back(writer.tiles(method, true));
     offers.push_back(writer.tiles(method, false));
   }

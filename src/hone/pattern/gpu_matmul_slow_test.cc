@@ -61,6 +61,8 @@ std::vector<Case> cases() {
        task::Track::kTf32},
       {"direct_short_sums", "C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=140,K=70,N=132", "M=20,K=64,N=68"}, "M=32768,K=64,N=32768", kNone,
        false, true, task::Track::kTf32},
+      {"direct_of_a_split_depth", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=20,K=1100,N=36", "M=5,K=1031,N=9"},
+       "M=256,K=65536,N=256", kNone, false, true, task::Track::kTf32},
       {"direct_both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=72,K=36,N=132", "M=21,K=67,N=68"}, kLarge, kNone, false,
        true, task::Track::kTf32},
       {"direct_of_batches", "y = einsum('bik,hkj->bhij', x, w)", {"x=f32[2,M,K]", "w=f32[3,K,N]"}, {"M=9,K=20,N=36", "M=5,K=17,N=11"},

@@ -86,6 +86,17 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma", "matrix units", "tile in registers"));
 }
 
+/// cuDNN's default is TF32 where cuBLAS's is not, and a pointwise convolution is a product here.
+TEST(GpuMatmul, AsPytorchRoundsWhatWasAConvolution) {
+  const auto all = [](const char* compute, std::vector<std::string> inputs) {
+    task::Task task = task_of(compute, std::move(inputs), "N=16,C=64,O=128,H=512,W=512");
+    task.track = task::Track::kAsPytorch;
+    return actions(gpu_matmul_offers(task, Language::kCuda));
+  };
+  EXPECT_EQ(all("y = conv2d(x, w)", {"x=f32[N,C,H,W]", "w=f32[O,C,1,1]"}).front(), std::string(kDirect) + ", blocks share multiprocessors");
+  EXPECT_EQ(all("y = einsum('oc,nchw->nohw', w, x)", {"x=f32[N,C,H,W]", "w=f32[O,C]"}).front(), kTf32x3);
+}
+
 /// A short depth: two small blocks on a multiprocessor, after the kernels that need no launch before them. Where factors are as much
 /// as the result, none.
 TEST(GpuMatmul, ShortSumsShareMultiprocessors) {

@@ -232,12 +232,12 @@ bool GpuMatmulWriter::can_be_direct() const {
   return floats && (a_.along_depth() || b_.along_depth()) && a_.steady() && b_.steady() && a_.wide() && b_.wide();
 }
 
-Offer GpuMatmulWriter::direct(bool brief) const {
+Offer GpuMatmulWriter::direct(Sums of) const {
   // The one that the units read from shared memory is the right one there: the right factor here, if it can be.
   const bool swapped = !b_.along_depth();
   const GpuFactor &left = swapped ? b_ : a_, &right = swapped ? a_ : b_;
   const IntExpr &left_lines = swapped ? all_.column.extent : all_.row.extent, &right_lines = swapped ? all_.row.extent : all_.column.extent;
-  const std::string action = std::string("wgmma, TF32, factors as they lie") + (brief ? kShareAction : "");
+  const std::string action = std::string("wgmma, TF32, factors as they lie") + (of.split ? kSplitAction : of.brief ? kShareAction : "");
   Slots slots = common(action);
   slots["left_lines"] = cpp_of(left_lines), slots["right_lines"] = cpp_of(right_lines);
   slots["left"] = left.base(), slots["right"] = right.base();
@@ -246,23 +246,40 @@ Offer GpuMatmulWriter::direct(bool brief) const {
   slots["left_line"] = left.line(), slots["left_depth"] = left.depth();
   slots["right_line"] = right.line(), slots["right_depth"] = right.depth();
   slots["left_index"] = swapped ? "c_at" : "r_at", slots["right_index"] = swapped ? "r_at" : "c_at";
-  slots["sink"] = fmt::format("    finish({}, tile_at.batch * {} + r_at, c_at, sum_at);\n", names(), slots["rows"]);
-  slots.erase("rows");
-  slots["left_values"] = brief ? "64, 128" : "128, 64", slots["right_values"] = brief ? "128, 64, 256" : "256, 128, 64";
-  slots["stages"] = brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = brief ? "2, 1" : "1, 2";
-  std::string clips = this->clips();
-  for (const auto& [from, to] : {std::pair{"row_at", swapped ? "first_right_at" : "first_left_at"}, {"ROWS", swapped ? "RIGHT" : "LEFT"},
-                                {"column_at", swapped ? "first_left_at" : "first_right_at"}, {"COLUMNS", swapped ? "LEFT" : "RIGHT"}})
-    replace_all(clips, from, to);
-  slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", cpp_of(all_.depth.extent)) + clips;
+  slots["left_values"] = of.brief ? "64, 128" : "128, 64", slots["right_values"] = of.brief ? "128, 64, 256" : "256, 128, 64";
+  slots["stages"] = of.brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = of.brief ? "2, 1" : "1, 2";
+  add_waves(slots, of.split);
+  // What speaks of rows and columns, in terms of the factors' lines.
+  const auto in_lines = [&](std::string text) {
+    for (const auto& [from, to] : {std::pair{"row_at", swapped ? "first_right_at" : "first_left_at"}, {"ROWS", swapped ? "RIGHT" : "LEFT"},
+                                  {"column_at", swapped ? "first_left_at" : "first_right_at"}, {"COLUMNS", swapped ? "LEFT" : "RIGHT"}})
+      replace_all(text, from, to);
+    return text;
+  };
+  const std::string rows = slots.extract("rows").mapped(), depth = cpp_of(all_.depth.extent);
+  slots["workspaces"] = "";
+  if (of.split) {
+    slots["workspaces"] = in_lines(fmt::format("workspaces = {{ {} }}\n", parts_workspace()));
+    slots["parameters"] += kPartParameter;
+    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
+    slots["sink"] = fmt::format("    const int64_t rows_at = {}, columns_at = {};\n", rows, cpp_of(all_.column.extent)) + part_sink();
+  } else {
+    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + in_lines(clips());
+    slots["sink"] = fmt::format("    finish({}, tile_at.batch * {} + r_at, c_at, sum_at);\n", names(), rows);
+  }
   slots["shared"] = fmt::format("4 * max(STAGES * ({} + DEPTH * RIGHT), {})", left.along_depth() ? "LEFT * (DEPTH + 4)" : "DEPTH * (LEFT + 8)",
                                 swapped ? "RIGHT * (LEFT + 4)" : "LEFT * (RIGHT + 8)");
   slots["launches"] = "", slots["kernels"] = "";
   Entry entry;
-  entry.grid = fmt::format("\"ceil_div({}, LEFT) * ceil_div({}, RIGHT){}\"", left_lines.to_string(), right_lines.to_string(), times_batch());
+  entry.grid = in_lines(grid(of.split));
   entry.block = "(LEFT // 64 + 1) * 128", entry.blocks = "BLOCKS";
   entry.shared = slots["shared"];
-  add_entries(slots, entry, both(left.wide(), right.wide()), left.vector(), right.vector(), false);
+  add_entries(slots, entry, both(left.wide(), right.wide()), left.vector(), right.vector(), of.split);
+  if (of.split) {
+    Slots last{{"launches", ""}, {"kernels", ""}};
+    add_up(last);
+    slots["launches"] += in_lines(last["launches"]), slots["kernels"] += last["kernels"];
+  }
   return offer("patterns/gpu/matmul_direct.cu", slots, action);
 }
 

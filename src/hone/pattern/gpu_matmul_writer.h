@@ -57,8 +57,7 @@ class GpuMatmulWriter {
 
   /// One product of TF32 on wgmma, of factors as they lie in memory. Where can_be_direct().
   [[nodiscard]] bool can_be_direct() const;
-  /// `brief`: as of Sums.
-  [[nodiscard]] Offer direct(bool brief) const;
+  [[nodiscard]] Offer direct(Sums of) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }

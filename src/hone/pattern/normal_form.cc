@@ -119,7 +119,7 @@ int as_product(Graph& out, const Node& conv) {
   weights.dims.resize(2, IntExpr(1));
   const std::string space = std::string("xyz").substr(0, conv.type.dims.size() - 2);
   const int matrix = build.add(Prim::kReshape, {conv.operands[1]}, weights);
-  return build.add(Prim::kDot, {matrix, image}, conv.type, {{"spec", fmt::format("oc,nc{0}->no{0}", space)}});
+  return build.add(Prim::kDot, {matrix, image}, conv.type, {{"spec", fmt::format("oc,nc{0}->no{0}", space)}, {"convolves", true}});
 }
 
 /// The scan that flip(scan(flip(x))) along one axis is, and x.

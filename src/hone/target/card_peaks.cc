@@ -6,7 +6,7 @@ namespace hone::target {
 namespace {
 
 /// Multiply-adds a clock and multiprocessor: plain f64 and f32, and dense bf16 and i8 on the matrix units.
-/// NVIDIA's white papers of A100, GA102, AD102 and H100 (SXM): 19.5, 989 and 1979 T(FL)OP/s at their clocks, halved.
+/// NVIDIA's white papers of A100, GA102, AD102 and H100 (SXM): 19.5, 989 and 1979 T(FL)OP/s at their clocks, halved. Of TF32 half as many as of bf16.
 struct Architecture {
   int major, minor;
   double f64, f32, bf16, i8;
@@ -29,6 +29,7 @@ CpuPeaks card_peaks(const CardInfo& card) {
     peaks.f64 = a.f64 * clocks;
     peaks.f32 = std::max(a.f32, a.bf16 / 6) * clocks;
     peaks.bf16 = a.bf16 * clocks;
+    peaks.tf32 = a.bf16 / 2 * clocks;
     peaks.i8 = a.i8 * clocks;
   }
   return peaks;

@@ -91,6 +91,7 @@ struct Task {
 /// not counted.
 struct Products {
   double f64 = 0, f32 = 0, bf16 = 0, i8 = 0;
+  double convolved_f32 = 0;   ///< those of f32 that convolutions have
   [[nodiscard]] double all() const { return f64 + f32 + bf16 + i8; }
 };
 

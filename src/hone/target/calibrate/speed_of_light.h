@@ -12,8 +12,8 @@ namespace hone::target {
 /// copy peak, what one has more at its own. 0 when a peak it needs is not known.
 [[nodiscard]] double memory_ns(const task::Cost& cost, const CpuPeaks& peaks);
 
-/// Nanoseconds for the minimal multiply-adds, each type at its own peak; on the track bf16 a kernel may
-/// round f32 operands to bf16. Types overlap, so the longest counts. 0 without
+/// Nanoseconds for the minimal multiply-adds, each type at its own peak; f32 operands at that of what the track lets a
+/// kernel round them to, bf16 or TF32 (f16 as the latter, but on matrix units as bf16). Types overlap, so the longest counts. 0 without
 /// products, or when the peak is not known. Direct products: an algorithm with fewer (Winograd,
 /// Strassen, sums pulled out of a product) can be faster.
 [[nodiscard]] double compute_ns(const task::Cost& cost, task::Track track, const CpuPeaks& peaks);

@@ -37,6 +37,17 @@ TEST(SpeedOfLight, the_track_says_what_operands_may_be) {
   cost.products.f32 = 1000;
   EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kTf32, kPeaks), 10);
   EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kBf16, kPeaks), 5);
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kF16, kPeaks), 10);
+  CpuPeaks card = kPeaks;
+  card.tf32 = 125;
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kStrict, card), 10);
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kTf32, card), 8);
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kF16, card), 5);
+  // PyTorch rounds what convolves.
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kAsPytorch, card), 10);
+  cost.products.convolved_f32 = 500;
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kAsPytorch, card), 9);
+  EXPECT_DOUBLE_EQ(compute_ns(cost, task::Track::kStrict, card), 10);
 }
 
 TEST(SpeedOfLight, a_peak_that_is_not_known_bounds_nothing) {

@@ -76,7 +76,10 @@ class Accountant {
       if (node.prim == Prim::kInput) cost.bytes_read += input_elements(id) * size_of(node.type.dtype);
       cost.flops += flops(id);
       if (is_transcendental(node.prim)) cost.transcendental += elements(id);
-      if (double* kind = kind_of(node, cost.products)) *kind += products(id);
+      if (double* kind = kind_of(node, cost.products)) {
+        *kind += products(id);
+        if (kind == &cost.products.f32 && node.prim != Prim::kDot) cost.products.convolved_f32 += products(id);
+      }
     }
     for (const int id : graph_.graph.outputs)
       cost.bytes_written += count(shape(id)) * size_of(graph_.graph.node(id).type.dtype);
