@@ -2,9 +2,9 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { LEFT = [@left_values@], RIGHT = [@right_values@], DEPTH = [32, 16, 64], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1]@waves@ }
+@requires@tunables = { LEFT = [@left_values@], RIGHT = [@right_values@], DEPTH = [32, 64], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [16, 8, 4, 1]@waves@ }
 constraints = [
-  "@shared@ + 512 <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
+  "@shared@ + 1024 <= SHARED_MAX // BLOCKS - 512 * (BLOCKS - 1)",
   "BLOCKS == 1 or LEFT == 64 and RIGHT <= 128",
 ]
 @workspaces@@launches@*/
@@ -26,7 +26,7 @@ constraints = [
 /// V_LEFT and V_RIGHT elements of the factors lie side by side on boundaries of their size.
 template <int V_LEFT, int V_RIGHT>
 __device__ void multiply(@parameters@) {
-  extern __shared__ __align__(128) float memory_at[];
+  extern __shared__ __align__(1024) float memory_at[];
   const int64_t left_lines_at = @left_lines@, right_lines_at = @right_lines@;
   const int64_t down_at = (left_lines_at + LEFT - 1) / LEFT, across_at = (right_lines_at + RIGHT - 1) / RIGHT;
   const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);

@@ -1,7 +1,7 @@
 // A block's tile of a product in TF32 on Hopper's matrix units (wgmma, sm_90a), of factors as they lie in memory.
 //
 // The units take TF32 from shared memory only where neighbours in depth lie side by side; from registers they take it as one
-// likes. So the factor that is read along the depth is copied into shared memory in bricks, where the units read it (the right
+// likes. So the factor that is read along the depth is copied into shared memory line by line, where the units read it (the right
 // one); the other, of any layout, is copied as it lies and goes through registers (the left one). No launch writes a factor
 // once more (hone/gpu/matmul_wgmma.h), which for one product of TF32 is a fifth of the time at 4096 x 4096 x 4096 on an H200.
 // One group of four warps copies; the others multiply, 64 lines of the left factor each.
@@ -15,23 +15,30 @@ namespace hone::gpu {
 
 constexpr int kCopiers = 128;  ///< threads, the first ones of a block
 
-/// One thread's share of a factor's tiles: Each vectors, as far from each other in memory as in the tile, Step lines or
-/// (else) Step of the depth. Whoever copies for others has no time to work out addresses: lines and depth are linear.
-template <class F, bool AlongLines, int Step, int Each, int Gap>
+/// One thread's share of a factor's tiles: Passes, Each vectors in each, as far from each other in memory as in the tile, Step
+/// lines or (else) Step of the depth; from pass to pass Beyond of the depth. Whoever copies for others has no time to work
+/// out addresses: lines and depth are linear.
+template <class F, bool AlongLines, int Step, int Each, int Gap, int Passes, int Beyond>
 class Copier {
  public:
   HONE_DEVICE Copier(const F& factor, int64_t line, int64_t depth, int64_t depth_of_tile)
       : from_(factor.base + factor.line_at(line) + factor.depth_at(depth)),
         step_(AlongLines ? factor.line_at(Step) - factor.line_at(0) : factor.depth_at(Step) - factor.depth_at(0)),
-        tile_(factor.depth_at(depth_of_tile) - factor.depth_at(0)), depth_(depth), depth_of_tile_(depth_of_tile),
-        lines_(AlongLines ? steps(factor.lines - line) : line < factor.lines) {}
+        beyond_(factor.depth_at(Beyond) - factor.depth_at(0)), tile_(factor.depth_at(depth_of_tile) - factor.depth_at(0)),
+        depth_(depth), depth_of_tile_(depth_of_tile), lines_(AlongLines ? steps(factor.lines - line) : line < factor.lines) {}
 
-  /// To `to` and on, Gap apart, of the next tile along the depth, zeros where the factor has nothing or the depth is over.
-  HONE_DEVICE void copy(prim::AsyncCopies& copies, float* to, int64_t end) {
-    const int inside = AlongLines ? (depth_ < end ? lines_ : 0) : (lines_ ? steps(end - depth_) : 0);
-    const float* from = from_;
+  /// To to(pass) and on, Gap apart, of the next tile along the depth, zeros where the factor has nothing or the depth is over.
+  template <class To>
+  HONE_DEVICE void copy(prim::AsyncCopies& copies, To to, int64_t end) {
     HONE_UNROLL
-    for (int i = 0; i < Each; ++i, from += step_) copies.copy<F::V * 4>(to + i * Gap, from, i < inside);
+    for (int pass = 0; pass < Passes; ++pass) {
+      const int64_t depth = depth_ + pass * Beyond;
+      const int inside = AlongLines ? (depth < end ? lines_ : 0) : (lines_ ? steps(end - depth) : 0);
+      const float* from = from_ + pass * beyond_;
+      float* const at = to(pass);
+      HONE_UNROLL
+      for (int i = 0; i < Each; ++i, from += step_) copies.copy<F::V * 4>(at + i * Gap, from, i < inside);
+    }
     from_ += tile_, depth_ += depth_of_tile_;
   }
 
@@ -41,26 +48,26 @@ class Copier {
     return many <= 0 ? 0 : many >= Each * Step ? Each : static_cast<int>(many + Step - 1) / Step;
   }
   const float* from_;
-  int64_t step_, tile_, depth_, depth_of_tile_;
+  int64_t step_, beyond_, tile_, depth_, depth_of_tile_;
   int lines_;
 };
 
-/// A tile of the right factor: bricks (prim::GroupFactor), [16 bytes of depth][line].
+/// A tile of the right factor, which begins on a boundary of 1024 bytes: for each 32 of the depth lines of 128 bytes
+/// (prim::GroupFactor::swizzled). Eight threads copy a line, which is one piece of memory; of single elements sixteen a half.
 template <class F, int Lines, int Depth>
 struct RightTile {
-  // Of each of 8 lines a warp copies 64 bytes, which meet no bank twice; single elements side by side.
-  static constexpr int kBeside = F::V == 4 ? 4 : Depth < 32 ? Depth : 32, kLines = 32 / kBeside, kPieces = Depth / F::V / kBeside;
-  static constexpr int kElements = Lines * Depth, kEach = kElements / F::V / kCopiers, kStep = kLines * (kCopiers / 32) / kPieces;
-  static constexpr int kNextDepth = Lines * 16, kNextLines = 128;
-  static_assert((F::V == 1 || F::V == 4) && kElements % (F::V * kCopiers) == 0 && kCopiers / 32 % kPieces == 0);
-  using Share = Copier<F, true, kStep, kEach, kStep * 4>;
+  static constexpr int kElements = Lines * Depth, kBeside = F::V == 4 ? 8 : 16, kStep = kCopiers / kBeside, kBeyond = kBeside * F::V;
+  // Lines that a thread copies have one swizzle.
+  static_assert((F::V == 1 || F::V == 4) && kStep % 8 == 0 && Lines % kStep == 0 && Depth % 32 == 0);
+  using Share = Copier<F, true, kStep, Lines / kStep, kStep * 32, Depth / kBeyond, kBeyond>;
   int line, depth;  ///< of a thread's first vector
-  HONE_DEVICE explicit RightTile(int thread) {
-    const int warp = thread / 32, in_warp = thread % 32;
-    line = warp / kPieces * kLines + (F::V == 4 ? in_warp % 8 : in_warp / kBeside);
-    depth = (warp % kPieces * kBeside + (F::V == 4 ? in_warp / 8 : in_warp % kBeside)) * F::V;
+  HONE_DEVICE explicit RightTile(int thread) : line(thread / kBeside), depth(thread % kBeside * F::V) {}
+  HONE_DEVICE int at(int pass) const {
+    const int deep = depth + pass * kBeyond;
+    return deep / 32 * Lines * 32 + line * 32 + (deep % 32 / 4 ^ line % 8) * 4 + deep % 4;
   }
-  HONE_DEVICE int at() const { return (depth / 4 * Lines + line) * 4 + depth % 4; }
+  /// Bytes to columns `first` on, 8 of the depth, step `k`.
+  HONE_DEVICE static constexpr int step(int k, int first) { return (k / 4 * Lines + first) * 128 + k % 4 * 32; }
 };
 
 /// A tile of the left factor, as it lies in memory: SharedTile.
@@ -71,7 +78,7 @@ struct LeftTile {
   static constexpr int kElements = Tile::kElements, kBeside = (kDeep ? Depth : Lines) / F::V, kEach = Lines * Depth / F::V / kCopiers;
   static constexpr int kStep = kCopiers / kBeside;
   static_assert(kCopiers % kBeside == 0 && Lines * Depth % (F::V * kCopiers) == 0);
-  using Share = Copier<F, kDeep, kStep, kEach, kStep * Tile::kPitch>;
+  using Share = Copier<F, kDeep, kStep, kEach, kStep * Tile::kPitch, 1, 0>;
   int line, depth;
   HONE_DEVICE explicit LeftTile(int thread)
       : line(kDeep ? thread / kBeside : thread % kBeside * F::V), depth(kDeep ? thread % kBeside * F::V : thread / kBeside) {}
@@ -83,7 +90,7 @@ constexpr int direct_threads(int left) { return (left / 64 + 1) * 128; }
 
 /// sink(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
-/// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 128 bytes. A
+/// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
 /// block has direct_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
 template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Sink>
 HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Stretch depth, void* memory, Sink sink) {
@@ -94,7 +101,7 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   constexpr int kGroups = Left / 64, kWarps = kGroups * 4, kStage = TileL::kElements + TileR::kElements;
   // Tiles that are on their way while one is there for the units and one is being multiplied.
   constexpr int kComing = Stages - 2;
-  static_assert(Left % 64 == 0 && Right % kPart == 0 && Stages >= 3);
+  static_assert(Left % 64 == 0 && Right % kPart == 0 && Stages >= 3 && kStage % 256 == 0, "right tiles on boundaries of 1024 bytes");
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], over;
   if (threadIdx.x == 0) {
     for (int s = 0; s < Stages; ++s) full[s].init(kCopiers / 32), empty[s].init(kWarps);
@@ -120,8 +127,9 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
     for (int tile = 0, s = 0, phase = 1; tile < tiles + kComing; ++tile) {
       if (tile < tiles) {
         empty[s].wait(phase);
-        share_left.copy(copies, stage(s) + of_left.at(), depth.end);
-        share_right.copy(copies, stage(s) + TileL::kElements + of_right.at(), depth.end);
+        float* const tile_right = stage(s);
+        share_left.copy(copies, [&](int) { return tile_right + TileR::kElements + of_left.at(); }, depth.end);
+        share_right.copy(copies, [&](int pass) { return tile_right + of_right.at(pass); }, depth.end);
         if (++s == Stages) s = 0, phase ^= 1;
       }
       copies.commit();
@@ -144,16 +152,16 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   /// the next tile.
   const auto multiply = [&](uint32_t(&numbers)[kSteps][1][4], bool first) {
     full[s].wait(phase);
-    const typename TileL::Tile of_left{stage(s)};
+    const typename TileL::Tile of_left{stage(s) + TileR::kElements};
     HONE_UNROLL
     for (int k = 0; k < kSteps; ++k) Numbers::load(of_left, warp * 16, 8 * k, numbers[k]);
-    const prim::GroupFactor of_right(stage(s) + TileL::kElements, TileR::kNextDepth, TileR::kNextLines);
+    const prim::GroupFactor of_right = prim::GroupFactor::swizzled(stage(s));
     products.fence();
     HONE_UNROLL
     for (int j = 0; j < kAcross; ++j)
       HONE_UNROLL
       for (int k = 0; k < kSteps; ++k)
-        products.multiply_from(total[j], numbers[k][0], of_right.after(2 * k * TileR::kNextDepth + j * kPart * 16), !first || k > 0);
+        products.multiply_from(total[j], numbers[k][0], of_right.after(TileR::step(k, j * kPart)), !first || k > 0);
     products.commit();
     products.template wait<1>();
     if (!first && in_warp == 0) empty[last].arrive();

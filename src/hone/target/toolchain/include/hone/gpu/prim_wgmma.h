@@ -15,17 +15,28 @@ namespace hone::prim {
 
 /// A factor in shared memory: bricks of 8 lines x 16 bytes of the depth, 128 bytes each, a line's 16 bytes after the other's.
 /// `next_depth` and `next_lines`: bytes to the next brick in depth, and in lines; multiples of 16, as is the address.
+/// Or lines of 128 bytes of the depth, one after the other, on a boundary of 1024 bytes: swizzled(). Piece c of 16 bytes of line
+/// l is then at c ^ (l % 8), so that what copies a line, and what reads pieces of many, meets no bank twice.
 /// What threads themselves have written there needs async_fence() before the barrier behind which it is multiplied.
 class GroupFactor {
  public:
   HONE_DEVICE GroupFactor(const void* first, int next_depth, int next_lines)
 #if HONE_EMULATED
-      : first_(static_cast<const char*>(first)), next_depth_(next_depth), next_lines_(next_lines) {}
+      : first_(static_cast<const char*>(first)), swizzled_(nullptr), next_depth_(next_depth), next_lines_(next_lines) {}
 #else
       : word_((shared_address(first) & 0x3ffffu) >> 4 | static_cast<uint64_t>(next_depth >> 4) << 16 |
               static_cast<uint64_t>(next_lines >> 4) << 32) {}
 #endif
-  /// The factor that begins `bytes` further, a multiple of 16.
+  HONE_DEVICE static GroupFactor swizzled(const void* first) {
+    GroupFactor factor(first, 16, 1024);
+#if HONE_EMULATED
+    factor.swizzled_ = factor.first_;
+#else
+    factor.word_ |= uint64_t{1} << 62;
+#endif
+    return factor;
+  }
+  /// The factor that begins `bytes` further, a multiple of 16; swizzled: along the lines a multiple of 1024.
   HONE_DEVICE GroupFactor after(int bytes) const {
     GroupFactor moved = *this;
 #if HONE_EMULATED
@@ -39,7 +50,7 @@ class GroupFactor {
  private:
   friend class GroupProducts;
 #if HONE_EMULATED
-  const char* first_;
+  const char *first_, *swizzled_;
   int next_depth_, next_lines_;
 #else
   uint64_t word_;
@@ -157,7 +168,8 @@ class GroupProducts {
                   "16, 24, 32, 48, 64, 96, 128 or 256 columns");
 #if HONE_EMULATED
     const hone::simt::GroupProduct product = {sums,          a.first_,      b.first_, a.next_depth_, a.next_lines_, b.next_depth_,
-                                              b.next_lines_, 2 * Sums, Type,     0,             add,           {}};
+                                              b.next_lines_, 2 * Sums, Type,     0,             add,           b.swizzled_,     {}};
+    if (a.swizzled_) __trap();  // the emulator knows it of the right one
     hone::simt::meet_group(a.first_, b.first_, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
@@ -172,7 +184,8 @@ class GroupProducts {
                                  [[maybe_unused]] int line = __builtin_LINE()) {
     static_assert(Sums == 32 || Sums == 64, "64 or 128 columns");
 #if HONE_EMULATED
-    hone::simt::GroupProduct product = {sums, nullptr, b.first_, 0, 0, b.next_depth_, b.next_lines_, 2 * Sums, GroupType::kTf32, 0, add, {}};
+    hone::simt::GroupProduct product = {sums,          nullptr,  b.first_,         0, 0,   b.next_depth_,
+                                        b.next_lines_, 2 * Sums, GroupType::kTf32, 0, add, b.swizzled_, {}};
     hone::simt::rows_from_lanes(a, product.rows, line);
     hone::simt::meet_group(nullptr, b.first_, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);

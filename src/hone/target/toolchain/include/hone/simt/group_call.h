@@ -20,6 +20,7 @@ struct GroupProduct {
   GroupType type;
   uint32_t batch;             ///< counts commits
   bool add;
+  const char* b_swizzled;     ///< what the right factor's swizzled lines begin with, or null
   uint32_t rows[2][8];        ///< of this thread's sums, from registers
 };
 

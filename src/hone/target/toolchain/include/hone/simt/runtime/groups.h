@@ -23,6 +23,12 @@ inline const char* brick_line(const char* first, int next_depth, int next_lines,
   return first + half * next_depth + line / 8 * next_lines + line % 8 * 16;
 }
 
+inline const char* right_line(const GroupProduct& p, int line, int half) {
+  if (!p.b_swizzled) return brick_line(p.b, p.b_depth, p.b_lines, line, half);
+  const int64_t at = p.b - p.b_swizzled + line / 8 * p.b_lines + line % 8 * 128 + half * p.b_depth;
+  return p.b_swizzled + (at ^ (at >> 7 & 7) << 4);
+}
+
 /// This lane's share of what its warp reads for a product.
 inline void read_share(const GroupProduct& p, const void* where) {
   const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16;
@@ -35,7 +41,7 @@ inline void read_share(const GroupProduct& p, const void* where) {
     note(at, 16, false, true, Access::kPlain, where);
   };
   if (p.a) read(brick_line(p.a, p.a_depth, p.a_lines, row0 + m.lane % 16, m.lane / 16));
-  for (int i = m.lane; i < 2 * p.columns; i += kWave) read(brick_line(p.b, p.b_depth, p.b_lines, i % p.columns, i / p.columns));
+  for (int i = m.lane; i < 2 * p.columns; i += kWave) read(right_line(p, i % p.columns, i / p.columns));
 }
 
 inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
@@ -44,11 +50,13 @@ inline MatrixOp numbers_of(GroupType type) {
   return type == GroupType::kTf32 ? MatrixOp::kTf32 : type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
 }
 
-inline void load_line(const GroupProduct& p, const char* first, int next_depth, int next_lines, int line, double (&to)[16]) {
+/// The numbers of a line, of which `at` knows where either half of the depth is.
+template <class At>
+inline void load_line(const GroupProduct& p, At at, double (&to)[16]) {
   const MatrixOp op = numbers_of(p.type);
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
-    const auto* words = reinterpret_cast<const uint32_t*>(brick_line(first, next_depth, next_lines, line, half));
+    const auto* words = reinterpret_cast<const uint32_t*>(at(half));
     for (int k = 0; k < each; ++k) to[each * half + k] = factor_of(words, k, op);
   }
 }
@@ -58,12 +66,12 @@ inline void multiply(const GroupProduct& p, float* sums) {
   const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4, deep = depth_of(p.type);
   double a[2][16], b[16], products[16];
   for (int i = 0; i < 2; ++i) {
-    if (p.a) load_line(p, p.a, p.a_depth, p.a_lines, row0 + 8 * i, a[i]);
+    if (p.a) load_line(p, [&](int half) { return brick_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, half); }, a[i]);
     else
       for (int k = 0; k < deep; ++k) a[i][k] = factor_of(p.rows[i], k, numbers_of(p.type));
   }
   for (int j = 0; j < p.columns / 4; ++j) {
-    load_line(p, p.b, p.b_depth, p.b_lines, j / 2 * 8 + m.lane % 4 * 2 + j % 2, b);
+    load_line(p, [&](int half) { return right_line(p, j / 2 * 8 + m.lane % 4 * 2 + j % 2, half); }, b);
     for (int i = 0; i < 2; ++i) {
       float& sum = sums[j / 2 * 4 + i * 2 + j % 2];
       for (int k = 0; k < deep; ++k) products[k] = a[i][k] * b[k];
