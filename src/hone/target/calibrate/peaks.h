@@ -18,9 +18,9 @@ struct CpuPeaks {
   /// Multiply-adds a nanosecond, all threads together, with the widest instructions that kernels may
   /// use (matrix tiles need a permission that runners do not ask for). bf16 adds up in f32, i8 in i32.
   double f64 = 0, f32 = 0, bf16 = 0, i8 = 0;
-  double tf32 = 0;               ///< of floats rounded to TF32, on cards; 0: as f32
   int threads = 0;
   bool quiet = true;             ///< false: others had the CPU meanwhile, so the peaks may be too low
+  double tf32 = 0;               ///< multiply-adds of floats rounded to TF32, on cards; 0: as f32
   friend bool operator==(const CpuPeaks&, const CpuPeaks&) = default;
 };
 
