@@ -65,6 +65,7 @@ void check_cost(const toml::table& want, const Task& task) {
   if (!products) return;
   EXPECT_EQ(cost.products.f64, (*products)["f64"].value_or(0.0));
   EXPECT_EQ(cost.products.f32, (*products)["f32"].value_or(0.0));
+  EXPECT_EQ(cost.products.convolved_f32, (*products)["convolved_f32"].value_or(0.0));
   EXPECT_EQ(cost.products.bf16, (*products)["bf16"].value_or(0.0));
   EXPECT_EQ(cost.products.i8, (*products)["i8"].value_or(0.0));
 }
