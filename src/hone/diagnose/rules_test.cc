@@ -162,7 +162,9 @@ TEST(Rules, NoPredictionBeatsTheSpeedOfLight) {
       EXPECT_LE(action.gain, 1.0001 / std::max(*m.get("light"), 0.05));
       EXPECT_LE(action.gain, last);
       last = action.gain;
-      if (action.kind == Action::Kind::kTunable) EXPECT_NE(action.from, action.to);
+      if (action.kind == Action::Kind::kTunable) {
+        EXPECT_NE(action.from, action.to);
+      }
     }
     EXPECT_FALSE(d.bottleneck.empty());
   }
