@@ -27,16 +27,16 @@ constraints = [
 template <int V_LEFT, int V_RIGHT>
 __device__ void multiply(@parameters@) {
   extern __shared__ __align__(1024) float memory_at[];
-  const int64_t left_lines_at = @left_lines@, right_lines_at = @right_lines@;
-  const int64_t down_at = (left_lines_at + LEFT - 1) / LEFT, across_at = (right_lines_at + RIGHT - 1) / RIGHT;
+  const int64_t rows_at = @rows@, columns_at = @columns@;
+  const int64_t down_at = (@left_lines@ + LEFT - 1) / LEFT, across_at = (@right_lines@ + RIGHT - 1) / RIGHT;
   const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
   const int64_t first_left_at = tile_at.down * LEFT, first_right_at = tile_at.across * RIGHT;
 
   const auto left_at = hone::gpu::factor<V_LEFT, @left_along@>(
-      @left@, left_lines_at, [=](int64_t line_at) -> int64_t { return @left_line@; },
+      @left@, @left_lines@, [=](int64_t line_at) -> int64_t { return @left_line@; },
       [=](int64_t depth_at) -> int64_t { return @left_depth@; });
   const auto right_at = hone::gpu::factor<V_RIGHT, true>(
-      @right@, right_lines_at, [=](int64_t line_at) -> int64_t { return @right_line@; },
+      @right@, @right_lines@, [=](int64_t line_at) -> int64_t { return @right_line@; },
       [=](int64_t depth_at) -> int64_t { return @right_depth@; });
 @stretch@  const auto sink_at = [&](int64_t @left_index@, int64_t @right_index@, float sum_at) {
 @sink@  };

@@ -32,8 +32,8 @@ args   = [@arguments@, "left", "right"@sums_argument@]
 // hone/gpu/matmul_wgmma.h says how the accuracy is kept where the units' numbers have fewer bits than the factors.
 //
 // When it pays: products so large that reading and writing the factors once more is little beside them: two to three times
-// as fast as mma.sync there, where each warp turns its numbers into the units' anew. Short sums of many elements are offered too, last, with two
-// BLOCKS: what the result takes to be written nobody else can use otherwise (modelled, not yet measured on a card).
+// as fast as mma.sync there, where each warp turns its numbers into the units' anew. Short sums of many elements are offered too,
+// last, with two BLOCKS: one multiplies while the other writes (results/h200/2026-11-25-tracks.md: a quarter faster at a depth of 64).
 //   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   DEPTH          of a tile in shared memory, and of what the units sum before it is added to the rest
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way

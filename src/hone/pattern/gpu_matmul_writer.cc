@@ -146,6 +146,16 @@ std::string GpuMatmulWriter::parts_workspace() const {
   return fmt::format("parts = \"f32[{}, {}, {}]\"", parts(), (all_.batch.extent * all_.row.extent).to_string(), all_.column.extent.to_string());
 }
 
+void GpuMatmulWriter::add_stretch(Slots& slots, bool split, const std::string& depth) const {
+  if (split) {
+    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
+    slots["sink"] = part_sink();
+  } else {
+    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
+    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
+  }
+}
+
 std::string GpuMatmulWriter::part_sink() const {
   return fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n", cpp_of(all_.batch.extent));
 }
@@ -163,17 +173,12 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   if (units) slots["math"] = method.math, slots["threads"] = kUnitThreads, slots["shared"] = shared(method);
   add_waves(slots, split);
 
-  const std::string depth = cpp_of(all_.depth.extent);
   slots["workspaces"] = "", slots["launches"] = "", slots["kernels"] = "";
   if (split) {
     slots["workspaces"] = fmt::format("workspaces = {{ {} }}\n", parts_workspace());
     slots["parameters"] += kPartParameter;
-    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
-    slots["sink"] = part_sink();
-  } else {
-    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
-    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
   }
+  add_stretch(slots, split, cpp_of(all_.depth.extent));
   Entry entry;
   entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
@@ -216,14 +221,8 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   slots["sums"] = split ? ", " + parts_workspace() : "";
   slots["sums_argument"] = split ? ", \"parts\"" : "", slots["sums_parameter"] = split ? kPartParameter : "";
   slots["launches"] = "", slots["kernels"] = "";
-  if (split) {
-    slots["stretch"] = "  const auto stretch_at = hone::gpu::stretch_of<DEPTH>(deep_at, blockIdx.y, gridDim.y);\n";
-    slots["sink"] = part_sink();
-    add_up(slots);
-  } else {
-    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, deep_at}};\n", triangular() ? "" : "const ") + clips();
-    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
-  }
+  add_stretch(slots, split, "deep_at");
+  if (split) add_up(slots);
   return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
 }
 
@@ -236,10 +235,10 @@ Offer GpuMatmulWriter::direct(Sums of) const {
   // The one that the units read from shared memory is the right one there: the right factor here, if it can be.
   const bool swapped = !b_.along_depth();
   const GpuFactor &left = swapped ? b_ : a_, &right = swapped ? a_ : b_;
-  const IntExpr &left_lines = swapped ? all_.column.extent : all_.row.extent, &right_lines = swapped ? all_.row.extent : all_.column.extent;
   const std::string action = std::string("wgmma, TF32, factors as they lie") + (of.split ? kSplitAction : of.brief ? kShareAction : "");
   Slots slots = common(action);
-  slots["left_lines"] = cpp_of(left_lines), slots["right_lines"] = cpp_of(right_lines);
+  slots["columns"] = cpp_of(all_.column.extent);
+  slots["left_lines"] = swapped ? "columns_at" : "rows_at", slots["right_lines"] = swapped ? "rows_at" : "columns_at";
   slots["left"] = left.base(), slots["right"] = right.base();
   for (const char* base : {"left", "right"}) replace_all(slots[base], "batch_at", "tile_at.batch");
   slots["left_along"] = left.along_depth() ? "true" : "false", slots["along_left"] = swapped ? "true" : "false";
@@ -256,16 +255,12 @@ Offer GpuMatmulWriter::direct(Sums of) const {
       replace_all(text, from, to);
     return text;
   };
-  const std::string rows = slots.extract("rows").mapped(), depth = cpp_of(all_.depth.extent);
+  add_stretch(slots, of.split, cpp_of(all_.depth.extent));
+  slots["stretch"] = in_lines(slots["stretch"]);
   slots["workspaces"] = "";
   if (of.split) {
     slots["workspaces"] = in_lines(fmt::format("workspaces = {{ {} }}\n", parts_workspace()));
     slots["parameters"] += kPartParameter;
-    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
-    slots["sink"] = fmt::format("    const int64_t rows_at = {}, columns_at = {};\n", rows, cpp_of(all_.column.extent)) + part_sink();
-  } else {
-    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + in_lines(clips());
-    slots["sink"] = fmt::format("    finish({}, tile_at.batch * {} + r_at, c_at, sum_at);\n", names(), rows);
   }
   slots["shared"] = fmt::format("4 * max(STAGES * ({} + DEPTH * RIGHT), {})", left.along_depth() ? "LEFT * (DEPTH + 4)" : "DEPTH * (LEFT + 8)",
                                 swapped ? "RIGHT * (LEFT + 4)" : "LEFT * (RIGHT + 8)");

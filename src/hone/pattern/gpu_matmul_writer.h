@@ -80,6 +80,8 @@ class GpuMatmulWriter {
   [[nodiscard]] std::string parts_workspace() const;
   [[nodiscard]] std::string part_sink() const;
   void add_waves(Slots& slots, bool split) const;
+  /// The stretch of `depth` that a block sums, and what becomes of a sum.
+  void add_stretch(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;
   [[nodiscard]] std::string tiles_text() const;
   [[nodiscard]] std::string grid(bool split) const;

@@ -77,8 +77,9 @@ class Accountant {
       cost.flops += flops(id);
       if (is_transcendental(node.prim)) cost.transcendental += elements(id);
       if (double* kind = kind_of(node, cost.products)) {
-        *kind += products(id);
-        if (kind == &cost.products.f32 && node.prim != Prim::kDot) cost.products.convolved_f32 += products(id);
+        const double count = products(id);
+        *kind += count;
+        if (kind == &cost.products.f32 && node.prim != Prim::kDot) cost.products.convolved_f32 += count;
       }
     }
     for (const int id : graph_.graph.outputs)

@@ -8,12 +8,11 @@
 //
 // The left factor is rounded to TF32, the right one cut by the units: 2^-11 and 2^-10 of an element at most.
 #pragma once
-#include "hone/gpu/matmul_mma.h"
-#include "hone/gpu/prim.h"
+#include "hone/gpu/matmul_wgmma.h"
 
 namespace hone::gpu {
 
-constexpr int kCopiers = 128;  ///< threads, the first ones of a block
+constexpr int kCopiers = 128;  ///< threads, the last ones of a block
 
 /// One thread's share of a factor's tiles: Passes, Each vectors in each, as far from each other in memory as in the tile, Step
 /// lines or (else) Step of the depth; from pass to pass Beyond of the depth. Whoever copies for others has no time to work
@@ -85,20 +84,18 @@ struct LeftTile {
   HONE_DEVICE int at() const { return (kDeep ? line : depth) * Tile::kPitch + (kDeep ? depth : line); }
 };
 
-/// Threads of a block whose tile has so many lines of the left factor.
-constexpr int direct_threads(int left) { return (left / 64 + 1) * 128; }
-
 /// sink(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
 /// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
-/// block has direct_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
+/// block has group_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
 template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Sink>
 HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Stretch depth, void* memory, Sink sink) {
   using TileL = LeftTile<L, Left, Depth>;
   using TileR = RightTile<R, Right, Depth>;
   using Numbers = Tf32<1>;
+  using Share = GroupRegisters<Left / 64, Blocks, 56>;  // who copies keeps addresses
   constexpr int kPart = Right < 128 ? Right : 128, kAcross = Right / kPart, kSums = kPart / 2, kSteps = Depth / 8;
-  constexpr int kGroups = Left / 64, kWarps = kGroups * 4, kStage = TileL::kElements + TileR::kElements;
+  constexpr int kWarps = Left / 64 * 4, kStage = TileL::kElements + TileR::kElements;
   // Tiles that are on their way while one is there for the units and one is being multiplied.
   constexpr int kComing = Stages - 2;
   static_assert(Left % 64 == 0 && Right % kPart == 0 && Stages >= 3 && kStage % 256 == 0, "right tiles on boundaries of 1024 bytes");
@@ -111,14 +108,11 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
 
   const auto stage = [&](int s) { return static_cast<float*>(memory) + s * kStage; };
   const int tiles = depth.end > depth.begin ? static_cast<int>((depth.end - depth.begin + Depth - 1) / Depth) : 0;
-  const int warp = static_cast<int>(threadIdx.x) / 32 - kCopiers / 32, in_warp = lane();
-  // Of the registers that a block of three groups is launched with, 168 a thread, whoever copies needs fewer.
-  constexpr bool kMove = kGroups == 2 && Blocks == 1;
-  constexpr int kCopying = 56, kMultiplying = 224;
-  if (warp < 0) {
-    if constexpr (kMove) prim::registers_down<kCopying>();
+  const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
+  if (warp >= kWarps) {
+    if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
     prim::AsyncCopies copies;
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = static_cast<int>(threadIdx.x) - kWarps * 32;
     const TileL of_left(thread);
     const TileR of_right(thread);
     typename TileL::Share share_left(left, left0 + of_left.line, depth.begin + of_left.depth, Depth);
@@ -143,7 +137,7 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
     return;
   }
 
-  if constexpr (kMove) prim::registers_up<kMultiplying>();
+  if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
   prim::GroupProducts products;
   float total[kAcross][kSums] = {};
   uint32_t even[kSteps][1][4], odd[kSteps][1][4];
@@ -193,18 +187,10 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   __syncwarp();
   if (in_warp == 0) over.arrive();
   over.wait(1);
-  constexpr int kDown = AlongLeft ? Right : Left, kAcrossOut = AlongLeft ? Left : Right;
-  const int64_t first = AlongLeft ? right0 : left0, beside = AlongLeft ? left0 : right0;
-  const int64_t lines = AlongLeft ? right.lines : left.lines, others = AlongLeft ? left.lines : right.lines;
-  const int many = lines - first < kDown ? static_cast<int>(lines - first) : kDown;
-  for (int c = in_warp; c < kAcrossOut && beside + c < others; c += 32) {
-    HONE_UNROLL_BY(4)
-    for (int d = warp; d < many; d += kWarps) {
-      const float sum = out[d * kPitch + c];
-      if constexpr (AlongLeft) sink(beside + c, first + d, sum);
-      else sink(first + d, beside + c, sum);
-    }
-  }
+  if constexpr (AlongLeft)
+    hand_over<Right, Left, kPitch, kWarps * 32>(out, right0, left0, right.lines, left.lines, [&](int64_t r, int64_t l, float sum) { sink(l, r, sum); });
+  else
+    hand_over<Left, Right, kPitch, kWarps * 32>(out, left0, right0, left.lines, right.lines, sink);
 }
 
 }  // namespace hone::gpu

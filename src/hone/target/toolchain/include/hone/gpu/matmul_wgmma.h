@@ -132,9 +132,9 @@ constexpr int group_threads(int rows) { return (rows / 64 + 1) * 128; }
 
 /// Registers of a thread where `Groups` groups multiply and `Blocks` blocks share a multiprocessor, as launched and as those who
 /// multiply have in the end: of what a block is launched with, whoever fetches keeps little.
-template <int Groups, int Blocks>
+template <int Groups, int Blocks, int Fetching = 24>
 struct GroupRegisters {
-  static constexpr int kLaunched = 65536 / (Blocks * 128 * (Groups + 1)) / 8 * 8, kFetching = 24;
+  static constexpr int kLaunched = 65536 / (Blocks * 128 * (Groups + 1)) / 8 * 8, kFetching = Fetching;
   static constexpr int kRest = (kLaunched * (Groups + 1) - kFetching) / Groups / 8 * 8, kMultiplying = kRest < 240 ? kRest : 240;
   static constexpr bool kMove = kLaunched < kMultiplying;
 };

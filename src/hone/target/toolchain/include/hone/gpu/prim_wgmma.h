@@ -78,18 +78,20 @@ enum class GroupType { kBf16, kF16, kTf32 };
 #define HONE_SUM_16(i) HONE_SUM_8(i), HONE_SUM_8(i + 8)
 #define HONE_SUM_32(i) HONE_SUM_16(i), HONE_SUM_16(i + 16)
 #define HONE_SUM_64(i) HONE_SUM_32(i), HONE_SUM_32(i + 32)
-#define HONE_WGMMA(shape, registers, a, b, add, order, ...)                                                             \
+#define HONE_LEFT_WORD "l"(a_word)
+#define HONE_LEFT_REGISTERS "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3])
+#define HONE_WGMMA(shape, registers, a, b, add, order, left_operands, ...)                                              \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" shape " {" registers \
-               "}, " a ", " b ", p, 1, 1" order ";\n}" : __VA_ARGS__ : "l"(a_word), "l"(b_word), "r"(add_word))
+               "}, " a ", " b ", p, 1, 1" order ";\n}" : __VA_ARGS__ : left_operands, "l"(b_word), "r"(add_word))
 #define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add, ...)                                            \
   template <GroupType Type>                                                                                     \
   HONE_DEVICE void group_product(float (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {        \
     if constexpr (Type == GroupType::kTf32) {                                                                   \
-      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", __VA_ARGS__);                            \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", HONE_LEFT_WORD, __VA_ARGS__);                            \
     } else if constexpr (Type == GroupType::kF16) {                                                             \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", __VA_ARGS__);                       \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);                       \
     } else {                                                                                                    \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", __VA_ARGS__);                     \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);                     \
     }                                                                                                           \
   }
 HONE_GROUP_PRODUCT(8, "16", HONE_REGISTERS_8(), "%8", "%9", "%10", HONE_SUM_8(0))
@@ -101,16 +103,16 @@ HONE_GROUP_PRODUCT(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48", "%49", "%
 HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "%66", HONE_SUM_64(0))
 HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130", HONE_SUM_64(0), HONE_SUM_64(64))
 #undef HONE_GROUP_PRODUCT
-#undef HONE_WGMMA
-#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                                    \
-  HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) {        \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns                    \
-                 "k8.f32.tf32.tf32 {" registers "}, {" a "}, " b ", p, 1, 1;\n}"                                               \
-                 : __VA_ARGS__ : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(b_word), "r"(add_word));          \
+#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                              \
+  HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) {  \
+    HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, "{" a "}", b, add, "", HONE_LEFT_REGISTERS, __VA_ARGS__);          \
   }
 HONE_GROUP_PRODUCT_FROM(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32, %33, %34, %35", "%36", "%37", HONE_SUM_32(0))
 HONE_GROUP_PRODUCT_FROM(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64, %65, %66, %67", "%68", "%69", HONE_SUM_64(0))
 #undef HONE_GROUP_PRODUCT_FROM
+#undef HONE_WGMMA
+#undef HONE_LEFT_REGISTERS
+#undef HONE_LEFT_WORD
 #undef HONE_SUM_64
 #undef HONE_SUM_32
 #undef HONE_SUM_16

@@ -23,6 +23,11 @@ inline const char* brick_line(const char* first, int next_depth, int next_lines,
   return first + half * next_depth + line / 8 * next_lines + line % 8 * 16;
 }
 
+/// Of this lane's two rows, 8 apart from `row0` on.
+inline const char* left_line(const GroupProduct& p, int row0, int i, int half) {
+  return p.a ? brick_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, half) : reinterpret_cast<const char*>(p.rows[i] + 4 * half);
+}
+
 inline const char* right_line(const GroupProduct& p, int line, int half) {
   if (!p.b_swizzled) return brick_line(p.b, p.b_depth, p.b_lines, line, half);
   const int64_t at = p.b - p.b_swizzled + line / 8 * p.b_lines + line % 8 * 128 + half * p.b_depth;
@@ -46,14 +51,10 @@ inline void read_share(const GroupProduct& p, const void* where) {
 
 inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
 
-inline MatrixOp numbers_of(GroupType type) {
-  return type == GroupType::kTf32 ? MatrixOp::kTf32 : type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
-}
-
 /// The numbers of a line, of which `at` knows where either half of the depth is.
 template <class At>
 inline void load_line(const GroupProduct& p, At at, double (&to)[16]) {
-  const MatrixOp op = numbers_of(p.type);
+  const MatrixOp op = p.type == GroupType::kTf32 ? MatrixOp::kTf32 : p.type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(at(half));
@@ -65,11 +66,7 @@ inline void load_line(const GroupProduct& p, At at, double (&to)[16]) {
 inline void multiply(const GroupProduct& p, float* sums) {
   const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4, deep = depth_of(p.type);
   double a[2][16], b[16], products[16];
-  for (int i = 0; i < 2; ++i) {
-    if (p.a) load_line(p, [&](int half) { return brick_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, half); }, a[i]);
-    else
-      for (int k = 0; k < deep; ++k) a[i][k] = factor_of(p.rows[i], k, numbers_of(p.type));
-  }
+  for (int i = 0; i < 2; ++i) load_line(p, [&](int half) { return left_line(p, row0, i, half); }, a[i]);
   for (int j = 0; j < p.columns / 4; ++j) {
     load_line(p, [&](int half) { return right_line(p, j / 2 * 8 + m.lane % 4 * 2 + j % 2, half); }, b);
     for (int i = 0; i < 2; ++i) {
