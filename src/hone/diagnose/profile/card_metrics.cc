@@ -39,16 +39,30 @@ double largest(std::initializer_list<double> values) {
   return most;
 }
 
+/// Of the sectors that plain loads and copies into shared memory (cp.async) touch, what was asked for. Counters of loads count
+/// the copies' sectors and requests too, but the bytes of plain loads only; the copies have their own.
+double used_of_loads(Launch l) {
+  const double all = l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), copied = or_none(l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"));
+  const double of_loads = percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct");
+  if (!(all > 0) || copied <= 0) return of_loads;
+  const double share = std::min(1.0, copied / all), of_copies = percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct");
+  return (share < 1 ? (1 - share) * of_loads : 0) + share * of_copies;
+}
+double used_of_stores(Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"); }
+
 /// One word that a warp shares, or two, is no waste: nobody could ask for less.
 double excess_sectors(Launch l) {
+  struct Way {
+    std::string_view op;
+    double used;
+  };
   double all = 0, unused = 0;
-  for (const std::string_view op : {"ld", "st"}) {
-    const double sectors = l.get(fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op));
-    const double requests = l.get(fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", op));
-    const double used = l.get(fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", op)) / 100;
-    if (std::isnan(sectors) || std::isnan(requests) || std::isnan(used)) return std::numeric_limits<double>::quiet_NaN();
+  for (const Way& way : {Way{"ld", used_of_loads(l)}, Way{"st", used_of_stores(l)}}) {
+    const double sectors = l.get(fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", way.op));
+    const double requests = l.get(fmt::format("l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum", way.op));
+    if (std::isnan(sectors) || std::isnan(requests) || std::isnan(way.used)) return std::numeric_limits<double>::quiet_NaN();
     all += sectors;
-    if (sectors > 2 * requests) unused += sectors * std::max(0.0, 1 - used);
+    if (sectors > 2 * requests) unused += sectors * std::max(0.0, 1 - way.used);
   }
   return all > 0 ? unused / all : 0;
 }
@@ -106,11 +120,13 @@ constexpr CardMetric kMetrics[] = {
      [](Launch l) {
        return l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") / l.get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
      }},
-    {"load_use_share", "share", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "data bytes / 32 bytes of a sector",
-     "of the sectors that loads touch, what the warp asked for", Over::kTime,
-     [](Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"); }},
+    {"load_use_share", "share",
+     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct "
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+     "data bytes / 32 bytes of a sector", "of the sectors that loads and cp.async touch, what the warp asked for", Over::kTime,
+     used_of_loads},
     {"store_use_share", "share", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "data bytes / 32 bytes of a sector",
-     "the same of stores", Over::kTime, [](Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"); }},
+     "the same of stores", Over::kTime, used_of_stores},
     {"excess_sector_share", "share", "", "mean of 1 - load_use_share and 1 - store_use_share by sectors, where a request touches more than two",
      "sectors of loads and stores that nobody asked for", Over::kTime, [](Launch l) { return excess_sectors(l); }},
     {"shared_conflict_share", "share", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",

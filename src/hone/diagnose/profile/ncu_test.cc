@@ -98,6 +98,32 @@ TEST(CardMetrics, ASharedWordIsNoExcess) {
   EXPECT_DOUBLE_EQ(metrics.get("excess_sector_share").value(), 0.75 * 0.875);
 }
 
+/// cp.async asks for whole lines: its sectors are among the loads', its bytes are not.
+TEST(CardMetrics, CopiesIntoSharedMemoryAreAskedFor) {
+  LaunchCounters launch;
+  launch.values = {{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 1600},
+                   {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 100},
+                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", 0},
+                   {"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", 1600},
+                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct", 100},
+                   {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 0},
+                   {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", 0},
+                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", 0}};
+  const auto reckoned = [&](const char* name) {
+    Metrics metrics;
+    add_counters(std::span(&launch, 1), metrics);
+    return metrics.get(name).value_or(-1);
+  };
+  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 1);
+  EXPECT_DOUBLE_EQ(reckoned("excess_sector_share"), 0);
+  launch.values["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] = 1200;  // 400 are of loads, which ask for a quarter
+  launch.values["smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"] = 25;
+  launch.values["smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct"] = 50;
+  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 0.25 * 0.25 + 0.75 * 0.5);
+  launch.values.erase("l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum");  // a profiler that has no such counter
+  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 0.25);
+}
+
 /// The kernels of the sample, each with the fault that it was written with.
 TEST(CardRules, NameTheFaultsOfTheSample) {
   struct Case {
