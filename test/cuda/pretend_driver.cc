@@ -260,7 +260,11 @@ Result cuModuleGetFunction(cuda::Function* function, cuda::Module module, const 
 Result cuModuleGetGlobal_v2(Address* address, size_t* bytes, cuda::Module module, const char* name) {
   return call([=](Memory& m) {
     const size_t words = reinterpret_cast<pretend::Module*>(module)->counts();
-    if (words < 2 || std::strcmp(name, "hone_counts") != 0) return kNotFound;
+    if (words < 2 || std::strcmp(name, "hone_counts") != 0) {
+      // As compute-sanitizer ends a process of whose calls one failed.
+      if (std::getenv("HONE_PRETEND_WATCHED")) std::_Exit(77);
+      return kNotFound;
+    }
     *bytes = words * sizeof(uint64_t);
     if (const Result result = m.allocate(*address, *bytes); result != kSuccess) return result;
     auto* const counts = reinterpret_cast<uint64_t*>(*address);

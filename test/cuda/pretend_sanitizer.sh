@@ -8,7 +8,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 echo "========= COMPUTE-SANITIZER"
-"$@" || exit 1
+HONE_PRETEND_WATCHED=1 "$@" || exit $?
 if [ "$tool" = racecheck ]; then
   echo "========= Error: Race reported between Write access at k+0xb0 in kernel.cu:8"
   echo "=========     and Read access at k+0xc0 in kernel.cu:8 [2048 hazards]"

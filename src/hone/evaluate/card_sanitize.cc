@@ -21,6 +21,8 @@ constexpr std::string_view kTools[] = {"memcheck", "synccheck", kRaces};
 /// Of a tool on all shapes; a context under it takes a second or two.
 constexpr std::chrono::seconds kDeadline{60};
 constexpr int kFound = 77;
+/// A call of the driver that failed: of the launching program, no fault of the kernel.
+constexpr std::string_view kFailedCall = "Program hit ";
 
 /// A line of the report without its mark; empty for one that has none.
 std::string_view body_of(std::string_view line) {
@@ -131,6 +133,8 @@ Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const
       result.unavailable = fmt::format("compute-sanitizer's {} {}", tool, launched.exit.describe());
       const auto problem = std::find_if(launched.problems.begin(), launched.problems.end(), [](const std::string& p) { return !p.empty(); });
       if (problem != launched.problems.end()) result.unavailable += ": " + *problem;
+      else if (const size_t said = launched.exit.out.find(kFailedCall); said != std::string::npos)
+        result.unavailable += ": " + launched.exit.out.substr(said, std::min(launched.exit.out.find('\n', said) - said, size_t{300}));
       return result;
     }
   }
