@@ -14,6 +14,7 @@ struct ColumnRows {
   HONE_DEVICE static int at(int e) {
     return Shape == Fit::kSingles ? e * Across + static_cast<int>(threadIdx.x) : static_cast<int>(threadIdx.x) * Vec + e;
   }
+  HONE_DEVICE static int word() { return static_cast<int>(threadIdx.x); }  ///< as Tile::word
   HONE_DEVICE bool has(int e) const { return Shape == Fit::kWhole || at(Shape == Fit::kPacks ? 0 : e) < left; }
   HONE_DEVICE int64_t row(int u) const { return first + u * Down; }
 
@@ -26,7 +27,7 @@ struct ColumnRows {
       if (row(u) >= end) continue;
       const T* const from = base + offset(row(u)) + column;
       if constexpr (Shape != Fit::kSingles) {
-        if (has(0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(0));
+        if (has(0)) to[u] = reinterpret_cast<const Pack<T, Vec>*>(from)[word()];
       } else {
         HONE_UNROLL
         for (int e = 0; e < Vec; ++e)
@@ -42,7 +43,7 @@ struct ColumnRows {
       if (row(u) >= end) continue;
       T* const to = base + offset(row(u)) + column;
       if constexpr (Shape != Fit::kSingles) {
-        if (has(0)) *reinterpret_cast<Pack<T, Vec>*>(to + at(0)) = from[u];
+        if (has(0)) reinterpret_cast<Pack<T, Vec>*>(to)[word()] = from[u];
       } else {
         HONE_UNROLL
         for (int e = 0; e < Vec; ++e)
@@ -91,14 +92,15 @@ struct Columns {
   }
 };
 
-/// Block `tile` of `columns` columns: body(Columns). `aligned`: every row's words begin on their boundaries.
+/// Block `tile` of `columns` columns: body(Columns). `aligned`: every row's words begin on their boundaries. The whole block last, as
+/// in tile_at.
 template <int Across, int Down, int Vec, int Unroll, class Body>
 HONE_DEVICE void columns_at(bool aligned, int64_t columns, int64_t tile, Body body) {
   const int64_t column = tile * (Across * Vec), left = columns - column;
-  if (aligned && left >= Across * Vec)
-    body(Columns<Across, Down, Vec, Unroll, Fit::kWhole>{column, Across * Vec});
-  else
+  if (!aligned || left < Across * Vec)
     body(Columns<Across, Down, Vec, Unroll, Fit::kSingles>{column, left < Across * Vec ? static_cast<int>(left) : Across * Vec});
+  else
+    body(Columns<Across, Down, Vec, Unroll, Fit::kWhole>{column, Across * Vec});
 }
 
 }  // namespace hone::gpu

@@ -66,6 +66,9 @@ struct Tile {
   HONE_DEVICE int at(int u, int e) const {
     return Shape == Fit::kSingles ? (u * Vec + e) * Threads + thread : (u * Threads + thread) * Vec + e;
   }
+  /// Where word u stands, in words. Addresses are counted in these: of elements, NVCC 13 stores a word beyond a product of 64 bits
+  /// (a row of a matrix) element by element.
+  HONE_DEVICE int word(int u) const { return u * Threads + thread; }
   HONE_DEVICE bool has(int u, int e) const {
     if constexpr (Shape == Fit::kEdges) return at(u, e) >= skip && at(u, e) < left;
     return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left;
@@ -81,7 +84,7 @@ struct Tile {
   HONE_DEVICE void load_word(Pack<T, Vec>& to, const T* stretch, int u) const {
     const T* const from = stretch + start;
     if (moves(u)) {
-      to = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
+      to = reinterpret_cast<const Pack<T, Vec>*>(from)[word(u)];
     } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
@@ -92,7 +95,7 @@ struct Tile {
   HONE_DEVICE void store_word(T* stretch, int u, const Pack<T, Vec>& from) const {
     T* const to = stretch + start;
     if (moves(u)) {
-      *reinterpret_cast<Pack<T, Vec>*>(to + at(u, 0)) = from;
+      reinterpret_cast<Pack<T, Vec>*>(to)[word(u)] = from;
     } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
@@ -166,16 +169,18 @@ HONE_DEVICE void one_tile(const Footing& footing, int64_t length, int64_t room, 
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, all, thread});
 }
 
+/// Which case stands first decides where its code lies: NVCC jumps to the first and goes on with the last. The whole tile is the last
+/// one, so that a block which finds the caches cold waits for one piece of code and not for two (a microsecond).
 /// Tile number `t` of `length` elements. `aligned`: each word of the stretch begins on its boundary; the same in all
 /// threads of the block.
 template <int Threads, int Vec, int Unroll, class Body>
 HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
   const int64_t start = t * kSize, left = length - start;
-  if (aligned && left >= kSize)
-    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
-  else
+  if (!aligned || left < kSize)
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, left < kSize ? static_cast<int>(left) : kSize, thread});
+  else
+    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
 }
 /// Likewise; tiles are counted from the boundary before the row.
 template <int Threads, int Vec, int Unroll, class Body>
@@ -183,12 +188,12 @@ HONE_DEVICE void tile_at(const Footing& footing, int64_t length, int64_t t, int 
   constexpr int kSize = Threads * Vec * Unroll;
   const int64_t start = t * kSize - footing.lead, left = length - start;
   const int there = left < kSize ? static_cast<int>(left) : kSize;
-  if (footing.alike && start >= 0 && there == kSize)
-    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
-  else if (footing.alike)
+  if (!footing.alike)
+    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, there, thread});
+  else if (start < 0 || there < kSize)
     body(Tile<Threads, Vec, Unroll, Fit::kEdges>{start, there, thread, start < 0 ? footing.lead : 0});
   else
-    body(Tile<Threads, Vec, Unroll, Fit::kSingles>{start, there, thread});
+    body(Tile<Threads, Vec, Unroll, Fit::kWhole>{start, kSize, thread});
 }
 
 HONE_DEVICE int64_t lead_of(bool) { return 0; }
