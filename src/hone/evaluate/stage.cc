@@ -12,6 +12,7 @@
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/oracle/card/card_reductions.h"
+#include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
@@ -71,7 +72,7 @@ struct Stage::State {
   std::vector<int> content_of;                          ///< [slot]
   std::vector<Content> contents;
   std::optional<Bounds> bounds;                         ///< made when first needed
-  std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers were found to belong
+  std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers belong
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
   std::future<void> building;                           ///< of what reduces on the card, where that will be needed
@@ -325,6 +326,14 @@ std::unique_ptr<ReductionHelper> Stage::State::reductions(const Content& content
   return std::move(*made);
 }
 
+/// False where an answer is no number, or more than the output's type holds: outputs will have to be looked at whole.
+bool all_finite(const Reference& reference, task::DType type) {
+  for (const Answer& answer : reference.answers)
+    for (const double value : answer.value)
+      if (!std::isfinite(round_to(type, value))) return false;
+  return true;
+}
+
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
   auto& kept = whole_output ? content.full[output] : content.sampled[output];
   if (!kept) {
@@ -485,9 +494,14 @@ void Stage::begin_bounds() {
 void Stage::end_bounds() { (void)state_->known_bounds(); }
 
 void Stage::answer(std::span<const int> slots) {
+  State& s = *state_;
   for (const int slot : slots)
-    for (size_t i = 0; i < state_->output_bytes.size(); ++i)
-      (void)state_->reference(state_->contents[static_cast<size_t>(content_of(slot))], i, state_->judged_whole.contains(i));
+    for (size_t i = 0; i < s.output_bytes.size(); ++i) {
+      State::Content& content = s.contents[static_cast<size_t>(content_of(slot))];
+      if (!s.judged_whole.contains(i) && all_finite(s.reference(content, i, false), s.output_type(i))) continue;
+      s.judged_whole.insert(i);
+      (void)s.reference(content, i, true);
+    }
 }
 
 target::Call Stage::call(int slot) const {

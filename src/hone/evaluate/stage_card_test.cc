@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "hone/evaluate/stage_card_testing.h"
 
@@ -64,10 +65,28 @@ TEST(StageOnACard, WhereInfinitiesBelongAnswersAreOfTheWhole) {
   const int slots[] = {0};
   p.stage->draw(0, Family::kNormal, 7);
   p.stage->answer(slots);
+  EXPECT_EQ(p.parts_untouched(0), 525) << "the other slot's: the sample has infinities";
+  Played finite("x = \"f32[M, N]\"", "y = relu(x)", "M = 2100, N = 2048");
+  finite.stage->draw(0, Family::kNormal, 7);
+  finite.stage->answer(slots);
+  EXPECT_GT(finite.parts_untouched(0), 525) << "a sample is enough";
+}
+
+TEST(StageOnACard, InfinitiesOutsideTheSampleAreLearntWhereTheyAreFound) {
+  // One element in a million: not among those that are sampled.
+  Played p("x = \"f32[M, N]\"", "y = where(x > 4.9, 1e38 * 1e38 * x, x)", "M = 2100, N = 2048");
+  const int slots[] = {0};
+  p.stage->draw(0, Family::kNormal, 7);
+  p.stage->answer(slots);
   EXPECT_GT(p.parts_untouched(0), 525) << "a sample, as nobody knows yet";
   p.stage->poison(slots);
   std::vector<float> values;
-  for (const double x : p.input(0, 0)) values.push_back(1 / std::max(static_cast<float>(x), 0.0F));
+  bool some = false;
+  for (const double x : p.input(0, 0)) {
+    values.push_back(x > 4.9 ? std::numeric_limits<float>::infinity() : static_cast<float>(x));
+    some |= x > 4.9;
+  }
+  ASSERT_TRUE(some);
   p.put_output(0, values);
   const Verdict verdict = p.stage->check(0);
   ASSERT_TRUE(verdict.accepted()) << verdict.reason;

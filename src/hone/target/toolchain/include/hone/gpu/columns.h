@@ -27,7 +27,7 @@ struct ColumnRows {
       if (row(u) >= end) continue;
       const T* const from = base + offset(row(u)) + column;
       if constexpr (Shape != Fit::kSingles) {
-        if (has(0)) to[u] = reinterpret_cast<const Pack<T, Vec>*>(from)[word()];
+        if (has(0)) to[u] = *reinterpret_cast<const Pack<T, Vec>*>(from + at(0));
       } else {
         HONE_UNROLL
         for (int e = 0; e < Vec; ++e)

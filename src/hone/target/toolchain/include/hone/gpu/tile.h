@@ -66,8 +66,8 @@ struct Tile {
   HONE_DEVICE int at(int u, int e) const {
     return Shape == Fit::kSingles ? (u * Vec + e) * Threads + thread : (u * Threads + thread) * Vec + e;
   }
-  /// Where word u stands, in words. Addresses are counted in these: of elements, NVCC 13 stores a word beyond a product of 64 bits
-  /// (a row of a matrix) element by element.
+  /// Where word u stands, in words, for who stores: at an address counted in elements, behind a product of 64 bits (a row of a
+  /// matrix), NVCC 13 stores a word element by element. It loads one as a word either way, and with fewer registers by elements.
   HONE_DEVICE int word(int u) const { return u * Threads + thread; }
   HONE_DEVICE bool has(int u, int e) const {
     if constexpr (Shape == Fit::kEdges) return at(u, e) >= skip && at(u, e) < left;
@@ -84,7 +84,7 @@ struct Tile {
   HONE_DEVICE void load_word(Pack<T, Vec>& to, const T* stretch, int u) const {
     const T* const from = stretch + start;
     if (moves(u)) {
-      to = reinterpret_cast<const Pack<T, Vec>*>(from)[word(u)];
+      to = *reinterpret_cast<const Pack<T, Vec>*>(from + at(u, 0));
     } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
