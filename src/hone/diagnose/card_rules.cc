@@ -37,7 +37,7 @@ class CardReckoning : Reckoner {
     issue_ = active_ * get("issue_share", 0);
     arithmetic_ = active_ * get("arithmetic_share", 0), matrix_ = active_ * get("tensor_share", 0);
     waiting_ = get("memory_stall_share", 0);
-    counted_ = metrics.get("dram_share").has_value();
+    counted_ = counted(metrics);
     varied_ = !counted_ && metrics.get("without_memory").has_value();
   }
 

@@ -37,6 +37,9 @@ class Metrics {
   std::vector<Metric> all_;
 };
 
+/// Whether a card's counters were read: nothing else tells this share.
+[[nodiscard]] inline bool counted(const Metrics& metrics) { return metrics.get("dram_share").has_value(); }
+
 /// {"NAME": {"value": …, "origin": "measured", "about": "…"}}: value null where absent.
 [[nodiscard]] nlohmann::json to_json(const Metrics& metrics);
 /// Forgiving: what is no metric is passed over.

@@ -64,6 +64,14 @@ std::optional<std::vector<std::string>> both(std::optional<std::vector<std::stri
   return a;
 }
 
+/// Where a factor's elements lie. `batch`: what the kernel calls its product's number in the batch.
+void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, std::string_view batch = "batch_at") {
+  std::string base = factor.base();
+  replace_all(base, "batch_at", batch);
+  slots[name] = base, slots[name + "_line"] = factor.line(), slots[name + "_depth"] = factor.depth();
+}
+const char* cpp_of(bool value) { return value ? "true" : "false"; }
+
 }  // namespace
 
 GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish)
@@ -165,11 +173,9 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   const std::string action = std::string(method.action) + (split ? kSplitAction : "");
   Slots slots = common(action);
   slots["columns"] = cpp_of(all_.column.extent);
-  slots["a"] = a_.base(), slots["b"] = b_.base();
-  for (const char* base : {"a", "b"}) replace_all(slots[base], "batch_at", "tile_at.batch");
-  slots["a_along"] = a_.along_depth() ? "true" : "false", slots["b_along"] = b_.along_depth() ? "true" : "false";
-  slots["a_line"] = a_.line(), slots["a_depth"] = a_.depth();
-  slots["b_line"] = b_.line(), slots["b_depth"] = b_.depth();
+  add_factor(slots, "a", a_, "tile_at.batch");
+  add_factor(slots, "b", b_, "tile_at.batch");
+  slots["a_along"] = cpp_of(a_.along_depth()), slots["b_along"] = cpp_of(b_.along_depth());
   if (units) slots["math"] = method.math, slots["threads"] = kUnitThreads, slots["shared"] = shared(method);
   add_waves(slots, split);
 
@@ -209,9 +215,8 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["a_deep"] = all_.depth.extent.to_string();
   const auto factor = [&](const GpuFactor& f, const std::string& name, const IntExpr& lines, const char* tiles) {
-    slots[name] = f.base(), slots[name + "_line"] = f.line(), slots[name + "_depth"] = f.depth();
-    slots[name + "_along"] = f.along_depth() ? "true" : "false";
-    slots[name + "_side_by_side"] = f.side_by_side() ? "true" : "false";
+    add_factor(slots, name, f);
+    slots[name + "_along"] = cpp_of(f.along_depth()), slots[name + "_side_by_side"] = cpp_of(f.side_by_side());
     slots[name + "_lines"] = lines.to_string();
     slots[name + "_batch"] = f.batched() ? batch : "1";
     slots[name + "_in_batch"] = f.batched() ? fmt::format("tile_at.batch * {} + ", tiles) : "";
@@ -239,11 +244,9 @@ Offer GpuMatmulWriter::direct(Sums of) const {
   Slots slots = common(action);
   slots["columns"] = cpp_of(all_.column.extent);
   slots["left_lines"] = swapped ? "columns_at" : "rows_at", slots["right_lines"] = swapped ? "rows_at" : "columns_at";
-  slots["left"] = left.base(), slots["right"] = right.base();
-  for (const char* base : {"left", "right"}) replace_all(slots[base], "batch_at", "tile_at.batch");
-  slots["left_along"] = left.along_depth() ? "true" : "false", slots["along_left"] = swapped ? "true" : "false";
-  slots["left_line"] = left.line(), slots["left_depth"] = left.depth();
-  slots["right_line"] = right.line(), slots["right_depth"] = right.depth();
+  add_factor(slots, "left", left, "tile_at.batch");
+  add_factor(slots, "right", right, "tile_at.batch");
+  slots["left_along"] = cpp_of(left.along_depth()), slots["along_left"] = cpp_of(swapped);
   slots["left_index"] = swapped ? "c_at" : "r_at", slots["right_index"] = swapped ? "r_at" : "c_at";
   slots["left_values"] = of.brief ? "64, 128" : "128, 64", slots["right_values"] = of.brief ? "128, 64, 256" : "256, 128, 64";
   slots["stages"] = of.brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = of.brief ? "2, 1" : "1, 2";
@@ -325,9 +328,9 @@ Offer GpuMatmulWriter::skinny(bool rows, int few) const {
   slots["few_values"] = few == 1 ? "1, 2, 4, 8" : few == 2 ? "2, 1, 4, 8" : few == 4 ? "4, 8, 2, 1" : "8, 4, 2, 1";
   slots["names"] = names();
   slots["many"] = cpp_of(many), slots["others"] = cpp_of(others), slots["depth"] = cpp_of(all_.depth.extent);
-  slots["large"] = large.base(), slots["large_line"] = large.line(), slots["large_depth"] = large.depth();
-  slots["small"] = small.base(), slots["small_line"] = small.line(), slots["small_depth"] = small.depth();
-  slots["small_along"] = small.along_depth() ? "true" : "false";
+  add_factor(slots, "large", large);
+  add_factor(slots, "small", small);
+  slots["small_along"] = cpp_of(small.along_depth());
   slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
   slots["launches"] = "", slots["kernels"] = "";
   Entry entry;

@@ -33,10 +33,6 @@ constexpr int kEnough = 20;
 constexpr double kMost = 0.7;
 constexpr tune::ForestShape kShape = {.trees = 100, .tries = 12, .leaf = 5, .oblique = 0.2};
 
-bool were_counted(const Metrics& metrics) {
-  return std::any_of(std::begin(kColumns), std::end(kColumns), [&](const Column& c) { return c.kind == kCounter && c.metric != "issue_share" && metrics.get(c.metric); });
-}
-
 void encode(const Metrics& metrics, Role role, int64_t from, int64_t to, bool counted, std::vector<float>& rows) {
   for (const Column& column : kColumns) {
     if (column.kind == kCounter && !counted) continue;
@@ -51,7 +47,7 @@ void encode(const Metrics& metrics, Role role, int64_t from, int64_t to, bool co
 }  // namespace
 
 void Changes::add(const Metrics& before, Role role, int64_t from, int64_t to, double log_gain) {
-  const bool counted = were_counted(before);
+  const bool counted = diagnose::counted(before);
   for (Lessons* const lessons : {&all_, &counted_}) {
     const bool with_counters = lessons == &counted_;
     if (with_counters && !counted) continue;
@@ -64,7 +60,7 @@ void Changes::add(const Metrics& before, Role role, int64_t from, int64_t to, do
 
 std::vector<tune::Effect> Changes::expect(const Metrics& metrics, const kernel::Header& header, const kernel::Config& config,
                                     const kernel::Limits& limits) const {
-  const bool counted = were_counted(metrics);
+  const bool counted = diagnose::counted(metrics);
   const Lessons& lessons = counted ? counted_ : all_;
   std::vector<tune::Effect> effects;
   std::vector<float> asked;

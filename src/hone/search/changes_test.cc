@@ -28,6 +28,7 @@ args = ["x"]
 Metrics kernel_that_waits(double share) {
   Metrics metrics;
   metrics.measured("memory_stall_share", share, "");
+  metrics.measured("dram_share", 0.4, "");
   metrics.measured("light", 0.5, "");
   return metrics;
 }
@@ -69,7 +70,7 @@ TEST(ChangesTest, of_kernels_without_counters_what_is_known_without_them) {
   Changes changes;
   const auto kernel = [](double share, double lanes) {
     Metrics metrics;
-    if (share >= 0) metrics.measured("memory_stall_share", share, "");
+    if (share >= 0) metrics.measured("memory_stall_share", share, ""), metrics.measured("dram_share", 0.4, "");
     metrics.measured("lane_share", lanes, "");
     return metrics;
   };
