@@ -1,4 +1,4 @@
-// Words of 16 bytes in what the library's kernels become: a compiler may load a word as one and store it element by element, which
+// Words of 16 and of 8 bytes in what the library's kernels become: a compiler may load a word as one and store it element by element, which
 // no test of results sees and a card pays for. Skips where there is no CUDA compiler.
 #include <gtest/gtest.h>
 
@@ -17,11 +17,13 @@ namespace {
 
 using testing::must;
 
-/// Lines of PTX that begin with `operation` and move four floats.
-int words_of(const std::string& ptx, const std::string& operation) {
+/// Instructions of PTX that begin with `operation` and move `floats` of them at least.
+int words_of(const std::string& ptx, const std::string& operation, int floats) {
   int count = 0;
-  for (size_t at = ptx.find(operation); at != std::string::npos; at = ptx.find(operation, at + 1))
-    count += ptx.substr(at, ptx.find_first_of(" \t", at) - at).find(".v4.") != std::string::npos;
+  for (size_t at = ptx.find(operation); at != std::string::npos; at = ptx.find(operation, at + 1)) {
+    const std::string instruction = ptx.substr(at, ptx.find_first_of(" \t", at) - at);
+    count += instruction.find(".v4.") != std::string::npos || (floats == 2 && instruction.find(".v2.") != std::string::npos);
+  }
   return count;
 }
 
@@ -45,16 +47,19 @@ TEST(CardWords, WhatIsLoadedAsWordsIsStoredAsWords) {
     const task::Task task = must(task::task_from_expressions(c.compute, c.inputs, {c.workload}));
     for (search::Seed& seed : card_alternatives(task).seeds) {
       if (!seed.kernel.config.contains("VEC")) continue;
-      seed.kernel.config["VEC"] = 4;
-      const auto ptx = (*made)->assembly(seed.kernel, task, task.workloads.at(0).bindings);
-      if (!ptx) GTEST_SKIP() << ptx.error().to_string();
-      const std::string name = fmt::format("{}: {}, {}", c.compute, seed.pattern, seed.action);
-      EXPECT_GT(words_of(*ptx, "ld.global"), 0) << name;
-      EXPECT_GT(words_of(*ptx, "st.global"), 0) << name;
-      ++kernels;
+      for (const int floats : {4, 2}) {
+        seed.kernel.config["VEC"] = floats;
+        const std::string name = fmt::format("{}: {}, {}, words of {}", c.compute, seed.pattern, seed.action, floats);
+        const auto ptx = (*made)->assembly(seed.kernel, task, task.workloads.at(0).bindings);
+        if (!ptx && kernels == 0) GTEST_SKIP() << ptx.error().to_string();
+        ASSERT_TRUE(ptx) << name << ": " << ptx.error().to_string();
+        EXPECT_GT(words_of(*ptx, "ld.global", floats), 0) << name;
+        EXPECT_GT(words_of(*ptx, "st.global", floats), 0) << name;
+        ++kernels;
+      }
     }
   }
-  EXPECT_GE(kernels, 8);
+  EXPECT_GE(kernels, 16);
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ Result<Sanitized> sanitize_on_card(const kernel::Kernel& kernel, std::span<const
       result.unavailable = fmt::format("compute-sanitizer's {} {}", tool, launched.exit.describe());
       const auto problem = std::find_if(launched.problems.begin(), launched.problems.end(), [](const std::string& p) { return !p.empty(); });
       if (problem != launched.problems.end()) result.unavailable += ": " + *problem;
-      else if (const size_t said = launched.exit.out.find(kFailedCall); said != std::string::npos)
-        result.unavailable += ": " + launched.exit.out.substr(said, std::min(launched.exit.out.find('\n', said) - said, size_t{300}));
+      else if (const std::string_view said = base::line_from(launched.exit.out, kFailedCall); !said.empty())
+        result.unavailable += fmt::format(": {}", said);
       return result;
     }
   }

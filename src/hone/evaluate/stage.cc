@@ -25,6 +25,14 @@
 namespace hone::evaluate {
 namespace {
 
+/// False where an answer is no number, or more than the output's type holds: outputs will have to be looked at whole.
+bool all_finite(const Reference& reference, task::DType type) {
+  for (const Answer& answer : reference.answers)
+    for (const double value : answer.value)
+      if (!std::isfinite(round_to(type, value))) return false;
+  return true;
+}
+
 constexpr int64_t kLine = 64;          ///< every tensor starts on a cache line,
 constexpr int64_t kCardLine = 256;     ///< and on a card where its own allocator would put it
 constexpr int64_t kGuard = 256;        ///< bytes on both sides of an output that must not change
@@ -326,14 +334,6 @@ std::unique_ptr<ReductionHelper> Stage::State::reductions(const Content& content
   return std::move(*made);
 }
 
-/// False where an answer is no number, or more than the output's type holds: outputs will have to be looked at whole.
-bool all_finite(const Reference& reference, task::DType type) {
-  for (const Answer& answer : reference.answers)
-    for (const double value : answer.value)
-      if (!std::isfinite(round_to(type, value))) return false;
-  return true;
-}
-
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
   auto& kept = whole_output ? content.full[output] : content.sampled[output];
   if (!kept) {
@@ -495,9 +495,11 @@ void Stage::end_bounds() { (void)state_->known_bounds(); }
 
 void Stage::answer(std::span<const int> slots) {
   State& s = *state_;
-  for (const int slot : slots)
+  std::set<int> contents;
+  for (const int slot : slots) contents.insert(content_of(slot));
+  for (const int number : contents)
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {
-      State::Content& content = s.contents[static_cast<size_t>(content_of(slot))];
+      State::Content& content = s.contents[static_cast<size_t>(number)];
       if (!s.judged_whole.contains(i) && all_finite(s.reference(content, i, false), s.output_type(i))) continue;
       s.judged_whole.insert(i);
       (void)s.reference(content, i, true);

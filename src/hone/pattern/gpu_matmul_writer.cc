@@ -19,6 +19,7 @@ constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
 
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
 std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
+const char* cpp_of(bool value) { return value ? "true" : "false"; }
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
@@ -70,7 +71,6 @@ void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, 
   replace_all(base, "batch_at", batch);
   slots[name] = base, slots[name + "_line"] = factor.line(), slots[name + "_depth"] = factor.depth();
 }
-const char* cpp_of(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -29,6 +30,12 @@ std::string duration(int64_t ns) {
 }
 
 }  // namespace
+
+std::string_view line_from(std::string_view printed, std::string_view mark) {
+  const size_t at = printed.find(mark);
+  if (at == std::string_view::npos) return {};
+  return printed.substr(at, std::min(printed.find('\n', at), at + 300) - at);
+}
 
 std::string Exit::describe() const {
   if (how == How::kDeadline) return "stopped at its deadline of " + duration(deadline_ns);

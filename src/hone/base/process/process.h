@@ -76,6 +76,9 @@ struct Exit {
   [[nodiscard]] std::string describe() const;
 };
 
+/// What a program printed from `mark` on, to the end of the line and 300 bytes at most; empty: no such mark.
+[[nodiscard]] std::string_view line_from(std::string_view printed, std::string_view mark);
+
 class Child {
  public:
   /// Fails (kUnavailable) when the program cannot be found or started; a jail that cannot be built

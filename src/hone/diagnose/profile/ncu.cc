@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/process/process.h"
 #include "hone/diagnose/profile/card_metrics.h"
 
 namespace hone::diagnose {
@@ -48,12 +49,6 @@ double scale_of(std::string_view unit) {
   for (const Scale& scale : kScales)
     if (scale.unit == unit) return scale.factor;
   return 1;
-}
-
-std::string_view first_words(std::string_view text, std::string_view mark) {
-  const size_t at = text.find(mark);
-  if (at == std::string_view::npos) return {};
-  return text.substr(at, std::min(text.find('\n', at), at + 300) - at);
 }
 
 LaunchCounters& launch_of(std::vector<LaunchCounters>& all, const std::string& id, const std::string& kernel) {
@@ -105,11 +100,11 @@ Result<std::vector<LaunchCounters>> read_ncu_csv(std::string_view text) {
       }
     }
   }
-  if (const std::string_view words = first_words(text, "ERR_NVGPUCTRPERM"); head.empty() && !words.empty())
+  if (const std::string_view words = base::line_from(text, "ERR_NVGPUCTRPERM"); head.empty() && !words.empty())
     return fail(ErrorCode::kUnavailable, "counters may not be read by this user (ERR_NVGPUCTRPERM)",
                 "let the driver's module be loaded with NVreg_RestrictProfilingToAdminUsers=0, or run as root");
   if (head.empty()) {
-    const std::string_view words = first_words(text, "==ERROR==");
+    const std::string_view words = base::line_from(text, "==ERROR==");
     return fail(ErrorCode::kUnavailable, fmt::format("Nsight Compute measured nothing{}{}", words.empty() ? "" : ": ", words));
   }
   std::sort(all.begin(), all.end(), [](const LaunchCounters& a, const LaunchCounters& b) { return a.id < b.id; });

@@ -50,6 +50,7 @@ Status write_job(const CardInfo& card, const LaunchJob& job, const std::string& 
     HONE_TRY(image, base::read_file(job.build.artifact));
   }
   control.image_bytes = static_cast<int64_t>(image.size());
+  written->counts = image.find(worker::kCountsName) != std::string::npos;
   std::ofstream out(file, std::ios::binary);
   out.write(reinterpret_cast<const char*>(written.get()), sizeof *written).write(image.data(), static_cast<std::streamsize>(image.size()));
   out.flush();

@@ -136,7 +136,7 @@ class Worker {
   std::vector<uint64_t> counts() {
     Address address = 0;
     size_t bytes = 0;
-    if (!counting_ || !ok(api_.module_global(&address, &bytes, module_, kCountsName))) return {};
+    if (api_.module_global(&address, &bytes, module_, kCountsName) != kSuccess) return {};
     std::vector<uint64_t> all(bytes / sizeof(uint64_t));
     if (!ok(api_.download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
     return all;
@@ -203,8 +203,6 @@ class Worker {
       if (got <= 0) return broken("the module's image cannot be read");
       done += got;
     }
-    // Asked for only where it is there: who watches this process (compute-sanitizer) takes a name not found for a fault.
-    counting_ = memmem(image.data(), image.size(), kCountsName, sizeof kCountsName - 1) != nullptr;
     if (const Result result = api_.module_load(&module_, image.data()); result != kSuccess)
       return refused("the driver does not load the module: " + api_.describe(result));
     for (uint32_t i = 0; i < control_.symbols; ++i) {
@@ -472,7 +470,6 @@ class Worker {
   Module flushing_ = nullptr;
   Function read_ = nullptr;
   Module module_ = nullptr;
-  bool counting_ = false;  ///< the module has kCountsName
   std::vector<Function> functions_;
   std::vector<Mapped> regions_;
   std::vector<std::pair<Address, size_t>> workspaces_;
@@ -547,7 +544,8 @@ int launch(const char* answer, int jobs, char** files) {
     std::fprintf(out, "%s", done ? "done" : job->control.why);
     if (done) {
       std::fprintf(out, " %lld", static_cast<long long>(job->control.device_ns));
-      for (const uint64_t count : worker.counts()) std::fprintf(out, " %llu", static_cast<unsigned long long>(count));
+      if (job->counts)
+        for (const uint64_t count : worker.counts()) std::fprintf(out, " %llu", static_cast<unsigned long long>(count));
     }
     std::fprintf(out, "\n");
     std::fflush(out);

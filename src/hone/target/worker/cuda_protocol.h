@@ -66,6 +66,7 @@ struct CudaJob {
   uint32_t poison;                              ///< not 0: outputs and workspaces begin as NaN, else as they are allocated
   uint32_t rounds;                              ///< 0: once and untimed; else so many times with cold caches, after one that is not timed
   uint32_t seconds;                             ///< the process ends where it takes longer; 0: it may take as long as it likes
+  uint32_t counts;                              ///< not 0: the module has kCountsName. Whoever watches takes a name not found for a fault
   int64_t slack;                                ///< bytes behind each tensor that may be touched
   CudaControl control;
 };

@@ -14,7 +14,6 @@ struct ColumnRows {
   HONE_DEVICE static int at(int e) {
     return Shape == Fit::kSingles ? e * Across + static_cast<int>(threadIdx.x) : static_cast<int>(threadIdx.x) * Vec + e;
   }
-  HONE_DEVICE static int word() { return static_cast<int>(threadIdx.x); }  ///< as Tile::word
   HONE_DEVICE bool has(int e) const { return Shape == Fit::kWhole || at(Shape == Fit::kPacks ? 0 : e) < left; }
   HONE_DEVICE int64_t row(int u) const { return first + u * Down; }
 
@@ -43,7 +42,8 @@ struct ColumnRows {
       if (row(u) >= end) continue;
       T* const to = base + offset(row(u)) + column;
       if constexpr (Shape != Fit::kSingles) {
-        if (has(0)) reinterpret_cast<Pack<T, Vec>*>(to)[word()] = from[u];
+        // By words, as Tile::store_word.
+        if (has(0)) reinterpret_cast<Pack<T, Vec>*>(to)[threadIdx.x] = from[u];
       } else {
         HONE_UNROLL
         for (int e = 0; e < Vec; ++e)

@@ -144,7 +144,7 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
   HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Words>& from) const {
     HONE_UNROLL
     for (int u = 0; u < Words; ++u) {
-      if (this->moves(u)) pass_on(reinterpret_cast<Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)), from[u]);
+      if (sizeof from[u] == 16 && this->moves(u)) pass_on(reinterpret_cast<Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)), from[u]);
       else this->store_word(stretch, u, from[u]);
     }
   }

@@ -66,9 +66,6 @@ struct Tile {
   HONE_DEVICE int at(int u, int e) const {
     return Shape == Fit::kSingles ? (u * Vec + e) * Threads + thread : (u * Threads + thread) * Vec + e;
   }
-  /// Where word u stands, in words, for who stores: at an address counted in elements, behind a product of 64 bits (a row of a
-  /// matrix), NVCC 13 stores a word element by element. It loads one as a word either way, and with fewer registers by elements.
-  HONE_DEVICE int word(int u) const { return u * Threads + thread; }
   HONE_DEVICE bool has(int u, int e) const {
     if constexpr (Shape == Fit::kEdges) return at(u, e) >= skip && at(u, e) < left;
     return Shape == Fit::kWhole || at(u, Shape == Fit::kPacks ? 0 : e) < left;
@@ -91,11 +88,13 @@ struct Tile {
         if (has(u, e)) to[e] = from[at(u, e)];
     }
   }
+  /// Its address is counted in words: at one counted in elements, behind a product of 64 bits (a row of a matrix), NVCC 13 stores a
+  /// word element by element. It loads one as a word either way, and with fewer registers by elements.
   template <class T>
   HONE_DEVICE void store_word(T* stretch, int u, const Pack<T, Vec>& from) const {
     T* const to = stretch + start;
     if (moves(u)) {
-      reinterpret_cast<Pack<T, Vec>*>(to)[word(u)] = from;
+      reinterpret_cast<Pack<T, Vec>*>(to)[u * Threads + thread] = from;
     } else if constexpr (Shape != Fit::kWhole && Shape != Fit::kPacks) {
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
@@ -169,10 +168,9 @@ HONE_DEVICE void one_tile(const Footing& footing, int64_t length, int64_t room, 
     body(Tile<Threads, Vec, Unroll, Fit::kSingles>{0, all, thread});
 }
 
-/// Which case stands first decides where its code lies: NVCC jumps to the first and goes on with the last. The whole tile is the last
-/// one, so that a block which finds the caches cold waits for one piece of code and not for two (a microsecond).
 /// Tile number `t` of `length` elements. `aligned`: each word of the stretch begins on its boundary; the same in all
-/// threads of the block.
+/// threads of the block. The whole tile is the last case, as NVCC jumps to the first and goes on with the last: a block which finds
+/// the caches cold waits for one piece of code and not for two (a microsecond).
 template <int Threads, int Vec, int Unroll, class Body>
 HONE_DEVICE void tile_at(bool aligned, int64_t length, int64_t t, int thread, Body body) {
   constexpr int kSize = Threads * Vec * Unroll;
