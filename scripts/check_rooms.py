@@ -32,8 +32,8 @@ OWN_ALIAS = re.compile(r"using (?:[\w:]*::)?(\w+)(?: = .*)?;")
 OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| = )")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
-CODE = {".cc", ".h", ".cu", ".hip", ".cl"}
-DEVICE = {".cu", ".hip", ".cl"}
+CODE = {".cc", ".h", ".cu", ".hip"}
+DEVICE = {".cu", ".hip"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
 FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
            "fuzz")

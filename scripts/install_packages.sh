@@ -44,7 +44,6 @@ optional_packages=(
   lld-22                         # with clang-22: HIP kernels for AMD cards
   llvm-22                        # counts their instructions
   valgrind                       # models a CPU kernel's caches: hone profile --caches
-  pocl-opencl-icd                # OpenCL C kernels on the CPU
   libopenblas0-pthread           # opponent of matrix products
   libdnnl-dev                    # oneDNN, opponent of matrix products, convolutions, …
 )

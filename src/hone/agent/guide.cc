@@ -13,7 +13,7 @@ struct Named {
   std::string_view name;
   Language language;
 };
-constexpr Named kLanguageNames[] = {{"OpenCL C", Language::kOpenCl}, {"OpenCL", Language::kOpenCl}, {"C++", Language::kCpp}, {"CUDA", Language::kCuda}, {"HIP", Language::kHip}};
+constexpr Named kLanguageNames[] = {{"C++", Language::kCpp}, {"CUDA", Language::kCuda}, {"HIP", Language::kHip}};
 
 /// The language that `text` begins with, and what is behind its name.
 std::optional<Language> take_language(std::string_view& text) {
@@ -25,7 +25,7 @@ std::optional<Language> take_language(std::string_view& text) {
   return std::nullopt;
 }
 
-/// Those that `text` is for: "CUDA, HIP: …", or with `whole` a heading, "OpenCL C". Empty: for all.
+/// Those that `text` is for: "CUDA, HIP: …", or with `whole` a heading, "CUDA". Empty: for all.
 std::vector<Language> languages_of(std::string_view text, bool whole) {
   std::vector<Language> all;
   for (;;) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/agent/looked.h"
 #include "hone/agent/prompt.h"
 #include "hone/engine/run.h"
+#include "hone/target/card_peaks.h"
 
 namespace hone::engine {
 namespace {
@@ -48,12 +50,23 @@ std::string workload_text(const task::Workload& workload, const evaluate::LightB
 
 }  // namespace
 
-kernel::Language language_of(std::string_view target) {
-  if (target == "opencl") return kernel::Language::kOpenCl;
-  // "cuda:0" is a card, "emulator:cuda" none.
-  if (target.find("cuda") != std::string_view::npos) return kernel::Language::kCuda;
-  if (target.find("hip") != std::string_view::npos) return kernel::Language::kHip;
-  return kernel::Language::kCpp;
+std::string card_facts(const target::CardInfo& card, const target::CpuPeaks& peaks) {
+  std::string text = fmt::format(
+      "Kernels run on {}, {}: {} multiprocessors of {} threads, warps of {}, blocks of at most {} threads; shared memory {} a block, {} a multiprocessor; "
+      "L2 {}, memory {}; the processor above only builds and checks\n",
+      card.name, card.arch, card.sms, card.threads_per_sm, card.wave, card.threads_per_block, bytes_text(static_cast<double>(card.shared_max)),
+      bytes_text(static_cast<double>(card.shared_per_sm)), bytes_text(static_cast<double>(card.l2_bytes)), bytes_text(static_cast<double>(card.memory_bytes)));
+  if (const double memory = target::card_memory_peak(card); memory > 0) text += fmt::format("Memory moves {:.4g} GB/s at the most (bus and clock)\n", memory);
+  if (peaks.bf16 > 0)
+    text += fmt::format("Multiply-adds a nanosecond at the highest clock: f64 {:.4g}, f32 {:.4g}, TF32 {:.4g}, bf16 and f16 {:.4g}, i8 {:.4g} (tensor cores where they "
+                        "do it)\n", peaks.f64, peaks.f32, peaks.tf32, peaks.bf16, peaks.i8);
+  return text;
+}
+
+std::string limits_text(const kernel::Limits& limits) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : limits) all.push_back(fmt::format("{} {}", name, value));
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 std::string cpu_facts(const std::string& extensions, const target::CpuPeaks& peaks) {

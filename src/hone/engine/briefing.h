@@ -8,17 +8,20 @@
 
 #include "hone/evaluate/evaluator.h"
 #include "hone/target/calibrate/peaks.h"
+#include "hone/target/card.h"
 #include "hone/task/task.h"
 
 namespace hone::engine {
 
 struct RunOptions;
 
-/// The language that kernels for a target ("cpu", "opencl", "cuda:0", "emulator:hip") are written in.
-[[nodiscard]] kernel::Language language_of(std::string_view target);
-
 /// "Instruction set extensions …", a line a compiler, from Toolchain::extensions(), and the peaks measured on this CPU.
 [[nodiscard]] std::string cpu_facts(const std::string& extensions, const target::CpuPeaks& peaks);
+
+/// What a card is and does: multiprocessors, shared memory, peaks from its clocks.
+[[nodiscard]] std::string card_facts(const target::CardInfo& card, const target::CpuPeaks& peaks);
+/// "SMS 132, SHARED_MAX 232448, WAVE 32"
+[[nodiscard]] std::string limits_text(const kernel::Limits& limits);
 
 /// Lines on machine (as Services::machine_json), toolchain, `place` (cpu_facts, or empty), workloads and the run's
 /// budget. `bounds`: a workload each, or empty where nobody knows.

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/archive/store.h"
-#include "hone/engine/examine.h"
+#include "hone/engine/workbench.h"
 #include "hone/evaluate/card_sanitize.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/device/cuda_launch.h"
@@ -59,7 +59,7 @@ void add_first_offers(std::vector<Watched>& all) {
   for (const fs::path& file : files) {
     auto task = task::load_task(file);
     ASSERT_TRUE(task) << task.error().to_string();
-    const Alternatives offered = card_alternatives(*task);
+    const Alternatives offered{library_seeds(*task, {kernel::Language::kCuda}), {}};
     ASSERT_FALSE(offered.seeds.empty()) << task->name;
     kernel::Kernel first = offered.seeds.front().kernel;
     all.push_back({std::move(*task), std::move(first), {}});

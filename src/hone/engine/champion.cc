@@ -6,23 +6,8 @@
 #include <fmt/format.h>
 
 #include "hone/base/version.h"
-#include "hone/target/cpu.h"
 
 namespace hone::engine {
-
-Place cpu_place(const std::string& toolchain, int threads) {
-  const target::CpuInfo& cpu = target::cpu_info();
-  return {"cpu", fmt::format("{}, {}, {} thread{}", cpu.model, cpu.isa, threads, threads == 1 ? "" : "s"), toolchain};
-}
-
-Place emulator_place(const target::SimtDevice& device, const std::string& toolchain) {
-  return {std::string(device.target), fmt::format("the emulator, with the limits of {}", device.model), toolchain};
-}
-
-Place card_place(const target::CardInfo& card, const std::string& toolchain) {
-  return {fmt::format("cuda:{}", card.ordinal), fmt::format("{}, {}, {} multiprocessors, driver {}.{}", card.name, card.arch, card.sms,
-                                                            card.driver / 1000, card.driver % 1000 / 10), toolchain};
-}
 
 std::string day_of(int64_t unix_ms) {
   const std::time_t seconds = unix_ms / 1000;

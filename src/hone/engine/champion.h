@@ -6,23 +6,12 @@
 #include <vector>
 
 #include "hone/kernel/kernel.h"
-#include "hone/target/card.h"
-#include "hone/target/simt_device.h"
+#include "hone/target/target.h"
 #include "hone/task/task.h"
 
 namespace hone::engine {
 
-/// Where a kernel is (to be) verified.
-struct Place {
-  std::string target;      ///< "cpu"
-  std::string device;      ///< model, instruction set, threads
-  std::string toolchain;   ///< "g++ 12.2.0"
-};
-/// The CPU under us, used by `threads` threads.
-[[nodiscard]] Place cpu_place(const std::string& toolchain, int threads);
-/// The emulator with the limits of `device`.
-[[nodiscard]] Place emulator_place(const target::SimtDevice& device, const std::string& toolchain);
-[[nodiscard]] Place card_place(const target::CardInfo& card, const std::string& toolchain);
+using target::Place;
 
 /// "2026-11-22", UTC.
 [[nodiscard]] std::string day_of(int64_t unix_ms);

@@ -155,7 +155,6 @@ TEST(ConsultPrompts, system_prompt_says_machine_build_workload_inputs_and_timing
   for (const char* fact : {"one call with cold caches", "poison and every line", "none of which is in the time", "mantissa: heavy-tailed",
                            "No input is NaN or infinite", "4 times the anchor's", "One fp32 rounding is 6e-8"})
     EXPECT_THAT(text, HasSubstr(fact));
-  EXPECT_THAT(text, Not(HasSubstr("PoCL"))) << "of no use to a kernel in C++";
 }
 
 TEST(ConsultPrompts, stay_within_their_limits) {
@@ -181,13 +180,13 @@ TEST(ConsultPrompts, fill_the_places_of_earlier_versions) {
   options.width = 1;
   options.machine = "the machine";
   options.documents = agent::own_documents();
-  options.documents["docs/kernels.md"] = "# guide\n## OpenCL C\nall of it\n";
+  options.documents["docs/kernels.md"] = "# guide\n## CUDA\nall of it\n";
   options.documents["prompts/system.md"] = "+++\nversion = 1\n+++\n{{guide}}|{{machine}}|{{task}}";
   options.documents["prompts/generator.md"] = "+++\nversion = 1\n+++\n{{direction}}|{{best_score}}|{{light}}|{{best}}|{{history}}|{{knowledge}}{{answer_format}}";
   options.documents["prompts/optimiser.md"] = "+++\nversion = 1\n+++\n{{score}}|{{best_score}}|{{kernel}}|{{diagnosis}}|{{history}}";
   agent::Team team(options);
   agent::Ask ask = must(team.prepare(0, 0, {}));
-  EXPECT_THAT(ask.request.system, HasSubstr("## OpenCL C\nall of it\n|the machine|"));
+  EXPECT_THAT(ask.request.system, HasSubstr("## CUDA\nall of it\n|the machine|"));
   EXPECT_THAT(last_text(ask.request), HasSubstr("|no||there is none yet|nothing yet|"));
   team.sent(ask);
   const auto taken = team.take(0, says(answer_text(kernel_text("time 1"))), "", 1, {});

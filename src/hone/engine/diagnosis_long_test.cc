@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "hone/engine/examine.h"
+#include "hone/engine/workbench.h"
 #include "hone/engine/testing/diagnosis_space.h"
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
@@ -96,7 +96,7 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
     evaluate::EvaluatorOptions options;
     options.repetitions = 7;
     const auto evaluator = must(evaluate::cpu_evaluator(task, tools, options));
-    const Alternatives alternatives = cpu_alternatives(task, *tools);
+    const Alternatives alternatives{library_seeds(task, {kernel::Language::kCpp}), tools->other_compilers()};
     ASSERT_FALSE(alternatives.seeds.empty()) << task.name;
     try_library(*evaluator, task, alternatives, limits, library);
     spaces.push_back(measure(*evaluator, task, alternatives, limits));

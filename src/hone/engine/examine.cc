@@ -1,12 +1,8 @@
 #include "hone/engine/examine.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
-
-#include "hone/pattern/gpu_matmul.h"
-#include "hone/pattern/plain_gpu.h"
 
 namespace hone::engine {
 
@@ -18,33 +14,6 @@ std::string name_of(const search::Seed& seed) {
 }
 
 search::Seed seed_of(pattern::Offer offer) { return {std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action), true}; }
-
-Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain) {
-  Alternatives all;
-  std::vector<std::string> why_not;
-  for (pattern::Offer& offer : pattern::offers_cpp(task, why_not)) all.seeds.push_back(seed_of(std::move(offer)));
-  all.compilers = toolchain.other_compilers();
-  return all;
-}
-
-Alternatives card_alternatives(const task::Task& task, kernel::Language language) {
-  Alternatives all;
-  std::vector<std::string> why_not;
-  for (auto offers : {pattern::gpu_matmul_offers(task, language), pattern::offers_gpu(task, language, why_not)})
-    for (pattern::Offer& offer : offers) all.seeds.push_back(seed_of(std::move(offer)));
-  return all;
-}
-
-Result<std::optional<Kernel>> library_kernel(const std::string& name, const task::Task& task, const Alternatives& alternatives, kernel::Language language) {
-  if (name == "naive") return language == kernel::Language::kCpp ? pattern::naive_cpp(task) : pattern::plain_gpu(task, language);
-  constexpr std::string_view kPrefix = "pattern:";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size() || number >= alternatives.seeds.size())
-    return fail(ErrorCode::kUsage, fmt::format("\"{}\": the library has {} kernels for this task, counted from 0", name, alternatives.seeds.size()));
-  return alternatives.seeds[number].kernel;
-}
 
 Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
                          const Alternatives& alternatives, bool thorough, diagnose::CardCounters* counters,

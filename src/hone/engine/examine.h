@@ -31,12 +31,6 @@ struct Examined {
 /// An offer of the library's, whose configuration was chosen.
 [[nodiscard]] search::Seed seed_of(pattern::Offer offer);
 
-/// The library's C++ kernels for `task` and the compilers of `toolchain`.
-[[nodiscard]] Alternatives cpu_alternatives(const task::Task& task, const target::Toolchain& toolchain);
-
-/// The library's kernels for `task` on a card: in CUDA or HIP.
-[[nodiscard]] Alternatives card_alternatives(const task::Task& task, kernel::Language language = kernel::Language::kCuda);
-
 /// For a kernel that was accepted. `thorough`: on one thread too, and the compiler is asked what it could not vectorise.
 /// `counters`: for kernels on a card, which the evaluator times. `caches`: models a CPU kernel's caches too, which takes seconds.
 /// kUnavailable where the evaluator has no clock.
@@ -49,11 +43,6 @@ using ExamineInRun = std::function<Result<Examined>(evaluate::Evaluator&, const 
 /// `examine` until what is not thorough has taken `seconds` by `clock`: from then on kUnavailable, which leaves kernels without a
 /// diagnosis and the rest of the budget to the search. A card's profiler takes seconds however small the kernel.
 [[nodiscard]] ExamineInRun within_seconds(ExamineInRun examine, base::Clock& clock, double seconds);
-
-/// What the command line calls "naive" (plain loops) and "pattern:N" (the N-th of `alternatives`, from 0); nothing for another name.
-/// kUsage where there are not so many.
-[[nodiscard]] Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const Alternatives& alternatives,
-                                                                   kernel::Language language);
 
 /// "rows: one pass over memory": how actions name a kernel of the library.
 [[nodiscard]] std::string name_of(const search::Seed& seed);

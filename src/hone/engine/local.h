@@ -11,26 +11,15 @@
 #include <vector>
 
 #include "hone/engine/run.h"
+#include "hone/engine/workbench.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::engine {
 
-/// Opponents for a task on the CPU: "all", "none" or a list such as "naive,pytorch,compile". Whether one
-/// can take part shows when it is started; kUsage for an unknown name.
-[[nodiscard]] Result<std::vector<evaluate::Opponent>> cpu_opponents(const task::Task& task, const std::string& names,
-                                                                    int threads);
-
-/// The same on a card: "naive" is the plain kernel there.
-[[nodiscard]] Result<std::vector<evaluate::Opponent>> card_opponents(const task::Task& task, const std::string& names,
-                                                                     const target::CardInfo& card);
-
-/// Services of a run on its target, callbacks left empty. `task` and `store` must outlive them. `home`:
-/// the folder for champions. kUnavailable when no pattern covers the task and no start kernel is given.
+/// Services of a run on `bench`, callbacks left empty. `task` and `store` must outlive them. `home`: the folder for champions.
 /// `hurried`: polled inside a promotion; true gives it up.
-[[nodiscard]] Result<Services> local_services(const task::Task& task, archive::Store& store,
-                                            std::shared_ptr<target::Toolchain> toolchain, const RunOptions& options,
-                                            const std::filesystem::path& home,
-                                            std::function<bool()> hurried);
+[[nodiscard]] Result<Services> local_services(const task::Task& task, archive::Store& store, const std::shared_ptr<Workbench>& bench,
+                                              const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried);
 
 /// The CPU as JSON: model, isa, threads, cache and memory sizes.
 [[nodiscard]] std::string machine_json();

@@ -11,7 +11,7 @@
 #include "hone/base/file.h"
 #include "hone/base/process/process.h"
 #include "hone/diagnose/profile/card_variants.h"
-#include "hone/engine/examine.h"
+#include "hone/engine/workbench.h"
 #include "hone/engine/testing/diagnosis_space.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/toolchain/toolchain.h"
@@ -64,7 +64,7 @@ class PtxVariants : public ::testing::Test {
   }
   static Job pattern_kernel(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload, size_t which = 0) {
     task::Task task = must(task::task_from_expressions(compute, inputs, {workload}));
-    auto offered = card_alternatives(task);
+    Alternatives offered{library_seeds(task, {kernel::Language::kCuda}), {}};
     EXPECT_GT(offered.seeds.size(), which) << compute;
     const search::Seed& seed = offered.seeds.at(which);
     return {fmt::format("{}, {} {}", compute, seed.pattern, seed.action), task, seed.kernel};

@@ -61,7 +61,6 @@ std::string file_stem(std::string_view name) {
 
 std::string_view suffix_of(kernel::Language language) {
   switch (language) {
-    case kernel::Language::kOpenCl: return "cl";
     case kernel::Language::kCuda: return "cu";
     case kernel::Language::kHip: return "hip";
     default: return "cc";
@@ -174,6 +173,10 @@ class Run {
   /// kCorrupt where an event speaks of another kernel than the one that follows from the seed.
   Status about(const json& event, const std::string& hash) const;
   Status set_yardstick(const Candidate& candidate);
+  /// Where nothing was accepted: looks at the last resort, once, and says whether it did.
+  Result<bool> fall_back();
+  /// Promotes the best, and where that is refused the next ones; the one that became champion, or nothing.
+  Result<std::optional<Candidate>> promote_best(RunResult& result);
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
@@ -205,6 +208,7 @@ class Run {
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
+  bool fallen_back_ = false;
   json recalled_;                        ///< what memory offered; null: nothing
   std::vector<double> bounds_ns_;
   std::vector<evaluate::LightBound> bounds_;
@@ -305,14 +309,14 @@ Status Run::start_models() {
   options.team.machine = machine_;
   options.team.facts = event.value("facts", "");
   for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
-  options.team.language = language_of(services_.target);
+  options.team.language = services_.languages.front();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
   return {};
 }
 
 agent::ToolTable Run::model_tools() {
   RunTools on;
-  on.language = language_of(services_.target);
+  on.language = services_.languages.front();
   on.run = id_;
   on.evaluator = [this] { return evaluator(); };
   on.examine = services_.examine;
@@ -651,6 +655,8 @@ Result<std::string> Run::search() {
     }
     const search::Skipped skipped = strategy_->take_skipped();
     if (!going && !waiting) {
+      HONE_TRY(const bool again, fall_back());
+      if (again) continue;
       stop_was_recorded_ = log_.replaying();
       if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing()));
       HONE_TRY(const json stopped, log_.step("stopped", [&]() -> Result<json> { return json{{"reason", reason}}; }));
@@ -671,6 +677,21 @@ Result<std::string> Run::search() {
     HONE_TRY_VOID(build_queued());
     HONE_TRY_VOID(screen_queued());
   }
+}
+
+Result<bool> Run::fall_back() {
+  const bool wanted = log_.replaying() ? log_.next_kind() == "fallback"
+                                       : !fallen_back_ && !leader() && services_.last_resort && options_.recall.empty() &&
+                                             !(services_.interrupted && services_.interrupted());
+  if (!wanted || !services_.last_resort) return false;
+  fallen_back_ = true;
+  HONE_TRY(const json event, log_.step("fallback", [&]() -> Result<json> { return json{{"kernel", services_.last_resort->kernel.hash()}}; }));
+  HONE_TRY_VOID(about(event, services_.last_resort->kernel.hash()));
+  if (!strategy_->add(*services_.last_resort)) return false;
+  for (search::Proposal& proposal : strategy_->next(1)) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
+  HONE_TRY_VOID(build_queued());
+  HONE_TRY_VOID(screen_queued());
+  return true;
 }
 
 Status Run::race() {
@@ -698,13 +719,8 @@ Status Run::race() {
   return {};
 }
 
-Result<RunResult> Run::conclude(const std::string& reason) {
-  RunResult result;
-  result.run = id_;
-  result.reason = reason;
-  HONE_TRY_VOID(race());
-  std::optional<Candidate> champion;
-  for (int tries = 0; tries < kFinalists && leader() && !champion; ++tries) {
+Result<std::optional<Candidate>> Run::promote_best(RunResult& result) {
+  for (int tries = 0; tries < kFinalists && leader(); ++tries) {
     const Candidate candidate = *leader();
     const std::string hash = candidate.kernel.hash();
     show(Progress::Step::kPromoting, hash, candidate.action, "");
@@ -716,12 +732,24 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     HONE_TRY_VOID(about(event, hash));
     result.promotion = evaluate::promotion_from(event.at("promotion"));
     spent_ += result.promotion->spent;
-    if (result.promotion->verdict.accepted()) {
-      champion = candidate;
-    } else {
-      // What the full trial refuses is out for good, also when an interrupted run goes on.
-      accepted_.erase(accepted_.begin());
-      ++refused_;
+    if (result.promotion->verdict.accepted()) return std::optional<Candidate>(candidate);
+    // What the full trial refuses is out for good, also when an interrupted run goes on.
+    accepted_.erase(accepted_.begin());
+    ++refused_;
+  }
+  return std::optional<Candidate>();
+}
+
+Result<RunResult> Run::conclude(const std::string& reason) {
+  RunResult result;
+  result.run = id_;
+  result.reason = reason;
+  HONE_TRY_VOID(race());
+  HONE_TRY(std::optional<Candidate> champion, promote_best(result));
+  if (!champion) {
+    HONE_TRY(const bool again, fall_back());
+    if (again) {
+      HONE_TRY(champion, promote_best(result));
     }
   }
   std::string path;
@@ -802,6 +830,7 @@ std::string RunOptions::to_json() const {
                     {"budget_evaluations", budget_evaluations}, {"threads", threads}, {"opponents", opponents}, {"start_source", start_source},
                     {"recall", recall}, {"batch", batch}, {"diagnose", diagnose}};
   if (ahead) out["ahead"] = true;
+  if (!languages.empty()) out["languages"] = languages;
   if (!models_json.empty()) out["models"] = models_json;
   out["memory"] = memory;
   if (shuffle_memory != 0) out["shuffle_memory"] = shuffle_memory;
@@ -827,6 +856,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
   options.recall = in.value("recall", "");
+  options.languages = in.value("languages", "");
   options.models_json = in.value("models", "");
   options.memory = in.value("memory", false);
   options.shuffle_memory = in.value("shuffle_memory", uint64_t{0});

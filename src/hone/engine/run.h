@@ -25,7 +25,7 @@
 namespace hone::engine {
 
 struct RunOptions {
-  std::string target = "cpu";       ///< "cpu", "opencl", "cuda:0", …
+  std::string target = "cpu";       ///< "cpu", "cuda:0", …
   search::StrategyKind strategy = search::StrategyKind::kBeam;
   uint64_t seed = 1;                ///< of the search; inputs are secret whatever it is
   double budget_seconds = 60;       ///< 0: none
@@ -39,6 +39,7 @@ struct RunOptions {
   bool ahead = false;
   std::string opponents = "all";    ///< as the user named them
   std::string start_source;         ///< of a kernel to begin from; empty: none
+  std::string languages;            ///< a list that kernels may be written in, "cuda,triton"; empty: all that the target takes
   std::string recall;               ///< hash of a kernel in the archive: the only one to look at; empty: none
   bool memory = true;               ///< use what earlier runs learnt, and leave lessons behind
   uint64_t shuffle_memory = 0;      ///< not 0: seeds a permutation that makes the lessons worthless (ablations)
@@ -71,10 +72,13 @@ struct Services {
   std::function<Result<SnippetTimes>(const Snippet&)> microbenchmark;               ///< models may have snippets timed; null: not
   std::function<nlohmann::json()> peaks;    ///< measured ones, for models; null: nobody knows
   std::vector<search::Seed> seeds;          ///< patterns' offers and the start kernel, most promising first
+  /// A kernel that takes every task, looked at where nothing else was accepted: plain loops. Nothing: there is none.
+  std::optional<search::Seed> last_resort;
   /// Who decides what is looked at, instead of the run's own strategy over `seeds`; for replays.
   std::function<std::unique_ptr<search::Strategy>()> strategy;
   std::vector<evaluate::Opponent> opponents;
   kernel::Limits limits;
+  std::vector<kernel::Language> languages = {kernel::Language::kCpp};  ///< that kernels may be written in, the target's first
   int batch = 2;                            ///< of a new run that asks for none
   bool builds_aside = false;                ///< building disturbs no measurement: there is a card that is measured
   /// Builds a kernel before there is an evaluator, which will find the build in the cache. From several threads. Null: not.

@@ -102,6 +102,10 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
     return argument;
   }
   const std::string type = text->substr(0, colon);
+  if (type == "tensor") {
+    argument.tensor = text->substr(colon + 1);
+    return argument;
+  }
   if (type != "i32" && type != "i64")
     return read.error(node, fmt::format("unknown argument type \"{}\"", type),
                       "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
@@ -114,13 +118,23 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
   return argument;
 }
 
+/// A word, or words with "::" between them.
+bool is_function_name(std::string_view name) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (;;) {
+    const size_t end = name.find("::");
+    const std::string_view word = name.substr(0, end);
+    if (word.empty() || !std::all_of(word.begin(), word.end(), is_word) || std::isdigit(static_cast<unsigned char>(word[0]))) return false;
+    if (end == std::string_view::npos) return true;
+    name.remove_prefix(end + 2);
+  }
+}
+
 Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
   HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "cluster", "shared", "args", "when", "repeat"}));
   Launch launch;
   HONE_TRY(launch.function, read.text(table, "kernel", true));
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  if (launch.function.empty() || !std::all_of(launch.function.begin(), launch.function.end(), is_word) ||
-      std::isdigit(static_cast<unsigned char>(launch.function[0])))
+  if (!is_function_name(launch.function))
     return read.error(table, fmt::format("\"{}\" is no function name", launch.function));
   HONE_TRY(launch.grid, read.expressions(table, "grid"));
   if (launch.grid.empty() || launch.grid.size() > 3)
@@ -255,7 +269,7 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   const auto known = language_from(language);
   if (!known)
     return read.error(*table.get("language"), fmt::format("unknown language \"{}\"", language),
-                      "one of c++, opencl, cuda, hip, triton, tilelang");
+                      language == "opencl" ? "OpenCL C is no longer taken: write the kernel in c++, cuda or hip" : "one of c++, cuda, hip, triton, tilelang");
   header.language = *known;
   HONE_TRY(header.compiler, read.text(table, "compiler", false));
   if (const toml::node* node = table.get("compiler")) {
@@ -287,15 +301,14 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
     const toml::table* launch = node.as_table();
     if (!launch) return read.error(node, "each [[launch]] must be a table");
     HONE_TRY(Launch parsed, parse_launch(read, *launch));
-    const bool groups = header.language == Language::kOpenCl || header.language == Language::kCuda || header.language == Language::kHip;
+    const bool groups = header.language == Language::kCuda || header.language == Language::kHip;
     if (parsed.repeat && header.language != Language::kCuda && header.language != Language::kHip)
       return read.error(node, fmt::format("\"repeat\" is for cuda and hip, not for {}", language), "write the launch out as often as it is wanted");
     if (!parsed.cluster.empty() && header.language != Language::kCuda)
       return read.error(node, fmt::format("\"cluster\" is for cuda, not for {}: clusters need sm_90", language), "leave it out");
     if (groups && parsed.block.empty())
       return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
-                        header.language == Language::kOpenCl ? "how many work items a group has, for example block = [\"64\"]"
-                                                             : "how many threads a block has, for example block = [\"256\"]");
+                        "how many threads a block has, for example block = [\"256\"]");
     header.launches.push_back(std::move(parsed));
   }
   if (const toml::node* node = table.get("verified")) {

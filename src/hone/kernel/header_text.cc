@@ -39,6 +39,8 @@ Span line_of(std::string_view text, std::string_view key) {
   });
 }
 
+}  // namespace
+
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -49,8 +51,6 @@ std::string toml_string(std::string_view text) {
   }
   return out + "\"";
 }
-
-}  // namespace
 
 void HeaderText::set_line(std::string_view key, std::string_view line_text, std::string_view neighbour) {
   if (const Span old = line_of(toml, key); old.found()) {

@@ -24,6 +24,9 @@ struct HeaderText {
   void remove_table(std::string_view name);
 };
 
+/// `text` as a TOML string that fits into a C comment: nothing in it ends either.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
 /// kInput where there is no header comment, or where it is not closed.
 [[nodiscard]] Result<HeaderText> take_apart(std::string_view source, const std::string& path);
 

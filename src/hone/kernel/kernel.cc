@@ -14,8 +14,7 @@ using task::IntExpr;
 
 constexpr int64_t kMostRepeats = 256;
 
-constexpr std::array<std::string_view, 6> kLanguages{"c++",  "opencl", "cuda",
-                                                     "hip", "triton", "tilelang"};
+constexpr std::array<std::string_view, 5> kLanguages{"c++", "cuda", "hip", "triton", "tilelang"};
 
 Bindings everything(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
   Bindings all = limits;

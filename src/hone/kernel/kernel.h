@@ -14,12 +14,12 @@
 
 namespace hone::kernel {
 
-enum class Language : uint8_t { kCpp, kOpenCl, kCuda, kHip, kTriton, kTileLang };
-[[nodiscard]] std::string_view name_of(Language language);  ///< "c++", "opencl", "cuda", …
+enum class Language : uint8_t { kCpp, kCuda, kHip, kTriton, kTileLang };
+[[nodiscard]] std::string_view name_of(Language language);  ///< "c++", "cuda", …
 [[nodiscard]] std::optional<Language> language_from(std::string_view name);
 
 /// One argument of a device function, in order:
-///   "x"            a task input or output, or a workspace, by name: pointer to its elements
+///   "x"            a task input or output, or a workspace, by name: pointer to its elements ("tensor:shared" for one of that name)
 ///   "i64:EXPR"     an integer (i32:, i64:) computed from shape symbols, tunables and limits
 ///   "f32:NAME"     a varied scalar of the task (later)
 ///   "shared"       CPU: pointer to the launch's `shared` bytes, private to the worker thread, 64-byte aligned
@@ -35,7 +35,7 @@ constexpr int64_t kMostClusterBlocks = 16;
 
 /// One launch of a device function.
 struct Launch {
-  std::string function;                   ///< TOML key `kernel`
+  std::string function;                   ///< TOML key `kernel`: "rows", or "part_2::rows" in a namespace
   std::vector<task::IntExpr> grid;        ///< 1 to 3 extents, x first
   std::vector<task::IntExpr> block;       ///< GPU: threads; absent on a CPU
   std::vector<task::IntExpr> cluster;     ///< CUDA, sm_90: blocks that run together, at most kMostClusterBlocks; absent: each alone
@@ -102,6 +102,10 @@ struct Kernel {
 /// Parses a kernel file: finds the header comment, checks every name it uses. A line
 /// `config = { TILE = 64 }` in the header fixes the configuration; else defaults hold.
 [[nodiscard]] Result<Kernel> parse_kernel(std::string_view source, const std::string& path);
+
+/// The header comment that says what `header` says, "/* hone … */", without `config` and [verified]: what a kernel made of
+/// values begins with. Parses back to an equal header (tunables and workspaces in the order of their names).
+[[nodiscard]] std::string header_comment(const Header& header);
 
 /// The source with its header's `config` set to `config`: what a champion's file looks like.
 [[nodiscard]] std::string with_config(const Kernel& kernel, const Config& config);

@@ -4,6 +4,7 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/names.h"
 #include "hone/pattern/plain.h"
 #include "hone/pattern/program.h"
 #include "hone/pattern/template.h"
@@ -228,9 +229,14 @@ Result<kernel::Kernel> one_nest(const task::Task& task) {
 
 }  // namespace
 
-kernel::Kernel naive_cpp(const task::Task& task) {
+kernel::Kernel naive_kernel(const task::Task& task) {
   auto kernel = one_nest(task);
-  return kernel ? std::move(*kernel) : plain_cpp(task);
+  return kernel ? std::move(*kernel) : plain_kernel(task);
+}
+
+kernel::Kernel naive_cpp(const task::Task& task) {
+  const Names names(task);
+  return names.given(naive_kernel(names.task()));
 }
 
 }  // namespace hone::pattern

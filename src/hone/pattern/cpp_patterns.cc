@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 
-#include "hone/pattern/compose.h"
 #include "hone/pattern/contraction.h"
 #include "hone/pattern/cpp_concat.h"
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
+#include "hone/pattern/plain.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern {
@@ -245,23 +246,25 @@ bool is_one_operation(const task::Task& task) {
 }
 
 PartWriter part_writer(Covered covered) {
-  return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_cpp(part), "naive", "plain loops"}; }, compose_cpp};
+  return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_kernel(part), "naive", "plain loops"}; }};
 }
 
 }  // namespace
 
 std::vector<Offer> offers_cpp(const task::Task& given, std::vector<std::string>& why_not) {
-  const task::Task task = normal_form(given);
+  const Names names(given);
+  const task::Task task = normal_form(names.task());
   std::vector<Offer> offers = direct_cpp_offers(task, why_not);
-  if (!offers.empty()) return offers;
-  return offers_in_parts(task, part_writer(has_direct_offer));
+  if (offers.empty()) offers = offers_in_parts(task, part_writer(has_direct_offer));
+  return names.given(std::move(offers));
 }
 
 Result<Offer> unfused_cpp(const task::Task& given) {
-  const task::Task task = normal_form(given);
+  const Names names(given);
+  const task::Task task = normal_form(names.task());
   std::vector<Offer> offers = offers_of_parts(partition(task, is_one_operation, true), part_writer(is_one_operation));
   if (offers.empty()) return fail(ErrorCode::kUnavailable, "the task is one operation, or no pattern covers any of them");
-  return std::move(offers.front());
+  return names.given(std::move(offers)).front();
 }
 
 }  // namespace hone::pattern

@@ -109,12 +109,6 @@ std::string value_type(DType dtype, Way way) {
     if (task::is_float(dtype)) return fits_32(dtype) ? "float" : "double";
     return fits_32(dtype) ? "int32_t" : "int64_t";
   }
-  if (way == Way::kLanes) return task::is_float(dtype) ? "FLOATS" : "INTS";
-  if (way == Way::kItem) {
-    if (dtype == DType::kBool) return "bool";
-    if (task::is_float(dtype)) return fits_32(dtype) ? "float" : "double";
-    return fits_32(dtype) ? "int" : "long";
-  }
   const bool narrow = way == Way::kVector32;
   if (task::is_float(dtype)) return narrow ? "f32v" : "f64v";
   return narrow ? "i32v" : "i64v";
@@ -142,10 +136,6 @@ std::string constant_text(const Node& node, Way way) {
                                                                : std::get<bool>(value);
   const DType type = node.type.dtype;
   const std::string name = value_type(type, way);
-  if (is_opencl(way)) {
-    const int64_t* const whole = std::get_if<int64_t>(&value);
-    return opencl_constant(type, real, whole ? *whole : static_cast<int64_t>(real), way);
-  }
   if (type == DType::kBool) {
     if (way == Way::kScalar || way == Way::kThread) return real != 0 ? "true" : "false";
     return fmt::format("hone::splat<{}>({})", name, real != 0 ? -1 : 0);
@@ -162,7 +152,6 @@ std::string constant_text(const Node& node, Way way) {
 
 std::string operation_text(const Node& node, const std::vector<std::string>& operands,
                            const std::vector<DType>& types, Way way) {
-  if (is_opencl(way)) return opencl_operation(node, operands, types, way);
   const char* const room = way == Way::kThread ? "hone::gpu::" : "hone::";
   switch (node.prim) {
     case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);

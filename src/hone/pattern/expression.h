@@ -1,6 +1,5 @@
 // Graph nodes as C++ expressions. One table of operations serves all ways of computing: vectors of
-// hone/cpu.h, row scalars (double), plain scalar loops, the values of a GPU's thread, and OpenCL C, one element or
-// several lanes at a time. Pure text.
+// hone/cpu.h, row scalars (double), plain scalar loops, the values of a GPU's thread. Pure text.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@ enum class Way : uint8_t {
   kVector64,   ///< f64v, i64v
   kScalar,     ///< double, int64_t, bool
   kThread,     ///< on a GPU: float, double, int32_t, int64_t, bool, and the functions of hone/gpu/math.h
-  kItem,       ///< in OpenCL C: float, double, int, long, bool
-  kLanes,      ///< in OpenCL C: FLOATS and INTS of patterns/opencl/helpers.cl, VEC lanes of 32 bits; INTS for bool too
 };
 
 /// C++ type of a value of `dtype`: "f32v", "i32v", …; of a GPU's thread "float", "int32_t", …
@@ -30,13 +27,6 @@ enum class Way : uint8_t {
 /// Element-wise operations only.
 [[nodiscard]] std::string operation_text(const task::Node& node, const std::vector<std::string>& operands,
                                          const std::vector<task::DType>& types, Way way);
-
-/// The same in OpenCL C, for the ways that go there. Scalars and lanes have one text: comparisons give 1 or a lane of
-/// ones, and `?:` chooses by either.
-[[nodiscard]] std::string opencl_operation(const task::Node& node, const std::vector<std::string>& operands,
-                                           const std::vector<task::DType>& types, Way way);
-[[nodiscard]] std::string opencl_constant(task::DType type, double real, int64_t whole, Way way);
-[[nodiscard]] inline bool is_opencl(Way way) { return way == Way::kItem || way == Way::kLanes; }
 
 /// The function's or operator's name where the language has one; else null.
 [[nodiscard]] const char* function_of(task::Prim op);

@@ -81,7 +81,7 @@ TEST(Unfused, IsAPartForEachOperation) {
   ASSERT_TRUE(unfused) << unfused.error().to_string();
   std::vector<std::string> functions;
   for (const auto& launch : unfused->kernel.header.launches) functions.push_back(launch.function);
-  EXPECT_EQ(functions, (std::vector<std::string>{"pack_a_1", "pack_b_1", "multiply_1", "map_2", "map_3"}));
+  EXPECT_EQ(functions, (std::vector<std::string>{"part_1::pack_a", "part_1::pack_b", "part_1::multiply", "part_2::map", "part_3::map"}));
 }
 
 TEST(Unfused, AnOperationOfManyPrimitivesStaysWhole) {

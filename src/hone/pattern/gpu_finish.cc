@@ -8,7 +8,6 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/gpu_factor.h"
-#include "hone/pattern/opencl_text.h"
 
 namespace hone::pattern {
 namespace {
@@ -20,8 +19,8 @@ using task::Prim;
 class Finish {
  public:
   /// `places`: names that hold the positions along the loops' axes; empty: line_at and column_at hold them.
-  explicit Finish(const Contraction& all, std::vector<std::string> places = {}, Way way = Way::kThread)
-      : all_(all), program_(all.program), nest_(all.program.nest), places_(std::move(places)), way_(way) {}
+  explicit Finish(const Contraction& all, std::vector<std::string> places = {})
+      : all_(all), program_(all.program), nest_(all.program.nest), places_(std::move(places)) {}
 
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
   Result<std::string> text(const std::string& parameters, const std::string& where, const std::string& line) {
@@ -33,15 +32,13 @@ class Finish {
       const task::DType dtype = program_.node(id).type.dtype;
       const std::string at = fmt::format("line_at * {} + column_at", columns());
       const std::string& tensor = graph.output_names[i];
-      stores += way_ == Way::kItem ? fmt::format("  {}\n", opencl::stored(dtype, opencl::name_of(tensor), at, result, way_))
-                                   : fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", tensor, at, storage_type(dtype), result);
+      stores += fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", tensor, at, storage_type(dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "{}void finish({}, {}, {} product_at) {{\n{}",
-                                  way_ == Way::kItem ? "" : "__device__ inline ", parameters, where,
-                                  value_type(program_.node(nest_.graph->inputs.front()).type.dtype, way_), line);
-    all += positions() + lines_ + stores + "}\n";
-    return way_ == Way::kItem ? opencl::spelled(all) : all;
+                                  "__device__ inline void finish({}, {}, {} product_at) {{\n{}",
+                                  parameters, where,
+                                  value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread), line);
+    return all + positions() + lines_ + stores + "}\n";
   }
 
  private:
@@ -95,7 +92,6 @@ class Finish {
       const IntExpr stride = nest_.stride(id, axis);
       at += (at.empty() ? "" : " + ") + position(axis) + (is_one(stride) ? "" : " * " + wrapped(stride.to_cpp()));
     }
-    if (way_ == Way::kItem) return opencl::loaded(program_.node(id).type.dtype, opencl::name_of(tensor), at.empty() ? "0" : at, way_);
     return fmt::format("hone::gpu::value({}[{}])", tensor, at.empty() ? "0" : at);
   }
 
@@ -104,7 +100,7 @@ class Finish {
     const Node& node = program_.node(id);
     std::string text;
     if (id == nest_.graph->inputs.front()) return names_[id] = "product_at";
-    if (node.prim == Prim::kConstant) return names_[id] = constant_text(node, way_);
+    if (node.prim == Prim::kConstant) return names_[id] = constant_text(node, Way::kThread);
     if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose) {
       HONE_TRY(text, value(node.operands[0]));
       return names_[id] = text;
@@ -124,12 +120,12 @@ class Finish {
         operands.push_back(of);
         types.push_back(program_.node(operand).type.dtype);
       }
-      text = operation_text(node, operands, types, way_);
+      text = operation_text(node, operands, types, Way::kThread);
     } else {
       return fail(ErrorCode::kUnavailable, fmt::format("{} behind the product", task::name_of(node.prim)));
     }
     const std::string name = fmt::format("v{}", id);
-    lines_ += fmt::format("  const {} {} = {};\n", value_type(node.type.dtype, way_), name, text);
+    lines_ += fmt::format("  const {} {} = {};\n", value_type(node.type.dtype, Way::kThread), name, text);
     return names_[id] = name;
   }
 
@@ -137,7 +133,6 @@ class Finish {
   const Program& program_;
   const Nest& nest_;
   std::vector<std::string> places_;
-  Way way_;
   std::map<int, std::string> names_;
   std::set<int> used_;
   std::string lines_;
@@ -148,10 +143,6 @@ class Finish {
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
   return Finish(contraction).text(parameters, "int64_t line_at, int64_t column_at", "");
-}
-
-Result<std::string> finish_text_opencl(const Contraction& contraction, const std::string& parameters) {
-  return Finish(contraction, {}, Way::kItem).text(parameters, "int64_t line_at, int64_t column_at", "");
 }
 
 Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters) {

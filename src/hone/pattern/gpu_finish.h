@@ -12,10 +12,6 @@ namespace hone::pattern {
 /// operation is not one of a single element.
 [[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
 
-/// Likewise in OpenCL C: `void finish(PARAMETERS, long line_at, long column_at, float product_at)`, or double where the product
-/// is summed in f64.
-[[nodiscard]] Result<std::string> finish_text_opencl(const Contraction& contraction, const std::string& parameters);
-
 /// Likewise for a product [images, channels, space…] whose first two dimensions are told apart without a division:
 /// `finish(PARAMETERS, int64_t image_at, int64_t channel_at, int64_t column_at, float product_at)`, the columns being the
 /// places in space. Its program keeps the three apart (fences).

@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
-#include "hone/pattern/compose.h"
 #include "hone/pattern/gpu_conv.h"
 #include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_pool.h"
 #include "hone/pattern/gpu_writer.h"
+#include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
-#include "hone/pattern/plain_gpu.h"
+#include "hone/pattern/plain.h"
 
 namespace hone::pattern {
 namespace {
@@ -84,7 +84,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   return offers;
 }
 
-/// Offers for a part of a larger graph. Products are among them: of a whole task gpu_matmul_offers is asked besides.
+/// Offers for a part of a larger graph.
 std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
   std::vector<std::string> ignored;
   std::vector<Offer> offers = gpu_matmul_offers(part, language);
@@ -97,12 +97,16 @@ bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::
 }  // namespace
 
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
-  const task::Task task = normal_form(given);
-  std::vector<Offer> offers = direct_gpu_offers(task, language, why_not);
-  if (!offers.empty()) return offers;
-  const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
-  const auto plain = [language](const task::Task& part) { return Offer{plain_gpu(part, language), "plain", "plain loops"}; };
-  return offers_in_parts(task, {has_part_offer, direct, plain, compose_gpu});
+  const Names names(given);
+  const task::Task task = normal_form(names.task());
+  std::vector<Offer> offers = gpu_matmul_offers(names.task(), language), others = direct_gpu_offers(task, language, why_not);
+  if (others.empty()) {
+    const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
+    const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops"}; };
+    others = offers_in_parts(task, {has_part_offer, direct, plain});
+  }
+  std::move(others.begin(), others.end(), std::back_inserter(offers));
+  return names.given(std::move(offers));
 }
 
 }  // namespace hone::pattern

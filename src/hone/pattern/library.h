@@ -29,8 +29,10 @@ struct Offer {
 /// not among them: it is what is left where there are none.
 [[nodiscard]] std::vector<Offer> offers_gpu(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
 
-/// The same in OpenCL C for any device. plain_opencl (plain_gpu.h) is what is left where there are none.
-[[nodiscard]] std::vector<Offer> offers_opencl(const task::Task& task, std::vector<std::string>& why_not);
+/// The library's offers in that language; none for one that it does not write.
+[[nodiscard]] std::vector<Offer> offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
+/// Plain loops in a language that the library writes: they take every task.
+[[nodiscard]] Offer plain_offer(const task::Task& task, kernel::Language language);
 
 /// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
 /// kernel that a search starts from. One function where the task is one loop nest, else plain_cpp (plain.h),

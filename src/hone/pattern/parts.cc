@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "hone/pattern/template.h"
+#include "hone/pattern/compose.h"
 
 namespace hone::pattern {
 
@@ -30,7 +30,7 @@ std::vector<Offer> offers_of_parts(const Partition& parts, const PartWriter& wri
       action += fmt::format("{}{}", action.empty() ? "" : ", ", choice.pattern);
     }
     action = fmt::format("in {} parts: {}", choices.size(), action);
-    kernel::Kernel kernel = finished(writer.compose(parts, kernels), "parts");
+    kernel::Kernel kernel = composed(parts, kernels);
     kernel.header.action = action;
     offers.push_back({std::move(kernel), "parts", action});
   };

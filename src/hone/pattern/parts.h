@@ -15,7 +15,6 @@ struct PartWriter {
   Covered covered = nullptr;                                        ///< some pattern of the language writes the task
   std::function<std::vector<Offer>(const task::Task& part)> offers; ///< by single patterns, most promising first
   std::function<Offer(const task::Task& part)> plain;               ///< where there are none
-  std::function<std::string(const Partition&, const std::vector<kernel::Kernel>&)> compose;
 };
 
 /// Each part by the first pattern that covers it, or by plain loops; then, for each part that has a choice, the same

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/names.h"
 #include "hone/pattern/plain_ops.h"
 #include "hone/pattern/template.h"
 
@@ -27,12 +28,11 @@ Writer writer_for(Prim op) {
 
 }  // namespace
 
-PlainText plain_text(const task::Task& task, const Misprint& misprint, Dialect dialect) {
+PlainText plain_text(const task::Task& task, const Misprint& misprint) {
   const plain::Plan plan = plain::make_plan(task);
-  const plain::Names names = plain::names_for(task, plan, dialect);
   std::string functions, launches;
   const auto add = [&](const std::string& name, auto write) {
-    Function f(task, plan, names, misprint, name, dialect);
+    Function f(task, plan, misprint, name);
     write(f);
     functions += f.definition();
     launches += f.launch();
@@ -56,7 +56,7 @@ PlainText plain_text(const task::Task& task, const Misprint& misprint, Dialect d
   return {workspaces, launches, functions};
 }
 
-kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
+kernel::Kernel plain_kernel(const task::Task& task, const Misprint& misprint) {
   const PlainText text = plain_text(task, misprint);
   Slots slots;
   slots["workspaces"] = text.workspaces.empty() ? "" : "workspaces = { " + text.workspaces + " }\n";
@@ -66,6 +66,11 @@ kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
   kernel->author = "pattern:plain";
   return *kernel;
+}
+
+kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {
+  const Names names(task);
+  return names.given(plain_kernel(names.task(), misprint));
 }
 
 }  // namespace hone::pattern

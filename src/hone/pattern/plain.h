@@ -1,4 +1,4 @@
-// Plain kernels: every graph of the task language as straightforward C++ (or OpenCL C, plain_gpu.h), one function for each operation
+// Plain kernels: every graph of the task language as straightforward C++, one function for each operation
 // that does not simply go element by element. Trusted, not fast: the kernel that a search starts from where
 // nothing better is known, the plain opponent, and what mutation tests mutate. Pure; cannot fail.
 #pragma once
@@ -21,14 +21,18 @@ struct Mistake {
 /// gives what to write. For tests of the evaluator only.
 using Misprint = std::function<std::string(const std::string& right, const std::vector<Mistake>& wrong)>;
 
-enum class Dialect : uint8_t { kCpp, kOpenCl };
-
 /// A plain kernel's parts: `name = "type"` of its workspaces, the header's [[launch]] tables, the functions.
 struct PlainText {
   std::string workspaces, launches, functions;
 };
-[[nodiscard]] PlainText plain_text(const task::Task& task, const Misprint& misprint = {}, Dialect dialect = Dialect::kCpp);
+[[nodiscard]] PlainText plain_text(const task::Task& task, const Misprint& misprint = {});
 
 [[nodiscard]] kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint = {});
+
+// Within the library, for a task under names of ours (names.h).
+[[nodiscard]] kernel::Kernel plain_kernel(const task::Task& task, const Misprint& misprint = {});
+[[nodiscard]] kernel::Kernel plain_kernel(const task::Task& task, kernel::Language language);  ///< kCuda or kHip
+/// One function where the task is one loop nest, else plain_kernel.
+[[nodiscard]] kernel::Kernel naive_kernel(const task::Task& task);
 
 }  // namespace hone::pattern

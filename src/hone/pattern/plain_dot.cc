@@ -142,7 +142,7 @@ class Dot {
     const Running running = running_of(f_, id_);
     grid_over(kept, "row");
     f_.line(fmt::format("{} sum = {};", running.type, running.start));
-    const bool lanes = running.type == "double" && running.narrowed.empty() && !contracted.empty() && !f_.in_opencl();
+    const bool lanes = running.type == "double" && running.narrowed.empty() && !contracted.empty();
     for (size_t k = 0; k < contracted.size(); ++k) {
       const char c = contracted[k];
       if (lanes && k + 1 == contracted.size()) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/expression.h"
-#include "hone/pattern/opencl_text.h"
 #include "hone/pattern/plain_ops.h"
 
 namespace hone::pattern::plain {
@@ -35,7 +34,6 @@ Position grid_over(Function& f, const Dims& dims, const std::vector<size_t>& ove
 
 std::string store_text(Function& f, int id, const std::string& tensor, const Position& at, const std::string& value) {
   const std::string element = offset(f, f.node(id).type.dims, at).text;
-  if (f.in_opencl()) return opencl::stored(f.dtype_of(tensor), f.writes(tensor), element, value, Way::kItem);
   const std::string place = fmt::format("{}[{}]", f.writes(tensor), element);
   return fmt::format("{} = {};", place, stored(f.dtype_of(tensor), value));
 }
@@ -95,30 +93,6 @@ void write_concat_part(Function& f, int id, size_t part, const std::string& tens
   if (f.level() > 0) f.close();
 }
 
-namespace {
-/// What hone::plain::sort_indices does: OpenCL C has no templates.
-void sort_in_opencl(Function& f, const std::string& length, bool descending) {
-  const std::string left = "keys[order[left]]", right = "keys[order[right]]";
-  const std::string& a = descending ? left : right;
-  const std::string& b = descending ? right : left;
-  const std::string comes_first = fmt::format("({1} != {1} ? {0} == {0} : {0} < {1})", a, b);   // NaN is the largest
-  for (const std::string& line : {fmt::format("for (int64_t i = 0; i < {}; ++i) order[i] = i;", length),
-                                  fmt::format("for (int64_t run = 1; run < {}; run *= 2) {{", length),
-                                  fmt::format("  for (int64_t start = 0; start < {}; start += 2 * run) {{", length),
-                                  fmt::format("    const int64_t middle = least(start + run, {0});", length),
-                                  fmt::format("    const int64_t end = least(start + 2 * run, {0});", length),
-                                  std::string("    int64_t left = start, right = middle;"),
-                                  std::string("    for (int64_t i = start; i < end; ++i) {"),
-                                  fmt::format("      const bool take_right = left == middle || (right < end && {});", comes_first),
-                                  std::string("      scratch[i] = take_right ? order[right++] : order[left++];"),
-                                  std::string("    }"),
-                                  std::string("  }"),
-                                  fmt::format("  for (int64_t i = 0; i < {}; ++i) order[i] = scratch[i];", length),
-                                  std::string("}")})
-    f.line(line);
-}
-}  // namespace
-
 void write_sort(Function& f, int id, const std::string& tensor) {
   const Node& node = f.node(id);
   const int operand = node.operands[0];
@@ -132,15 +106,9 @@ void write_sort(Function& f, int id, const std::string& tensor) {
   // Indices, scratch for them, and keys of at most eight bytes each.
   f.use_shared(dims[axis] * IntExpr(24));
   const std::string length = f.extent(dims[axis]).text;
-  if (f.in_opencl()) {
-    f.line("__global int64_t* order = shared;");
-    f.line(fmt::format("__global int64_t* scratch = order + {};", length));
-    f.line(fmt::format("__global {0}* keys = (__global {0}*)(scratch + {1});", type == "bool" ? "int" : type, length));
-  } else {
-    f.line(fmt::format("int64_t* order = static_cast<int64_t*>(shared);"));
-    f.line(fmt::format("int64_t* scratch = order + {};", length));
-    f.line(fmt::format("{0}* keys = reinterpret_cast<{0}*>(scratch + {1});", type, length));
-  }
+  f.line(fmt::format("int64_t* order = static_cast<int64_t*>(shared);"));
+  f.line(fmt::format("int64_t* scratch = order + {};", length));
+  f.line(fmt::format("{0}* keys = reinterpret_cast<{0}*>(scratch + {1});", type, length));
   at.at[axis] = f.loop("t", number(0), {length, 0});
   f.line(fmt::format("keys[t] = {};", value(f, operand, at).text));
   f.close();
@@ -148,10 +116,8 @@ void write_sort(Function& f, int id, const std::string& tensor) {
   const auto before = [&](bool down) {
     return fmt::format("[]({0} a, {0} b) {{ return hone::plain::below({1}); }}", type, down ? "b, a" : "a, b");
   };
-  if (f.in_opencl()) sort_in_opencl(f, length, descending);
-  else
-    f.line(fmt::format("hone::plain::sort_indices({}, keys, order, scratch, {});", length,
-                       f.maybe(before(descending), {{"sorted the other way round", before(!descending)}})));
+  f.line(fmt::format("hone::plain::sort_indices({}, keys, order, scratch, {});", length,
+                      f.maybe(before(descending), {{"sorted the other way round", before(!descending)}})));
   at.at[axis] = f.loop_over("k", dims[axis]);
   const bool indices = node.prim == Prim::kArgSort;
   const std::string k = at.at[axis].text;

@@ -1,38 +1,16 @@
 #include "hone/pattern/plain_function.h"
 
 #include <algorithm>
-#include <regex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hone/pattern/expression.h"
-#include "hone/pattern/opencl_text.h"
 
 namespace hone::pattern::plain {
 namespace {
 
 using task::IntExpr;
-
-/// Words that C++ or the generated code has taken.
-bool is_taken(const std::string& name) {
-  static const std::set<std::string> words{
-      "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
-      "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const", "consteval", "constexpr",
-      "constinit", "const_cast", "continue", "co_await", "co_return", "co_yield", "decltype", "default", "delete",
-      "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
-      "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-      "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
-      "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
-      "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename",
-      "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-      "hone", "int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t",
-      "row", "column", "start", "count", "sum", "best", "keys", "order", "scratch", "shared", "unix", "linux",
-      "main", "I", "NULL", "INT64_C", "INT64_MIN", "INT64_MAX"};
-  static const std::regex generated("[a-z][0-9]*|i_[a-zA-Z]|hone_[a-z_0-9]*[a-z0-9]");
-  if (name == "x" || name == "y" || name == "w" || name == "b") return false;  // common, and not generated
-  return words.contains(name) || std::regex_match(name, generated);
-}
 
 bool is_atom(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
@@ -41,21 +19,6 @@ bool is_atom(const std::string& text) {
 std::string as_operand(const std::string& text) { return is_atom(text) ? text : "(" + text + ")"; }
 
 }  // namespace
-
-Names names_for(const task::Task& task, const Plan& plan, Dialect dialect) {
-  Names names;
-  std::set<std::string> used;
-  const auto add = [&](const std::string& name, const std::string& key) {
-    std::string chosen = dialect == Dialect::kOpenCl ? opencl::name_of(name) : name;
-    while (is_taken(chosen) || !used.insert(chosen).second) chosen += "_";
-    names[key] = chosen;
-  };
-  for (const std::string& symbol : task.symbols()) add(symbol, "symbol " + symbol);
-  for (const auto& input : task.inputs) add(input.name, input.name);
-  for (const auto& [name, type] : task.outputs) add(name, name);
-  for (const auto& workspace : plan.workspaces) add(workspace.name, workspace.name);
-  return names;
-}
 
 Text operator+(const Text& a, const Text& b) {
   if (a.text == "0") return b;
@@ -85,9 +48,8 @@ Text call(const std::string& function, const std::vector<Text>& arguments) {
   return result;
 }
 
-Function::Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name,
-                   Dialect dialect)
-    : task_(task), plan_(plan), names_(names), misprint_(misprint), name_(std::move(name)), dialect_(dialect), levels_(1) {}
+Function::Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name)
+    : task_(task), plan_(plan), misprint_(misprint), name_(std::move(name)), levels_(1) {}
 
 void Function::open(const std::string& header, const std::string& footer) {
   levels_.push_back({header + " {", footer, {}, {}});
@@ -173,22 +135,18 @@ void Function::grid_blocks(const IntExpr& e, const std::string& block, const std
 }
 
 Text Function::extent(const IntExpr& e) {
-  std::map<std::string, IntExpr, std::less<>> renamed;
-  for (const std::string& symbol : e.symbols()) {
-    symbols_.insert(symbol);
-    renamed.emplace(symbol, IntExpr::symbol(names_.at("symbol " + symbol)));
-  }
-  return {e.substitute(renamed).to_cpp(), 0};
+  symbols_.merge(e.symbols());
+  return {e.to_cpp(), 0};
 }
 
 std::string Function::reads(const std::string& tensor) {
   reads_.insert(tensor);
-  return names_.at(tensor);
+  return tensor;
 }
 
 std::string Function::writes(const std::string& tensor) {
   writes_.insert(tensor);
-  return names_.at(tensor);
+  return tensor;
 }
 
 task::DType Function::dtype_of(const std::string& tensor) const {
@@ -206,19 +164,18 @@ std::string Function::definition() const {
   std::vector<std::string> parameters;
   const auto pointer = [&](const std::string& tensor, const char* qualifier) {
     const task::DType dtype = dtype_of(tensor);
-    parameters.push_back(in_opencl() ? fmt::format("__global {}{}* restrict {}", qualifier, opencl::storage(dtype), names_.at(tensor))
-                                     : fmt::format("{}{}* __restrict {}", qualifier, storage_type(dtype), names_.at(tensor)));
+    parameters.push_back(fmt::format("{}{}* __restrict {}", qualifier, storage_type(dtype), tensor));
   };
   for (const std::string& tensor : reads_)
     if (!writes_.contains(tensor)) pointer(tensor, "const ");
   for (const std::string& tensor : writes_) pointer(tensor, "");
   for (const std::string& symbol : symbols_)
-    parameters.push_back("[[maybe_unused]] int64_t " + names_.at("symbol " + symbol));
-  if (shared_) parameters.emplace_back(in_opencl() ? "__global long* shared" : "void* shared");
+    parameters.push_back("[[maybe_unused]] int64_t " + symbol);
+  if (shared_) parameters.emplace_back("void* shared");
   for (const std::string& block : blocks_) parameters.push_back("[[maybe_unused]] int64_t " + block);
   std::string text = fmt::format("\nvoid {}({}) {{\n", name_, fmt::join(parameters, ", "));
   for (const std::string& line : levels_[0].lines) text += "  " + line + "\n";
-  return in_opencl() ? opencl::spelled(text + "}\n") : text + "}\n";
+  return text + "}\n";
 }
 
 std::string Function::launch() const {

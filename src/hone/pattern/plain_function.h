@@ -24,14 +24,9 @@ struct Position {
   std::optional<Text> flat;
 };
 
-/// Names in the text of the plan's tensors and of shape symbols: their own where the language allows.
-using Names = std::map<std::string, std::string>;
-[[nodiscard]] Names names_for(const task::Task& task, const Plan& plan, Dialect dialect);
-
 class Function {
  public:
-  Function(const task::Task& task, const Plan& plan, const Names& names, const Misprint& misprint, std::string name,
-           Dialect dialect);
+  Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name);
 
   // Loops. A level's lines stand before the loop that is opened next.
   void open(const std::string& header, const std::string& footer = "}");
@@ -62,7 +57,6 @@ class Function {
   std::string writes(const std::string& tensor);
   /// Of the elements that a tensor of the plan holds.
   [[nodiscard]] task::DType dtype_of(const std::string& tensor) const;
-  [[nodiscard]] bool in_opencl() const { return dialect_ == Dialect::kOpenCl; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const task::Node& node(int id) const { return plan_.graph.node(id); }
 
@@ -87,10 +81,8 @@ class Function {
 
   const task::Task& task_;
   const Plan& plan_;
-  const Names& names_;
   const Misprint& misprint_;
   std::string name_;
-  Dialect dialect_;
   std::vector<Level> levels_;
   std::vector<task::IntExpr> grid_;
   std::vector<std::string> blocks_;

@@ -1,5 +1,5 @@
 // Plain kernels for devices of many threads: every graph of the task language, from the same loops as on a CPU (plain.h).
-// What a run on a GPU or in OpenCL C begins with where nothing better is known. Pure; cannot fail.
+// What a run on a GPU begins with where nothing better is known. Pure; cannot fail.
 #pragma once
 #include "hone/kernel/kernel.h"
 #include "hone/task/task.h"
@@ -8,7 +8,5 @@ namespace hone::pattern {
 
 /// `language`: kCuda or kHip.
 [[nodiscard]] kernel::Kernel plain_gpu(const task::Task& task, kernel::Language language);
-
-[[nodiscard]] kernel::Kernel plain_opencl(const task::Task& task);
 
 }  // namespace hone::pattern

@@ -134,7 +134,7 @@ void reduce_rows(Function& f, int id, const std::string& tensor, const std::vect
   f.line(fmt::format("{} sum = {};", running.type, running.start));
   if (running.is_arg()) f.line("int64_t best = 0;");
   const bool adds = running.kind == Kind::kSum && running.type == "double" && running.narrowed.empty();
-  const bool lanes = adds && !reduced.empty() && !f.in_opencl();
+  const bool lanes = adds && !reduced.empty();
   for (size_t k = 0; k < reduced.size(); ++k) {
     const size_t d = reduced[k];
     const std::string name = fmt::format("r{}", d);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/expression.h"
-#include "hone/pattern/opencl_text.h"
 #include "hone/task/graph/fold.h"
 
 namespace hone::pattern::plain {
@@ -33,13 +32,9 @@ std::string literal(const task::Attr& attr, DType dtype) {
 }
 
 /// `rounds`: to 16 bits at once; computed values keep their digits until they are stored.
-std::string cast_text(const std::string& x, DType from, DType to, bool rounds, bool in_opencl) {
+std::string cast_text(const std::string& x, DType from, DType to, bool rounds) {
   const std::string type = computing_type(to);
-  const char* const narrow = from == DType::kF64 ? (in_opencl ? "to_odd" : "hone::plain::to_odd") : in_opencl ? "(float)" : "float";
-  if (in_opencl && rounds && (to == DType::kBF16 || to == DType::kF16))
-    return fmt::format("round_{}({}({}))", to == DType::kBF16 ? "bf16" : "f16", narrow, x);
-  if (in_opencl && task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
-    return fmt::format("convert_{}_sat({})", opencl::storage(to), x);
+  const char* const narrow = from == DType::kF64 ? "hone::plain::to_odd" : "float";
   if (to == DType::kBool) return from == DType::kBool ? x : x + " != 0";
   if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}({}({})))", storage_type(to), narrow, x);
   if (task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
@@ -62,7 +57,7 @@ std::string whole_operation(const Node& node, const std::vector<std::string>& x)
 std::string operation(const Function& f, const Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
   if (node.prim == Prim::kCast) {
     const bool rounds = node.attrs.contains("rounds") || f.plan().exact[static_cast<size_t>(node.operands[0])];
-    return cast_text(x[0], types[0], node.type.dtype, rounds, f.in_opencl());
+    return cast_text(x[0], types[0], node.type.dtype, rounds);
   }
   if (task::is_int(node.type.dtype))
     if (std::string text = whole_operation(node, x); !text.empty()) return text;
@@ -71,13 +66,13 @@ std::string operation(const Function& f, const Node& node, const std::vector<std
     case Prim::kFloorDiv: return fmt::format("hone::plain::floor_quotient({}, {})", x[0], x[1]);
     case Prim::kWhere: return fmt::format("{} ? {} : {}", x[0], x[1], x[2]);
     case Prim::kIsNan: return task::is_float(types[0]) ? fmt::format("{0} != {0}", x[0]) : "false";
-    case Prim::kIsInf: return task::is_float(types[0]) ? fmt::format("{}({})", f.in_opencl() ? "isinf" : "hone::is_inf", x[0]) : "false";
+    case Prim::kIsInf: return task::is_float(types[0]) ? fmt::format("hone::is_inf({})", x[0]) : "false";
     case Prim::kMaximum: case Prim::kMinimum:
       if (types[0] == DType::kBool) return fmt::format("{} {} {}", x[0], node.prim == Prim::kMaximum ? "|" : "&", x[1]);
       break;
     default: break;
   }
-  return operation_text(node, x, types, f.in_opencl() ? Way::kItem : Way::kScalar);
+  return operation_text(node, x, types, Way::kScalar);
 }
 
 Position operand_position(const Function& f, const Node& node, int operand, const Position& at) {
@@ -223,8 +218,7 @@ Text value(Function& f, int id, const Position& at) {
   const std::string type = computing_type(node.type.dtype);
   const Text element = offset(f, node.type.dims, at);
   const std::string place = f.reads(memory);
-  const std::string stored = f.in_opencl() ? opencl::loaded(f.dtype_of(memory), place, element.text, Way::kItem)
-                                           : fmt::format("{}[{}]", place, element.text);
+  const std::string stored = fmt::format("{}[{}]", place, element.text);
   return f.local(type, {fmt::format("{}({})", type, stored), element.level});
 }
 

@@ -24,8 +24,6 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/target/card.h"
-#include "hone/target/cpu.h"
-#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -40,7 +38,7 @@ constexpr double kLeastSampling = 10, kSamplingShare = 0.5;
 std::string new_id() { return fmt::format("{:012x}", base::secret_seed() >> 16); }
 
 Result<bench::Asked> asked_of(const BenchArguments& arguments) {
-  HONE_TRY_VOID(check_target(arguments.target));
+  HONE_TRY_VOID(target::check_target_name(arguments.target));
   HONE_TRY_VOID(check_threads(arguments.threads));
   bench::Asked asked;
   HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
@@ -63,29 +61,14 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
 bool wants_compiler(const std::string& opponents) { return opponents == "all" || opponents.find("compile") != std::string::npos; }
 bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponents) || opponents.find("pytorch") != std::string::npos; }
 
-Result<engine::Place> place_of(const engine::RunOptions& options) {
-  if (const target::SimtDevice* const device = target::simt_device_of(options.target)) {
-    HONE_TRY(const auto toolchain, target::simt_toolchain());
-    return engine::emulator_place(*device, toolchain->name());
-  }
-  if (const auto ordinal = target::card_ordinal(options.target)) {
-    HONE_TRY(const std::shared_ptr<target::Card> card, target::Card::open(*ordinal));
-    HONE_TRY(const auto toolchain, target::cuda_toolchain(card->info().arch));
-    return engine::card_place(card->info(), toolchain->name());
-  }
-  const bool opencl = options.target == "opencl";
-  HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, opencl ? target::opencl_toolchain() : target::cpp_toolchain());
-  engine::Place place = engine::cpu_place(toolchain->name(), options.threads > 0 ? options.threads : target::cpu_info().threads);
-  place.target = options.target;
-  return place;
-}
-
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
   bench::Conditions conditions;
-  HONE_TRY(conditions.place, place_of(asked.options));
+  HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(asked.options));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(asked.options.target, wanted));
+  conditions.place = bench->place();
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
-  if (wants_pytorch(asked.options.opponents) && !target::simt_device_of(asked.options.target))
+  if (wants_pytorch(asked.options.opponents) && target::has_clock(asked.options.target))
     if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
   return conditions;
 }
@@ -104,10 +87,7 @@ Status check_options(const std::vector<bench::Entry>& entries, const bench::Aske
   std::optional<Error> unknown;
   for (const bench::Entry& entry : entries) {
     const auto task = bench::task_of(entry, asked);
-    if (target::simt_device_of(asked.options.target)) return {};
-    if (task && target::card_ordinal(asked.options.target))
-      return engine::card_opponents(*task, asked.options.opponents, target::CardInfo{}).map([](const auto&) {});
-    if (task) return engine::cpu_opponents(*task, asked.options.opponents, 1).map([](const auto&) {});
+    if (task) return engine::check_opponents(asked.options.target, asked.options.opponents);
     if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
   }
   if (unknown) return tl::unexpected(*unknown);
@@ -163,7 +143,7 @@ Result<std::unique_ptr<archive::RunLock>> hold(const std::string& id) {
 /// Imported once for all tasks: before the first of them is timed, or beside the first search where a card is timed.
 void start_pytorch(const engine::RunOptions& options) {
   using Readiness = evaluate::PytorchHost::Readiness;
-  if (!wants_pytorch(options.opponents) || target::simt_device_of(options.target)) return;
+  if (!wants_pytorch(options.opponents) || !target::has_clock(options.target)) return;
   // Where there is none, each task's row says so.
   if (!target::card_ordinal(options.target))
     (void)evaluate::PytorchHost::shared(options.threads, false, Readiness::kCompiler);
@@ -179,15 +159,14 @@ bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   work.progress = [&](const bench::Progress& p) { display.update(p); };
   work.services = [asked](archive::Store& store) -> Result<bench::Services> {
     start_pytorch(asked);
-    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-    // Held from task to task, with its context and the workers that wait. Where it cannot be had, each task's row says so.
-    std::shared_ptr<target::Card> card;
-    if (const auto ordinal = target::card_ordinal(asked.target)) card = target::Card::open(*ordinal).value_or(nullptr);
+    // Held from task to task: a card with its context and the workers that wait.
+    HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(asked));
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(asked.target, wanted));
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
-    services.run = [&store, toolchain, card](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
-      HONE_TRY(engine::Services run, engine::local_services(task, store, toolchain, options, home(), hurried));
+    services.run = [&store, bench](const task::Task& task, const engine::RunOptions& options) -> Result<engine::Services> {
+      HONE_TRY(engine::Services run, engine::local_services(task, store, bench, options, home(), hurried));
       // The first Ctrl-C ends the bench after this task, the second at once.
       run.interrupted = hurried;
       return run;

@@ -134,7 +134,7 @@ void print_text(std::FILE* out, const target::Build& build, const std::vector<Fu
 /// A file or hash; "naive" and "pattern:N" as elsewhere.
 Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task& task, kernel::Language language) {
   if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
-    HONE_TRY(auto ours, engine::library_kernel(name, task, engine::card_alternatives(task, language), language));
+    HONE_TRY(auto ours, engine::library_kernel(name, task, {language}));
     if (ours) return *std::move(ours);
   }
   return known_kernel(name);

@@ -140,6 +140,8 @@ int run_cli(int argc, char** argv) {
   add_task(command, optimizing.task);
   command->add_option("--save", optimizing.save, "write the task to this file")->type_name("FILE");
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
+  command->add_option("--language", optimizing.languages, "that kernels may be written in, of those the target takes: c++, cuda, hip; left out: all")
+      ->type_name("LIST");
   command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
       ->type_name("BUDGET")->capture_default_str();
   command->add_option("--strategy", optimizing.strategy, "beam, greedy, evolution or tune")->type_name("NAME")->capture_default_str();
@@ -336,6 +338,7 @@ int run_cli(int argc, char** argv) {
   ExplainArguments explaining;
   command = add("explain", "show a task's graph, its least cost and the patterns that cover it");
   add_task(command, explaining.task);
+  command->add_option("--target", explaining.target, "whose patterns are shown: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--save", explaining.save, "folder to write the built-in kernels to: fused.cc, the most promising, and unfused.cc");
   add_json(command, explaining.json);
   command->callback([&] { action = [&] { return explain(explaining); }; });

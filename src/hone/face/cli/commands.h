@@ -23,6 +23,7 @@ struct OptimizeArguments {
   ModelArguments models;
   std::string replay;                    ///< a finished run or a transcript's file, instead of a task
   std::string target = "cpu", budget = "60s", strategy = "beam", start, save, opponents = "all";
+  std::string languages;                 ///< that kernels may be written in; empty: all that the target takes
   uint64_t seed = 1;
   uint64_t shuffle_memory = 0;
   int threads = 0;
@@ -80,6 +81,7 @@ struct PackArguments {
 struct ExplainArguments {
   TaskArguments task;
   std::string save;                      ///< folder for the built-in kernels; empty: none
+  std::string target = "cpu";
   bool json = false;
 };
 

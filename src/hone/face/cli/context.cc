@@ -96,22 +96,14 @@ Status check_threads(int threads) {
               "hone targets says how many there are");
 }
 
-Status check_target(const std::string& target) {
-  if (target == "cpu" || target == "opencl" || target::simt_device_of(target) || target::card_ordinal(target)) return {};
-  return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target),
-              "hone targets lists what there is: cpu, opencl, cuda:0, emulator:cuda, emulator:hip");
-}
-
-Status check_target_of(const std::string& target, const kernel::Kernel& kernel) {
-  if (target.empty()) return {};
-  HONE_TRY_VOID(check_target(target));
-  const kernel::Language language = kernel.header.language;
-  const target::SimtDevice* const device = target::simt_device_of(target);
-  const bool fits = target::card_ordinal(target) ? language == kernel::Language::kCuda
-                    : device ? device->language == language : language == (target == "cpu" ? kernel::Language::kCpp : kernel::Language::kOpenCl);
-  if (fits) return {};
-  return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(language), target),
-              "leave --target out: the kernel's language says where it runs");
+Result<std::shared_ptr<engine::Workbench>> workbench_for(const std::string& target, const kernel::Kernel& kernel, int threads) {
+  HONE_TRY_VOID(check_threads(threads));
+  const std::string home = target::home_of(kernel.header.language);
+  if (target.empty() && home.empty())
+    return fail(ErrorCode::kInput, fmt::format("no target here takes kernels in {}", kernel::name_of(kernel.header.language)), "hone targets lists what there is");
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(target.empty() ? home : target, {threads, {}}));
+  HONE_TRY_VOID(bench->takes(kernel));
+  return bench;
 }
 
 std::filesystem::path home() { return archive::default_archive().parent_path(); }
@@ -125,10 +117,8 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   if (std::filesystem::exists(file_or_hash, ignored)) {
     HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
     HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
-    const kernel::Language language = kernel.header.language;
-    if (language != kernel::Language::kCpp && language != kernel::Language::kOpenCl && !target::simt_device(language))
-      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu), opencl, cuda and hip (emulator)",
-                                                 file_or_hash, kernel::name_of(kernel.header.language)));
+    if (target::home_of(kernel.header.language).empty())
+      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, which no target of hone's takes", file_or_hash, kernel::name_of(kernel.header.language)));
     return kernel;
   }
   const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });

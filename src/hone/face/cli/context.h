@@ -7,6 +7,7 @@
 #include "hone/archive/store.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/local.h"
+#include "hone/engine/workbench.h"
 #include "hone/face/cli/commands.h"
 #include "hone/target/toolchain/toolchain.h"
 #include "hone/task/task.h"
@@ -33,10 +34,9 @@ namespace hone::face {
 /// To look at, which a read-only archive allows; kNotFound where there is none.
 [[nodiscard]] Result<archive::Store> read_archive();
 
-/// kUsage for a target there is none of.
-[[nodiscard]] Status check_target(const std::string& target);
-/// kUsage where `target` (empty: any) does not take the kernel's language.
-[[nodiscard]] Status check_target_of(const std::string& target, const kernel::Kernel& kernel);
+/// The place that a kernel is judged at: `target`, or where it is empty the one of the kernel's language. kUsage and kInput where
+/// that does not take it.
+[[nodiscard]] Result<std::shared_ptr<engine::Workbench>> workbench_for(const std::string& target, const kernel::Kernel& kernel, int threads);
 
 /// A kernel from a file, or from the archive by (a prefix of) its hash.
 [[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);

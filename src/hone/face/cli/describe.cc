@@ -136,30 +136,42 @@ Result<std::string> describe_work(const task::Task& task, const target::CpuPeaks
 }
 
 /// What an offer's plan moves through memory at the first workload, by the model of pattern/traffic.h.
-json plan_of(const pattern::Offer& offer, const task::Task& task, std::string& text) {
-  const auto traffic = pattern::traffic_of(offer.kernel, task, task.workloads.front().bindings, target::cpu_limits(target::cpu_info()));
+json plan_of(const pattern::Offer& offer, const task::Task& task, const kernel::Limits& limits, std::string& text) {
+  const auto traffic = pattern::traffic_of(offer.kernel, task, task.workloads.front().bindings, limits);
   if (traffic) text += fmt::format("; {} launches, {}", traffic->launches.size(), bytes_text(traffic->all()));
   text += "\n";
-  return {{"action", offer.action}, {"launches", traffic ? json(traffic->launches.size()) : json()},
+  json launches = json::array();
+  for (const kernel::Launch& launch : offer.kernel.header.launches) {
+    std::vector<std::string> grid;
+    for (const task::IntExpr& extent : launch.grid) grid.push_back(extent.to_string());
+    const std::string when = launch.when ? launch.when->to_string() : "";
+    text += fmt::format("      {} on a grid of {}{}\n", launch.function, fmt::join(grid, " by "), when.empty() ? "" : ", when " + when);
+    launches.push_back({{"function", launch.function}, {"grid", grid}, {"when", when.empty() ? json() : json(when)}});
+  }
+  return {{"plan", launches}, {"action", offer.action}, {"launches", traffic ? json(traffic->launches.size()) : json()},
           {"bytes_moved", traffic ? json(traffic->all()) : json()}};
 }
 
 /// The built-in kernels, and the task without fusion (null where it is one operation), as text and as JSON.
-std::string describe_patterns(const task::Task& task, json& patterns, json& unfused) {
+std::string describe_patterns(const task::Task& task, const std::string& target, const kernel::Limits& limits, json& patterns, json& unfused) {
   const auto graph = task::instantiate(task.primitive, task.workloads.front().bindings);
   const task::Cost least = graph ? task::minimal_cost(*graph) : task::Cost{};
   std::string text = fmt::format("\npatterns, and what their plans move at the first workload (modelled; the least is {})\n",
                                  bytes_text(least.bytes_read + least.bytes_written));
   std::vector<std::string> why_not;
-  for (const auto& offer : pattern::offers_cpp(task, why_not)) {
-    text += fmt::format("  {}: {} ({})", offer.pattern, offer.action, offer.kernel.header.note);
-    patterns.push_back(plan_of(offer, task, text));
-    patterns.back()["pattern"] = offer.pattern;
-  }
+  for (const kernel::Language language : target::languages_of(target))
+    for (const auto& offer : pattern::offers(task, language, why_not)) {
+      text += fmt::format("  {}. {}: {} ({})", patterns.size(), offer.pattern, offer.action, offer.kernel.header.note);
+      patterns.push_back(plan_of(offer, task, limits, text));
+      patterns.back()["pattern"] = offer.pattern;
+      patterns.back()["language"] = kernel::name_of(language);
+    }
   for (const std::string& why : why_not) text += "  not " + why + "\n";
+  const std::vector<kernel::Language> languages = target::languages_of(target);
+  if (std::find(languages.begin(), languages.end(), kernel::Language::kCpp) == languages.end()) return text;
   if (const auto apart = pattern::unfused_cpp(task)) {
     text += "  without fusion it would be " + apart->action;
-    unfused = plan_of(*apart, task, text);
+    unfused = plan_of(*apart, task, limits, text);
   }
   return text;
 }
@@ -178,13 +190,14 @@ Status save_kernels(const task::Task& task, const std::filesystem::path& folder)
 
 Result<int> explain(const ExplainArguments& arguments) {
   HONE_TRY(const task::Task task, task_of(arguments.task));
+  HONE_TRY(const kernel::Limits limits, target::limits_of(arguments.target));
   json inputs = json::array(), workloads = json::array(), patterns = json::array(), unfused;
   const std::string surface = task.surface.to_string(), primitive = task.primitive.to_string();
   std::string text = fmt::format("task {} ({}), track {}\n\n{}\ngraph\n{}\nprimitives\n{}", task.name, base::short_hash(task.hash()),
                                  task::name_of(task.track), indented_lines(task.compute), indented_lines(surface), indented_lines(primitive));
   text += describe_inputs(task, inputs);
   HONE_TRY(const std::string work, describe_work(task, target::cpu_peaks(), workloads));
-  text += work + describe_patterns(task, patterns, unfused);
+  text += work + describe_patterns(task, arguments.target, limits, patterns, unfused);
   if (!arguments.save.empty()) HONE_TRY_VOID(save_kernels(task, arguments.save));
   if (arguments.json) {
     fmt::print("{}\n", base::canonical_json(json{{"task", task.name}, {"hash", task.hash()}, {"track", task::name_of(task.track)},

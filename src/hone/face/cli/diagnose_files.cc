@@ -8,21 +8,21 @@
 #include "hone/diagnose/profile/card.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
-#include "hone/target/card.h"
 
 namespace hone::face {
 
 using nlohmann::json;
 
 Result<int> diagnose_files(const KernelArguments& arguments) {
-  const std::optional<int> ordinal = target::card_ordinal(arguments.target);
-  if (!ordinal) return fail(ErrorCode::kUsage, fmt::format("{} is no card: counters are a card's", arguments.target), "--target cuda:0");
+  HONE_TRY_VOID(target::check_target_name(arguments.target));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(arguments.target));
+  if (!bench->target().card()) return fail(ErrorCode::kUsage, fmt::format("{} is no card: counters are a card's", arguments.target), "--target cuda:0");
   std::vector<task::Task> tasks;
   tasks.reserve(arguments.kernels.size());
   std::vector<diagnose::CardCase> cases;
   for (const std::string& file : arguments.kernels) {
     HONE_TRY(kernel::Kernel kernel, kernel_of(file, nullptr));
-    HONE_TRY_VOID(check_target_of(arguments.target, kernel));
+    HONE_TRY_VOID(bench->takes(kernel));
     TaskArguments given;
     given.file = std::filesystem::path(file).replace_extension(".toml").string();
     given.workloads = arguments.task.workloads;
@@ -30,15 +30,11 @@ Result<int> diagnose_files(const KernelArguments& arguments) {
     tasks.push_back(std::move(task));
     cases.push_back({std::move(kernel), &tasks.back(), tasks.back().workloads.front().bindings});
   }
-  HONE_TRY(const std::vector<target::CardInfo> cards, target::cards());
-  if (*ordinal >= static_cast<int>(cards.size())) return fail(ErrorCode::kUnavailable, fmt::format("there is no card {}", *ordinal));
-  const target::CardInfo& card = cards[static_cast<size_t>(*ordinal)];
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::cuda_toolchain(card.arch));
-  diagnose::CardCounters counters(card, toolchain);
+  diagnose::CardCounters counters(bench->target().card()->info(), bench->toolchain());
   HONE_TRY(const std::vector<diagnose::Metrics> metrics, diagnose::profile_counted(counters, cases));
   Table table({"kernel", "bottleneck", "first action", "predicted", ""});
   for (size_t i = 0; i < cases.size(); ++i) {
-    const diagnose::Diagnosis found = diagnose::diagnose(metrics[i], {cases[i].kernel.header, cases[i].kernel.config, target::card_limits(card)});
+    const diagnose::Diagnosis found = diagnose::diagnose(metrics[i], {cases[i].kernel.header, cases[i].kernel.config, bench->limits()});
     const bool acts = !found.actions.empty();
     table.add({arguments.kernels[i], found.bottleneck, acts ? found.actions.front().to_string() : "-",
                acts ? fmt::format("{:.2f}x", found.actions.front().gain) : "-", found.says});

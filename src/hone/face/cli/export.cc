@@ -94,9 +94,8 @@ Result<Exported> exported_of(const KernelArguments& arguments) {
 
 /// The header checks nothing at run time, so that it is made where it was verified.
 Result<std::vector<ExportedFile>> as_header(const KernelArguments& arguments, const Exported& exported) {
-  const target::CpuInfo& cpu = target::cpu_info();
-  HONE_TRY(const auto toolchain, target::cpp_toolchain());
-  const engine::Place here = engine::cpu_place(toolchain->name(), cpu.threads);
+  HONE_TRY(const std::shared_ptr<target::Target> cpu, target::open_target("cpu"));
+  const engine::Place& here = cpu->place();
   if (const auto differences = engine::not_as_verified(exported.kernel, exported.task, here); !differences.empty()) return elsewhere(arguments, differences);
   if (exported.verified && !exported.kernel.header.verified && exported.verified->device != here.device)
     return elsewhere(arguments, {fmt::format("device: {}, here {}", exported.verified->device, here.device)});

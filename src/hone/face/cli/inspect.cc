@@ -237,7 +237,6 @@ Result<int> list_targets(bool as_json) {
   const auto& torch = evaluate::find_pytorch();
   const std::string jail = base::probe_jail().to_string();
   const target::CpuPeaks peaks = target::cpu_peaks();
-  const auto opencl = target::opencl_toolchain();
   const auto simt = target::simt_toolchain();
   const auto cards = target::cards();
   if (as_json) {
@@ -246,11 +245,6 @@ Result<int> list_targets(bool as_json) {
                        {"profiling", cpu_profiling()}, {"peaks", target::to_json(peaks)},
                        {"pytorch", torch ? json(torch->torch_version) : json()}};
     json line = {{"targets", json::array({cpu_target})}};
-    if (opencl) {
-      cpu_target["name"] = "opencl";
-      cpu_target["toolchain"] = (*opencl)->name();
-      line["targets"].push_back(std::move(cpu_target));
-    }
     if (cards)
       for (const target::CardInfo& card : *cards) line["targets"].push_back(json_of(card));
     if (simt)
@@ -273,8 +267,6 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
   fmt::print("  jail: {}\n  profiling: {}\n", jail, cpu_profiling());
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
-  fmt::print("opencl\n  {}\n", opencl ? fmt::format("the same CPU\n  toolchain: {}", (*opencl)->name())
-                                      : opencl.error().message + "; " + opencl.error().hint);
   if (!cards || cards->empty()) fmt::print("cuda\n  {}\n", cards ? "the driver has no card" : cards.error().message);
   if (cards)
     for (const target::CardInfo& card : *cards) fmt::print("{}", text_of(card));

@@ -54,13 +54,13 @@ Result<int> measure_space(const TuneArguments& arguments) {
   HONE_TRY_VOID(check_measuring(arguments));
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY(const kernel::Kernel kernel, kernel_of(arguments.kernel, nullptr));
-  HONE_TRY_VOID(check_target_of("cpu", kernel));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, workbench_for("cpu", kernel, arguments.threads));
   HONE_TRY(const auto known, known_of(arguments.cache));
   engine::RunOptions budget;
   if (arguments.budget.empty()) budget.budget_seconds = 0;
   else HONE_TRY_VOID(parse_budget(arguments.budget, budget));
   if (budget.budget_evaluations > 0) return fail(ErrorCode::kUsage, "a space is measured as a whole: its budget is a time");
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+  const std::shared_ptr<target::Toolchain> toolchain = bench->toolchain();
   watch_interrupts();
   engine::SweepOptions options;
   options.threads = arguments.threads;

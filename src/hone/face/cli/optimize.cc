@@ -64,6 +64,11 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
   return result.champion.empty() ? 1 : 0;
 }
 
+Result<std::shared_ptr<engine::Workbench>> place_of(const engine::RunOptions& options) {
+  HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(options));
+  return engine::Workbench::open(options.target, wanted);
+}
+
 /// A transcript, once more: it has all that it needs with it.
 Result<int> replay_file(const std::string& file, bool as_json) {
   HONE_TRY(const std::string text, read_text(file, "transcript"));
@@ -82,8 +87,8 @@ Result<int> replay(const std::string& what, bool as_json) {
   HONE_TRY(const archive::RunInfo info, store.run(what));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(const engine::Services services, engine::local_services(task, store, toolchain, options, home(), {}));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(const engine::Services services, engine::local_services(task, store, bench, options, home(), {}));
   HONE_TRY(const engine::RunResult result, engine::replay_run(info, task, services));
   HONE_TRY(const auto events, store.events(info.id));
   fmt::print(as_json ? stderr : stdout, "run {} replayed: {} events, the same decisions, {}\n", info.id, events.size(),
@@ -100,7 +105,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
       return fail(ErrorCode::kUsage, "both a task and a run to replay are given", "the run has its task with it: hone optimize --replay RUN");
     return replay(arguments.replay, arguments.json);
   }
-  HONE_TRY_VOID(check_target(arguments.target));
+  HONE_TRY_VOID(target::check_target_name(arguments.target));
   engine::RunOptions options;
   options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);
@@ -111,6 +116,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   options.shuffle_memory = arguments.shuffle_memory;
   HONE_TRY_VOID(check_threads(arguments.threads));
   options.threads = arguments.threads;
+  options.languages = arguments.languages;
   options.opponents = arguments.opponents;
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
   HONE_TRY(options.models_json, models_json_of(arguments.models));
@@ -125,8 +131,8 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     HONE_TRY(given, kernel_of(start, &store));
     options.start_source = kernel::with_config(*given, given->config);
   }
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
@@ -151,8 +157,8 @@ Result<int> resume(const std::string& run, bool as_json) {
   HONE_TRY(const archive::RunInfo info, store.run(run));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-  HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home(), hurried));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   services.interrupted = interrupted;
   Display display;

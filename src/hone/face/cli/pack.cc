@@ -47,10 +47,11 @@ std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::
   for (const task::Task& task : tasks) {
     jobs.push_back({task.name + ": plain", &task, pattern::plain_gpu(task, kernel::Language::kCuda), 1});
     for (kernel::Kernel& twin : evaluate::stream_twins_cuda(task)) jobs.push_back({task.name + ": stream twin", &task, std::move(twin), 1});
-    engine::Alternatives library = engine::card_alternatives(task);
-    const size_t count = offers < 0 ? library.seeds.size() : std::min(library.seeds.size(), static_cast<size_t>(offers));
+    std::vector<std::string> why_not;
+    std::vector<pattern::Offer> library = pattern::offers(task, kernel::Language::kCuda, why_not);
+    const size_t count = offers < 0 ? library.size() : std::min(library.size(), static_cast<size_t>(offers));
     for (size_t i = 0; i < count; ++i)
-      jobs.push_back({fmt::format("{}: {}", task.name, engine::name_of(library.seeds[i])), &task, std::move(library.seeds[i].kernel), 2 + static_cast<int>(i)});
+      jobs.push_back({fmt::format("{}: {}", task.name, engine::name_of(engine::seed_of(library[i]))), &task, library[i].kernel, 2 + static_cast<int>(i)});
   }
   std::stable_sort(jobs.begin(), jobs.end(), [](const PackJob& a, const PackJob& b) { return a.turn < b.turn; });
   return jobs;

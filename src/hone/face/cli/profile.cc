@@ -25,45 +25,39 @@ using nlohmann::json;
 constexpr int kTrialRepetitions = 9;
 
 struct ProfileBench {
-  std::shared_ptr<target::Toolchain> toolchain;
+  std::shared_ptr<engine::Workbench> place;
   std::unique_ptr<evaluate::Evaluator> evaluator;
   engine::Alternatives alternatives;
-  kernel::Limits limits;
-  std::shared_ptr<target::Card> card;                  ///< null: the CPU
-  std::unique_ptr<diagnose::CardCounters> counters;
   std::unique_ptr<diagnose::CacheModel> caches;        ///< null: not asked for
 };
 
-Result<ProfileBench> bench_on(const KernelArguments& arguments, const task::Task& task, std::optional<int> card) {
-  ProfileBench bench;
-  if (card) {
-    HONE_TRY(bench.card, target::Card::open(*card));
-    HONE_TRY(bench.toolchain, target::cuda_toolchain(bench.card->info().arch));
-    bench.alternatives = engine::card_alternatives(task);
-    bench.limits = target::card_limits(bench.card->info());
-    bench.counters = std::make_unique<diagnose::CardCounters>(bench.card->info(), bench.toolchain);
-    return bench;
+/// Opens the place, and finds the kernel: a file or hash; "naive": plain loops; "pattern:N": the library's N-th kernel, from 0.
+Result<kernel::Kernel> open_for(const KernelArguments& arguments, const task::Task& task, ProfileBench& bench) {
+  const std::string& name = arguments.kernels.front();
+  std::error_code ignored;
+  std::optional<kernel::Kernel> kernel;
+  if (arguments.target.empty() && std::filesystem::exists(name, ignored)) {
+    HONE_TRY(kernel, known_kernel(name));
+    HONE_TRY(bench.place, workbench_for("", *kernel, arguments.threads));
+  } else {
+    HONE_TRY_VOID(check_threads(arguments.threads));
+    HONE_TRY(bench.place, engine::Workbench::open(arguments.target.empty() ? "cpu" : arguments.target, {arguments.threads, {}}));
+    if (!std::filesystem::exists(name, ignored)) {
+      HONE_TRY(kernel, bench.place->named(name, task));
+    }
+    if (!kernel) {
+      HONE_TRY(kernel, known_kernel(name));
+    }
+    HONE_TRY_VOID(bench.place->takes(*kernel));
   }
-  HONE_TRY(bench.toolchain, target::local_toolchain());
-  bench.alternatives = engine::cpu_alternatives(task, *bench.toolchain);
-  bench.limits = target::cpu_limits(target::cpu_info());
-  if (arguments.threads > 0) bench.limits["THREADS"] = arguments.threads;
-  if (arguments.caches) bench.caches = std::make_unique<diagnose::CacheModel>(bench.toolchain);
-  return bench;
-}
-
-/// A file or hash; "naive": plain loops; "pattern:N": the library's N-th kernel for the task, from 0.
-Result<kernel::Kernel> kernel_named(const std::string& name, const task::Task& task, const engine::Alternatives& alternatives, bool on_card) {
-  if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
-    HONE_TRY(auto ours, engine::library_kernel(name, task, alternatives, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
-    if (ours) return *std::move(ours);
-  }
-  HONE_TRY(kernel::Kernel kernel, known_kernel(name));
-  if (on_card) return kernel;
-  if (kernel.header.language != kernel::Language::kCpp && kernel.header.language != kernel::Language::kOpenCl)
+  if (!bench.place->target().has_clock())
     return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time",
                 "--target cuda:0 profiles them on a card, where there is one; hone build says what their binaries need");
-  return kernel;
+  if (arguments.caches && bench.place->target().card())
+    return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
+  if (arguments.caches) bench.caches = std::make_unique<diagnose::CacheModel>(bench.place->toolchain());
+  bench.alternatives = bench.place->library(task);
+  return std::move(*kernel);
 }
 
 /// "A=1,B=2"
@@ -156,33 +150,21 @@ Result<json> try_first(ProfileBench& bench, const kernel::Kernel& kernel, const 
 
 Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
-  HONE_TRY_VOID(check_threads(arguments.threads));
-  if (!arguments.target.empty()) HONE_TRY_VOID(check_target(arguments.target));
-  const std::optional<int> card = target::card_ordinal(arguments.target);
-  if (card && arguments.caches)
-    return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
-  HONE_TRY(ProfileBench bench, bench_on(arguments, task, card));
-  HONE_TRY(kernel::Kernel kernel, kernel_named(arguments.kernels.front(), task, bench.alternatives, card.has_value()));
-  HONE_TRY_VOID(check_target_of(arguments.target, kernel));
-  if (!arguments.config.empty()) HONE_TRY_VOID(set_config(kernel, arguments.config, bench.limits));
+  ProfileBench bench;
+  HONE_TRY(kernel::Kernel kernel, open_for(arguments, task, bench));
+  if (!arguments.config.empty()) HONE_TRY_VOID(set_config(kernel, arguments.config, bench.place->limits()));
   watch_interrupts();
   evaluate::EvaluatorOptions options;
-  options.threads = arguments.threads;
   options.interrupted = interrupted;
   options.facts = evaluate::cached_facts();
   options.repetitions = kTrialRepetitions;
-  if (bench.card) {
-    HONE_TRY(bench.evaluator, evaluate::card_evaluator(task, bench.toolchain, bench.card, options));
-  } else {
-    HONE_TRY(bench.evaluator, evaluate::cpu_evaluator(task, bench.toolchain, options));
-  }
+  HONE_TRY(bench.evaluator, bench.place->evaluator(task, options));
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));
   engine::Examined examined;
   examined.verdict = screening.verdict;
   if (examined.verdict.accepted()) {
-    HONE_TRY(examined, engine::examine(*bench.evaluator, kernel, task, bench.limits, bench.alternatives, true, bench.counters.get(),
-                                        bench.caches.get()));
-    if (!bench.card && !bench.caches)
+    HONE_TRY(examined, bench.place->examine(*bench.evaluator, kernel, task, bench.alternatives, true, bench.caches.get()));
+    if (!bench.place->target().card() && !bench.caches)
       for (diagnose::Profile& profile : examined.profiles) diagnose::no_cache_model("not asked for: --caches models it", profile.metrics);
   }
   std::FILE* const out = arguments.json ? stderr : stdout;

@@ -34,7 +34,8 @@ TorchOptions verified_here() {
   TorchOptions options;
   options.common.limits = target::cpu_limits(target::cpu_info());
   options.common.isa = target::cpu_info().isa;
-  options.verified = engine::cpu_place(toolchain ? (*toolchain)->name() : "", 2);
+  const auto cpu = target::open_target("cpu", {2});
+  options.verified = cpu ? (*cpu)->place() : engine::Place{};
   return options;
 }
 
@@ -153,10 +154,10 @@ TEST(TorchExportRefuses, WhatIsNoProblem) {
 
 TEST(TorchExportRefuses, OtherLanguages) {
   kernel::Kernel kernel = make_kernel(testing::kSoftmaxFast);
-  kernel.header.language = kernel::Language::kOpenCl;
+  kernel.header.language = kernel::Language::kTileLang;
   const auto files = export_torch(kernel, make_task(testing::kSoftmaxTask), {});
   ASSERT_FALSE(files.has_value());
-  EXPECT_THAT(files.error().message, HasSubstr("opencl"));
+  EXPECT_THAT(files.error().message, HasSubstr("tilelang"));
 }
 
 /// The flags of the package's compilers are those that kernels are verified with.

@@ -42,15 +42,31 @@ json text_type(int longest, const char* about = "") {
 /// A task from a client: text only. A path in it would be opened on our side.
 Result<task::Task> task_from(const json& arguments) {
   HONE_TRY(task::Task task, task::parse_task(arguments.at("task").get<std::string>(), "task"));
+  HONE_TRY(task, task::select_workloads(std::move(task), arguments.value("workloads", std::vector<std::string>{})));
+  HONE_TRY(task, task::select_track(std::move(task), arguments.value("track", "")));
   if (task.start) return fail(ErrorCode::kInput, "a task sent by a client names a file (\"start\")", "give the kernel's text as start_source");
   HONE_TRY_VOID(check_fits(task, "task"));
   return task;
 }
 
-Result<kernel::Kernel> kernel_in(const json& arguments, const char* key) {
-  auto kernel = agent::foreign_kernel(arguments.at(key).get<std::string>(), kernel::Language::kCpp);
-  if (!kernel) return fail(ErrorCode::kInput, kernel.error().problem);
-  return std::move(*kernel);
+/// In one of the place's languages. A champion's file, as get_run and export give it, is a kernel like any other.
+Result<kernel::Kernel> kernel_in(const json& arguments, const char* key, const engine::Workbench& bench) {
+  std::string problem;
+  for (const kernel::Language language : bench.languages()) {
+    auto kernel = agent::foreign_kernel(arguments.at(key).get<std::string>(), language);
+    if (kernel) return std::move(*kernel);
+    if (problem.empty()) problem = kernel.error().problem;
+  }
+  return fail(ErrorCode::kInput, problem, fmt::format("the target {} takes such kernels; \"target\" names another", bench.place().target));
+}
+
+/// The properties of a tool that works at a place, on some of a task's workloads.
+json with_place(json properties) {
+  properties["target"] = text_type(40, "where kernels run: cpu, cuda:0, emulator:cuda, emulator:hip; cpu where left out");
+  properties["language"] = text_type(60, "a list that kernels may be written in, of those the target takes; all where left out");
+  properties["track"] = text_type(20, "the accuracy track: f32, as-pytorch, tf32, bf16, f16; the task's own where left out");
+  properties["workloads"] = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 64}, {"description", "names of the task's workloads; its default ones where left out"}};
+  return properties;
 }
 
 bool is_run_id(const std::string& id) {
@@ -84,17 +100,35 @@ Workshop::~Workshop() {
   for (auto& [id, thread] : runs_) thread.join();
 }
 
+Result<std::shared_ptr<engine::Workbench>> Workshop::place_in(const json& arguments) {
+  const std::string target = arguments.value("target", "cpu"), languages = arguments.value("language", "");
+  engine::RunOptions asked;
+  asked.languages = languages;
+  HONE_TRY(const engine::WorkbenchOptions options, engine::workbench_options(asked));
+  const std::scoped_lock lock(places_mutex_);
+  std::shared_ptr<engine::Workbench>& place = places_[target + " " + languages];
+  if (!place) {
+    HONE_TRY(place, engine::Workbench::open(target, options));
+  }
+  return place;
+}
+
 Result<archive::Store> Workshop::archive() const { return archive::Store::open(home_ / "archive.db"); }
 
 ToolResult Workshop::start_run(const json& arguments) {
   auto task = task_from(arguments);
   if (!task) return tool_failure(task.error());
+  const auto bench = place_in(arguments);
+  if (!bench) return tool_failure(bench.error());
   engine::RunOptions options;
+  options.target = (*bench)->place().target;
+  options.languages = arguments.value("language", "");
   options.opponents = arguments.value("opponents", "naive");
+  if (auto known = engine::check_opponents(options.target, options.opponents); !known) return tool_failure(known.error());
   options.seed = arguments.value("seed", uint64_t{1});
   if (auto budget = parse_budget(arguments.value("budget", "60s"), options); !budget) return tool_failure(budget.error());
   if (arguments.contains("start_source")) {
-    const auto start = kernel_in(arguments, "start_source");
+    const auto start = kernel_in(arguments, "start_source", **bench);
     if (!start) return tool_failure(start.error());
     options.start_source = start->source;
   }
@@ -109,13 +143,12 @@ ToolResult Workshop::start_run(const json& arguments) {
     if (runs_.size() >= kMostRunsAtOnce) return tool_failure(fmt::format("{} runs are under way already; get_run says when one is finished", runs_.size()));
   }
   const std::string id = fmt::format("{:012x}", base::secret_seed() >> 16);
-  runs_[id] = std::thread([this, id, options, task = std::move(*task)] {
+  runs_[id] = std::thread([this, id, options, bench = *bench, task = std::move(*task)] {
     const std::scoped_lock lock(measuring_);
     const auto work = [&]() -> Status {
       if (stopping_) return fail(ErrorCode::kInterrupted, "the server ended before the run began");
       HONE_TRY(archive::Store store, archive());
-      HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-      HONE_TRY(engine::Services services, engine::local_services(task, store, toolchain, options, home_, [this] { return stopping_.load(); }));
+      HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home_, [this] { return stopping_.load(); }));
       services.run_id = id;
       services.interrupted = [this] { return stopping_.load(); };
       return engine::start_run(task, options, services).map([](const engine::RunResult&) {});
@@ -160,21 +193,26 @@ ToolResult Workshop::get_run(const json& arguments) {
 ToolResult Workshop::look_at(const json& arguments, std::optional<engine::Look> look) {
   const auto task = task_from(arguments);
   if (!task) return tool_failure(task.error());
-  const auto kernel = kernel_in(arguments, "source");
+  const auto bench = place_in(arguments);
+  if (!bench) return tool_failure(bench.error());
+  const auto kernel = kernel_in(arguments, "source", **bench);
   if (!kernel) return tool_failure(kernel.error());
   const std::unique_lock lock(measuring_, std::try_to_lock);
   if (!lock) return tool_failure("a run is measuring; get_run says when it is finished");
   const auto work = [&]() -> Result<json> {
-    HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-    HONE_TRY(const auto evaluator, evaluate::cpu_evaluator(*task, toolchain, {}));
-    const kernel::Kernel naive = pattern::naive_cpp(*task);
-    HONE_TRY(const auto first, evaluator->screen(naive));
-    if (first.verdict.accepted()) HONE_TRY_VOID(evaluator->set_yardstick(naive));
+    const bool timed = (*bench)->target().has_clock();
+    HONE_TRY(const auto evaluator, (*bench)->evaluator(*task, {}));
+    if (timed) {
+      const kernel::Kernel naive = (*bench)->plain(*task).kernel;
+      HONE_TRY(const auto first, evaluator->screen(naive));
+      if (first.verdict.accepted()) HONE_TRY_VOID(evaluator->set_yardstick(naive));
+    }
     HONE_TRY(const auto screening, evaluator->screen(*kernel));
     const evaluate::Verdict& verdict = screening.verdict;
     json out = {{"kernel", kernel->hash()}, {"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason},
                 {"detail", agent::bounded(verdict.detail, size_t{4} << 10)}};
-    if (!verdict.accepted()) return out;
+    out["target"] = (*bench)->place().target;
+    if (!verdict.accepted() || !timed) return out;
     out["speedup_over_plain_loops"] = screening.score;
     const std::vector<double> bounds = evaluator->bounds_ns();
     std::vector<double> fractions, weights;
@@ -189,7 +227,7 @@ ToolResult Workshop::look_at(const json& arguments, std::optional<engine::Look> 
     if (!look) return out;
     out["workloads"] = workloads;
     const engine::Examine examine = [&](evaluate::Evaluator& by, const kernel::Kernel& of, bool thorough) {
-      return engine::examine(by, of, *task, target::cpu_limits(target::cpu_info()), engine::cpu_alternatives(*task, *toolchain), thorough);
+      return (*bench)->examine(by, of, *task, (*bench)->library(*task), thorough);
     };
     HONE_TRY_VOID(engine::add_look(*look, *evaluator, *kernel, examine, true, out));
     return out;
@@ -206,11 +244,11 @@ ToolResult Workshop::search_memory(const json& arguments) {
     std::optional<task::Task> task;
     if (arguments.contains("task")) {
       HONE_TRY(task, task_from(arguments));
-      HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+      HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(arguments));
       query.near = &*task;
-      query.place = engine::cpu_place(toolchain->name(), target::cpu_info().threads);
-      query.seeds = engine::cpu_alternatives(*task, *toolchain).seeds;
-      query.limits = target::cpu_limits(target::cpu_info());
+      query.place = bench->place();
+      query.seeds = bench->library(*task).seeds;
+      query.limits = bench->limits();
       query.now_unix_ms = base::system_clock().unix_ms();
     }
     return engine::search_memory(store, query);
@@ -256,8 +294,8 @@ agent::ToolTable Workshop::tools() {
   engine::add_microbenchmark_tool(table, [this](const engine::Snippet& snippet) -> Result<engine::SnippetTimes> {
     const std::unique_lock lock(measuring_, std::try_to_lock);
     if (!lock) return fail(ErrorCode::kUnavailable, "a run is measuring", "get_run says when it is finished");
-    HONE_TRY(const std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
-    return engine::time_snippet(*toolchain, snippet);
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(json::object()));
+    return engine::time_snippet(*bench->toolchain(), snippet);
   });
   const json task_type = text_type(kMostTask, "a task file of hone (TOML): name, inputs, outputs, compute, workloads");
   const json source_type = text_type(131072, "a whole kernel file, beginning with its /* hone header");
@@ -273,21 +311,21 @@ agent::ToolTable Workshop::tools() {
     table.add(std::move(tool));
   };
   add("start_run", "Start a search", "Searches for a fast kernel for a task. Gives back a run id at once; ask get_run about it.",
-      tool_schema({{"task", task_type}, {"budget", text_type(60, "such as 60s or 40evals; 60s where left out")}, {"start_source", source_type},
+      tool_schema(with_place({{"task", task_type}, {"budget", text_type(60, "such as 60s or 40evals; 60s where left out")}, {"start_source", source_type},
                    {"opponents", text_type(100, "a list of naive, pytorch, compile, openblas, onednn; all, or none")},
-                   {"seed", {{"type", "integer"}, {"minimum", 0}}}}, {"task"}),
+                   {"seed", {{"type", "integer"}, {"minimum", 0}}}}), {"task"}),
       false, [this](const json& a) { return start_run(a); });
   add("get_run", "Look at a run", "How a run is doing; its champion and summary when it is finished.", tool_schema({{"run", kRunSchema}}, {"run"}), true,
       [this](const json& a) { return get_run(a); });
-  const json kernel_input = tool_schema({{"task", task_type}, {"source", source_type}}, {"task", "source"});
-  add("evaluate_kernel", "Evaluate a kernel", "Builds a kernel, verifies it on secret inputs and odd shapes, and times it against plain loops.",
+  const json kernel_input = tool_schema(with_place({{"task", task_type}, {"source", source_type}}), {"task", "source"});
+  add("evaluate_kernel", "Evaluate a kernel", "Builds a kernel for a target, verifies it on secret inputs and odd shapes and, where the target knows time, times it against plain loops.",
       kernel_input, true, [this](const json& a) { return look_at(a, std::nullopt); });
   for (const engine::LookTool& look : engine::look_tools())
     add(look.name, look.title, (std::string(look.description) + " With what evaluate_kernel says, and times of each workload.").c_str(), kernel_input, true,
         [this, what = look.look](const json& a) { return look_at(a, what); });
   add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query (ten at most, two with their kernels); with a task also what "
       "was learnt on it and on similar ones.",
-      tool_schema({{"query", text_type(200)}, {"task", task_type}}), true, [this](const json& a) { return search_memory(a); });
+      tool_schema(with_place({{"query", text_type(200)}, {"task", task_type}})), true, [this](const json& a) { return search_memory(a); });
   add("export_kernel", "Export a champion", "A finished run's champion as a C++ header and source without dependencies; the files come with the answer.",
       tool_schema({{"run", kRunSchema}}, {"run"}), true, [this](const json& a) { return export_kernel(a); });
   return table;

@@ -13,6 +13,7 @@
 #include "hone/agent/tool.h"
 #include "hone/archive/store.h"
 #include "hone/engine/tools.h"
+#include "hone/engine/workbench.h"
 
 namespace hone::face::mcp {
 
@@ -35,10 +36,14 @@ class Workshop {
   [[nodiscard]] agent::ToolResult search_memory(const nlohmann::json& arguments);
   [[nodiscard]] agent::ToolResult export_kernel(const nlohmann::json& arguments);
   [[nodiscard]] Result<archive::Store> archive() const;
+  /// The place that `arguments` name ("target", "language"; the CPU where they name none), opened once.
+  [[nodiscard]] Result<std::shared_ptr<engine::Workbench>> place_in(const nlohmann::json& arguments);
 
   std::filesystem::path home_;
   std::atomic<bool> stopping_{false};
   std::mutex measuring_;                       ///< one at a time has the machine
+  std::mutex places_mutex_;
+  std::map<std::string, std::shared_ptr<engine::Workbench>> places_;  ///< by target and language
   std::map<std::string, std::thread> runs_;
   std::mutex errors_mutex_;
   std::map<std::string, std::string> errors_;  ///< of runs that failed

@@ -222,7 +222,7 @@ void read_event(std::string_view kind, const Json& event, RunLog& log) {
     log.races.push_back(
         {text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
     log.raced += spent_of(member(screening, "spent"));
-  } else if (kind == "recalled" || kind == "agents" || kind == "profiled" || kind == "tool" || kind == "waited" || kind == "stalled") {
+  } else if (kind == "recalled" || kind == "agents" || kind == "profiled" || kind == "tool" || kind == "waited" || kind == "stalled" || kind == "fallback") {
     // What the ledger needs is in the questions and answers; what was recalled shows in the candidates it led to.
   } else if (kind == "asked") {
     ModelRow& row = log.models[text(event, "name")];

@@ -34,7 +34,7 @@ Status fill_cpu_plan(worker::Control& control, const kernel::BoundPlan& plan, in
     to.arguments = static_cast<uint32_t>(from.args.size());
     for (size_t a = 0; a < from.args.size(); ++a)
       to.argument[a] = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
-    // A block's extents (OpenCL) follow the arguments.
+    // A block's extents (a GPU's that is emulated) follow the arguments.
     for (const int64_t extent : from.block)
       to.argument[to.arguments++] = {static_cast<uint32_t>(kernel::Argument::Kind::kI64), -1, extent};
   }

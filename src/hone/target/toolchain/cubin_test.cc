@@ -16,9 +16,9 @@ TEST(Cubin, SourceNamesOfSymbols) {
   EXPECT_EQ(source_name("rows"), "rows");
   EXPECT_EQ(source_name("_Z4rowsPKfPfx"), "rows");
   EXPECT_EQ(source_name("_ZL4rowsPf"), "rows");
-  EXPECT_EQ(source_name("_ZN2p04rowsEPKfPfx"), "rows");
+  EXPECT_EQ(source_name("_ZN2p04rowsEPKfPfx"), "p0::rows");
   EXPECT_EQ(source_name("_Z2ttILi4EEvPf"), "tt");
-  EXPECT_EQ(source_name("_ZN12_GLOBAL__N_15innerEv"), "inner");
+  EXPECT_EQ(source_name("_ZN12_GLOBAL__N_15innerEv"), "_GLOBAL__N_1::inner");
   EXPECT_EQ(source_name("_Z99x"), "");
   EXPECT_EQ(source_name("_Z"), "");
 }
@@ -34,7 +34,9 @@ TEST(Cubin, OneEntryIsMeant) {
   ASSERT_TRUE(find_entry(facts, "rows"));
   EXPECT_EQ((*find_entry(facts, "rows"))->symbol, "_Z4rowsPf");
   EXPECT_THAT(find_entry(facts, "cols").error(), HasSubstr("any of 2"));
-  EXPECT_THAT(find_entry(facts, "row").error(), HasSubstr("there is cols, cols, rows, rows2"));
+  ASSERT_TRUE(find_entry(facts, "b::cols"));
+  EXPECT_EQ((*find_entry(facts, "b::cols"))->symbol, "_ZN1b4colsEv");
+  EXPECT_THAT(find_entry(facts, "row").error(), HasSubstr("there is a::cols, b::cols, rows, rows2"));
   EXPECT_THAT(find_entry({}, "row").error(), HasSubstr("the source has none"));
 }
 

@@ -20,7 +20,7 @@ std::string source_name(const std::string& symbol) {
     while (digits < symbol.size() && std::isdigit(static_cast<unsigned char>(symbol[digits])) && length < symbol.size())
       length = 10 * length + static_cast<size_t>(symbol[digits++] - '0');
     if (digits == at || length == 0 || length > symbol.size() - digits) break;
-    last = symbol.substr(digits, length);
+    last += (last.empty() ? "" : "::") + symbol.substr(digits, length);
     at = digits + length;
     if (!nested) break;
   }
@@ -30,7 +30,7 @@ std::string source_name(const std::string& symbol) {
 tl::expected<const GpuEntry*, std::string> find_entry(const std::vector<GpuEntry>& entries, const std::string& function) {
   std::vector<const GpuEntry*> found;
   for (const GpuEntry& entry : entries)
-    if (source_name(entry.symbol) == function) found.push_back(&entry);
+    if (const std::string name = source_name(entry.symbol); name == function || name.ends_with("::" + function)) found.push_back(&entry);
   if (found.size() == 1) return found[0];
   if (found.size() > 1)
     return tl::unexpected(fmt::format("the launch of {} may mean any of {} __global__ functions of this name", function, found.size()));

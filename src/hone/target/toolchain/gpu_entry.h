@@ -18,11 +18,11 @@ struct GpuEntry {
   std::map<std::string, int64_t> facts;  ///< "registers", "code_bytes", …: Build::facts without the function's name
 };
 
-/// The unqualified name that a symbol has in the source ("rows" for rows, _Z4rowsPf, _ZN1a4rowsILi4EEvv); empty for
-/// what is no function of C++.
+/// The name that a symbol has in the source, with its namespaces: "rows" for rows, _Z4rowsPf and _Z4rowsILi4EEvv, "a::rows"
+/// for _ZN1a4rowsEPf; empty for what is no function of C++.
 [[nodiscard]] std::string source_name(const std::string& symbol);
 
-/// The one entry that the plan's `function` means, or why there is none, in a line.
+/// The one entry that the plan's `function` means ("rows" wherever it is, "a::rows" in that namespace), or why there is none, in a line.
 [[nodiscard]] tl::expected<const GpuEntry*, std::string> find_entry(const std::vector<GpuEntry>& entries, const std::string& function);
 
 /// Puts into `found` the entry of each function of the plan; else says in a line why there is none that takes what

@@ -22,10 +22,6 @@ class LocalToolchain final : public Toolchain {
       return fail(ErrorCode::kUnavailable, fmt::format("{} is built for this CPU only", kernel::name_of(kernel.header.language)));
     switch (kernel.header.language) {
       case kernel::Language::kCpp: return cpp_->build(kernel, task, bindings, options);
-      case kernel::Language::kOpenCl: {
-        HONE_TRY(Toolchain* const opencl, this->opencl());
-        return opencl->build(kernel, task, bindings, options);
-      }
       case kernel::Language::kCuda:
       case kernel::Language::kHip: {
         HONE_TRY(Toolchain* const simt, this->simt());
@@ -38,12 +34,6 @@ class LocalToolchain final : public Toolchain {
   }
 
  private:
-  Result<Toolchain*> opencl() {
-    const std::scoped_lock lock(mutex_);
-    if (!opencl_) opencl_ = opencl_toolchain();
-    if (!*opencl_) return tl::unexpected(opencl_->error());
-    return (*opencl_)->get();
-  }
 
   Result<Toolchain*> simt() {
     const std::scoped_lock lock(mutex_);
@@ -54,7 +44,7 @@ class LocalToolchain final : public Toolchain {
 
   std::unique_ptr<Toolchain> cpp_;
   std::mutex mutex_;
-  std::optional<Result<std::unique_ptr<Toolchain>>> opencl_, simt_;
+  std::optional<Result<std::unique_ptr<Toolchain>>> simt_;
 };
 
 }  // namespace

@@ -128,8 +128,17 @@ class SimtToolchain final : public Toolchain {
 
   /// Shared memory by kernel: a variable of a kernel's own counts for it, one of another function for all.
   static void add_shared(const kernel::Kernel& kernel, const ElfFacts& elf, std::map<std::string, double>& facts) {
-    const auto belongs = [](const std::string& name, const std::string& function) {
-      return name.find(fmt::format("{}{}", function.size(), function)) != std::string::npos;
+    // As a symbol says it: "4rows", and "6part_24rows" of part_2::rows.
+    const auto belongs = [](const std::string& name, std::string_view function) {
+      std::string mangled;
+      for (;;) {
+        const size_t end = function.find("::");
+        const std::string_view word = function.substr(0, end);
+        mangled += fmt::format("{}{}", word.size(), word);
+        if (end == std::string_view::npos) break;
+        function.remove_prefix(end + 2);
+      }
+      return name.find(mangled) != std::string::npos;
     };
     for (const kernel::Launch& launch : kernel.header.launches) {
       double bytes = 0;

@@ -82,10 +82,6 @@ class Toolchain {
 /// there is kUnavailable too. A sanitized build brings its runner, made by the same compiler.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cpp_toolchain();
 
-/// OpenCL C for the CPU, compiled by PoCL. The work groups it makes are run by the same runner and threads as
-/// C++ kernels. kUnavailable where there is no PoCL, or one whose work groups are called in another way.
-[[nodiscard]] Result<std::unique_ptr<Toolchain>> opencl_toolchain();
-
 /// CUDA and HIP kernels on the emulator (docs/emulator.md): clang++ 16 or later compiles them with hone's own device
 /// headers and run-time to the same kind of shared object as C++ kernels. kUnavailable without clang.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> simt_toolchain();

@@ -1,4 +1,4 @@
-// Programs that travel inside hone (hone-runner, hone-opencl).
+// Programs that travel inside hone (hone-runner, hone-cuda, …).
 #pragma once
 #include <filesystem>
 #include <string_view>

@@ -123,7 +123,7 @@ def entries_of(cubin):
 
 
 def source_name(symbol):
-    """The name that a mangled symbol has in the source: rows for rows, _Z4rowsPf, _ZN1a4rowsILi4EEvv."""
+    """The name that a mangled symbol has in the source: rows for rows, _Z4rowsPf; a::rows for _ZN1a4rowsILi4EEvv."""
     if not symbol.startswith("_Z"):
         return symbol
     at, last = 2, ""
@@ -135,7 +135,7 @@ def source_name(symbol):
         if not digits or int(digits[0]) == 0 or int(digits[0]) > len(symbol) - at - digits.end():
             break
         at += digits.end()
-        last = symbol[at:at + int(digits[0])]
+        last += ("::" if last else "") + symbol[at:at + int(digits[0])]
         at += int(digits[0])
         if not nested:
             break
@@ -356,7 +356,9 @@ class CudaKernel:
                     image = self.image(card["arch"], baked)
                     symbols = {}
                     for symbol in entries_of(image):
-                        symbols.setdefault(source_name(symbol), symbol)
+                        name = source_name(symbol)
+                        symbols.setdefault(name, symbol)
+                        symbols.setdefault(name.rpartition("::")[2], symbol)
                     self.modules[key] = self.driver.load(image), symbols
         return self.modules[key]
 

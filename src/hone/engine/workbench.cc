@@ -1,0 +1,203 @@
+#include "hone/engine/workbench.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/diagnose/profile/card.h"
+#include "hone/engine/briefing.h"
+#include "hone/engine/run.h"
+#include "hone/evaluate/baseline/library_opponents.h"
+#include "hone/evaluate/baseline/pytorch_opponents.h"
+#include "hone/pattern/library.h"
+#include "hone/target/calibrate/peaks.h"
+#include "hone/target/card_peaks.h"
+#include "hone/target/cpu.h"
+
+namespace hone::engine {
+namespace {
+
+using kernel::Language;
+
+evaluate::Opponent opponent_of(std::string name, kernel::Kernel kernel) {
+  evaluate::Opponent opponent;
+  opponent.name = std::move(name);
+  opponent.kernel = std::move(kernel);
+  return opponent;
+}
+
+/// What a list may name, in the order of "all": on a CPU, and on a card.
+constexpr std::string_view kOnCpu[] = {"naive", "pytorch", "compile", "openblas", "onednn"}, kOnCard[] = {"naive", "pytorch", "compile"};
+
+/// "all", "none" or a list, each once, as it is first named: as places in `known`.
+Result<std::vector<size_t>> opponents_named(const std::string& names, std::span<const std::string_view> known) {
+  if (names == "none") return std::vector<size_t>{};
+  std::stringstream list(names == "all" ? fmt::format("{}", fmt::join(known, ",")) : names.empty() ? "," : names);
+  std::vector<size_t> found;
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto it = std::find(known.begin(), known.end(), name);
+    if (it == known.end())
+      return fail(ErrorCode::kUsage, fmt::format("unknown opponent \"{}\"", name), fmt::format("a list of {}; or all, or none", fmt::join(known, ", ")));
+    const auto place = static_cast<size_t>(it - known.begin());
+    if (std::find(found.begin(), found.end(), place) == found.end()) found.push_back(place);
+  }
+  return found;
+}
+
+Result<std::vector<evaluate::Opponent>> chosen(const std::vector<evaluate::Opponent>& all, const std::string& names, std::span<const std::string_view> known) {
+  HONE_TRY(const std::vector<size_t> places, opponents_named(names, known));
+  std::vector<evaluate::Opponent> found;
+  for (const size_t place : places) found.push_back(all.at(place));
+  return found;
+}
+
+class CpuBench final : public Workbench {
+ public:
+  CpuBench(std::shared_ptr<target::Target> target, std::vector<Language> languages) : Workbench(std::move(target), std::move(languages)) {}
+
+  Result<std::unique_ptr<evaluate::Evaluator>> evaluator(const task::Task& task, const evaluate::EvaluatorOptions& asked) const override {
+    evaluate::EvaluatorOptions options = asked;
+    options.threads = target().threads();
+    return evaluate::cpu_evaluator(task, toolchain(), options);
+  }
+  Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
+    const auto pytorch = evaluate::pytorch_opponents(task, target().threads());
+    const auto libraries = evaluate::library_opponents(task, target().threads());
+    const std::vector<evaluate::Opponent> all = {opponent_of("naive", plain(task).kernel), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
+    return chosen(all, names, kOnCpu);
+  }
+  Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
+                           bool thorough, diagnose::CacheModel* caches) const override {
+    return engine::examine(evaluator, kernel, task, limits(), alternatives, thorough, nullptr, caches);
+  }
+  nlohmann::json peaks() const override { return target::to_json(target::cpu_peaks(target().threads())); }
+  std::string facts() const override { return cpu_facts(toolchain()->extensions(), target::cpu_peaks(target().threads())); }
+};
+
+class CardBench final : public Workbench {
+ public:
+  CardBench(std::shared_ptr<target::Target> target, std::vector<Language> languages)
+      : Workbench(std::move(target), std::move(languages)),
+        card_(this->target().card()),
+        counters_(std::make_unique<diagnose::CardCounters>(card_->info(), toolchain())) {}
+
+  Result<std::unique_ptr<evaluate::Evaluator>> evaluator(const task::Task& task, const evaluate::EvaluatorOptions& options) const override {
+    return evaluate::card_evaluator(task, toolchain(), card_, options);
+  }
+  Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
+    const auto pytorch = evaluate::pytorch_opponents(task, card_->info());
+    return chosen({opponent_of("naive", plain(task).kernel), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
+  }
+  Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
+                           bool thorough, diagnose::CacheModel*) const override {
+    return engine::examine(evaluator, kernel, task, limits(), alternatives, thorough, counters_.get());
+  }
+  nlohmann::json peaks() const override { return target::to_json(target::card_peaks(card_->info())); }
+  std::string facts() const override { return card_facts(card_->info(), target::card_peaks(card_->info())); }
+  /// Builds need cores, not the card. A screening takes a fifth of a build: more proposals on their way would only know less.
+  int batch() const override { return std::clamp(target::cpu_info().threads - 1, 2, 12); }
+  bool builds_aside() const override { return true; }
+
+ private:
+  std::shared_ptr<target::Card> card_;
+  std::unique_ptr<diagnose::CardCounters> counters_;
+};
+
+/// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
+class EmulatorBench final : public Workbench {
+ public:
+  EmulatorBench(std::shared_ptr<target::Target> target, std::vector<Language> languages) : Workbench(std::move(target), std::move(languages)) {}
+
+  Result<std::unique_ptr<evaluate::Evaluator>> evaluator(const task::Task& task, const evaluate::EvaluatorOptions& options) const override {
+    return evaluate::emulated_evaluator(task, toolchain(), options);
+  }
+  Result<std::vector<evaluate::Opponent>> opponents(const task::Task&, const std::string&) const override { return std::vector<evaluate::Opponent>{}; }
+  Result<Examined> examine(evaluate::Evaluator&, const kernel::Kernel&, const task::Task&, const Alternatives&, bool, diagnose::CacheModel*) const override {
+    return fail(ErrorCode::kUnavailable, "the emulator knows no time: kernels are not diagnosed there", "--target cuda:0 does, where there is a card");
+  }
+  nlohmann::json peaks() const override { return nullptr; }
+  std::string facts() const override {
+    return fmt::format("Kernels run on an emulator that checks every access and knows no time; its limits are those of {}\n", limits_text(limits()));
+  }
+};
+
+}  // namespace
+
+Status check_opponents(const std::string& target, const std::string& names) {
+  HONE_TRY_VOID(target::check_target_name(target));
+  if (!target::has_clock(target)) return {};
+  const std::span<const std::string_view> known = target == target::home_of(Language::kCpp) ? std::span<const std::string_view>(kOnCpu) : kOnCard;
+  return opponents_named(names, known).map([](const auto&) {});
+}
+
+Result<WorkbenchOptions> workbench_options(const RunOptions& options) {
+  WorkbenchOptions wanted;
+  wanted.threads = options.threads;
+  std::stringstream list(options.languages);
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto language = kernel::language_from(name);
+    if (!language) return fail(ErrorCode::kUsage, fmt::format("there is no language \"{}\"", name), "a list of c++, cuda, hip, triton, tilelang");
+    wanted.languages.push_back(*language);
+  }
+  return wanted;
+}
+
+Result<std::shared_ptr<Workbench>> Workbench::open(const std::string& name, const WorkbenchOptions& options) {
+  HONE_TRY_VOID(target::check_target_name(name));
+  std::vector<Language> languages = target::languages_of(name);
+  if (!options.languages.empty()) {
+    std::erase_if(languages, [&](Language l) { return std::find(options.languages.begin(), options.languages.end(), l) == options.languages.end(); });
+    if (languages.empty()) {
+      std::vector<std::string_view> taken;
+      for (const Language language : target::languages_of(name)) taken.push_back(kernel::name_of(language));
+      return fail(ErrorCode::kUsage, fmt::format("the target {} takes none of the languages asked for", name), fmt::format("it takes {}", fmt::join(taken, ", ")));
+    }
+  }
+  HONE_TRY(std::shared_ptr<target::Target> target, target::open_target(name, {options.threads}));
+  if (target->card()) return std::make_shared<CardBench>(std::move(target), std::move(languages));
+  if (target->has_clock()) return std::make_shared<CpuBench>(std::move(target), std::move(languages));
+  return std::make_shared<EmulatorBench>(std::move(target), std::move(languages));
+}
+
+Status Workbench::takes(const kernel::Kernel& kernel) const {
+  if (target_->takes(kernel.header.language)) return {};
+  const std::string home = target::home_of(kernel.header.language);
+  return fail(ErrorCode::kInput, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), place().target),
+              home.empty() ? "" : fmt::format("--target {} takes it", home));
+}
+
+Alternatives Workbench::library(const task::Task& task) const {
+  return {library_seeds(task, languages_), toolchain()->other_compilers()};
+}
+
+search::Seed Workbench::plain(const task::Task& task) const {
+  pattern::Offer offer = pattern::plain_offer(task, languages_.front());
+  return {std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)};
+}
+
+std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<Language>& languages) {
+  std::vector<search::Seed> all;
+  std::vector<std::string> why_not;
+  for (const Language language : languages)
+    for (pattern::Offer& offer : pattern::offers(task, language, why_not)) all.push_back(seed_of(std::move(offer)));
+  return all;
+}
+
+Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<Language>& languages) {
+  if (name == "naive") return pattern::plain_offer(task, languages.front()).kernel;
+  constexpr std::string_view kPrefix = "pattern:";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::vector<search::Seed> all = library_seeds(task, languages);
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number >= all.size())
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\": the library has {} kernels for this task, counted from 0", name, all.size()));
+  return all[number].kernel;
+}
+
+}  // namespace hone::engine

@@ -1,0 +1,52 @@
+#include "hone/pattern/library.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/plain_gpu.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+
+/// What the library writes in a language.
+struct Shelf {
+  Language language;
+  std::vector<Offer> (*offers)(const task::Task&, std::vector<std::string>& why_not);
+  Offer (*plain)(const task::Task&);
+};
+
+template <Language kLanguage>
+constexpr Shelf gpu_shelf() {
+  return {kLanguage, [](const task::Task& task, std::vector<std::string>& why_not) { return offers_gpu(task, kLanguage, why_not); },
+          [](const task::Task& task) { return Offer{plain_gpu(task, kLanguage), "plain", "plain loops"}; }};
+}
+
+const Shelf kShelves[] = {
+    {Language::kCpp, offers_cpp, [](const task::Task& task) { return Offer{naive_cpp(task), "naive", "plain loops"}; }},
+    gpu_shelf<Language::kCuda>(),
+    gpu_shelf<Language::kHip>(),
+};
+
+const Shelf* shelf_of(Language language) {
+  const auto* const it = std::find_if(std::begin(kShelves), std::end(kShelves), [&](const Shelf& s) { return s.language == language; });
+  return it == std::end(kShelves) ? nullptr : it;
+}
+
+}  // namespace
+
+std::vector<Offer> offers(const task::Task& task, Language language, std::vector<std::string>& why_not) {
+  if (const Shelf* const shelf = shelf_of(language)) return shelf->offers(task, why_not);
+  why_not.push_back(fmt::format("{}: the library writes none", kernel::name_of(language)));
+  return {};
+}
+
+Offer plain_offer(const task::Task& task, Language language) {
+  const Shelf* const shelf = shelf_of(language);
+  HONE_CHECK(shelf != nullptr, std::string(kernel::name_of(language)));
+  return shelf->plain(task);
+}
+
+}  // namespace hone::pattern
