@@ -1,5 +1,6 @@
 // The suites under tasks/: every file parses, has the workloads full, small and tiny in the sizes
 // that their users rely on (tasks/README.md), and the KernelBench files are KernelBench's problems.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -113,6 +114,29 @@ void check_declared(const InputSpec& input, const Workload& full, const std::str
   EXPECT_THAT(values, HasSubstr(", " + std::to_string(*bound) + ")"));
 }
 
+/// Of what the problem's modules own: the domain of each, in the order of construction; weights of norms are near one.
+std::vector<Domain> parameters_of(const json& problem) {
+  std::vector<Domain> domains;
+  for (const json& module : problem.value("modules", json::array())) {
+    const std::string op = module["op"];
+    const bool bias = module.value("/kwargs/bias"_json_pointer, true);
+    if (op.starts_with("Conv") || op == "Linear") domains.insert(domains.end(), bias ? 2 : 1, Domain::kReal);
+    if (op == "Parameter" && !module.value("unused", false)) domains.push_back(Domain::kReal);
+    if (op.starts_with("BatchNorm") || op == "GroupNorm" || op == "LayerNorm") domains.insert(domains.end(), {Domain::kNearOne, Domain::kReal});
+  }
+  return domains;
+}
+
+/// Bytes that KernelBench counts and the task has not: parameters that the forward pass never uses, less what the task
+/// has and KernelBench does not count, a number among the inputs.
+int64_t uncounted_bytes(const json& problem) {
+  int64_t bytes = 0;
+  for (const json& module : problem.value("modules", json::array()))
+    if (module.value("unused", false)) bytes += 4 * element_count(module["shape"].get<Shape>());
+  for (const json& input : problem["inputs"]) bytes -= input.contains("scalar") ? 4 : 0;
+  return bytes;
+}
+
 void check_problem(const json& problem, const std::filesystem::path& file) {
   const auto task = suite_task(file);
   ASSERT_TRUE(task.has_value());
@@ -135,15 +159,24 @@ void check_problem(const json& problem, const std::filesystem::path& file) {
     EXPECT_EQ(name_of(input.type.dtype), floats ? "f32" : inputs[i]["dtype"].get<std::string>());
     check_declared(input, *full, values);
   }
-  const int64_t scalar = problem["id"] == 5 ? 4 : 0;  // a number that KernelBench does not count
-  EXPECT_EQ(size_of_workload(*task, *full).bytes - scalar, problem["min_bytes"].get<int64_t>());
+  EXPECT_EQ(size_of_workload(*task, *full).bytes + uncounted_bytes(problem), problem["min_bytes"].get<int64_t>());
+  if (!problem.contains("modules")) return;
+  std::vector<Domain> parameters;
+  for (size_t i = inputs.size(); i < task->inputs.size(); ++i) {
+    EXPECT_EQ(task->inputs[i].type.dtype, DType::kF32);
+    EXPECT_FALSE(task->inputs[i].constant);
+    parameters.push_back(task->inputs[i].domain);
+  }
+  EXPECT_EQ(parameters, parameters_of(problem));
 }
 
-TEST(KernelBenchLevel1, FilesAreItsProblems) {
-  const auto facts = base::read_file(HONE_SOURCE_DIR "/test/cases/suites/kernelbench_level1.json");
+class KernelBench : public testing::TestWithParam<int> {};
+
+TEST_P(KernelBench, FilesAreItsProblems) {
+  const auto facts = base::read_file(fmt::format("{}/test/cases/suites/kernelbench_level{}.json", HONE_SOURCE_DIR, GetParam()));
   ASSERT_TRUE(facts.has_value());
   const json problems = json::parse(*facts);
-  const auto files = suite_files("kernelbench/level1");
+  const auto files = suite_files(fmt::format("kernelbench/level{}", GetParam()));
   ASSERT_EQ(problems.size(), 100U);
   ASSERT_EQ(files.size(), 100U);
   for (size_t i = 0; i < 100; ++i) {
@@ -153,6 +186,8 @@ TEST(KernelBenchLevel1, FilesAreItsProblems) {
     check_problem(problems[i], files[i]);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Levels, KernelBench, testing::Values(1, 2));
 
 }  // namespace
 }  // namespace hone::task

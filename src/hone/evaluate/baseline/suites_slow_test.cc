@@ -1,6 +1,7 @@
 // The suites under tasks/ against PyTorch: at `tiny`, what PyTorch computes for each task passes the
-// gate that candidates pass, so that the oracle and PyTorch take the task to mean the same. Skips
-// where there is no torch.
+// gate that candidates pass, so that the oracle and PyTorch take the task to mean the same. And for
+// KernelBench's level 2 what its own modules compute, which have not seen the task. Skips where there
+// is no torch.
 #include <gmock/gmock.h>
 
 #include "hone/evaluate/baseline/testing/forwards.h"
@@ -29,6 +30,14 @@ struct Drawn {
     return views;
   }
 };
+
+/// Python that computes the problem from KernelBench's modules (kernelbench_module.py beside this file).
+std::string kernelbench_source(const nlohmann::json& problem, const task::Bindings& full, const task::Bindings& tiny) {
+  const auto builder = base::read_file(HONE_SOURCE_DIR "/src/hone/evaluate/baseline/testing/kernelbench_module.py");
+  EXPECT_TRUE(builder.has_value());
+  const nlohmann::json arguments = {problem, full, tiny};
+  return fmt::format("{}\nimport json\nforward = reference(*json.loads(r'''{}'''))\n", builder.value_or(""), arguments.dump());
+}
 
 std::optional<Drawn> drawn(const std::filesystem::path& file, Family family) {
   auto task = task::suite_task(file);
@@ -93,6 +102,31 @@ TEST_P(SuitesAgainstPytorch, PytorchPassesTheGateAtTiny) {
       SCOPED_TRACE(tasks[i].task.name + " " + std::string(name_of(family)));
       check(tasks[i], family, (*results)[i]);
     }
+  }
+}
+
+TEST(KernelBenchLevel2, ItsModulesPassTheGateAtTiny) {
+  SKIP_WITHOUT_TORCH();
+  const auto facts = base::read_file(HONE_SOURCE_DIR "/test/cases/suites/kernelbench_level2.json");
+  ASSERT_TRUE(facts.has_value());
+  const auto problems = nlohmann::json::parse(*facts);
+  const auto files = task::suite_files("kernelbench/level2");
+  ASSERT_EQ(files.size(), problems.size());
+  std::vector<Drawn> tasks;
+  std::vector<Forward> forwards;
+  for (size_t i = 0; i < files.size(); ++i) {
+    SCOPED_TRACE(files[i].string());
+    auto one = drawn(files[i], Family::kNormal);
+    ASSERT_TRUE(one.has_value());
+    one->forward.source = kernelbench_source(problems[i], task::find_workload(one->task, "full")->bindings, one->graph.bindings);
+    forwards.push_back(one->forward);
+    tasks.push_back(std::move(*one));
+  }
+  const auto results = run_forwards(forwards, 1, std::chrono::minutes(5));
+  ASSERT_TRUE(results.has_value()) << results.error().to_string();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    SCOPED_TRACE(tasks[i].task.name);
+    check(tasks[i], Family::kNormal, (*results)[i]);
   }
 }
 

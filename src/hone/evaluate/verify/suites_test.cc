@@ -1,13 +1,19 @@
 // The tasks under tasks/ can tell an answer from none: zeros, a constant, the mean, an unchanged
-// input and an answer from half of the input's elements are all refused on our inputs at `tiny`.
+// input and an answer from half of the input's elements are all refused on our inputs at `tiny`. But
+// for the two problems of KernelBench whose answer is zero whatever the inputs are: there zeros pass.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
 
 #include "hone/evaluate/verify/gate.h"
 #include "hone/task/testing/suite_files.h"
 
 namespace hone::evaluate {
 namespace {
+
+const std::set<std::string_view> kZero{"kernelbench2_080_gemm_max_subtract_gelu", "kernelbench2_083_conv3d_groupnorm_min_clamp_dropout"};
 
 class SuitesSelfTest : public testing::TestWithParam<std::string_view> {};
 
@@ -20,7 +26,9 @@ TEST_P(SuitesSelfTest, EveryDegenerateAnswerIsRefusedAtTiny) {
     ASSERT_TRUE(tiny.has_value());
     for (const uint64_t seed : {1, 2, 3}) {
       const std::vector<std::string> passed = self_test(*tiny, seed);
-      EXPECT_TRUE(passed.empty()) << fmt::format("seed {}: {}", seed, fmt::join(passed, "; "));
+      const std::string found = fmt::format("seed {}: {}", seed, fmt::join(passed, "; "));
+      EXPECT_EQ(kZero.contains(tiny->name), std::find(passed.begin(), passed.end(), "y: zeros pass") != passed.end()) << found;
+      if (!kZero.contains(tiny->name)) EXPECT_TRUE(passed.empty()) << found;
     }
   }
 }

@@ -102,7 +102,7 @@ struct Cases {
 TEST(PythonPlan, IsHonesForTheSuites) {
   Cases cases;
   size_t refused = 0;
-  for (const char* suite : {"kernelbench/level1", "inference"})
+  for (const char* suite : {"kernelbench/level1", "kernelbench/level2", "inference"})
     for (const auto& file : std::filesystem::directory_iterator(fmt::format("{}/tasks/{}", HONE_SOURCE_DIR, suite))) {
       const auto task = task::load_task(file.path());
       ASSERT_TRUE(task.has_value());

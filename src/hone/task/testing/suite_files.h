@@ -14,7 +14,7 @@
 namespace hone::task {
 
 /// By folder under tasks/.
-inline constexpr std::string_view kSuites[] = {"kernelbench/level1", "inference"};
+inline constexpr std::string_view kSuites[] = {"kernelbench/level1", "kernelbench/level2", "inference"};
 
 /// For names of tests: "kernelbench_level1".
 inline std::string suite_name(std::string_view suite) {
