@@ -99,7 +99,7 @@ Status check_threads(int threads) {
 Status check_target(const std::string& target) {
   if (target == "cpu" || target == "opencl" || target::simt_device_of(target) || target::card_ordinal(target)) return {};
   return fail(ErrorCode::kUsage, fmt::format("there is no target \"{}\"", target),
-              "hone targets lists what there is: cpu, opencl, cuda:0, emulator:cuda, emulator:hip");
+              "hone targets lists what there is: cpu, opencl, cuda:0, emulator:cuda, emulator:hip, emulator:triton");
 }
 
 Status check_target_of(const std::string& target, const kernel::Kernel& kernel) {
@@ -107,7 +107,7 @@ Status check_target_of(const std::string& target, const kernel::Kernel& kernel) 
   HONE_TRY_VOID(check_target(target));
   const kernel::Language language = kernel.header.language;
   const target::SimtDevice* const device = target::simt_device_of(target);
-  const bool fits = target::card_ordinal(target) ? language == kernel::Language::kCuda
+  const bool fits = target::card_ordinal(target) ? language == kernel::Language::kCuda || language == kernel::Language::kTriton
                     : device ? device->language == language : language == (target == "cpu" ? kernel::Language::kCpp : kernel::Language::kOpenCl);
   if (fits) return {};
   return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(language), target),
@@ -127,7 +127,7 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
     HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
     const kernel::Language language = kernel.header.language;
     if (language != kernel::Language::kCpp && language != kernel::Language::kOpenCl && !target::simt_device(language))
-      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu), opencl, cuda and hip (emulator)",
+      return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu), opencl, cuda, hip and triton (emulator)",
                                                  file_or_hash, kernel::name_of(kernel.header.language)));
     return kernel;
   }
