@@ -6,6 +6,7 @@
 #   make build       build everything; installs nothing
 #   make fast        the unit tests only
 #   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
+#   make triton      install Triton (pinned) where hone looks for it, for kernels in that language
 #   make portable    one program that needs glibc only: build/portable/hone; with kernels for Hopper built ahead of time, where
 #                    nvcc or NVRTC is here (PACK=none: without)
 #   make install     PREFIX=/usr/local
@@ -18,7 +19,7 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: demo portable check check-long build fast tests pytorch install docs format clean
+.PHONY: demo portable check check-long build fast tests pytorch triton install docs format clean
 .DEFAULT_GOAL := build
 
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
@@ -49,6 +50,10 @@ fast: build
 
 pytorch:
 	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/venv" scripts/setup_python.sh
+
+triton:
+	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/triton" HONE_PINS=python/triton.txt HONE_MODULE=triton \
+	  HONE_VARIABLE=HONE_TRITON_PYTHON scripts/setup_python.sh
 
 portable:
 	cmake --preset portable --log-level=WARNING

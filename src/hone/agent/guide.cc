@@ -9,18 +9,12 @@ namespace {
 
 using kernel::Language;
 
-struct Named {
-  std::string_view name;
-  Language language;
-};
-constexpr Named kLanguageNames[] = {{"C++", Language::kCpp}, {"CUDA", Language::kCuda}, {"HIP", Language::kHip}};
-
 /// The language that `text` begins with, and what is behind its name.
 std::optional<Language> take_language(std::string_view& text) {
-  for (const Named& named : kLanguageNames)
-    if (text.starts_with(named.name)) {
-      text.remove_prefix(named.name.size());
-      return named.language;
+  for (const kernel::LanguageRow& row : kernel::languages())
+    if (text.starts_with(row.title)) {
+      text.remove_prefix(row.title.size());
+      return row.language;
     }
   return std::nullopt;
 }

@@ -39,14 +39,7 @@ std::string source_hash(const Kernel& kernel) { return base::content_hash(kernel
 
 }  // namespace
 
-std::string fence_of(kernel::Language language) {
-  switch (language) {
-    case kernel::Language::kCpp: return "cpp";
-    case kernel::Language::kCuda: return "cuda";
-    case kernel::Language::kHip: return "hip";
-    default: return "c";
-  }
-}
+std::string fence_of(kernel::Language language) { return std::string(kernel::row_of(language).fence); }
 
 std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::with_config(kernel, kernel.config), kSourceShown); }
 

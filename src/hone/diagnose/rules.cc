@@ -275,7 +275,7 @@ class Reckoning : Reckoner {
 
 Diagnosis diagnose(const Metrics& metrics, const Subject& subject) {
   const kernel::Language language = subject.header.language;
-  if (language == kernel::Language::kCuda || language == kernel::Language::kHip) return diagnose_card(metrics, subject);
+  if (kernel::row_of(language).threads != kernel::Threads::kNone) return diagnose_card(metrics, subject);
   return Reckoning(metrics, subject).conclude();
 }
 

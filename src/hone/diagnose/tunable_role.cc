@@ -17,7 +17,7 @@ std::string_view without_number(std::string_view name) {
 }  // namespace
 
 Role role_of(std::string_view tunable, const kernel::Header& header) {
-  if (header.language != kernel::Language::kCuda && header.language != kernel::Language::kHip) return role_of(tunable, header.pattern);
+  if (kernel::row_of(header.language).threads == kernel::Threads::kNone) return role_of(tunable, header.pattern);
   const std::string_view name = without_number(tunable);
   const auto is = [&](auto... words) { return ((name == words) || ...); };
   if (is("VEC", "VECTOR")) return Role::kVector;

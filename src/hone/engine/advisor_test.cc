@@ -65,10 +65,12 @@ args = ["x", "y"]
 TEST(AdvisorTest, OnCardsWhatChangesDidElsewhereIsExpectedHere) {
   Bench bench;
   bench.own_seeds = {seed_for_cards()};
+  constexpr const char* kCard = "NVIDIA H200, sm_90a, 132 multiprocessors, driver 580.1";
   const auto services_for = [&](archive::Store& store, const char* target) {
     Services services = bench.services(store);
     services.examine = promising;
     services.target = target;
+    services.device = kCard;
     return services;
   };
   RunOptions options = evaluations(12);
@@ -85,10 +87,10 @@ TEST(AdvisorTest, OnCardsWhatChangesDidElsewhereIsExpectedHere) {
     EXPECT_THAT(told, ::testing::ElementsAre("THREADS", "UNROLL", "VEC")) << "A's role has no name";
     EXPECT_EQ(must(replay_run(bench.info(), bench.task, services_for(store, "cuda:0"))).champion, bench.info().champion);
     // What that run saw adds to it, for others than itself.
-    const size_t shipped = must(known_changes(nullptr, "cuda:0", "")).size();
+    const size_t shipped = must(known_changes(nullptr, "cuda:0", kCard, "")).size();
     EXPECT_GT(shipped, 1000U);
-    EXPECT_GT(must(known_changes(&store, "cuda:1", "")).size(), shipped);
-    EXPECT_EQ(must(known_changes(&store, "cuda:0", bench.run_id)).size(), shipped);
+    EXPECT_GT(must(known_changes(&store, "cuda:1", kCard, "")).size(), shipped);
+    EXPECT_EQ(must(known_changes(&store, "cuda:0", kCard, bench.run_id)).size(), shipped);
   }
   bench.run_id = "bbbbbbbbbbbb";
   archive::Store store = bench.open();

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/embedded.h"
@@ -100,15 +101,21 @@ void add_run(const std::vector<archive::Event>& events, search::Changes& changes
   for (const auto& [source, kernels] : sources) pair_up(header_for(std::get<1>(source)), metrics, kernels, changes);
 }
 
+/// "NVIDIA H200, sm_90a, 132 multiprocessors, …" -> "sm_90a".
+std::string arch_in(const std::string& device) {
+  const size_t at = device.find("sm_");
+  return at == std::string::npos ? "" : device.substr(at, device.find(',', at) - at);
+}
+
 }  // namespace
 
-Result<search::Changes> known_changes(archive::Store* store, const std::string& target, const std::string& run) {
+Result<search::Changes> known_changes(archive::Store* store, const std::string& target, const std::string& device, const std::string& run) {
   search::Changes changes;
   if (kind_of(target) != "cuda") return changes;
-  const auto shipped = base::find_embedded("spaces/2026-11-24-h200.json.gz");
-  HONE_CHECK(shipped.has_value(), "what was measured is built in");
-  HONE_TRY(const std::string text, base::gunzip(*shipped, size_t{1} << 28, "spaces"));
-  add_measured(json::parse(text), changes);
+  if (const auto shipped = base::find_embedded(fmt::format("data/{}/changes.json.gz", arch_in(device)))) {
+    HONE_TRY(const std::string text, base::gunzip(*shipped, size_t{1} << 28, "changes"));
+    add_measured(json::parse(text), changes);
+  }
   if (!store) return changes;
   HONE_TRY(const std::vector<archive::RunInfo> runs, store->runs(kRuns));
   for (const archive::RunInfo& info : runs) {

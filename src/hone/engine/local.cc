@@ -59,7 +59,7 @@ Status add_start(const RunOptions& options, const Workbench& bench, Services& se
 void add_library(const task::Task& task, const Workbench& bench, bool plain_first, Services& services) {
   const Alternatives library = bench.library(task);
   services.last_resort = bench.plain(task);
-  if (services.seeds.empty() && (plain_first || library.seeds.empty())) services.seeds.push_back(*services.last_resort);
+  if (services.last_resort && services.seeds.empty() && (plain_first || library.seeds.empty())) services.seeds.push_back(*services.last_resort);
   services.seeds.insert(services.seeds.end(), library.seeds.begin(), library.seeds.end());
   // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
   for (const std::string& compiler : library.compilers) {
@@ -118,6 +118,9 @@ Result<Services> local_services(const task::Task& task, archive::Store& store, c
     return services;
   }
   add_library(task, *bench, !tune && !bench->builds_aside() && bench->target().has_clock(), services);
+  if (services.seeds.empty())
+    return fail(ErrorCode::kUnavailable, fmt::format("the library writes no kernels in {}", kernel::name_of(bench->languages().front())),
+                "give a kernel to begin from with --start KERNEL");
   return services;
 }
 

@@ -1,4 +1,4 @@
-// What metrics and memory are worth, by searches simulated on tasks that were measured completely on a card (results/spaces; made by
+// What metrics and memory are worth, by searches simulated on tasks that were measured completely on a card (data/sm_90a; made by
 // card_diagnosis_long_test): no device, no noise, the same figures everywhere.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using testing::Measured, testing::MeasuredTask, testing::Space, testing::Trial;
 
 const Measured& measured() {
-  static const Measured all = testing::measured_from(std::string(HONE_SOURCE_DIR) + "/results/spaces/2026-11-24-h200.json.gz");
+  static const Measured all = testing::measured_from(std::string(HONE_SOURCE_DIR) + "/data/sm_90a/changes.json.gz");
   return all;
 }
 

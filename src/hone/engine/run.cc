@@ -59,13 +59,6 @@ std::string file_stem(std::string_view name) {
   return stem;
 }
 
-std::string_view suffix_of(kernel::Language language) {
-  switch (language) {
-    case kernel::Language::kCuda: return "cu";
-    case kernel::Language::kHip: return "hip";
-    default: return "cc";
-  }
-}
 
 archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
   archive::KernelRow row;
@@ -608,7 +601,7 @@ Status Run::screen_queued() {
 
 std::vector<search::tune::Effect> Run::expected(const Kernel& kernel, const diagnose::Metrics& metrics) {
   if (!changes_) {
-    auto known = known_changes(options_.memory ? services_.store : nullptr, services_.target, id_);
+    auto known = known_changes(options_.memory ? services_.store : nullptr, services_.target, services_.device, id_);
     changes_ = known ? std::move(*known) : search::Changes();
   }
   return changes_->expect(metrics, kernel.header, kernel.config, services_.limits);
@@ -756,8 +749,8 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   if (champion) {
     result.champion = champion->kernel.hash();
     if (!services_.champions.empty())
-      path = (services_.champions / fmt::format("{}-{}.{}", file_stem(task_.name), base::short_hash(result.champion),
-                                                 suffix_of(champion->kernel.header.language))).string();
+      path = (services_.champions / fmt::format("{}-{}{}", file_stem(task_.name), base::short_hash(result.champion),
+                                                 kernel::row_of(champion->kernel.header.language).suffix)).string();
     HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
       return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}, {"day", day_of(services_.clock->unix_ms())}};
     }));

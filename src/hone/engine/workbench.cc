@@ -68,7 +68,7 @@ class CpuBench final : public Workbench {
   Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
     const auto pytorch = evaluate::pytorch_opponents(task, target().threads());
     const auto libraries = evaluate::library_opponents(task, target().threads());
-    const std::vector<evaluate::Opponent> all = {opponent_of("naive", plain(task).kernel), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
+    const std::vector<evaluate::Opponent> all = {opponent_of("naive", plain(task)->kernel), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
     return chosen(all, names, kOnCpu);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
@@ -91,7 +91,7 @@ class CardBench final : public Workbench {
   }
   Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
     const auto pytorch = evaluate::pytorch_opponents(task, card_->info());
-    return chosen({opponent_of("naive", plain(task).kernel), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
+    return chosen({opponent_of("naive", plain(task)->kernel), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
                            bool thorough, diagnose::CacheModel*) const override {
@@ -175,9 +175,10 @@ Alternatives Workbench::library(const task::Task& task) const {
   return {library_seeds(task, languages_), toolchain()->other_compilers()};
 }
 
-search::Seed Workbench::plain(const task::Task& task) const {
-  pattern::Offer offer = pattern::plain_offer(task, languages_.front());
-  return {std::move(offer.kernel), std::move(offer.pattern), std::move(offer.action)};
+std::optional<search::Seed> Workbench::plain(const task::Task& task) const {
+  for (const Language language : languages_)
+    if (auto offer = pattern::plain_offer(task, language)) return search::Seed{std::move(offer->kernel), std::move(offer->pattern), std::move(offer->action)};
+  return std::nullopt;
 }
 
 std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<Language>& languages) {
@@ -189,7 +190,10 @@ std::vector<search::Seed> library_seeds(const task::Task& task, const std::vecto
 }
 
 Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<Language>& languages) {
-  if (name == "naive") return pattern::plain_offer(task, languages.front()).kernel;
+  if (name == "naive") {
+    if (auto plain = pattern::plain_offer(task, languages.front())) return std::move(plain->kernel);
+    return fail(ErrorCode::kUsage, fmt::format("the library writes no {}", kernel::name_of(languages.front())), "give a kernel's file");
+  }
   constexpr std::string_view kPrefix = "pattern:";
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::vector<search::Seed> all = library_seeds(task, languages);

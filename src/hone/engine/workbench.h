@@ -69,8 +69,8 @@ class Workbench {
 
   /// The library's kernels for a task in languages(), most promising first, and compilers to choose from.
   [[nodiscard]] Alternatives library(const task::Task& task) const;
-  /// Plain loops, which take every task.
-  [[nodiscard]] search::Seed plain(const task::Task& task) const;
+  /// Plain loops, which take every task, in the first language that the library writes; nothing: it writes none of them.
+  [[nodiscard]] std::optional<search::Seed> plain(const task::Task& task) const;
   /// library_kernel() in languages().
   [[nodiscard]] Result<std::optional<kernel::Kernel>> named(const std::string& name, const task::Task& task) const { return library_kernel(name, task, languages_); }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/trace.h"
+#include "hone/kernel/build_case.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/cpu_session.h"
 #include "hone/target/simt_device.h"
@@ -50,6 +51,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
     const auto it = bindings.find(symbol);
     if (it != bindings.end()) key += fmt::format("/{}={}", symbol, it->second);
   }
+  if (const std::string its_case = kernel::case_name(kernel, task_, bindings); !its_case.empty()) key += "/" + its_case;
   {
     const std::scoped_lock lock(builds_mutex_);
     if (const auto it = builds_.find(key); it != builds_.end()) return it->second;

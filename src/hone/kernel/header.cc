@@ -88,14 +88,66 @@ class Reader {
   int line_;
 };
 
-Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
+/// "1/sqrt(D)" and the like, or a number, after "f32:".
+Result<Argument> parse_number(const Reader& read, const toml::node& node, std::string_view text) {
+  using Form = Argument::Form;
+  Argument argument;
+  argument.kind = Argument::Kind::kF32;
+  const std::string literal(text);
+  char* end = nullptr;
+  argument.number = std::strtod(literal.c_str(), &end);
+  if (!literal.empty() && *end == 0) {
+    argument.form = Form::kLiteral;
+    return argument;
+  }
+  const bool over = text.starts_with("1/");
+  if (over) text.remove_prefix(2);
+  const bool root = text.starts_with("sqrt(") && text.ends_with(")");
+  if (root) text = text.substr(5, text.size() - 6);
+  argument.form = over ? (root ? Form::kOverRoot : Form::kOver) : (root ? Form::kRoot : Form::kValue);
+  auto value = IntExpr::parse(text);
+  if (!value)
+    return read.error(node, fmt::format("in argument \"f32:{}\": {}", literal, value.error().message),
+                      "a number, EXPRESSION, 1/EXPRESSION, sqrt(EXPRESSION) or 1/sqrt(EXPRESSION)");
+  argument.value = *value;
+  return argument;
+}
+
+/// After "=": an integer expression, or another constant as Python writes it.
+Result<Argument> parse_constant(const Reader& read, const toml::node& node, const std::string& text) {
+  Argument argument;
+  argument.kind = Argument::Kind::kConstant;
+  char* end = nullptr;
+  const auto quoted = [&](char mark) {
+    return text.size() >= 2 && text.front() == mark && text.back() == mark && text.find_first_of("\\\n\"'", 1) == text.size() - 1;
+  };
+  const bool dtype = text.starts_with("tl.") && text.size() > 3 && std::all_of(text.begin() + 3, text.end(), [](unsigned char c) { return std::isalnum(c); });
+  const bool word = text == "True" || text == "False" || text == "None" || dtype || quoted('"') || quoted('\'');
+  const bool number = !text.empty() && text.find_first_of(".e") != std::string::npos && (std::strtod(text.c_str(), &end), *end == 0);
+  if (word || number) {
+    argument.tensor = text;
+    return argument;
+  }
+  auto value = IntExpr::parse(text);
+  if (!value)
+    return read.error(node, fmt::format("in argument \"={}\": {}", text, value.error().message),
+                      "an integer expression over tunables and shapes, True, False, None, a number, 'text' or tl.float32");
+  argument.value = *value;
+  return argument;
+}
+
+Result<Argument> parse_argument(const Reader& read, const toml::node& node, Language language) {
   const auto text = node.value_exact<std::string>();
   if (!text) return read.error(node, "an argument must be a string such as \"x\" or \"i64:D\"");
+  const bool triton = row_of(language).threads == Threads::kWarps;
+  if (triton && text->starts_with("=")) return parse_constant(read, node, text->substr(1));
   Argument argument;
   const size_t colon = text->find(':');
   if (colon == std::string::npos) {
-    if (*text == "shared") {
+    if (*text == "shared" && !triton) {
       argument.kind = Argument::Kind::kShared;
+    } else if (*text == "null" && triton) {
+      argument.kind = Argument::Kind::kNull;
     } else {
       argument.tensor = *text;
     }
@@ -106,9 +158,11 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node) {
     argument.tensor = text->substr(colon + 1);
     return argument;
   }
+  if (triton && type == "f32") return parse_number(read, node, std::string_view(*text).substr(colon + 1));
   if (type != "i32" && type != "i64")
     return read.error(node, fmt::format("unknown argument type \"{}\"", type),
-                      "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
+                      triton ? "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\", \"f32:NUMBER\", \"=CONSTANT\" or \"null\""
+                             : "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
   argument.kind = type == "i32" ? Argument::Kind::kI32 : Argument::Kind::kI64;
   auto value = IntExpr::parse(std::string_view(*text).substr(colon + 1));
   if (!value)
@@ -130,8 +184,13 @@ bool is_function_name(std::string_view name) {
   }
 }
 
-Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
-  HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "cluster", "shared", "args", "when", "repeat"}));
+Result<Launch> parse_launch(const Reader& read, const toml::table& table, Language language) {
+  const bool by_warps = row_of(language).threads == Threads::kWarps;
+  if (by_warps) {
+    HONE_TRY_VOID(read.only(table, {"kernel", "grid", "warps", "stages", "ctas", "args", "when"}));
+  } else {
+    HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "cluster", "shared", "args", "when", "repeat"}));
+  }
   Launch launch;
   HONE_TRY(launch.function, read.text(table, "kernel", true));
   if (!is_function_name(launch.function))
@@ -148,6 +207,10 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
   if (const toml::node* shared = table.get("shared")) {
     HONE_TRY(launch.shared, read.expression(*shared, "shared"));
   }
+  for (const auto& [key, to] : {std::pair{"warps", &launch.warps}, {"stages", &launch.stages}, {"ctas", &launch.ctas}})
+    if (const toml::node* node = table.get(key)) {
+      HONE_TRY(*to, read.expression(*node, key));
+    }
   if (const toml::node* when = table.get("when")) {
     HONE_TRY(launch.when, read.expression(*when, "when"));
   }
@@ -157,7 +220,7 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table) {
   const toml::array* args = table["args"].as_array();
   if (!args) return read.error(table, "\"args\" must be a list of strings");
   for (const toml::node& item : *args) {
-    HONE_TRY(Argument argument, parse_argument(read, item));
+    HONE_TRY(Argument argument, parse_argument(read, item, language));
     launch.args.push_back(std::move(argument));
   }
   return launch;
@@ -300,13 +363,13 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   for (const toml::node& node : *launches) {
     const toml::table* launch = node.as_table();
     if (!launch) return read.error(node, "each [[launch]] must be a table");
-    HONE_TRY(Launch parsed, parse_launch(read, *launch));
-    const bool groups = header.language == Language::kCuda || header.language == Language::kHip;
-    if (parsed.repeat && header.language != Language::kCuda && header.language != Language::kHip)
+    HONE_TRY(Launch parsed, parse_launch(read, *launch, header.language));
+    const LanguageRow& row = row_of(header.language);
+    if (parsed.repeat && !row.repeats)
       return read.error(node, fmt::format("\"repeat\" is for cuda and hip, not for {}", language), "write the launch out as often as it is wanted");
-    if (!parsed.cluster.empty() && header.language != Language::kCuda)
+    if (!parsed.cluster.empty() && !row.clusters)
       return read.error(node, fmt::format("\"cluster\" is for cuda, not for {}: clusters need sm_90", language), "leave it out");
-    if (groups && parsed.block.empty())
+    if (row.threads == Threads::kBlock && parsed.block.empty())
       return read.error(node, fmt::format("the launch of {} needs \"block\": one to three extents", parsed.function),
                         "how many threads a block has, for example block = [\"256\"]");
     header.launches.push_back(std::move(parsed));

@@ -13,9 +13,6 @@
 namespace hone::kernel {
 namespace {
 
-constexpr std::string_view kOpen = "/* hone";
-constexpr std::string_view kClose = "*/";
-
 struct Span {
   size_t begin = std::string::npos, end = 0;  ///< of a line, without its newline
   [[nodiscard]] bool found() const { return begin != std::string::npos; }
@@ -73,14 +70,18 @@ void HeaderText::remove_table(std::string_view name) {
 }
 
 Result<HeaderText> take_apart(std::string_view source, const std::string& path) {
-  const size_t open = source.find(kOpen);
-  if (open == std::string_view::npos)
+  // A file says its language in the header, so the header is found first: by whichever opening mark comes first.
+  size_t open = std::string_view::npos;
+  const LanguageRow* row = nullptr;
+  for (const LanguageRow& candidate : languages())
+    if (const size_t at = source.find(candidate.open); at < open) open = at, row = &candidate;
+  if (!row)
     return fail(ErrorCode::kInput, "no header: expected a comment that begins with \"/* hone\"",
-                "put the launch plan in a comment at the top of the file; see docs/kernels.md", path);
-  const size_t begin = open + kOpen.size();
-  const size_t end = source.find(kClose, begin);
+                "put the launch plan in a comment at the top of the file (in Python the module's docstring: \"\"\"hone); see docs/kernels.md", path);
+  const size_t begin = open + row->open.size();
+  const size_t end = source.find(row->close, begin);
   if (end == std::string_view::npos)
-    return fail(ErrorCode::kInput, "the header comment is not closed", "end it with */", path + ":1:1");
+    return fail(ErrorCode::kInput, "the header comment is not closed", fmt::format("end it with {}", row->close), path + ":1:1");
   HeaderText text;
   text.before = source.substr(0, begin);
   text.toml = source.substr(begin, end - begin);

@@ -23,6 +23,7 @@ std::string argument_text(const Argument& argument) {
     case Argument::Kind::kI32: return toml_string("i32:" + argument.value.to_string());
     case Argument::Kind::kI64: return toml_string("i64:" + argument.value.to_string());
     case Argument::Kind::kShared: return toml_string("shared");
+    default: HONE_CHECK(false, "an argument that only Triton's kernels have");
   }
   return {};
 }

@@ -1,10 +1,12 @@
 #include "hone/kernel/kernel.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
+#include <cmath>
 
 #include <fmt/format.h>
 
+#include "hone/kernel/build_case.h"
 
 namespace hone::kernel {
 namespace {
@@ -13,8 +15,6 @@ using task::Bindings;
 using task::IntExpr;
 
 constexpr int64_t kMostRepeats = 256;
-
-constexpr std::array<std::string_view, 5> kLanguages{"c++", "cuda", "hip", "triton", "tilelang"};
 
 Bindings everything(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
   Bindings all = limits;
@@ -49,9 +49,33 @@ Status bind_cluster(const Launch& launch, const Bindings& values, BoundLaunch& b
   return {};
 }
 
-/// Nothing where its `when` does not hold.
+/// The block that the compiler will make of so many warps, and the cluster of so many blocks a program.
+Status bind_warps(const Launch& launch, const Bindings& values, BoundLaunch& bound) {
+  HONE_TRY(const int64_t warps, positive(launch.warps, values, "warps of " + launch.function));
+  if (warps > 32 || (warps & (warps - 1)) != 0)
+    return fail(ErrorCode::kInput, fmt::format("{} asks for {} warps: 1, 2, 4, 8, 16 or 32", launch.function, warps));
+  HONE_TRY(const int64_t ctas, positive(launch.ctas, values, "ctas of " + launch.function));
+  if (ctas != 1) return fail(ErrorCode::kInput, fmt::format("{} asks for {} ctas: hone launches one block a program", launch.function, ctas), "leave ctas out");
+  const auto wave = values.find("WAVE");
+  bound.block = {warps * (wave == values.end() ? 32 : wave->second)};
+  return {};
+}
+
+Result<int64_t> bind_number(const Argument& argument, const Bindings& values) {
+  double number = argument.number;
+  if (argument.form != Argument::Form::kLiteral) {
+    HONE_TRY(const int64_t value, argument.value.eval(values));
+    using Form = Argument::Form;
+    number = static_cast<double>(value);
+    if (argument.form == Form::kRoot || argument.form == Form::kOverRoot) number = std::sqrt(number);
+    if (argument.form == Form::kOver || argument.form == Form::kOverRoot) number = 1 / number;
+  }
+  return std::bit_cast<uint32_t>(static_cast<float>(number));
+}
+
+/// Nothing where its `when` does not hold. `constants`: of Triton, arguments that this build has as constants.
 Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number, const Bindings& values,
-                                               const std::vector<std::string>& names) {
+                                               const std::vector<std::string>& names, bool by_warps, const std::vector<ArgumentCase>* constants) {
   if (launch.when) {
     HONE_TRY(const int64_t wanted, launch.when->eval(values));
     if (wanted == 0) return std::optional<BoundLaunch>();
@@ -67,11 +91,16 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
     HONE_TRY(const int64_t value, positive(extent, values, "a block extent of " + launch.function));
     bound.block.push_back(value);
   }
+  if (by_warps) {
+    HONE_TRY_VOID(bind_warps(launch, values, bound));
+  }
   HONE_TRY_VOID(bind_cluster(launch, values, bound));
   HONE_TRY(bound.shared, launch.shared.eval(values));
   if (bound.shared < 0)
     return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));
-  for (const Argument& argument : launch.args) {
+  for (size_t i = 0; i < launch.args.size(); ++i) {
+    const Argument& argument = launch.args[i];
+    if (constants && !(*constants)[i].constant.empty()) continue;
     BoundArgument out{argument.kind, -1, 0};
     if (argument.kind == Argument::Kind::kTensor) {
       const auto it = std::find(names.begin(), names.end(), argument.tensor);
@@ -81,7 +110,9 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
                                 launch.function, argument.tensor),
                     fmt::format("there are: {}", fmt::join(names, ", ")));
       out.tensor = static_cast<int>(it - names.begin());
-    } else if (argument.kind != Argument::Kind::kShared) {
+    } else if (argument.kind == Argument::Kind::kF32) {
+      HONE_TRY(out.value, bind_number(argument, values));
+    } else if (argument.kind == Argument::Kind::kI32 || argument.kind == Argument::Kind::kI64) {
       HONE_TRY(out.value, argument.value.eval(values));
       if (argument.kind == Argument::Kind::kI32 && out.value != static_cast<int32_t>(out.value))
         return fail(ErrorCode::kInput, fmt::format("{} = {} does not fit an i32 argument of {}",
@@ -90,18 +121,15 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
     }
     bound.args.push_back(out);
   }
+  // What Triton's compiler adds to every kernel: bytes of the launch's own, and a profiler's, of which there is none.
+  if (by_warps) {
+    bound.args.push_back({Argument::Kind::kScratch});
+    bound.args.push_back({Argument::Kind::kNull});
+  }
   return std::optional<BoundLaunch>(std::move(bound));
 }
 
 }  // namespace
-
-std::string_view name_of(Language language) { return kLanguages[static_cast<size_t>(language)]; }
-
-std::optional<Language> language_from(std::string_view name) {
-  for (size_t i = 0; i < kLanguages.size(); ++i)
-    if (kLanguages[i] == name) return static_cast<Language>(i);
-  return std::nullopt;
-}
 
 Result<bool> applies(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
   const Bindings values = everything(kernel, bindings, limits);
@@ -146,8 +174,14 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
     }
     plan.workspaces.push_back({workspace.type.dtype, std::move(shape), workspace.zero});
   }
+  const bool by_warps = row_of(kernel.header.language).threads == Threads::kWarps;
+  std::vector<FunctionCase> cases;
+  if (by_warps) {
+    HONE_TRY(cases, cases_of(kernel, task, bindings));
+  }
   for (size_t number = 0; number < kernel.header.launches.size(); ++number) {
     const Launch& launch = kernel.header.launches[number];
+    const auto its = std::find_if(cases.begin(), cases.end(), [&](const FunctionCase& c) { return c.function == launch.function; });
     int64_t times = 1;
     if (launch.repeat) {
       HONE_TRY(times, launch.repeat->eval(values));
@@ -157,7 +191,7 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
     for (int64_t step = 0; step < times; ++step) {
       Bindings here = values;
       if (launch.repeat) here["STEP"] = step;
-      HONE_TRY(auto bound, bind_launch(launch, static_cast<int>(number), here, names));
+      HONE_TRY(auto bound, bind_launch(launch, static_cast<int>(number), here, names, by_warps, its == cases.end() ? nullptr : &its->arguments));
       if (bound) plan.launches.push_back(std::move(*bound));
     }
   }

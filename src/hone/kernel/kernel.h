@@ -9,25 +9,29 @@
 #include <vector>
 
 #include "hone/base/result.h"
+#include "hone/kernel/language.h"
 #include "hone/task/language/int_expr.h"
 #include "hone/task/task.h"
 
 namespace hone::kernel {
 
-enum class Language : uint8_t { kCpp, kCuda, kHip, kTriton, kTileLang };
-[[nodiscard]] std::string_view name_of(Language language);  ///< "c++", "cuda", …
-[[nodiscard]] std::optional<Language> language_from(std::string_view name);
-
 /// One argument of a device function, in order:
 ///   "x"            a task input or output, or a workspace, by name: pointer to its elements ("tensor:shared" for one of that name)
 ///   "i64:EXPR"     an integer (i32:, i64:) computed from shape symbols, tunables and limits
-///   "f32:NAME"     a varied scalar of the task (later)
 ///   "shared"       CPU: pointer to the launch's `shared` bytes, private to the worker thread, 64-byte aligned
+/// Triton only:
+///   "f32:EXPR"     a number: a literal, EXPR, 1/EXPR, sqrt(EXPR) or 1/sqrt(EXPR)
+///   "=EXPR"        a constant of the build (tl.constexpr): integers from shapes and tunables; True, "text", 1e-5, None
+///   "null"         a null pointer
+/// Never written, added where the compiler asks for it:
+///   kScratch       pointer to bytes of the launch's own, so many a block as the build says
 struct Argument {
-  enum class Kind : uint8_t { kTensor, kI32, kI64, kShared };
+  enum class Kind : uint8_t { kTensor, kI32, kI64, kShared, kF32, kConstant, kNull, kScratch };
   Kind kind = Kind::kTensor;
-  std::string tensor;
+  std::string tensor;                     ///< kConstant: the text of what is no integer, as Python has it
   task::IntExpr value;
+  double number = 0;                      ///< kF32: the literal, if `value` is not taken
+  enum class Form : uint8_t { kLiteral, kValue, kOver, kRoot, kOverRoot } form = Form::kValue;  ///< kF32
 };
 
 /// Blocks of a cluster: every card with clusters takes 8, Hopper and Blackwell up to 16 of those that ask for it.
@@ -40,6 +44,7 @@ struct Launch {
   std::vector<task::IntExpr> block;       ///< GPU: threads; absent on a CPU
   std::vector<task::IntExpr> cluster;     ///< CUDA, sm_90: blocks that run together, at most kMostClusterBlocks; absent: each alone
   task::IntExpr shared = 0;               ///< bytes
+  task::IntExpr warps = 4, stages = 3, ctas = 1;      ///< Triton: threads of a block in warps, depth of its pipelines, blocks of a cluster
   std::vector<Argument> args;
   std::optional<task::IntExpr> when;      ///< launched only where non-zero
   std::optional<task::IntExpr> repeat;    ///< GPU: so many times in a row, STEP counting from 0 in its expressions

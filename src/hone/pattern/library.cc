@@ -43,10 +43,9 @@ std::vector<Offer> offers(const task::Task& task, Language language, std::vector
   return {};
 }
 
-Offer plain_offer(const task::Task& task, Language language) {
+std::optional<Offer> plain_offer(const task::Task& task, Language language) {
   const Shelf* const shelf = shelf_of(language);
-  HONE_CHECK(shelf != nullptr, std::string(kernel::name_of(language)));
-  return shelf->plain(task);
+  return shelf ? std::optional(shelf->plain(task)) : std::nullopt;
 }
 
 }  // namespace hone::pattern

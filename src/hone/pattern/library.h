@@ -1,6 +1,7 @@
 // The pattern library: kernels that hone can write by itself. Each pattern says whether it covers a
 // task and gives readable kernels with tunables, most promising first. Pure.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct Offer {
 
 /// The library's offers in that language; none for one that it does not write.
 [[nodiscard]] std::vector<Offer> offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
-/// Plain loops in a language that the library writes: they take every task.
-[[nodiscard]] Offer plain_offer(const task::Task& task, kernel::Language language);
+/// Plain loops, which take every task; nothing for a language that the library does not write.
+[[nodiscard]] std::optional<Offer> plain_offer(const task::Task& task, kernel::Language language);
 
 /// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
 /// kernel that a search starts from. One function where the task is one loop nest, else plain_cpp (plain.h),

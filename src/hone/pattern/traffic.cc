@@ -63,9 +63,9 @@ Parameter parameter_of(std::string_view text) {
 /// SPACE::NAME that one in the namespace.
 Result<FunctionText> function_text(std::string_view source, const std::string& name) {
   const size_t colons = name.find("::");
-  const size_t from = colons == std::string::npos ? 0 : source.find("namespace " + name.substr(0, colons) + " {");
+  const size_t begin = colons == std::string::npos ? 0 : source.find("namespace " + name.substr(0, colons) + " {");
   const std::string head = "void " + (colons == std::string::npos ? name : name.substr(colons + 2)) + "(";
-  const size_t at = from == std::string_view::npos ? from : source.find(head, from);
+  const size_t at = begin == std::string_view::npos ? begin : source.find(head, begin);
   const size_t open = at == std::string_view::npos ? at : source.find(") {", at);
   const size_t end = open == std::string_view::npos ? open : source.find("\n}", open);
   if (end == std::string_view::npos) return fail(ErrorCode::kInput, fmt::format("the source has no function {}", name));

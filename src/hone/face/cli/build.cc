@@ -53,8 +53,12 @@ void add_occupancy(const target::ArchLimits& card, const kernel::BoundPlan& plan
     function.launch = *launch;
     const auto registers = function.facts.find("registers"), shared = function.facts.find("static_shared_bytes");
     if (registers == function.facts.end() || shared == function.facts.end()) continue;
+    // Triton's compiler, not the plan, says how much its kernels take.
+    const auto laid_out = function.facts.find("dynamic_shared_bytes");
+    const int64_t dynamic = laid_out == function.facts.end() ? 0 : static_cast<int64_t>(laid_out->second);
+    function.launch->shared += dynamic;
     function.occupancy = target::occupancy(card, product(launch->block), static_cast<int64_t>(registers->second),
-                                           static_cast<int64_t>(shared->second) + launch->shared);
+                                           static_cast<int64_t>(shared->second) + function.launch->shared);
   }
 }
 
@@ -147,7 +151,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   const auto wanted = arguments.target.starts_with("cuda:") ? kernel::Language::kCuda : kernel::Language::kHip;
   HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, wanted));
   HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
-  if (kernel.header.language != wanted)
+  if (kernel.header.language != wanted && kernel.header.language != kernel::Language::kTriton)
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
   const std::string arch = arguments.target.substr(arguments.target.find(':') + 1);

@@ -203,7 +203,7 @@ ToolResult Workshop::look_at(const json& arguments, std::optional<engine::Look> 
     const bool timed = (*bench)->target().has_clock();
     HONE_TRY(const auto evaluator, (*bench)->evaluator(*task, {}));
     if (timed) {
-      const kernel::Kernel naive = (*bench)->plain(*task).kernel;
+      const kernel::Kernel naive = (*bench)->plain(*task)->kernel;
       HONE_TRY(const auto first, evaluator->screen(naive));
       if (first.verdict.accepted()) HONE_TRY_VOID(evaluator->set_yardstick(naive));
     }

@@ -69,6 +69,12 @@ class CpuSession final : public Session {
     return outcome;
   }
   [[nodiscard]] worker::State state() const { return (*control_).state.load(); }
+  /// What an interpreter says of a kernel that it cannot run; empty for anything else.
+  [[nodiscard]] std::string refusal() const {
+    BatchOutcome outcome;
+    if ((*control_).emulated) describe_finding((*control_).report, {}, names_, outcome);
+    return outcome.finding;
+  }
 
   BatchOutcome run(std::span<const Call> calls, std::chrono::nanoseconds deadline) override {
     Control& control = *control_;
@@ -194,7 +200,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   if (build.sanitized) {
     HONE_CHECK(!program.empty() && options.tensor_bytes.size() == static_cast<size_t>(tensors));
     std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
-  } else {
+  } else if (program.empty()) {
     HONE_TRY(program, worker_program("hone-runner"));
   }
   base::SpawnOptions spawn;
@@ -220,7 +226,10 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   const BatchOutcome ready = session->wait_ready(options.start_deadline);
   if (ready.how != BatchOutcome::How::kDone)
     return Outcome(LoadFailure{"while loading: " + ready.why, ready.output});
-  if (session->state() != worker::State::kReady) return Outcome(LoadFailure{state_words(session->state()), {}});
+  if (session->state() != worker::State::kReady) {
+    const std::string said = session->refusal();
+    return Outcome(LoadFailure{said.empty() ? state_words(session->state()) : said, {}});
+  }
   return Outcome(std::unique_ptr<Session>(std::move(session)));
 }
 

@@ -127,6 +127,14 @@ void describe_finding(const simt::Report& shared, const std::filesystem::path& a
     const std::string number = fmt::format("(buffer {})", i);
     if (const size_t at = text.find(number); at != std::string::npos) text.replace(at, number.size(), fmt::format("({})", names[i]));
   }
+  // A program of Triton's has no threads that anybody could name; a kernel that is refused before it runs has no program either.
+  if (report.thread[0] < 0) {
+    const std::string program = report.block[0] < 0 ? "" : fmt::format("program ({}, {}, {}): ", report.block[0], report.block[1], report.block[2]);
+    outcome.finding = fmt::format("{}{}{}", report.line > 0 ? fmt::format("kernel.py:{}, ", report.line) : "", program, text);
+    outcome.why = outcome.finding;
+    outcome.outside = report.finding == simt::Finding::kOutOfBounds;
+    return;
+  }
   std::string place = place_of(report.pc, artifact);
   if (place.empty() && report.line > 0) place = fmt::format("line {}", report.line);
   if (const std::string other = place_of(report.other_pc, artifact); !other.empty()) text += fmt::format(" (there: {})", other);

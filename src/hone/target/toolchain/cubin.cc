@@ -10,7 +10,7 @@ namespace hone::target {
 namespace {
 
 /// Attributes of .nv.info: a byte of format, a byte of kind, 16 bits that are a value or the size of what follows.
-enum Attribute : uint8_t { kMaxThreads = 0x05, kStack = 0x12, kParameter = 0x17, kRegisters = 0x2f, kPhaseBarriers = 0x39 };
+enum Attribute : uint8_t { kMaxThreads = 0x05, kStack = 0x12, kExactThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kPhaseBarriers = 0x39 };
 constexpr uint8_t kSized = 4;
 constexpr uint8_t kEntry = 0x10;  ///< in a symbol's st_other: a __global__ function
 
@@ -33,6 +33,7 @@ void each_attribute(std::string_view bytes, Each each) {
 void read_entry_info(std::string_view info, GpuEntry& entry) {
   each_attribute(info, [&](uint8_t kind, std::string_view value) {
     if (kind == kMaxThreads && value.size() >= 12) entry.bound = int64_t{word_at(value, 0)} * word_at(value, 4) * word_at(value, 8);
+    if (kind == kExactThreads && value.size() >= 12) entry.exact = int64_t{word_at(value, 0)} * word_at(value, 4) * word_at(value, 8);
     if (kind == kParameter && value.size() >= 12) {
       const size_t ordinal = word_at(value, 4) & 0xffff;
       if (ordinal >= 4096) return;

@@ -12,10 +12,12 @@
 #include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/cubin.h"
+#include "hone/target/toolchain/cubin_build.h"
 #include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/gpu_source.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/toolchain.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::target {
 namespace {
@@ -65,7 +67,8 @@ std::string key_of(std::string_view arch, const std::string& unit, std::string_v
 class CudaToolchain final : public Toolchain {
  public:
   CudaToolchain(Compilers compilers, ShippedBuilds shipped, fs::path headers, std::string arch)
-      : compilers_(std::move(compilers)), shipped_(std::move(shipped)), headers_(std::move(headers)), arch_(std::move(arch)) {}
+      : compilers_(std::move(compilers)), shipped_(std::move(shipped)), headers_(std::move(headers)), arch_(std::move(arch)),
+        triton_("cuda:" + arch_) {}
 
   std::string name() const override { return name_of(compilers_, shipped_, arch_); }
 
@@ -78,6 +81,7 @@ class CudaToolchain final : public Toolchain {
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
+    if (kernel.header.language == kernel::Language::kTriton) return triton_.build(kernel, task, bindings, options);
     if (kernel.header.language != kernel::Language::kCuda)
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)
@@ -231,7 +235,7 @@ class CudaToolchain final : public Toolchain {
       if (!may_call(function)) return fmt::format("it calls {}, which a kernel may not: printing and a heap outlive a launch", function);
     std::map<std::string, const GpuEntry*> plan;
     if (auto refused = match_plan(cubin.entries, kernel, plan); !refused.empty()) return refused;
-    add_facts(cubin, plan, words, build);
+    add_cubin_facts(cubin, plan, words, build);
     return std::string();
   }
 
@@ -241,7 +245,7 @@ class CudaToolchain final : public Toolchain {
       HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
       HONE_TRY(const std::string image, base::read_file(build.artifact));
       HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, image));
-      HONE_TRY_VOID(add_mix(scratch.path(), options.deadline, build));
+      HONE_TRY_VOID(add_sass_mix(*compilers_.disassembler, scratch.path(), kObject, options.deadline, build));
       if (has_mix(build)) {
         HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
       }
@@ -250,48 +254,11 @@ class CudaToolchain final : public Toolchain {
     return BuildOutcome(std::move(build));
   }
 
-  static void add_facts(const CubinFacts& cubin, const std::map<std::string, const GpuEntry*>& plan, const std::map<std::string, PtxasFacts>& words,
-                        Build& build) {
-    build.facts["writable_global_bytes"] = static_cast<double>(cubin.global_bytes);
-    for (const auto& [function, entry] : plan) {
-      build.symbols[function] = entry->symbol;
-      const auto put = [&, &of = function](const std::string& fact, std::optional<int64_t> value) {
-        if (value) build.facts[fact + "/" + of] = static_cast<double>(*value);
-      };
-      int64_t parameters = 0;
-      for (const int64_t bytes : entry->parameters) parameters += bytes;
-      put("constant_bytes", parameters + cubin.constant_bytes);
-      for (const auto& [fact, value] : entry->facts) put(fact, value);
-      put("max_threads", most_threads(*entry));
-      if (const auto it = words.find(entry->symbol); it != words.end()) {
-        put("spill_bytes", it->second.spill_bytes);
-        put("static_shared_bytes", it->second.shared_bytes);
-      }
-    }
-  }
-
-  /// Nothing is added where the disassembler does not finish or knows too little.
-  Status add_mix(const fs::path& folder, std::chrono::seconds deadline, Build& build) {
-    const Disassembler& disassembler = *compilers_.disassembler;
-    std::vector<std::string> argv = disassembler.options;
-    argv.insert(argv.begin(), disassembler.program.string());
-    argv.emplace_back(kObject);
-    constexpr size_t kMost = size_t{64} << 20;
-    ToolNeeds needs{{}, kMost};
-    if (disassembler.program.has_parent_path()) needs.readable.push_back(disassembler.program.parent_path());
-    HONE_TRY(const CompilerRun run, run_compiler(argv, folder, headers_, deadline, needs));
-    if (!run.ok || run.out.size() >= kMost) return {};
-    const auto mixes = read_sass(run.out);
-    for (const auto& [function, symbol] : build.symbols)
-      if (const auto it = mixes.find(symbol); it != mixes.end())
-        for (const auto& [what, count] : it->second) build.facts[fmt::format("mix/{}/{}", function, what)] = static_cast<double>(count);
-    return {};
-  }
-
   Compilers compilers_;
   ShippedBuilds shipped_;
   fs::path headers_;
   std::string arch_;
+  OtherLanguage triton_;
 };
 
 }  // namespace

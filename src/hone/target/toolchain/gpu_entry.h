@@ -15,6 +15,7 @@ struct GpuEntry {
   std::string symbol;                    ///< "_Z4rowsPKfPfx", or "rows" where it is extern "C"
   std::vector<int64_t> parameters;       ///< bytes of each, in order
   std::optional<int64_t> bound;          ///< threads of a block, from __launch_bounds__
+  std::optional<int64_t> exact;          ///< threads of a block, where it can be launched with no other number
   std::map<std::string, int64_t> facts;  ///< "registers", "code_bytes", …: Build::facts without the function's name
 };
 

@@ -15,6 +15,7 @@
 #include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/gpu_source.h"
 #include "hone/target/toolchain/toolchain.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::target {
 namespace {
@@ -38,12 +39,14 @@ bool runs(const std::string& program) {
 class HipToolchain final : public Toolchain {
  public:
   HipToolchain(Compiler compiler, std::string disassembler, fs::path headers, std::string arch)
-      : compiler_(std::move(compiler)), disassembler_(std::move(disassembler)), headers_(std::move(headers)), arch_(std::move(arch)) {}
+      : compiler_(std::move(compiler)), disassembler_(std::move(disassembler)), headers_(std::move(headers)), arch_(std::move(arch)),
+        triton_("hip:" + arch_) {}
 
   std::string name() const override { return compiler_.name; }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
+    if (kernel.header.language == kernel::Language::kTriton) return triton_.build(kernel, task, bindings, options);
     if (kernel.header.language != kernel::Language::kHip)
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)
@@ -118,6 +121,7 @@ class HipToolchain final : public Toolchain {
   std::string disassembler_;
   fs::path headers_;
   std::string arch_;
+  OtherLanguage triton_;
 };
 
 }  // namespace

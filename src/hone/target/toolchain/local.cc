@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hone/target/toolchain/toolchain.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::target {
 namespace {
@@ -27,6 +28,10 @@ class LocalToolchain final : public Toolchain {
         HONE_TRY(Toolchain* const simt, this->simt());
         return simt->build(kernel, task, bindings, options);
       }
+      case kernel::Language::kTriton: {
+        HONE_TRY(Toolchain* const triton, this->triton());
+        return triton->build(kernel, task, bindings, options);
+      }
       default:
         return fail(ErrorCode::kUnavailable, fmt::format("no toolchain for {} here", kernel::name_of(kernel.header.language)),
                     "hone targets lists what there is");
@@ -42,9 +47,16 @@ class LocalToolchain final : public Toolchain {
     return (*simt_)->get();
   }
 
+  Result<Toolchain*> triton() {
+    const std::scoped_lock lock(mutex_);
+    if (!triton_) triton_ = ttir_toolchain();
+    if (!*triton_) return tl::unexpected(triton_->error());
+    return (*triton_)->get();
+  }
+
   std::unique_ptr<Toolchain> cpp_;
   std::mutex mutex_;
-  std::optional<Result<std::unique_ptr<Toolchain>>> simt_;
+  std::optional<Result<std::unique_ptr<Toolchain>>> simt_, triton_;
 };
 
 }  // namespace

@@ -1,0 +1,221 @@
+"""What a kernel's module may say. Its syntax tree is held to a whitelist before a line of it runs: imports of triton alone,
+functions that Triton compiles, constants. Nothing else of it is ever executed as Python."""
+import ast
+
+MODULES = {"triton", "triton.language", "triton.language.extra", "triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice",
+           "triton.language.extra.hip.libdevice", "triton.language.extra.cuda", "triton.language.math"}
+FROM = {"triton": {"language", "cdiv", "next_power_of_2", "jit"}, "triton.language.extra": {"libdevice"},
+        "triton.language.extra.cuda": {"libdevice"}, "triton.language.extra.hip": {"libdevice"}, "triton.language.math": None, "triton.language": None}
+
+LANGUAGE = set("""PropagateNan abs arange argmax argmin associative_scan assume atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or
+atomic_xchg atomic_xor bfloat16 broadcast broadcast_to cast cat cdiv ceil clamp constexpr const cos cumprod cumsum debug_barrier div_rn dot
+dot_scaled dtype erf exp exp2 expand_dims fdiv flip float16 float32 float64 float8e4nv float8e5 floor fma full gather histogram int1 int16 int32
+int64 int8 interleave join load log log2 make_block_ptr advance make_tensor_descriptor load_tensor_descriptor store_tensor_descriptor max
+max_constancy max_contiguous maximum min minimum multiple_of num_programs permute philox pointer_type program_id rand rand4x randint randint4x
+randn randn4x range ravel reduce reduce_or reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn squeeze static_assert static_range store
+sub sum swizzle2d tensor topk trans uint16 uint32 uint64 uint8 umulhi unsqueeze view void where xor_sum zeros zeros_like math""".split())
+# Of values: tensors, types, descriptors, constants.
+VALUES = set("""T abs advance argmax argmin associative_scan atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor
+broadcast_to cast ceil cos cumprod cumsum erf exp exp2 expand_dims flip floor gather histogram log log2 logical_and logical_or max min permute
+ravel reduce reshape rsqrt sigmoid sin softmax sort split sqrt sqrt_rn store sum to trans view xor_sum load shape dtype element_ty scalar value
+numel primitive_bitwidth int_bitwidth fp_mantissa_width is_floating is_int is_ptr is_bf16 is_fp16 is_fp32 is_fp64 is_fp8 is_int1 is_int8 is_int16
+is_int32 is_int64 is_standard_floating is_block block_shape type ALL NONE append""".split())
+TRITON = {"language", "jit", "autotune", "Config", "cdiv", "next_power_of_2"}
+BUILTINS = {"range", "min", "max", "abs", "len", "float", "int", "bool", "tuple", "True", "False", "None"}
+REFUSED = {"inline_asm_elementwise": "inline assembly is not taken", "device_print": "a kernel prints nothing: leave device_print out",
+           "static_print": "a kernel prints nothing: leave static_print out", "device_assert": "leave device_assert out: hone checks every access itself",
+           "heuristics": "@triton.heuristics runs Python on tensors: make what it computes a constant or a tunable of the header"}
+
+EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Name, ast.List,
+               ast.Tuple, ast.Slice, ast.keyword, ast.Load, ast.Store, ast.Starred, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+STATEMENTS = (ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Assert, ast.Pass, ast.arguments, ast.arg,
+              ast.Break, ast.Continue)
+NESTING = 60
+NODES = 60000
+
+
+class Refused(Exception):
+    def __init__(self, node, text):
+        super().__init__(text)
+        self.line, self.column, self.text = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1, text
+
+
+class Module:
+    """The tree, held to the rules, and what the rest needs of it."""
+
+    def __init__(self, source):
+        try:
+            self.tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise Refused(ast.Pass(lineno=getattr(error, "lineno", None) or 1, col_offset=(getattr(error, "offset", None) or 1) - 1),
+                          f"it is no Python: {getattr(error, 'msg', error)}") from None
+        self.roots = {}       # name -> "triton", "language", "libdevice", "math"
+        self.functions = {}   # name -> its definition, in order
+        self.names = set()    # everything that the module binds anywhere
+        self._size(self.tree)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store): self.names.add(node.id)
+            if isinstance(node, ast.arg): self.names.add(node.arg)
+            if isinstance(node, ast.FunctionDef): self.names.add(node.name)
+            for name in (getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None)):
+                if isinstance(name, str) and (name.startswith("__") or not name.isascii()): raise Refused(node, f"the name {name} is not taken")
+        for position, node in enumerate(self.tree.body): self._top(node, position)
+        if not self.functions: raise Refused(self.tree, "it has no @triton.jit function")
+
+    @staticmethod
+    def _size(tree):
+        level, count = [tree], 0
+        for depth in range(NESTING + 1):
+            count += len(level)
+            if not level: return
+            if count > NODES: raise Refused(tree, "the module is too large")
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        raise Refused(tree, "the module nests too deeply")
+
+    def _top(self, node, position):
+        if isinstance(node, ast.Import): return self._import(node)
+        if isinstance(node, ast.ImportFrom): return self._import_from(node)
+        if isinstance(node, ast.FunctionDef): return self._function(node)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)): return self._constant(node)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str): return None
+        raise Refused(node, "beside imports of triton, @triton.jit functions and constants a module holds nothing: take this out")
+
+    def _import(self, node):
+        for alias in node.names:
+            if alias.name not in MODULES:
+                raise Refused(node, f"import of {alias.name}: a kernel's module imports triton and triton.language, nothing else (host code is not taken)")
+            last = alias.name.rsplit(".", 1)[-1]
+            if not alias.asname and "." in alias.name: last = "triton"
+            self._root(node, alias.asname or last, last)
+
+    def _import_from(self, node):
+        allowed = FROM.get(node.module or "", ()) if node.level == 0 else ()
+        for alias in node.names:
+            known = alias.name in LANGUAGE if allowed is None else alias.name in allowed
+            if not known: raise Refused(node, f"import of {alias.name} from {node.module}: not among what a kernel may use")
+            if alias.name in ("language", "libdevice", "math"): self._root(node, alias.asname or alias.name, alias.name)
+            self.names.add(alias.asname or alias.name)
+
+    def _root(self, node, name, module):
+        if module not in ("triton", "language", "libdevice", "math"): raise Refused(node, f"import of {module}: give its name in full")
+        self.roots[name] = module
+        self.names.add(name)
+
+    def _function(self, node):
+        if not any(self._path(d.func if isinstance(d, ast.Call) else d) in ("triton.jit", "jit") for d in node.decorator_list):
+            if node.decorator_list and self._path(getattr(node.decorator_list[0], "func", node.decorator_list[0])) == "triton.heuristics":
+                raise Refused(node, REFUSED["heuristics"])
+            raise Refused(node, f"{node.name} is host code: only @triton.jit functions are taken, the header's launch says the rest")
+        for decorator in node.decorator_list:
+            path = self._path(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            if path == "triton.heuristics": raise Refused(decorator, REFUSED["heuristics"])
+            if path not in ("triton.jit", "jit", "triton.autotune"): raise Refused(decorator, "a decorator other than @triton.jit and @triton.autotune")
+            if isinstance(decorator, ast.Call): self._decorator(decorator)
+        if node.name in self.functions: raise Refused(node, f"there are two functions {node.name}")
+        if node.name in self.roots: raise Refused(node, f"{node.name} is a module's name")
+        if len(node.args.posonlyargs) or node.args.kwarg or node.args.vararg: raise Refused(node, "a kernel's parameters are plain names")
+        for default in list(node.args.defaults) + [d for d in node.args.kw_defaults if d]: self._expression(default)
+        for arg in node.args.args + node.args.kwonlyargs:
+            if arg.annotation: self._expression(arg.annotation)
+        for statement in node.body: self._statement(statement)
+        self.functions[node.name] = node
+
+    def _decorator(self, call):
+        for keyword in call.keywords:
+            if keyword.arg in ("prune_configs_by", "pre_hook", "post_hook", "repr", "launch_metadata") and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
+                raise Refused(keyword.value, f"{keyword.arg} is host code, which is not taken")
+        for node in [*call.args, *[k.value for k in call.keywords]]: self._literal(node)
+
+    def _literal(self, node):
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and self._path(part.func) != "triton.Config": raise Refused(part, "a call in a decorator other than triton.Config")
+            if not isinstance(part, (*EXPRESSIONS, ast.Dict)): raise Refused(part, "autotune takes a plain list of triton.Config here: write the configurations out")
+            if isinstance(part, ast.Name) and part.id not in self.names | {"None", "True", "False"}: raise Refused(part, f"{part.id} is not known here")
+            if isinstance(part, ast.Attribute) and self._path(part) != "triton.Config": raise Refused(part, "an attribute in a decorator")
+
+    def _constant(self, node):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if node.value is None or not all(isinstance(t, ast.Name) for t in targets): raise Refused(node, "a module's constant is NAME = VALUE")
+        for target in targets:
+            if target.id in self.roots: raise Refused(node, f"{target.id} is a module's name")
+        if isinstance(node, ast.AnnAssign): self._expression(node.annotation)
+        for part in ast.walk(node.value):
+            if isinstance(part, ast.Call) and self._path(part.func) not in ("tl.constexpr", "triton.language.constexpr", "constexpr", "float"):
+                raise Refused(part, "a module's constants are numbers, texts and tuples, not calls")
+            if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Pow, ast.LShift, ast.Mult)) and not self._small(part): raise Refused(part, "this constant may be very large: write the number")
+        self._expression(node.value)
+
+    @staticmethod
+    def _small(node):
+        return all(not isinstance(p, ast.Constant) or (isinstance(p.value, (int, float)) and abs(p.value) < 1 << 16) for p in ast.walk(node)) and sum(1 for _ in ast.walk(node)) < 16
+
+    def _statement(self, node):
+        if not isinstance(node, STATEMENTS): raise Refused(node, f"{type(node).__name__} is nothing that a kernel may hold")
+        if isinstance(node, (ast.For, ast.While)) and node.orelse: raise Refused(node, "a loop's else is not taken")
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt): self._statement(child)
+            else: self._expression(child)
+
+    def _expression(self, node):
+        for part in self._parts(node): self._one(part)
+
+    def _parts(self, node):
+        """Every expression below; a chain rooted in a module counts as one."""
+        if isinstance(node, ast.Attribute) and self._root_of(node):
+            self._chain(node)
+            return
+        yield node
+        for child in ast.iter_child_nodes(node): yield from self._parts(child)
+
+    def _one(self, node):
+        if not isinstance(node, EXPRESSIONS): raise Refused(node, f"{type(node).__name__} is nothing that a kernel may hold")
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if node.id in self.roots: raise Refused(node, f"the module {node.id} is used for what is in it only")
+            if node.id not in self.names | BUILTINS: raise Refused(node, REFUSED.get(node.id, f"{node.id} is neither the kernel's nor among the functions that it may call"))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in self.roots: raise Refused(node, f"{node.id} is a module's name")
+        if isinstance(node, ast.Attribute) and node.attr not in VALUES: raise Refused(node, f"the attribute {node.attr} is not among what a kernel may use")
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and not -1 << 64 < node.value < 1 << 64: raise Refused(node, "a number beyond 64 bits")
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow): raise Refused(node, "** is not taken: Triton has no power of tensors")
+
+    def _root_of(self, node):
+        while isinstance(node, ast.Attribute): node = node.value
+        return self.roots.get(node.id) if isinstance(node, ast.Name) else None
+
+    def _path(self, node):
+        """"triton.jit" of such a chain, whatever the modules are called here; empty for anything else."""
+        parts = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name): return ""
+        root = self.roots.get(node.id, node.id)
+        return ".".join([{"language": "tl"}.get(root, root), *reversed(parts)])
+
+    def _chain(self, node):
+        parts, base = [], node
+        while isinstance(base, ast.Attribute):
+            parts.append(base.attr)
+            base = base.value
+        module = self.roots[base.id]
+        names = list(reversed(parts))
+        while names and module in ("triton", "language"):
+            name = names.pop(0)
+            if name in REFUSED: raise Refused(node, REFUSED[name])
+            if module == "triton":
+                if name not in TRITON: raise Refused(node, f"triton.{name} is not among what a kernel may use")
+                module = "language" if name == "language" else ""
+            elif name == "extra" and names and names[-2 if len(names) > 1 else -1] in ("libdevice",):
+                if names[0] in ("cuda", "hip"): names.pop(0)
+                names.pop(0)
+                module = "libdevice"
+            elif name == "math": module = "math"
+            else:
+                if name not in LANGUAGE: raise Refused(node, f"tl.{name} is not among what a kernel may use")
+                module = ""
+        if module in ("libdevice", "math") and names:
+            name = names.pop(0)
+            if name.startswith("_") or name in ("core", "wraps", "T", "List"): raise Refused(node, f"{name} is no function of {module}")
+            module = ""
+        if module: raise Refused(node, "a module is used for what is in it only")
+        for name in names:
+            if name not in VALUES: raise Refused(node, f"the attribute {name} is not among what a kernel may use")

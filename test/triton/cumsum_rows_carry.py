@@ -1,0 +1,23 @@
+# task: y = cumsum(x, axis=1) | x=f32[7,100] |
+# expect: accepted
+"""hone
+language = "triton"
+
+[[launch]]
+kernel = "k"
+grid   = ["7"]
+args   = ["x", "y", "i32:100", "=32"]
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, d, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = 0.0
+    for at in range(0, d, B):
+        i = at + tl.arange(0, B)
+        v = tl.load(x + row * d + i, mask=i < d, other=0.0)
+        tl.store(y + row * d + i, tl.cumsum(v, 0) + c, mask=i < d)
+        c += tl.sum(v, 0)

@@ -1,0 +1,7 @@
+# refused: a decorator other
+import triton
+import triton.language as tl
+@triton.jit
+@tl.core.builtin
+def k(x):
+    tl.store(x, 1.0)

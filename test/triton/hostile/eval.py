@@ -1,0 +1,6 @@
+# refused: eval
+import triton
+import triton.language as tl
+@triton.jit
+def k(x):
+    eval('1')

@@ -1,0 +1,7 @@
+# refused: Global is nothing
+import triton
+import triton.language as tl
+@triton.jit
+def k(x):
+    global tl
+    tl.store(x, 1.0)

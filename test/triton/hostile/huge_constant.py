@@ -1,0 +1,7 @@
+# refused: very large
+import triton
+import triton.language as tl
+N = 9 ** 999999999
+@triton.jit
+def k(x):
+    tl.store(x, 1.0)

@@ -1,0 +1,6 @@
+# refused: Lambda
+import triton
+import triton.language as tl
+@triton.jit
+def k(x, f=lambda: 1):
+    tl.store(x, 1.0)

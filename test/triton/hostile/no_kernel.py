@@ -1,0 +1,3 @@
+# refused: no @triton.jit
+import triton
+import triton.language as tl

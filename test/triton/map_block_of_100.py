@@ -1,0 +1,18 @@
+# task: y = 2 * x + 1 | x=f32[1000] |
+# expect: does not compile: power of 2
+"""hone
+language = "triton"
+
+[[launch]]
+kernel = "k"
+grid   = ["10"]
+args   = ["x", "y", "i32:1000", "=100"]
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n) + 1, mask=i < n)

@@ -1,0 +1,19 @@
+# task: y = 2 * x + 1 | x=f32[1000] |
+# expect: accepted
+"""hone
+language = "triton"
+
+[[launch]]
+kernel = "k"
+grid   = ["3"]
+args   = ["x", "y", "i32:1000", "=128"]
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, n, B: tl.constexpr):
+    for at in range(tl.program_id(0) * B, n, tl.num_programs(0) * B):
+        i = at + tl.arange(0, B)
+        tl.store(y + i, 2 * tl.load(x + i, mask=i < n) + 1, mask=i < n)

@@ -1,0 +1,24 @@
+# task: y = sum(x, axis=1) | x=f32[7,100] |
+# expect: less accurate or wrong
+"""hone
+language = "triton"
+
+[[launch]]
+kernel = "k"
+grid   = ["7"]
+args   = ["x", "y", "i32:100", "=128"]
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(a, b):
+    return a + b
+
+@triton.jit
+def k(x, y, d, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * d + i, mask=i < d, other=0.0).to(tl.bfloat16)
+    tl.store(y + row, tl.reduce(v, 0, add).to(tl.float32))
