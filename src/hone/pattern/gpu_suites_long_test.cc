@@ -1,4 +1,4 @@
-// The tasks of KernelBench level 1 that a GPU pattern covers, at their tiny workload, on both emulators: a table of
+// The tasks of KernelBench that a GPU pattern covers, at their tiny workload, on both emulators: a table of
 // what is accepted, with what is offered first for their full size alone. Tasks that only plain loops cover have no line.
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_P(GpuSuites, FirstOffersAreAcceptedAtTiny) {
   std::printf("TABLE %-60s%s\n", GetParam().name.c_str(), line.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, GpuSuites, testing::ValuesIn(plain_testing::task_files("tasks/kernelbench/level1")),
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuSuites, testing::ValuesIn(plain_testing::task_files("tasks/kernelbench")),
                          [](const auto& parameter) { return "t" + parameter.param.name; });
 
 }  // namespace
