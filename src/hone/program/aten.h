@@ -1,0 +1,72 @@
+// ATen's operators in the task language: one row an operator, by family in aten_*.cc. The other direction, from the language
+// to PyTorch, is evaluate/baseline/pytorch_ops_*.cc; where both are run on the same tensors they must agree with the
+// operator itself (evaluate/program/operators_slow_test.cc). Pure.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/program/program.h"
+
+namespace hone::program {
+
+/// One call to be written; `terms` are the results of nodes before it, empty where the language has no name for one.
+class Site {
+ public:
+  Site(const Program& program, const Node& node, const std::vector<std::vector<std::string>>& terms) : program_(program), node_(node), terms_(terms) {}
+
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] const ValueType& type() const { return node_.type(); }
+  [[nodiscard]] const ValueType& type_of(std::string_view argument) const;  ///< of a tensor that must be given
+  [[nodiscard]] int rank(std::string_view argument) const { return static_cast<int>(type_of(argument).shape.size()); }
+  /// Given, and not None.
+  [[nodiscard]] bool has(std::string_view argument) const;
+  /// The argument in the language: a name, a number, a list in brackets, "none".
+  [[nodiscard]] std::string text(std::string_view argument) const;
+  /// The first of the arguments that is there: overloads differ in names.
+  [[nodiscard]] std::string any(std::initializer_list<std::string_view> arguments) const;
+  [[nodiscard]] double number(std::string_view argument, double fallback) const;
+  [[nodiscard]] int64_t integer(std::string_view argument, int64_t fallback) const;
+  [[nodiscard]] bool flag(std::string_view argument) const { return integer(argument, 0) != 0; }
+  [[nodiscard]] std::string word(std::string_view argument) const;
+  /// One number or a list of them; repeated to `count` where it is one.
+  [[nodiscard]] std::vector<int64_t> integers(std::string_view argument, size_t count = 0) const;
+  /// An axis counted from 0.
+  [[nodiscard]] int64_t axis(std::string_view argument, std::string_view of, int64_t fallback) const;
+  [[nodiscard]] std::string term(const Argument& argument) const;
+
+ private:
+  const Program& program_;
+  const Node& node_;
+  const std::vector<std::vector<std::string>>& terms_;
+};
+
+/// Texts of the node's results; an empty one where the language does not say it. kUnavailable with the reason where it says none.
+using Written = Result<std::vector<std::string>>;
+
+struct Row {
+  std::string_view op;      ///< "aten.add.Tensor"
+  Written (*write)(const Site&, std::string_view detail);
+  std::string_view detail{};  ///< the writer's own: the operation's name, an operator
+  bool heavy = false;         ///< a product, a convolution, attention: what a kernel is built around
+};
+
+[[nodiscard]] std::span<const Row> elementwise_rows();
+[[nodiscard]] std::span<const Row> reduction_rows();
+[[nodiscard]] std::span<const Row> product_rows();
+[[nodiscard]] std::span<const Row> window_rows();
+[[nodiscard]] std::span<const Row> shape_rows();
+[[nodiscard]] std::span<const Row> index_rows();
+/// Null where the language has nothing for it.
+[[nodiscard]] const Row* find_row(std::string_view op);
+[[nodiscard]] std::vector<std::string> known_operators();
+
+/// A number as the language reads it back: "1e-05", "-inf" in brackets.
+[[nodiscard]] std::string number_text(double value);
+[[nodiscard]] std::string list_text(std::span<const int64_t> values);
+
+[[nodiscard]] inline Written written(std::string text) { return std::vector<std::string>{std::move(text)}; }
+[[nodiscard]] tl::unexpected<Error> no_word(const Site& site, std::string_view reason);
+
+}  // namespace hone::program

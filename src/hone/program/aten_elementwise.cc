@@ -1,0 +1,218 @@
+// Element-wise operators, activations, casts.
+#include <fmt/format.h>
+
+#include "hone/program/aten.h"
+
+namespace hone::program {
+namespace {
+
+Written unary(const Site& site, std::string_view operation) { return written(fmt::format("{}({})", operation, site.any({"self", "input"}))); }
+
+/// Integers of PyTorch's and of the language differ in some operators: these are for floats and, where both agree, the rest.
+Written binary(const Site& site, std::string_view sign) {
+  std::string other = site.text("other");
+  if (const double alpha = site.number("alpha", 1); alpha != 1) other = fmt::format("{} * {}", site.text("alpha"), other);
+  return written(fmt::format("{} {} {}", site.text("self"), sign, other));
+}
+
+Written reversed(const Site& site, std::string_view) {
+  if (site.number("alpha", 1) != 1) return no_word(site, "alpha");
+  return written(fmt::format("{} - {}", site.text("other"), site.text("self")));
+}
+
+/// Of two, by name.
+Written pair(const Site& site, std::string_view operation) { return written(fmt::format("{}({}, {})", operation, site.text("self"), site.any({"other", "exponent"}))); }
+
+Written logical(const Site& site, std::string_view sign) {
+  for (const std::string_view name : {"self", "other"})
+    if (const Argument* value = site.node().find(name); value != nullptr && value->ref() != nullptr && site.type_of(name).dtype != task::DType::kBool)
+      return no_word(site, "of tensors that are not bool");
+  return written(fmt::format("{} {} {}", site.text("self"), sign, site.text("other")));
+}
+
+Written negation(const Site& site, std::string_view) {
+  if (site.type_of("self").dtype != task::DType::kBool) return no_word(site, "of a tensor that is not bool");
+  return written(fmt::format("logical_not({})", site.text("self")));
+}
+
+Written rounded_division(const Site& site, std::string_view) {
+  const std::string mode = site.word("rounding_mode");
+  if (mode == "floor") return written(fmt::format("{} // {}", site.text("self"), site.text("other")));
+  if (mode == "trunc" && task::is_float(site.type().dtype.value_or(task::DType::kI64)))
+    return written(fmt::format("trunc({} / {})", site.text("self"), site.text("other")));
+  if (mode.empty()) return binary(site, "/");
+  return no_word(site, "rounding_mode=" + mode);
+}
+
+Written floor_division(const Site& site, std::string_view) { return written(fmt::format("{} // {}", site.text("self"), site.text("other"))); }
+
+Written square(const Site& site, std::string_view) { return written(fmt::format("{0} * {0}", site.text("self"))); }
+
+Written clamped(const Site& site, std::string_view) {
+  const std::string low = site.any({"min", "min_val"}), high = site.any({"max", "max_val"});
+  return written(fmt::format("clamp({}, {}, {})", site.text("self"), low, high));
+}
+
+/// An activation with one number, by the argument's name.
+Written with_number(const Site& site, std::string_view detail) {
+  const size_t at = detail.find(' ');
+  const std::string_view argument = detail.substr(at + 1);
+  return written(fmt::format("{}({}, {})", detail.substr(0, at), site.text("self"), number_text(site.number(argument, 0))));
+}
+
+Written elu(const Site& site, std::string_view) {
+  if (site.number("scale", 1) != 1 || site.number("input_scale", 1) != 1) return no_word(site, "with scales");
+  return written(fmt::format("elu({}, {})", site.text("self"), number_text(site.number("alpha", 1))));
+}
+
+Written gelu(const Site& site, std::string_view) {
+  return written(fmt::format("gelu({}{})", site.text("self"), site.word("approximate") == "tanh" ? ", approximate=\"tanh\"" : ""));
+}
+
+Written softplus(const Site& site, std::string_view) {
+  return written(fmt::format("softplus({}, {}, {})", site.text("self"), number_text(site.number("beta", 1)), number_text(site.number("threshold", 20))));
+}
+
+Written where(const Site& site, std::string_view) {
+  return written(fmt::format("where({}, {}, {})", site.text("condition"), site.text("self"), site.text("other")));
+}
+
+Written masked(const Site& site, std::string_view) { return written(fmt::format("where({}, {}, {})", site.text("mask"), site.text("value"), site.text("self"))); }
+
+Written cast(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "to an element type that the language lacks");
+  return written(fmt::format("cast({}, {})", site.text("self"), task::name_of(*site.type().dtype)));
+}
+
+Written lerp(const Site& site, std::string_view) { return written(fmt::format("lerp({}, {}, {})", site.text("self"), site.text("end"), site.text("weight"))); }
+
+/// self + value * a op b
+Written fused(const Site& site, std::string_view sign) {
+  const double value = site.number("value", 1);
+  return written(fmt::format("{} + {}{} {} {}", site.text("self"), value == 1 ? "" : site.text("value") + " * ", site.text("tensor1"), sign, site.text("tensor2")));
+}
+
+Written glu(const Site& site, std::string_view) { return written(fmt::format("glu({}, axis={})", site.text("self"), site.axis("dim", "self", -1))); }
+
+constexpr Row kElementwise[] = {
+    {"aten.relu.default", unary, "relu"},
+    {"aten.relu6.default", unary, "relu6"},
+    {"aten.sigmoid.default", unary, "sigmoid"},
+    {"aten.tanh.default", unary, "tanh"},
+    {"aten.exp.default", unary, "exp"},
+    {"aten.exp2.default", unary, "exp2"},
+    {"aten.expm1.default", unary, "expm1"},
+    {"aten.log.default", unary, "log"},
+    {"aten.log2.default", unary, "log2"},
+    {"aten.log1p.default", unary, "log1p"},
+    {"aten.sqrt.default", unary, "sqrt"},
+    {"aten.rsqrt.default", unary, "rsqrt"},
+    {"aten.reciprocal.default", unary, "reciprocal"},
+    {"aten.abs.default", unary, "abs"},
+    {"aten.neg.default", unary, "neg"},
+    {"aten.sign.default", unary, "sign"},
+    {"aten.floor.default", unary, "floor"},
+    {"aten.ceil.default", unary, "ceil"},
+    {"aten.round.default", unary, "round"},
+    {"aten.trunc.default", unary, "trunc"},
+    {"aten.sin.default", unary, "sin"},
+    {"aten.cos.default", unary, "cos"},
+    {"aten.tan.default", unary, "tan"},
+    {"aten.asin.default", unary, "asin"},
+    {"aten.acos.default", unary, "acos"},
+    {"aten.atan.default", unary, "atan"},
+    {"aten.sinh.default", unary, "sinh"},
+    {"aten.cosh.default", unary, "cosh"},
+    {"aten.erf.default", unary, "erf"},
+    {"aten.isnan.default", unary, "isnan"},
+    {"aten.isinf.default", unary, "isinf"},
+    {"aten.silu.default", unary, "silu"},
+    {"aten.mish.default", unary, "mish"},
+    {"aten.selu.default", unary, "selu"},
+    {"aten.hardswish.default", unary, "hardswish"},
+    {"aten.hardsigmoid.default", unary, "hardsigmoid"},
+    {"aten.log_sigmoid.default", unary, "log_sigmoid"},
+    {"aten.add.Tensor", binary, "+"},
+    {"aten.add.Scalar", binary, "+"},
+    {"aten.sub.Tensor", binary, "-"},
+    {"aten.sub.Scalar", binary, "-"},
+    {"aten.subtract.Tensor", binary, "-"},
+    {"aten.rsub.Tensor", reversed},
+    {"aten.rsub.Scalar", reversed},
+    {"aten.mul.Tensor", binary, "*"},
+    {"aten.mul.Scalar", binary, "*"},
+    {"aten.multiply.Tensor", binary, "*"},
+    {"aten.div.Tensor", binary, "/"},
+    {"aten.div.Scalar", binary, "/"},
+    {"aten.divide.Tensor", binary, "/"},
+    {"aten.true_divide.Tensor", binary, "/"},
+    {"aten.div.Tensor_mode", rounded_division},
+    {"aten.div.Scalar_mode", rounded_division},
+    {"aten.floor_divide.default", floor_division},
+    {"aten.floor_divide.Scalar", floor_division},
+    {"aten.remainder.Tensor", binary, "%"},
+    {"aten.remainder.Scalar", binary, "%"},
+    {"aten.pow.Tensor_Scalar", pair, "pow"},
+    {"aten.pow.Tensor_Tensor", pair, "pow"},
+    {"aten.pow.Scalar", pair, "pow"},
+    {"aten.square.default", square},
+    {"aten.eq.Tensor", binary, "=="},
+    {"aten.eq.Scalar", binary, "=="},
+    {"aten.ne.Tensor", binary, "!="},
+    {"aten.ne.Scalar", binary, "!="},
+    {"aten.lt.Tensor", binary, "<"},
+    {"aten.lt.Scalar", binary, "<"},
+    {"aten.le.Tensor", binary, "<="},
+    {"aten.le.Scalar", binary, "<="},
+    {"aten.gt.Tensor", binary, ">"},
+    {"aten.gt.Scalar", binary, ">"},
+    {"aten.ge.Tensor", binary, ">="},
+    {"aten.ge.Scalar", binary, ">="},
+    {"aten.logical_and.default", logical, "&"},
+    {"aten.logical_or.default", logical, "|"},
+    {"aten.logical_xor.default", logical, "^"},
+    {"aten.bitwise_and.Tensor", logical, "&"},
+    {"aten.bitwise_or.Tensor", logical, "|"},
+    {"aten.bitwise_xor.Tensor", logical, "^"},
+    {"aten.logical_not.default", negation},
+    {"aten.bitwise_not.default", negation},
+    {"aten.maximum.default", pair, "maximum"},
+    {"aten.max.other", pair, "maximum"},
+    {"aten.minimum.default", pair, "minimum"},
+    {"aten.min.other", pair, "minimum"},
+    {"aten.atan2.default", pair, "atan2"},
+    {"aten.clamp.default", clamped},
+    {"aten.clamp.Tensor", clamped},
+    {"aten.clamp_min.default", clamped},
+    {"aten.clamp_min.Tensor", clamped},
+    {"aten.clamp_max.default", clamped},
+    {"aten.clamp_max.Tensor", clamped},
+    {"aten.hardtanh.default", clamped},
+    {"aten.leaky_relu.default", with_number, "leaky_relu negative_slope"},
+    {"aten.celu.default", with_number, "celu alpha"},
+    {"aten.softshrink.default", with_number, "softshrink lambd"},
+    {"aten.hardshrink.default", with_number, "hardshrink lambd"},
+    {"aten.elu.default", elu},
+    {"aten.gelu.default", gelu},
+    {"aten.softplus.default", softplus},
+    {"aten.glu.default", glu},
+    {"aten.where.self", where},
+    {"aten.where.ScalarOther", where},
+    {"aten.where.ScalarSelf", where},
+    {"aten.masked_fill.Scalar", masked},
+    {"aten.masked_fill.Tensor", masked},
+    {"aten._to_copy.default", cast},
+    {"aten.to.dtype", cast},
+    {"aten.to.dtype_layout", cast},
+    {"aten.type_as.default", cast},
+    {"aten.lerp.Scalar", lerp},
+    {"aten.lerp.Tensor", lerp},
+    {"aten.addcmul.default", fused, "*"},
+    {"aten.addcdiv.default", fused, "/"},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kElementwise; }
+
+}  // namespace hone::program

@@ -1,0 +1,56 @@
+// Picking by indices, and order.
+#include <fmt/format.h>
+
+#include "hone/program/aten.h"
+
+namespace hone::program {
+namespace {
+
+Written embedded(const Site& site, std::string_view) { return written(fmt::format("embedding({}, {})", site.text("indices"), site.text("weight"))); }
+
+Written taken(const Site& site, std::string_view) {
+  return written(fmt::format("take({}, {}, axis={})", site.text("self"), site.text("index"), site.axis("dim", "self", 0)));
+}
+
+Written gathered(const Site& site, std::string_view) {
+  const task::Shape &from = site.type_of("self").shape, &index = site.type_of("index").shape;
+  const int64_t axis = site.axis("dim", "self", 0);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (static_cast<int64_t>(i) != axis && from[i] != index.at(i)) return no_word(site, "with fewer indices than elements along other axes");
+  return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("index"), axis));
+}
+
+/// x[:, indices]
+Written indexed(const Site& site, std::string_view) {
+  const Argument::List& indices = *site.node().find("indices")->list();
+  int found = -1;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i].is_none()) continue;
+    if (found >= 0) return no_word(site, "with several tensors of indices");
+    found = static_cast<int>(i);
+  }
+  if (found < 0) return written(site.text("self"));
+  const Argument& index = indices[static_cast<size_t>(found)];
+  return written(fmt::format("take({}, {}, axis={})", site.text("self"), site.term(index), found));
+}
+
+Written sorted(const Site& site, std::string_view) {
+  const int64_t axis = site.axis("dim", "self", -1);
+  const std::string arguments = fmt::format("{}, axis={}, descending={}", site.text("self"), axis, site.flag("descending"));
+  return std::vector<std::string>{fmt::format("sort({})", arguments), site.flag("stable") ? fmt::format("argsort({})", arguments) : std::string()};
+}
+
+constexpr Row kIndices[] = {
+    {"aten.embedding.default", embedded},
+    {"aten.index_select.default", taken},
+    {"aten.gather.default", gathered},
+    {"aten.index.Tensor", indexed},
+    {"aten.sort.default", sorted},
+    {"aten.sort.stable", sorted},
+};
+
+}  // namespace
+
+std::span<const Row> index_rows() { return kIndices; }
+
+}  // namespace hone::program

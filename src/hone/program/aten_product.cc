@@ -1,0 +1,104 @@
+// Products, convolutions, attention.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/program/aten.h"
+
+namespace hone::program {
+namespace {
+
+Written linear(const Site& site, std::string_view) {
+  return written(fmt::format("linear({}, {}{})", site.text("input"), site.text("weight"), site.has("bias") ? ", " + site.text("bias") : ""));
+}
+
+Written product(const Site& site, std::string_view) { return written(fmt::format("{} @ {}", site.text("self"), site.any({"other", "mat2", "vec", "tensor"}))); }
+
+Written added_product(const Site& site, std::string_view) {
+  return written(fmt::format("addmm({}, {}, {}, beta={}, alpha={})", site.text("self"), site.any({"mat1", "batch1"}), site.any({"mat2", "batch2"}),
+                             number_text(site.number("beta", 1)), number_text(site.number("alpha", 1))));
+}
+
+Written outer(const Site& site, std::string_view) { return written(fmt::format("outer({}, {})", site.text("self"), site.any({"vec2", "other"}))); }
+
+Written einsum(const Site& site, std::string_view) {
+  std::string equation;
+  for (const char c : site.word("equation"))
+    if (c != ' ') equation += c;
+  const Argument* tensors = site.node().find("tensors");
+  std::vector<std::string> all;
+  if (tensors != nullptr && tensors->list() != nullptr)
+    for (const Argument& tensor : *tensors->list()) all.push_back(site.term(tensor));
+  return written(fmt::format("einsum(\"{}\", {})", equation, fmt::join(all, ", ")));
+}
+
+Result<std::string> convolution_text(const Site& site, size_t dimensions, bool transposed) {
+  std::vector<int64_t> padding = site.integers("padding", dimensions), dilation = site.integers("dilation", dimensions), stride = site.integers("stride", dimensions);
+  if (const std::string word = site.word("padding"); !word.empty()) {
+    padding.assign(dimensions, 0);
+    const task::Shape& kernel = site.type_of("weight").shape;
+    for (size_t i = 0; i < dimensions && word == "same"; ++i) {
+      const int64_t whole = dilation.at(i) * (kernel.at(i + 2) - 1);
+      if (whole % 2 != 0) return no_word(site, "padding=\"same\" of an even kernel");
+      padding[i] = whole / 2;
+    }
+  }
+  std::string text = fmt::format("{}{}d({}, {}, {}, stride={}, padding={}", transposed ? "conv_transpose" : "conv", dimensions, site.text("input"), site.text("weight"),
+                                 site.text("bias"), list_text(stride), list_text(padding));
+  if (transposed) text += ", output_padding=" + list_text(site.integers("output_padding", dimensions));
+  return text + fmt::format(", dilation={}, groups={})", list_text(dilation), site.integer("groups", 1));
+}
+
+/// One sample without its axis is not the language's.
+Written convolution(const Site& site, std::string_view detail) {
+  const auto dimensions = static_cast<size_t>(site.rank("weight")) - 2;
+  if (site.rank("input") != site.rank("weight")) return no_word(site, "of a sample without a batch axis");
+  const bool transposed = detail == "transposed" || site.flag("transposed");
+  HONE_TRY(std::string text, convolution_text(site, dimensions, transposed));
+  return written(std::move(text));
+}
+
+std::string attention_text(const Site& site, bool shared) {
+  std::string text = fmt::format("attention({}, {}, {}", site.text("query"), site.text("key"), site.text("value"));
+  for (const std::string_view mask : {"attn_mask", "attn_bias"})
+    if (site.has(mask)) text += ", mask=" + site.text(mask);
+  if (site.flag("is_causal")) text += ", causal=true";
+  if (site.has("scale")) text += ", scale=" + site.text("scale");
+  return text + (shared ? ", enable_gqa=true)" : ")");
+}
+
+Written attention(const Site& site, std::string_view) {
+  if (site.number("dropout_p", 0) > 0) return no_word(site, "with dropout");
+  if (site.node().several) return std::vector<std::string>{attention_text(site, false), ""};
+  return written(attention_text(site, site.flag("enable_gqa")));
+}
+
+constexpr Row kProducts[] = {
+    {"aten.linear.default", linear, {}, true},
+    {"aten.matmul.default", product, {}, true},
+    {"aten.mm.default", product, {}, true},
+    {"aten.mv.default", product, {}, true},
+    {"aten.bmm.default", product, {}, true},
+    {"aten.dot.default", product, {}, true},
+    {"aten.addmm.default", added_product, {}, true},
+    {"aten.baddbmm.default", added_product, {}, true},
+    {"aten.outer.default", outer},
+    {"aten.einsum.default", einsum, {}, true},
+    {"aten.conv1d.default", convolution, {}, true},
+    {"aten.conv1d.padding", convolution, {}, true},
+    {"aten.conv2d.default", convolution, {}, true},
+    {"aten.conv2d.padding", convolution, {}, true},
+    {"aten.conv3d.default", convolution, {}, true},
+    {"aten.conv3d.padding", convolution, {}, true},
+    {"aten.convolution.default", convolution, {}, true},
+    {"aten.conv_transpose1d.default", convolution, "transposed", true},
+    {"aten.conv_transpose2d.input", convolution, "transposed", true},
+    {"aten.conv_transpose3d.input", convolution, "transposed", true},
+    {"aten.scaled_dot_product_attention.default", attention, {}, true},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", attention, {}, true},
+};
+
+}  // namespace
+
+std::span<const Row> product_rows() { return kProducts; }
+
+}  // namespace hone::program

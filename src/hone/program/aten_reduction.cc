@@ -1,0 +1,182 @@
+// Reductions, scans, softmax and norms.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "hone/program/aten.h"
+
+namespace hone::program {
+namespace {
+
+/// ", axis=[1], keepdims=true" of an operator's dim and keepdim; nothing for all axes.
+std::string over(const Site& site) {
+  std::vector<int64_t> axes = site.integers("dim");
+  for (int64_t& axis : axes)
+    if (axis < 0) axis += site.rank("self");
+  std::string text;
+  if (!axes.empty()) text = axes.size() == 1 ? fmt::format(", axis={}", axes.front()) : ", axis=" + list_text(axes);
+  if (site.flag("keepdim")) text += ", keepdims=true";
+  return text;
+}
+
+/// The operand in the type that `dtype` asks for.
+std::string operand(const Site& site) {
+  const std::string text = site.text("self");
+  const Argument* asked = site.node().find("dtype");
+  const auto* type = asked == nullptr ? nullptr : std::get_if<task::DType>(&asked->value);
+  return type == nullptr || site.type_of("self").dtype == *type ? text : fmt::format("cast({}, {})", text, task::name_of(*type));
+}
+
+Written reduced(const Site& site, std::string_view operation) { return written(fmt::format("{}({}{})", operation, operand(site), over(site))); }
+
+/// values, indices = max(x, dim)
+Written extreme(const Site& site, std::string_view operation) {
+  return std::vector<std::string>{fmt::format("{}({}{})", operation, site.text("self"), over(site)),
+                                  fmt::format("arg{}({}{})", operation, site.text("self"), over(site))};
+}
+
+Written deviation(const Site& site, std::string_view operation) {
+  const Argument* correction = site.node().find("correction");
+  double value = correction == nullptr ? 1 : correction->number().value_or(1);
+  if (site.has("unbiased")) value = site.flag("unbiased") ? 1 : 0;
+  if (value != std::floor(value)) return no_word(site, "a correction that is no whole number");
+  return written(fmt::format("{}({}{}, correction={})", operation, site.text("self"), over(site), static_cast<int64_t>(value)));
+}
+
+Written vector_norm(const Site& site, std::string_view) {
+  double p = 2;
+  if (site.has("ord")) p = site.number("ord", 2);
+  if (site.has("p")) p = site.number("p", 2);
+  return written(fmt::format("norm({}, p={}{})", operand(site), number_text(p), over(site)));
+}
+
+Written softmax(const Site& site, std::string_view operation) {
+  if (site.flag("half_to_float")) return no_word(site, "half_to_float");
+  if (site.rank("self") == 0) return no_word(site, "of one number");
+  return written(fmt::format("{}({}, axis={})", operation, operand(site), site.axis("dim", "self", -1)));
+}
+
+Written scan(const Site& site, std::string_view operation) {
+  if (site.rank("self") == 0) return no_word(site, "of one number");
+  return written(fmt::format("{}({}, axis={})", operation, operand(site), site.axis("dim", "self", -1)));
+}
+
+/// values, indices: the language's running maximum has values only.
+Written running_extreme(const Site& site, std::string_view operation) {
+  return std::vector<std::string>{fmt::format("{}({}, axis={})", operation, site.text("self"), site.axis("dim", "self", -1)), ""};
+}
+
+Written layer_norm(const Site& site, std::string_view operation) {
+  const std::vector<int64_t> shape = site.integers("normalized_shape");
+  const auto rank = static_cast<int64_t>(site.rank("input"));
+  std::vector<int64_t> axes;
+  for (int64_t axis = rank - static_cast<int64_t>(shape.size()); axis < rank; ++axis) axes.push_back(axis);
+  const bool rms = operation == "rms_norm";
+  double eps = site.number("eps", 1e-5);
+  if (rms && !site.has("eps")) eps = site.type().dtype == task::DType::kF64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  std::string text = fmt::format("{}({}, {}{}, axis={}, eps={})", operation, site.text("input"), site.text("weight"),
+                                 rms ? "" : ", " + site.text("bias"), list_text(axes), number_text(eps));
+  return site.node().several ? Written(std::vector<std::string>{std::move(text), "", ""}) : written(std::move(text));
+}
+
+Written group_norm(const Site& site, std::string_view) {
+  std::string text = fmt::format("group_norm({}, {}, {}, {}, eps={})", site.text("input"), site.integer("num_groups", site.integer("group", 1)), site.text("weight"),
+                                 site.text("bias"), number_text(site.number("eps", 1e-5)));
+  return site.node().several ? Written(std::vector<std::string>{std::move(text), "", ""}) : written(std::move(text));
+}
+
+Written instance_norm(const Site& site, std::string_view) {
+  if (!site.flag("use_input_stats")) return no_word(site, "with running statistics");
+  return written(fmt::format("instance_norm({}, {}, {}, eps={})", site.text("input"), site.text("weight"), site.text("bias"), number_text(site.number("eps", 1e-5))));
+}
+
+std::string normalised(const Site& site, bool own) {
+  return fmt::format("batch_norm({}, {}, {}{}, eps={})", site.text("input"), site.text("weight"), site.text("bias"),
+                     own ? std::string() : fmt::format(", {}, {}", site.text("running_mean"), site.text("running_var")), number_text(site.number("eps", 1e-5)));
+}
+
+/// Results y, mean, 1 / deviation: those of inference are empty tensors.
+Written batch_norm_inference(const Site& site, std::string_view) { return std::vector<std::string>{normalised(site, false), "", ""}; }
+
+Written batch_norm(const Site& site, std::string_view) {
+  if (site.flag("training") && site.has("running_mean")) return no_word(site, "that updates running statistics in place");
+  return written(normalised(site, site.flag("training")));
+}
+
+/// Results y, mean, 1 / deviation, and the running statistics as they are after the step.
+Written batch_norm_training(const Site& site, std::string_view) {
+  if (!site.flag("training")) return std::vector<std::string>{normalised(site, false), "", "", site.text("running_mean"), site.text("running_var")};
+  const ValueType& input = site.type_of("input");
+  std::vector<int64_t> axes;
+  int64_t count = 1;
+  for (size_t axis = 0; axis < input.shape.size(); ++axis) {
+    if (axis == 1) continue;
+    axes.push_back(static_cast<int64_t>(axis));
+    count *= input.shape[axis];
+  }
+  const std::string x = site.text("input"), over_all = list_text(axes);
+  std::vector<std::string> all{normalised(site, true), fmt::format("mean({}, axis={})", x, over_all),
+                               fmt::format("rsqrt(var({}, axis={}, correction=0) + {})", x, over_all, number_text(site.number("eps", 1e-5)))};
+  if (!site.has("running_mean") || !site.has("running_var")) return all;
+  const double momentum = site.number("momentum", 0.1);
+  const auto blend = [&](std::string_view kept, const std::string& fresh) {
+    return fmt::format("{} * {} + {} * {}", number_text(1 - momentum), site.text(kept), number_text(momentum), fresh);
+  };
+  all.push_back(blend("running_mean", fmt::format("mean({}, axis={})", x, over_all)));
+  all.push_back(blend("running_var", fmt::format("var({}, axis={}, correction={})", x, over_all, count > 1 ? 1 : 0)));
+  return all;
+}
+
+constexpr Row kReductions[] = {
+    {"aten.sum.default", reduced, "sum"},
+    {"aten.sum.dim_IntList", reduced, "sum"},
+    {"aten.mean.default", reduced, "mean"},
+    {"aten.mean.dim", reduced, "mean"},
+    {"aten.prod.default", reduced, "prod"},
+    {"aten.prod.dim_int", reduced, "prod"},
+    {"aten.amax.default", reduced, "max"},
+    {"aten.amin.default", reduced, "min"},
+    {"aten.max.default", reduced, "max"},
+    {"aten.min.default", reduced, "min"},
+    {"aten.max.dim", extreme, "max"},
+    {"aten.min.dim", extreme, "min"},
+    {"aten.argmax.default", reduced, "argmax"},
+    {"aten.argmin.default", reduced, "argmin"},
+    {"aten.any.default", reduced, "any"},
+    {"aten.any.dim", reduced, "any"},
+    {"aten.all.default", reduced, "all"},
+    {"aten.all.dim", reduced, "all"},
+    {"aten.logsumexp.default", reduced, "logsumexp"},
+    {"aten.var.correction", deviation, "var"},
+    {"aten.var.dim", deviation, "var"},
+    {"aten.std.correction", deviation, "std"},
+    {"aten.std.dim", deviation, "std"},
+    {"aten.linalg_vector_norm.default", vector_norm},
+    {"aten.norm.ScalarOpt_dim", vector_norm},
+    {"aten.norm.Scalar", vector_norm},
+    {"aten.softmax.int", softmax, "softmax"},
+    {"aten._softmax.default", softmax, "softmax"},
+    {"aten.log_softmax.int", softmax, "log_softmax"},
+    {"aten._log_softmax.default", softmax, "log_softmax"},
+    {"aten.cumsum.default", scan, "cumsum"},
+    {"aten.cumprod.default", scan, "cumprod"},
+    {"aten.logcumsumexp.default", scan, "logcumsumexp"},
+    {"aten.cummax.default", running_extreme, "cummax"},
+    {"aten.cummin.default", running_extreme, "cummin"},
+    {"aten.layer_norm.default", layer_norm, "layer_norm"},
+    {"aten.native_layer_norm.default", layer_norm, "layer_norm"},
+    {"aten.rms_norm.default", layer_norm, "rms_norm"},
+    {"aten.group_norm.default", group_norm},
+    {"aten.native_group_norm.default", group_norm},
+    {"aten.instance_norm.default", instance_norm},
+    {"aten.batch_norm.default", batch_norm},
+    {"aten._native_batch_norm_legit_no_training.default", batch_norm_inference},
+    {"aten._native_batch_norm_legit_functional.default", batch_norm_training},
+    {"aten._native_batch_norm_legit.no_stats", batch_norm_training},
+};
+
+}  // namespace
+
+std::span<const Row> reduction_rows() { return kReductions; }
+
+}  // namespace hone::program

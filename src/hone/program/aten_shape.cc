@@ -1,0 +1,240 @@
+// Views, concatenation, padding, creation.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/program/aten.h"
+
+namespace hone::program {
+namespace {
+
+Written reshaped(const Site& site, std::string_view) { return written(fmt::format("reshape({}, {})", site.text("self"), list_text(site.type().shape))); }
+
+Written permuted(const Site& site, std::string_view) {
+  std::vector<int64_t> axes = site.integers("dims");
+  for (int64_t& axis : axes)
+    if (axis < 0) axis += site.rank("self");
+  return written(fmt::format("permute({}, {})", site.text("self"), list_text(axes)));
+}
+
+Written transposed(const Site& site, std::string_view) {
+  if (site.rank("self") == 0) return written(site.text("self"));
+  return written(fmt::format("transpose({}, {}, {})", site.text("self"), site.axis("dim0", "self", 0), site.axis("dim1", "self", 1)));
+}
+
+Written reversed_axes(const Site& site, std::string_view) {
+  std::vector<int64_t> axes(static_cast<size_t>(site.rank("self")));
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes.size() < 2 ? written(site.text("self")) : written(fmt::format("permute({}, {})", site.text("self"), list_text(axes)));
+}
+
+Written expanded(const Site& site, std::string_view) { return written(fmt::format("broadcast_to({}, {})", site.text("self"), list_text(site.type().shape))); }
+
+Written repeated(const Site& site, std::string_view) {
+  const auto repeats = site.integers("repeats");
+  std::string text = site.text("self");
+  if (const auto rank = static_cast<size_t>(site.rank("self")); rank < repeats.size()) {
+    task::Shape shape(repeats.size() - rank, 1);
+    shape.insert(shape.end(), site.type_of("self").shape.begin(), site.type_of("self").shape.end());
+    text = fmt::format("reshape({}, {})", text, list_text(shape));
+  }
+  return written(fmt::format("tile({}, {})", text, list_text(repeats)));
+}
+
+/// Empty tensors of rank 1 fit anywhere in PyTorch.
+Written concatenated(const Site& site, std::string_view) {
+  std::vector<std::string> all;
+  for (const Argument& tensor : *site.node().find("tensors")->list()) all.push_back(site.term(tensor));
+  const auto rank = static_cast<int64_t>(site.type().shape.size());
+  int64_t axis = site.integer("dim", 0);
+  if (axis < 0) axis += rank;
+  return written(fmt::format("concat([{}], axis={})", fmt::join(all, ", "), axis));
+}
+
+Written stacked(const Site& site, std::string_view) {
+  int64_t axis = site.integer("dim", 0);
+  if (axis < 0) axis += static_cast<int64_t>(site.type().shape.size());
+  return written(fmt::format("stack({}, axis={})", site.text("tensors"), axis));
+}
+
+Written sliced(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type_of("self").shape;
+  const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
+  const int64_t step = site.integer("step", 1);
+  int64_t start = site.integer("start", 0);
+  if (start < 0) start += shape.at(axis);
+  start = std::clamp<int64_t>(start, 0, shape.at(axis));
+  const int64_t extent = site.type().shape.at(axis);
+  if (extent == 0) return no_word(site, "of nothing");
+  if (step == 1) return written(fmt::format("narrow({}, {}, {}, {})", site.text("self"), axis, start, extent));
+  std::vector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+  starts[axis] = start;
+  steps[axis] = step;
+  return written(fmt::format("slice({}, {}, {}, {})", site.text("self"), list_text(starts), list_text(site.type().shape), list_text(steps)));
+}
+
+Written selected(const Site& site, std::string_view) {
+  const int64_t axis = site.axis("dim", "self", 0);
+  int64_t index = site.integer("index", 0);
+  if (index < 0) index += site.type_of("self").shape.at(static_cast<size_t>(axis));
+  return written(fmt::format("select({}, {}, {})", site.text("self"), axis, index));
+}
+
+/// Part `index` of split() and the like; a whole tuple of them has as many texts.
+Written parted(const Site& site, std::string_view detail) {
+  const int64_t axis = site.axis("dim", "self", 0);
+  std::vector<std::string> all;
+  int64_t at = 0;
+  for (const ValueType& type : site.node().types) {
+    if (detail == "unbind") {
+      all.push_back(fmt::format("select({}, {}, {})", site.text("self"), axis, at++));
+      continue;
+    }
+    const int64_t extent = type.shape.at(static_cast<size_t>(axis));
+    all.push_back(fmt::format("narrow({}, {}, {}, {})", site.text("self"), axis, at, extent));
+    at += extent;
+  }
+  return all;
+}
+
+Written padded(const Site& site, std::string_view) {
+  if (const std::string mode = site.word("mode"); !mode.empty() && mode != "constant") return no_word(site, "mode=" + mode);
+  const auto pad = site.integers("pad");
+  const auto rank = static_cast<size_t>(site.rank("self"));
+  std::vector<int64_t> low(rank, 0), high(rank, 0);
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    low.at(rank - 1 - i) = pad[2 * i];
+    high.at(rank - 1 - i) = pad[2 * i + 1];
+  }
+  if (std::any_of(pad.begin(), pad.end(), [](int64_t n) { return n < 0; })) return no_word(site, "that cuts off");
+  return written(fmt::format("pad({}, {}, {}, {})", site.text("self"), list_text(low), list_text(high), number_text(site.number("value", 0))));
+}
+
+Written rolled(const Site& site, std::string_view) {
+  const auto axes = site.integers("dims"), shifts = site.integers("shifts");
+  if (axes.empty()) return no_word(site, "without dims");
+  return written(fmt::format("roll({}, {}, {})", site.text("self"), list_text(shifts), list_text(axes)));
+}
+
+Written flipped(const Site& site, std::string_view) {
+  std::vector<int64_t> axes = site.integers("dims");
+  for (int64_t& axis : axes)
+    if (axis < 0) axis += site.rank("self");
+  return written(fmt::format("flip({}, {})", site.text("self"), list_text(axes)));
+}
+
+Written triangle(const Site& site, std::string_view operation) {
+  return written(fmt::format("{}({}, {})", operation, site.text("self"), site.integer("diagonal", 0)));
+}
+
+Written diagonal(const Site& site, std::string_view) {
+  const int64_t rank = site.rank("self");
+  const int64_t a = site.axis("dim1", "self", 0), b = site.axis("dim2", "self", 1);
+  if (site.integer("offset", 0) != 0 || std::min(a, b) != rank - 2 || std::max(a, b) != rank - 1) return no_word(site, "of other axes than the last, or with an offset");
+  return written(fmt::format("diagonal({})", site.text("self")));
+}
+
+/// Windows side by side, whose axis goes to the end.
+Written unfolded(const Site& site, std::string_view) {
+  if (site.integer("size", 0) != site.integer("step", 0)) return no_word(site, "of windows that overlap or leave gaps");
+  task::Shape shape = site.type_of("self").shape;
+  const auto axis = static_cast<size_t>(site.axis("dimension", "self", 0));
+  const int64_t size = site.integer("size", 1), count = shape.at(axis) / size;
+  std::string text = site.text("self");
+  if (count * size != shape[axis]) text = fmt::format("narrow({}, {}, 0, {})", text, axis, count * size);
+  shape[axis] = count;
+  shape.insert(shape.begin() + static_cast<int64_t>(axis) + 1, size);
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (i != axis + 1) order.push_back(static_cast<int64_t>(i));
+  order.push_back(static_cast<int64_t>(axis) + 1);
+  return written(fmt::format("permute(reshape({}, {}), {})", text, list_text(shape), list_text(order)));
+}
+
+Written filled(const Site& site, std::string_view detail) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  std::string value(detail);
+  if (detail == "value") {
+    const Argument* given = site.node().find(site.has("fill_value") ? "fill_value" : "s");
+    if (given == nullptr || !given->number()) return no_word(site, "with a tensor's value");
+    value = number_text(*given->number());
+  }
+  return written(fmt::format("full({}, {}, {})", list_text(site.type().shape), value, task::name_of(*site.type().dtype)));
+}
+
+/// Whole numbers, or real ones by whole steps.
+Written counted(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  const auto whole = [&](std::string_view name, double fallback) -> std::optional<int64_t> {
+    const double value = site.number(name, fallback);
+    return value == std::floor(value) && std::abs(value) < 1e15 ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+  };
+  const auto start = whole("start", 0), step = whole("step", 1);
+  if (!start || !step || *step == 0) return no_word(site, "by steps that are no whole numbers");
+  const int64_t count = site.type().shape.at(0);
+  return written(fmt::format("cast(arange({}, {}, {}), {})", *start, *start + count * *step, *step, task::name_of(*site.type().dtype)));
+}
+
+Written unit(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  return written(fmt::format("eye({}, {}, {})", site.type().shape.at(0), site.type().shape.at(1), task::name_of(*site.type().dtype)));
+}
+
+constexpr Row kShapes[] = {
+    {"aten.reshape.default", reshaped},
+    {"aten.flatten.using_ints", reshaped},
+    {"aten.unflatten.int", reshaped},
+    {"aten.squeeze.default", reshaped},
+    {"aten.squeeze.dim", reshaped},
+    {"aten.squeeze.dims", reshaped},
+    {"aten.unsqueeze.default", reshaped},
+    {"aten.permute.default", permuted},
+    {"aten.transpose.int", transposed},
+    {"aten.swapaxes.default", transposed},
+    {"aten.t.default", reversed_axes},
+    {"aten.numpy_T.default", reversed_axes},
+    {"aten.expand.default", expanded},
+    {"aten.expand_as.default", expanded},
+    {"aten.repeat.default", repeated},
+    {"aten.cat.default", concatenated},
+    {"aten.concat.default", concatenated},
+    {"aten.stack.default", stacked},
+    {"aten.slice.Tensor", sliced},
+    {"aten.select.int", selected},
+    {"aten.split.Tensor", parted, "split"},
+    {"aten.split_with_sizes.default", parted, "split"},
+    {"aten.chunk.default", parted, "split"},
+    {"aten.unbind.int", parted, "unbind"},
+    {"aten.pad.default", padded},
+    {"aten.constant_pad_nd.default", padded},
+    {"aten.roll.default", rolled},
+    {"aten.flip.default", flipped},
+    {"aten.triu.default", triangle, "triu"},
+    {"aten.tril.default", triangle, "tril"},
+    {"aten.diagonal.default", diagonal},
+    {"aten.unfold.default", unfolded},
+    {"aten.zeros.default", filled, "0"},
+    {"aten.zeros_like.default", filled, "0"},
+    {"aten.new_zeros.default", filled, "0"},
+    {"aten.ones.default", filled, "1"},
+    {"aten.ones_like.default", filled, "1"},
+    {"aten.new_ones.default", filled, "1"},
+    {"aten.full.default", filled, "value"},
+    {"aten.full_like.default", filled, "value"},
+    {"aten.new_full.default", filled, "value"},
+    {"aten.scalar_tensor.default", filled, "value"},
+    {"aten.arange.default", counted},
+    {"aten.arange.start", counted},
+    {"aten.arange.start_step", counted},
+    {"aten.eye.default", unit},
+    {"aten.eye.m", unit},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kShapes; }
+
+}  // namespace hone::program

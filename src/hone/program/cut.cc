@@ -1,0 +1,354 @@
+#include "hone/program/cut.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hone/program/aten.h"
+#include "hone/program/normalise.h"
+
+namespace hone::program {
+namespace {
+
+constexpr int kNone = -1;
+
+bool is_heavy(const Node& node) {
+  const Row* row = find_row(node.op);
+  return row != nullptr && row->heavy;
+}
+
+/// Of a tuple: its source's row decides.
+bool is_tuple_part(const Node& node) { return node.op == "getitem"; }
+
+/// The reason why the language does not say it; empty where it does. `used_by`: who takes parts of a tuple.
+std::string not_said(const Program& program, const Node& node, const std::vector<int>& used_by) {
+  if (is_tuple_part(node)) return {};
+  const Row* row = find_row(node.op);
+  if (row == nullptr) return fmt::format("{}: the language has nothing for it", node.op);
+  for (const ValueType& type : node.types)
+    if (!node.several && !type.dtype) return fmt::format("{}: its element type is none of the language's", node.op);
+  for (const ValueType& type : node.types)
+    if (task::element_count(type.shape) == 0 && !node.several) return fmt::format("{}: it gives no elements", node.op);
+  // A first try with any names says whether this form of the operator has words.
+  std::vector<std::vector<std::string>> terms(program.nodes.size());
+  for (const int operand : operands(node)) terms[static_cast<size_t>(operand)] = {"x"};
+  const auto written = row->write(Site(program, node, terms), row->detail);
+  if (!written) return written.error().message;
+  for (const int user : used_by) {
+    const Node& part = program.nodes[static_cast<size_t>(user)];
+    if (!node.several || !is_tuple_part(part)) continue;
+    const auto index = static_cast<size_t>(part.find("index")->integer().value_or(0));
+    if (index >= written->size() || (*written)[index].empty()) return fmt::format("{}: the language does not give result {}", node.op, index);
+  }
+  return {};
+}
+
+/// What a node hangs on: nothing at all, weights alone, or the arguments of forward().
+enum class Depends : uint8_t { kNothing, kWeights, kArguments };
+
+std::vector<Depends> dependence(const Program& program) {
+  std::vector<Depends> all(program.nodes.size(), Depends::kNothing);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Node& node = program.nodes[i];
+    if (node.is_input()) all[i] = node.role == Role::kUser ? Depends::kArguments : Depends::kWeights;
+    for (const int operand : operands(node)) all[i] = std::max(all[i], all[static_cast<size_t>(operand)]);
+  }
+  return all;
+}
+
+/// Views, and what is made of numbers alone.
+std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depends>& depends) {
+  std::vector<bool> all(program.nodes.size(), false);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Node& node = program.nodes[i];
+    if (node.is_input() || node.several || is_tuple_part(node)) continue;
+    all[i] = (is_view(node) || is_creation(node) || depends[i] == Depends::kNothing) && not_said(program, node, {}).empty();
+  }
+  return all;
+}
+
+class Cutter {
+ public:
+  Cutter(const Program& program, const CutOptions& options)
+      : program_(program), options_(options), region_(program.nodes.size(), kNone), users_(users(program)), depends_(dependence(program)),
+        repeated_(nodes_repeated(program, depends_)) {
+    for (const Output& output : program.outputs) {
+      std::vector<int> nodes;
+      collect(output.value, nodes);
+      given_.insert(nodes.begin(), nodes.end());
+    }
+  }
+
+  std::vector<Region> run() {
+    assign();
+    while (join_once()) {
+    }
+    return finish();
+  }
+
+ private:
+  struct Draft {
+    std::vector<int> nodes;
+    int heavy = 0;
+    Region::Kind kind = Region::Kind::kTask;
+    std::string why;
+  };
+
+  [[nodiscard]] bool is_repeated(int id) const { return repeated_[static_cast<size_t>(id)]; }
+  [[nodiscard]] const Node& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
+  [[nodiscard]] int region_of(int id) const { return region_[static_cast<size_t>(id)]; }
+
+  /// Behind views: the nodes whose values are read, inputs among them.
+  void sources(int id, std::set<int>& into) const {
+    for (const int operand : operands(node(id))) {
+      if (is_repeated(operand)) sources(operand, into);
+      else into.insert(operand);
+    }
+  }
+  [[nodiscard]] std::set<int> sources(int id) const {
+    std::set<int> all;
+    sources(id, all);
+    return all;
+  }
+
+  /// First a heavy operator opens a region, and all else goes where the latest of its operands is.
+  void assign() {
+    for (int id = 0; id < static_cast<int>(program_.nodes.size()); ++id) {
+      const Node& here = node(id);
+      if (here.is_input() || is_repeated(id)) continue;
+      int latest = kNone;
+      for (const int source : sources(id))
+        if (const int region = region_of(source); region != kNone && !is_fold(region)) latest = std::max(latest, region);
+      const std::string why = not_said(program_, here, users_[static_cast<size_t>(id)]);
+      if (depends_[static_cast<size_t>(id)] != Depends::kArguments && !is_tuple_part(here)) {
+        open(id, Region::Kind::kFold, {});
+      } else if (!why.empty()) {
+        open(id, Region::Kind::kEager, why);
+      } else if (is_tuple_part(here)) {
+        put(id, region_of(here.find("source")->ref()->node));
+      } else if (latest == kNone || is_heavy(here) || drafts_[static_cast<size_t>(latest)].kind != Region::Kind::kTask ||
+                 static_cast<int>(drafts_[static_cast<size_t>(latest)].nodes.size()) >= options_.most_operations) {
+        open(id, Region::Kind::kTask, {});
+      } else {
+        put(id, latest);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_fold(int region) const { return drafts_[static_cast<size_t>(region)].kind == Region::Kind::kFold; }
+
+  void open(int id, Region::Kind kind, const std::string& why) {
+    drafts_.push_back({{}, 0, kind, why});
+    put(id, static_cast<int>(drafts_.size()) - 1);
+  }
+
+  void put(int id, int region) {
+    region_[static_cast<size_t>(id)] = region;
+    Draft& draft = drafts_[static_cast<size_t>(region)];
+    draft.nodes.push_back(id);
+    draft.heavy += is_heavy(node(id));
+  }
+
+  /// What a region reads and writes, and who reads it.
+  struct Border {
+    std::set<int> inputs;                   ///< nodes
+    std::map<int, std::set<int>> readers;   ///< result -> regions; kNone: the program itself
+    [[nodiscard]] std::set<int> consumers() const {
+      std::set<int> all;
+      for (const auto& [result, regions] : readers) all.insert(regions.begin(), regions.end());
+      return all;
+    }
+  };
+
+  /// The regions that read a node, through views.
+  void readers(int id, std::set<int>& into) const {
+    for (const int user : users_[static_cast<size_t>(id)]) {
+      if (is_repeated(user)) readers(user, into);
+      else into.insert(region_of(user));
+    }
+    if (is_given(id)) into.insert(kNone);
+  }
+
+  [[nodiscard]] bool is_given(int id) const { return given_.count(id) > 0; }
+
+  [[nodiscard]] Border border(int region) const {
+    Border border;
+    for (const int id : drafts_[static_cast<size_t>(region)].nodes) {
+      for (const int source : sources(id))
+        if (region_of(source) != region) border.inputs.insert(source);
+      std::set<int> regions;
+      readers(id, regions);
+      regions.erase(region);
+      if (!regions.empty()) border.readers[id] = regions;
+    }
+    return border;
+  }
+
+  [[nodiscard]] int64_t bytes_of(int id) const {
+    int64_t bytes = 0;
+    for (const ValueType& type : node(id).types) bytes += type.bytes();
+    return bytes;
+  }
+
+  /// Bytes that are neither written nor read again once two regions are one.
+  [[nodiscard]] int64_t saved(const Border& from, int into) const {
+    int64_t bytes = 0;
+    for (const auto& [result, regions] : from.readers)
+      if (regions.count(into) > 0) bytes += bytes_of(result) * (regions.size() == 1 ? 2 : 1);
+    return bytes;
+  }
+
+  /// Whether both operands of every heavy node are of the data, no weights: a product of what was computed.
+  [[nodiscard]] bool multiplies_data(int region) const {
+    for (const int id : drafts_[static_cast<size_t>(region)].nodes)
+      if (is_heavy(node(id)))
+        for (const int operand : operands(node(id)))
+          if (depends_[static_cast<size_t>(operand)] != Depends::kArguments) return false;
+    return true;
+  }
+
+  [[nodiscard]] bool may_join(int from, int into, const Border& a, const Border& b) const {
+    const Draft &first = drafts_[static_cast<size_t>(from)], &second = drafts_[static_cast<size_t>(into)];
+    if (first.kind != Region::Kind::kTask || second.kind != Region::Kind::kTask) return false;
+    if (static_cast<int>(first.nodes.size() + second.nodes.size()) > options_.most_operations) return false;
+    if (static_cast<int>(a.inputs.size() + b.inputs.size()) > options_.most_inputs) return false;
+    if (first.heavy + second.heavy <= 1) return true;
+    if (first.heavy + second.heavy > 2) return false;
+    if (shares_factor(from, into)) return true;
+    if (!multiplies_data(from) || !multiplies_data(into)) return false;
+    const int64_t between = saved(a, into);
+    int64_t else_moved = 0;
+    std::set<int> read = a.inputs;
+    read.insert(b.inputs.begin(), b.inputs.end());
+    for (const int id : read)
+      if (region_of(id) != from) else_moved += bytes_of(id);
+    for (const auto& [result, regions] : b.readers) else_moved += bytes_of(result);
+    return between > else_moved;
+  }
+
+  /// Two products of one and the same tensor with weights of one shape, such as a gate and what it gates.
+  [[nodiscard]] bool shares_factor(int from, int into) const {
+    const Node *a = heavy_of(from), *b = heavy_of(into);
+    if (a == nullptr || b == nullptr || a->op != b->op || a->types != b->types || a->arguments.size() < 2 || b->arguments.size() < 2) return false;
+    return a->arguments.front().second == b->arguments.front().second && a->arguments.front().second.ref() != nullptr;
+  }
+  [[nodiscard]] const Node* heavy_of(int region) const {
+    const Node* found = nullptr;
+    for (const int id : drafts_[static_cast<size_t>(region)].nodes)
+      if (is_heavy(node(id))) {
+        if (found != nullptr) return nullptr;
+        found = &node(id);
+      }
+    return found;
+  }
+
+  /// Joins the pair that saves most bytes: a region and the only one that reads it, at the latter's place in the order.
+  bool join_once() {
+    std::vector<Border> borders;
+    for (size_t i = 0; i < drafts_.size(); ++i) borders.push_back(border(static_cast<int>(i)));
+    int64_t most = 0;
+    int best = kNone, target = kNone;
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (drafts_[i].nodes.empty()) continue;
+      const std::set<int> consumers = borders[i].consumers();
+      if (consumers.size() != 1 || *consumers.begin() == kNone) continue;
+      const int into = *consumers.begin();
+      if (!may_join(static_cast<int>(i), into, borders[i], borders[static_cast<size_t>(into)])) continue;
+      if (const int64_t bytes = saved(borders[i], into); bytes > most) {
+        most = bytes;
+        best = static_cast<int>(i);
+        target = into;
+      }
+    }
+    if (best == kNone) return false;
+    Draft& into = drafts_[static_cast<size_t>(target)];
+    Draft& from = drafts_[static_cast<size_t>(best)];
+    for (const int id : from.nodes) region_[static_cast<size_t>(id)] = target;
+    into.nodes.insert(into.nodes.end(), from.nodes.begin(), from.nodes.end());
+    std::sort(into.nodes.begin(), into.nodes.end());
+    into.heavy += from.heavy;
+    from = {};
+    return true;
+  }
+
+  /// Views that the program gives: of the region whose result they look at, or steps of their own.
+  void add_given_views(std::vector<Region>& regions, const std::vector<int>& place) const {
+    for (const int id : given_) {
+      if (!is_repeated(id)) continue;
+      std::set<int> from;
+      sources(id, from);
+      const int region = from.size() == 1 ? region_of(*from.begin()) : kNone;
+      if (region != kNone && regions[static_cast<size_t>(place[static_cast<size_t>(region)])].kind == Region::Kind::kTask) {
+        Region& owner = regions[static_cast<size_t>(place[static_cast<size_t>(region)])];
+        owner.results.push_back(id);
+        continue;
+      }
+      Region own;
+      own.kind = Region::Kind::kEager;
+      own.why = "a view";
+      own.nodes = {id};
+      own.inputs.assign(from.begin(), from.end());
+      own.results = {id};
+      regions.push_back(std::move(own));
+    }
+  }
+
+  std::vector<Region> finish() {
+    std::vector<Region> regions;
+    std::vector<int> place(drafts_.size(), kNone);
+    std::vector<size_t> order;  // folds hang on folds only, and come first
+    for (const bool folds : {true, false})
+      for (size_t i = 0; i < drafts_.size(); ++i)
+        if (!drafts_[i].nodes.empty() && (drafts_[i].kind == Region::Kind::kFold) == folds) order.push_back(i);
+    for (const size_t i : order) {
+      const Border here = border(static_cast<int>(i));
+      Region region;
+      region.kind = drafts_[i].kind;
+      region.why = drafts_[i].why;
+      region.nodes = drafts_[i].nodes;
+      region.inputs.assign(here.inputs.begin(), here.inputs.end());
+      for (const auto& [result, readers] : here.readers)
+        if (readers.size() > 1 || *readers.begin() != kNone || !only_through_views(result)) region.results.push_back(result);
+      place[i] = static_cast<int>(regions.size());
+      regions.push_back(std::move(region));
+    }
+    add_given_views(regions, place);
+    for (Region& region : regions) std::sort(region.results.begin(), region.results.end());
+    return regions;
+  }
+
+  /// Given to the program's caller in another shape only.
+  [[nodiscard]] bool only_through_views(int id) const { return !is_given(id); }
+
+  const Program& program_;
+  const CutOptions& options_;
+  std::vector<int> region_;
+  std::vector<std::vector<int>> users_;
+  std::vector<Depends> depends_;
+  std::vector<bool> repeated_;
+  std::set<int> given_;
+  std::vector<Draft> drafts_;
+};
+
+}  // namespace
+
+std::vector<bool> repeated_nodes(const Program& program) { return nodes_repeated(program, dependence(program)); }
+
+std::vector<int> body(const Program& program, const Region& region) {
+  const std::set<int> inputs(region.inputs.begin(), region.inputs.end());
+  std::set<int> needed;
+  std::vector<int> open = region.results;
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    if (inputs.count(id) > 0 || !needed.insert(id).second) continue;
+    for (const int operand : operands(program.nodes[static_cast<size_t>(id)])) open.push_back(operand);
+  }
+  return {needed.begin(), needed.end()};
+}
+
+std::vector<Region> cut(const Program& program, const CutOptions& options) { return Cutter(program, options).run(); }
+
+}  // namespace hone::program

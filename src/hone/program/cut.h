@@ -1,0 +1,42 @@
+// Where a program is cut into tasks. A region is built around one heavy operator (a product, a convolution, attention) with
+// what is element by element, a norm or a reduction around it; two heavy ones where what lies between them is larger than
+// all else they read and write (attention written out). Views move no bytes: each region that reads one takes it along.
+// Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
+// are loaded. Regions are in an order in which they can run. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/program/program.h"
+
+namespace hone::program {
+
+struct Region {
+  enum class Kind : uint8_t {
+    kTask,   ///< nodes that become a task
+    kEager,  ///< PyTorch runs it: the language lacks it
+    kFold,   ///< PyTorch runs it once for each set of weights
+  } kind = Kind::kTask;
+  std::vector<int> nodes;    ///< without views; in the program's order
+  std::vector<int> inputs;   ///< nodes that it reads: the program's inputs or results of regions before it
+  std::vector<int> results;  ///< nodes that others read, or the program gives: its own, or views of its own that the program gives
+  std::string why;           ///< of eager ones: the reason
+};
+
+struct CutOptions {
+  int most_operations = 100;   ///< of a region, views included
+  int most_inputs = 64;
+};
+
+/// All of a normalised program. `views` are repeated where they are read and appear in no region's nodes.
+[[nodiscard]] std::vector<Region> cut(const Program& program, const CutOptions& options = {});
+
+/// Nodes that each region repeats for itself instead of having them handed over: views of tensors, and what is made of
+/// numbers alone (a causal mask).
+[[nodiscard]] std::vector<bool> repeated_nodes(const Program& program);
+
+/// The nodes a region has to write for its results: its own and the repeated ones between them and its inputs, in the
+/// program's order.
+[[nodiscard]] std::vector<int> body(const Program& program, const Region& region);
+
+}  // namespace hone::program

@@ -1,0 +1,161 @@
+// Captured programs (test/cases/program: the module's file, and what torch.export made of it), cut into tasks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/program/normalise.h"
+#include "hone/program/tasks.h"
+
+namespace hone::program {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Cut {
+  Program program;
+  Plan plan;
+
+  [[nodiscard]] std::vector<std::string> tasks() const {
+    std::vector<std::string> all;
+    for (const CutTask& task : plan.tasks) all.push_back(fmt::format("{} x{}", task.task.name, task.steps.size()));
+    return all;
+  }
+  [[nodiscard]] const task::Task& task(const std::string& name) const {
+    for (const CutTask& one : plan.tasks)
+      if (one.task.name == name) return one.task;
+    ADD_FAILURE() << "no task " << name;
+    return plan.tasks.front().task;
+  }
+  [[nodiscard]] int count(Region::Kind kind) const {
+    return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; }));
+  }
+};
+
+Cut cut_of(const std::string& name) {
+  const auto json = base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name));
+  EXPECT_TRUE(json) << json.error().to_string();
+  auto read = read_program(*json);
+  EXPECT_TRUE(read) << read.error().to_string();
+  auto program = normalise(std::move(*read));
+  EXPECT_TRUE(program) << program.error().to_string();
+  Plan plan = plan_program(*program, cut(*program));
+  return {std::move(*program), std::move(plan)};
+}
+
+/// Every value is there before it is read, and all that the program gives is made.
+void expect_runs(const Cut& cut) {
+  std::vector<bool> known(cut.program.nodes.size());
+  for (size_t i = 0; i < known.size(); ++i) known[i] = cut.program.nodes[i].is_input();
+  for (const Step& step : cut.plan.steps) {
+    for (const int input : step.inputs) EXPECT_TRUE(known[static_cast<size_t>(input)]) << cut.program.nodes[static_cast<size_t>(input)].name;
+    for (const int output : step.outputs) known[static_cast<size_t>(output)] = true;
+    if (step.task < 0) continue;
+    const task::Task& task = cut.plan.tasks[static_cast<size_t>(step.task)].task;
+    ASSERT_EQ(task.inputs.size(), step.inputs.size());
+    ASSERT_EQ(task.outputs.size(), step.outputs.size());
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      EXPECT_EQ(task.inputs[i].type.to_string(), cut.program.nodes[static_cast<size_t>(step.inputs[i])].type().to_string());
+    for (size_t i = 0; i < step.outputs.size(); ++i)
+      EXPECT_EQ(task.outputs[i].second.to_string(), cut.program.nodes[static_cast<size_t>(step.outputs[i])].type().to_string());
+  }
+  for (const Output& output : cut.program.outputs) {
+    ASSERT_NE(output.value.ref(), nullptr);
+    EXPECT_TRUE(known[static_cast<size_t>(output.value.ref()->node)]);
+  }
+}
+
+TEST(CutTest, ProductsTakeTheirNeighboursAlong) {
+  const Cut cut = cut_of("mlp");
+  EXPECT_THAT(cut.tasks(), ElementsAre("linear_layer_norm_gelu x1", "linear_add x1"));
+  EXPECT_EQ(cut.task("linear_add").compute, "linear_0 = linear(x0, w0, w1)\nadd_1 = x1 + linear_0\n");
+  expect_runs(cut);
+}
+
+TEST(CutTest, EqualBlocksAreOneTask) {
+  const Cut cut = cut_of("residual");
+  EXPECT_THAT(cut.tasks(), ElementsAre("conv2d_relu x1", "conv2d_batch_norm_relu x3", "conv2d_batch_norm_add x2", "conv2d_batch_norm_add_2 x1", "linear x1"));
+  expect_runs(cut);
+  // Variances are positive, and a kernel may rely on it.
+  for (const task::InputSpec& input : cut.task("conv2d_batch_norm_relu").inputs)
+    EXPECT_EQ(input.domain == task::Domain::kPositive, input.name == "w4") << input.name;
+}
+
+TEST(CutTest, HeadsAreSharedAndAnglesFolded) {
+  const Cut cut = cut_of("llama");
+  EXPECT_THAT(cut.tasks(), ElementsAre("embedding_pow_mean x1", "linear_mul_neg x2", "linear_mul_neg_2 x2", "linear x2", "attention x2", "linear_add_pow x2",
+                                       "linear_silu_mul x2", "linear_add_pow_2 x1", "linear_add_pow_3 x1", "linear_2 x1"));
+  EXPECT_EQ(cut.count(Region::Kind::kFold), 4);  // outer, concatenation, cos, sin
+  EXPECT_EQ(cut.count(Region::Kind::kEager), 0);
+  EXPECT_THAT(cut.task("attention").compute, HasSubstr("enable_gqa=true"));
+  EXPECT_THAT(cut.task("attention").compute, Not(HasSubstr("broadcast_to")));
+  EXPECT_THAT(cut.task("linear_silu_mul").compute, HasSubstr("linear_2"));  // gate and what it gates
+  expect_runs(cut);
+  const auto& embedding = cut.task("embedding_pow_mean");
+  EXPECT_EQ(embedding.inputs[1].domain, task::Domain::kIndex);
+}
+
+TEST(CutTest, WrittenOutAttentionStaysWhole) {
+  const Cut cut = cut_of("gpt");
+  const task::Task& attention = cut.task("matmul_div_masked_fill");
+  EXPECT_THAT(attention.compute, HasSubstr("softmax"));
+  EXPECT_THAT(attention.compute, HasSubstr("(-inf)"));
+  EXPECT_EQ(attention.outputs.front().second.to_string(), "f32[2, 4, 40, 12]");
+  expect_runs(cut);
+}
+
+Result<Program> read_and_normalised(const std::string& nodes, const std::string& outputs) {
+  HONE_TRY(Program program, read_program(fmt::format(R"({{"format":1,"name":"a b","state":{{}},"trees":{{}},"nodes":[{}],"outputs":[{}]}})", nodes, outputs)));
+  return normalise(std::move(program));
+}
+
+constexpr const char* kInput = R"({"name":"x","op":"input","role":"user","target":"x","type":{"dtype":"f32","shape":[4,6]}})";
+
+TEST(ReadTest, RefusesWhatCannotBecomeSteps) {
+  const auto error = [](const std::string& nodes, const std::string& outputs) {
+    const auto program = read_and_normalised(nodes, outputs);
+    return program ? std::string() : program.error().to_string();
+  };
+  const std::string output = R"({"kind":"user_output","target":null,"value":{"node":"y"}})";
+  EXPECT_THAT(error(R"({"name":"y","op":"aten.rand.default","arguments":{},"type":{"dtype":"f32","shape":[4]}})", output), HasSubstr("random"));
+  EXPECT_THAT(error(std::string(kInput) + R"(,{"name":"y","op":"aten.nonzero.default","arguments":{"self":{"node":"x"}},"type":{"dtype":"i64","shape":[{"symbol":"u0"},2]}})", output),
+              HasSubstr("depends on the values"));
+  EXPECT_THAT(error(R"({"name":"y","op":"aten.relu.default","arguments":{"self":{"node":"x"}},"type":{"dtype":"f32","shape":[4]}})", output), HasSubstr("no captured program"));
+  EXPECT_THAT(error(R"({"name":7})", output), HasSubstr("expected a string"));
+  EXPECT_FALSE(read_program("[]"));
+  EXPECT_FALSE(read_program(R"({"format":1,"name":7,"state":{},"trees":{},"nodes":[],"outputs":[]})"));
+}
+
+TEST(CutTest, WhatTheLanguageLacksIsAStepOfPyTorch) {
+  const auto program = read_and_normalised(std::string(kInput) + R"(,
+    {"name":"a","op":"aten.relu.default","arguments":{"self":{"node":"x"}},"positional":["self"],"type":{"dtype":"f32","shape":[4,6]}},
+    {"name":"b","op":"aten.exotic.default","arguments":{"self":{"node":"a"}},"positional":["self"],"type":{"dtype":"f32","shape":[4,6]}},
+    {"name":"y","op":"aten.tanh.default","arguments":{"self":{"node":"b"}},"positional":["self"],"type":{"dtype":"f32","shape":[4,6]}})",
+                                           R"({"kind":"user_output","target":null,"value":{"node":"y"}})");
+  ASSERT_TRUE(program) << program.error().to_string();
+  EXPECT_EQ(program->name, "a_b");
+  const Cut cut{*program, plan_program(*program, program::cut(*program))};
+  ASSERT_EQ(cut.plan.steps.size(), 3U);
+  EXPECT_EQ(cut.plan.steps[1].kind, Region::Kind::kEager);
+  EXPECT_THAT(cut.plan.steps[1].why, HasSubstr("aten.exotic.default"));
+  expect_runs(cut);
+}
+
+TEST(CutTest, AViewThatTheProgramGivesLeavesItsProducer) {
+  const auto program = read_and_normalised(std::string(kInput) + R"(,
+    {"name":"a","op":"aten.relu.default","arguments":{"self":{"node":"x"}},"positional":["self"],"type":{"dtype":"f32","shape":[4,6]}},
+    {"name":"y","op":"aten.view.default","arguments":{"self":{"node":"a"},"size":[24]},"positional":["self","size"],"type":{"dtype":"f32","shape":[24]}})",
+                                           R"({"kind":"user_output","target":null,"value":{"node":"y"}})");
+  ASSERT_TRUE(program) << program.error().to_string();
+  const Cut cut{*program, plan_program(*program, program::cut(*program))};
+  ASSERT_EQ(cut.plan.tasks.size(), 1U);
+  EXPECT_EQ(cut.plan.tasks.front().task.outputs.front().second.to_string(), "f32[24]");
+  EXPECT_EQ(cut.plan.tasks.front().task.outputs.size(), 1U);
+  expect_runs(cut);
+}
+
+}  // namespace
+}  // namespace hone::program

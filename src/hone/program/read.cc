@@ -1,0 +1,178 @@
+// From the capture's JSON.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/program/program.h"
+
+namespace hone::program {
+namespace {
+
+using base::Json;
+
+tl::unexpected<Error> no_capture(const std::string& what) {
+  return fail(ErrorCode::kInput, "this is no captured program: " + what, "hone makes one of a model's file: hone explain model.py");
+}
+
+class Reader {
+ public:
+  explicit Reader(const Json& json) : json_(json) {}
+
+  Result<Program> read() {
+    if (!json_.is_object() || json_.value("format", 0) != 1) return no_capture("its format is not 1");
+    for (const char* key : {"nodes", "outputs", "state", "trees"})
+      if (!json_.contains(key)) return no_capture(fmt::format("it has no {}", key));
+    program_.name = identifier(json_.value("name", "program"));
+    program_.train = json_.value("train", false);
+    program_.torch = json_.value("torch", "");
+    program_.arguments_tree = json_["trees"].value("arguments", "");
+    program_.results_tree = json_["trees"].value("results", "");
+    const Json aliases = json_.value("aliases", Json::object());
+    for (const auto& [name, first] : aliases.items()) program_.aliases[name] = first.get<std::string>();
+    for (const auto& [name, type] : json_["state"].items()) {
+      HONE_TRY(program_.state[name], value_type(type, name));
+    }
+    for (const Json& row : json_["nodes"]) HONE_TRY_VOID(node(row));
+    for (const Json& row : json_["outputs"]) HONE_TRY_VOID(output(row));
+    return std::move(program_);
+  }
+
+ private:
+  static std::string identifier(std::string name) {
+    for (char& c : name)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "program_");
+    return name;
+  }
+
+  static Result<ValueType> value_type(const Json& json, const std::string& name) {
+    if (!json.is_object() || !json.contains("dtype") || !json.contains("shape")) return no_capture(fmt::format("{} has no type", name));
+    ValueType type;
+    type.dtype = task::dtype_from(json["dtype"].get<std::string>());
+    for (const Json& extent : json["shape"]) {
+      if (!extent.is_number_integer())
+        return fail(ErrorCode::kInput, fmt::format("{} has a shape that depends on the values of tensors ({})", name, extent.value("symbol", "?")),
+                    "avoid nonzero, masks as indices and the like in forward(): torch.where keeps the shape");
+      type.shape.push_back(extent.get<int64_t>());
+    }
+    return type;
+  }
+
+  Result<Argument> argument(const Json& json) {
+    if (json.is_null()) return Argument{};
+    if (json.is_boolean()) return Argument{json.get<bool>()};
+    if (json.is_number_integer()) return Argument{json.get<int64_t>()};
+    if (json.is_number()) return Argument{json.get<double>()};
+    if (json.is_string()) return Argument{json.get<std::string>()};
+    if (json.is_array()) {
+      Argument::List list;
+      for (const Json& one : json) {
+        HONE_TRY(Argument item, argument(one));
+        list.push_back(std::move(item));
+      }
+      return Argument{std::move(list)};
+    }
+    if (json.contains("node")) {
+      const auto it = index_.find(json["node"].get<std::string>());
+      if (it == index_.end()) return no_capture(fmt::format("it refers to {}, which is not there", json["node"].dump()));
+      return Argument{Ref{it->second}};
+    }
+    if (json.contains("number")) {
+      const std::string text = json["number"].get<std::string>();
+      const double inf = std::numeric_limits<double>::infinity();
+      return Argument{text == "inf" ? inf : text == "-inf" ? -inf : std::numeric_limits<double>::quiet_NaN()};
+    }
+    if (json.contains("dtype")) {
+      const std::string name = json["dtype"].get<std::string>();
+      if (const auto type = task::dtype_from(name)) return Argument{*type};
+      return Argument{Foreign{"torch." + name}};
+    }
+    if (json.contains("symbol"))
+      return fail(ErrorCode::kInput, fmt::format("the program computes with {}, which depends on the values of tensors", json["symbol"].dump()),
+                  "avoid .item(), nonzero and the like in forward()");
+    return Argument{Foreign{json.value("other", "?")}};
+  }
+
+  Status node(const Json& row) {
+    Node node;
+    HONE_TRY(node.name, base::string_at(row, "name"));
+    HONE_TRY(node.op, base::string_at(row, "op"));
+    if (!row.contains("type")) return no_capture(node.name + " has no type");
+    node.several = row["type"].is_array();
+    for (const Json& type : node.several ? row["type"] : Json::array({row["type"]})) {
+      HONE_TRY(ValueType one, value_type(type, node.name));
+      node.types.push_back(std::move(one));
+    }
+    if (node.types.empty()) node.types.emplace_back();
+    if (node.is_input()) HONE_TRY_VOID(input(row, node));
+    else HONE_TRY_VOID(call(row, node));
+    if (!index_.emplace(node.name, static_cast<int>(program_.nodes.size())).second) return no_capture(node.name + " is there twice");
+    program_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  Status input(const Json& row, Node& node) {
+    HONE_TRY(node.target, base::string_at(row, "target"));
+    HONE_TRY(const std::string role, base::string_at(row, "role"));
+    const std::pair<const char*, Role> roles[] = {{"user", Role::kUser}, {"fixed", Role::kFixed}, {"parameter", Role::kParameter},
+                                                  {"buffer", Role::kBuffer}, {"constant", Role::kConstant}};
+    const auto* known = std::find_if(std::begin(roles), std::end(roles), [&](const auto& pair) { return role == pair.first; });
+    if (known == std::end(roles)) return no_capture(fmt::format("{} is a {}", node.name, role));
+    node.role = known->second;
+    if (row.contains("number")) {
+      HONE_TRY(node.number, argument(row["number"]));
+    }
+    if (row.contains("range") && row["range"].at(0).get<int64_t>() >= 0) node.largest = row["range"].at(1).get<int64_t>();
+    return {};
+  }
+
+  Status call(const Json& row, Node& node) {
+    std::vector<std::string> positional;
+    for (const Json& name : row.value("positional", Json::array())) positional.push_back(name.get<std::string>());
+    const Json arguments = row.value("arguments", Json::object());
+    const auto add = [&](const std::string& name) -> Status {
+      HONE_TRY(Argument value, argument(arguments[name]));
+      node.arguments.emplace_back(name, std::move(value));
+      return {};
+    };
+    for (const std::string& name : positional)
+      if (arguments.contains(name)) HONE_TRY_VOID(add(name));
+    node.positional = static_cast<int>(node.arguments.size());
+    for (const auto& [name, value] : arguments.items())
+      if (std::find(positional.begin(), positional.end(), name) == positional.end()) HONE_TRY_VOID(add(name));
+    return {};
+  }
+
+  Status output(const Json& row) {
+    Output output;
+    HONE_TRY(const std::string kind, base::string_at(row, "kind"));
+    output.mutation = kind == "buffer_mutation";
+    if (kind != "user_output" && !output.mutation)
+      return fail(ErrorCode::kInput, fmt::format("forward() changes one of its arguments in place ({})", kind), "make a new tensor of it instead");
+    if (row.contains("target") && row["target"].is_string()) output.target = row["target"].get<std::string>();
+    HONE_TRY(output.value, argument(row.at("value")));
+    program_.outputs.push_back(std::move(output));
+    return {};
+  }
+
+  const Json& json_;
+  Program program_;
+  std::map<std::string, int> index_;
+};
+
+}  // namespace
+
+Result<Program> read_program(std::string_view json) {
+  HONE_TRY(const Json parsed, base::parse_json(json, "captured program"));
+  try {
+    return Reader(parsed).read();
+  } catch (const Json::exception& error) {  // a member of another kind than the one asked for
+    return no_capture(error.what());
+  }
+}
+
+}  // namespace hone::program

@@ -1,0 +1,204 @@
+#include "hone/program/tasks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hone/program/aten.h"
+#include "hone/program/normalise.h"
+
+namespace hone::program {
+namespace {
+
+std::string short_name(std::string_view op) {
+  if (op == "getitem") return "part";
+  if (op.starts_with("aten.")) op.remove_prefix(5);
+  op = op.substr(0, op.find('.'));
+  while (op.starts_with("_")) op.remove_prefix(1);
+  if (op == "scaled_dot_product_attention") return "attention";
+  if (op.find("batch_norm") != std::string_view::npos) return "batch_norm";
+  return std::string(op);
+}
+
+/// One region as a task's text. Names hang on the order of things alone, so that equal regions have equal texts.
+class Writer {
+ public:
+  Writer(const Program& program, const Region& region, const std::vector<std::optional<int64_t>>& bounds)
+      : program_(program), region_(region), bounds_(bounds), terms_(program.nodes.size()), inputs_of_(region.inputs.begin(), region.inputs.end()) {}
+
+  /// The text without the name.
+  Result<std::string> write() {
+    for (const int id : body(program_, region_)) HONE_TRY_VOID(statement(id));
+    std::string text = "compute = \"\"\"\n";
+    for (const std::string& line : lines_) text += line + "\n";
+    text += "\"\"\"\n[inputs]\n";
+    for (const std::string& row : input_rows_) text += row + "\n";
+    text += "[outputs]\n";
+    for (const int id : region_.results) {
+      const std::string& name = terms_[static_cast<size_t>(id)].at(0);
+      const ValueType& type = program_.nodes[static_cast<size_t>(id)].type();
+      if (!type.dtype) return fail(ErrorCode::kUnavailable, fmt::format("{} has an element type that the language lacks", program_.nodes[static_cast<size_t>(id)].op));
+      text += fmt::format("{} = \"{}\"\n", name, type.to_string());
+    }
+    return text;
+  }
+
+  [[nodiscard]] const std::vector<int>& inputs() const { return inputs_; }
+
+  /// "linear_gelu": what it does, heavy operators first.
+  [[nodiscard]] std::string name() const {
+    std::vector<std::string> words;
+    for (const bool heavy : {true, false})
+      for (const int id : region_.nodes) {
+        const Node& node = program_.nodes[static_cast<size_t>(id)];
+        const Row* row = find_row(node.op);
+        if (row == nullptr || row->heavy != heavy || words.size() >= 3) continue;
+        if (std::string word = short_name(node.op); std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+      }
+    return fmt::format("{}", fmt::join(words, "_"));
+  }
+
+ private:
+  Status input(int id) {
+    const Node& node = program_.nodes[static_cast<size_t>(id)];
+    auto& term = terms_[static_cast<size_t>(id)];
+    if (node.number && node.number->number()) {
+      const std::string value = node.number->integer() && !task::is_float(node.type().dtype.value_or(task::DType::kF32)) ? fmt::format("{}", *node.number->integer())
+                                                                                                                         : number_text(*node.number->number());
+      term = {value.front() == '-' ? "(" + value + ")" : value};
+      return {};
+    }
+    if (!node.type().dtype || node.several) return fail(ErrorCode::kUnavailable, fmt::format("it reads {}, whose type the language lacks", node.name));
+    const bool constant = node.is_input() && node.role != Role::kUser;
+    term = {fmt::format("{}{}", constant ? "w" : "x", constant ? weights_++ : tensors_++)};
+    std::string extra;
+    if (constant) extra += ", constant = true";
+    if (const auto& bound = bounds_[static_cast<size_t>(id)]; bound && task::is_int(*node.type().dtype)) extra += fmt::format(", domain = \"index({})\"", *bound);
+    else if (positive_.count(id) > 0) extra += ", domain = \"positive\"";
+    input_rows_.push_back(extra.empty() ? fmt::format("{} = \"{}\"", term.front(), node.type().to_string())
+                                        : fmt::format("{} = {{ type = \"{}\"{} }}", term.front(), node.type().to_string(), extra));
+    inputs_.push_back(id);
+    return {};
+  }
+
+  Status statement(int id) {
+    const Node& node = program_.nodes[static_cast<size_t>(id)];
+    if (const Argument* variance = node.find("running_var"); variance != nullptr && variance->ref() != nullptr) positive_.insert(variance->ref()->node);
+    for (const int operand : operands(node))
+      if (terms_[static_cast<size_t>(operand)].empty()) HONE_TRY_VOID(input(operand));
+    auto& term = terms_[static_cast<size_t>(id)];
+    if (node.op == "getitem") {  // a tuple's results are written where they are taken, as some are not
+      const int source = node.find("source")->ref()->node;
+      const auto& whole = terms_[static_cast<size_t>(source)];
+      term = {named(short_name(program_.nodes[static_cast<size_t>(source)].op), whole.at(static_cast<size_t>(node.find("index")->integer().value_or(0))))};
+      return {};
+    }
+    const Row* row = find_row(node.op);
+    if (row == nullptr) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language has nothing for it", node.op));
+    HONE_TRY(std::vector<std::string> texts, row->write(Site(program_, node, terms_), row->detail));
+    if (node.several) term = std::move(texts);
+    else term = {named(short_name(node.op), std::move(texts.at(0)))};
+    return {};
+  }
+
+  std::string named(const std::string& base, std::string text) {
+    std::string name = fmt::format("{}_{}", base, lines_.size());
+    lines_.push_back(fmt::format("{} = {}", name, text));
+    return name;
+  }
+
+  const Program& program_;
+  const Region& region_;
+  const std::vector<std::optional<int64_t>>& bounds_;
+  std::vector<std::vector<std::string>> terms_;
+  std::set<int> inputs_of_, positive_;
+  std::vector<std::string> lines_, input_rows_;
+  std::vector<int> inputs_;
+  int weights_ = 0, tensors_ = 0;
+};
+
+/// Passes bounds from where elements are picked back to where the indices come from.
+void pass_back(const Program& program, int id, int64_t bound, std::vector<std::optional<int64_t>>& bounds) {
+  auto& here = bounds[static_cast<size_t>(id)];
+  if (here && *here <= bound) return;
+  here = bound;
+  const Node& node = program.nodes[static_cast<size_t>(id)];
+  const bool moves = is_view(node) || node.op == "aten.cat.default" || node.op == "aten._to_copy.default" || node.op == "aten.to.dtype" || node.op == "aten.roll.default";
+  if (!moves) return;
+  for (const int operand : operands(node))
+    if (const auto& type = program.nodes[static_cast<size_t>(operand)].type(); type.dtype && task::is_int(*type.dtype)) pass_back(program, operand, bound, bounds);
+}
+
+}  // namespace
+
+std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
+  std::vector<std::optional<int64_t>> bounds(program.nodes.size());
+  const auto shape_of = [&](const Argument* argument) -> const task::Shape* {
+    return argument == nullptr || argument->ref() == nullptr ? nullptr : &program.nodes[static_cast<size_t>(argument->ref()->node)].type().shape;
+  };
+  for (size_t i = 0; i < program.nodes.size(); ++i)
+    if (program.nodes[i].largest) bounds[i] = *program.nodes[i].largest + 1;
+  for (const Node& node : program.nodes) {
+    if (node.op == "aten.embedding.default") {
+      if (const auto* shape = shape_of(node.find("weight")); shape != nullptr && node.find("indices")->ref() != nullptr)
+        pass_back(program, node.find("indices")->ref()->node, shape->at(0), bounds);
+    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default") {
+      const auto* shape = shape_of(node.find("self"));
+      const int64_t axis = node.find("dim")->integer().value_or(0);
+      if (shape != nullptr && node.find("index")->ref() != nullptr && !shape->empty())
+        pass_back(program, node.find("index")->ref()->node, shape->at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape->size()) : axis)), bounds);
+    } else if (node.op == "aten.index.Tensor" && node.find("indices")->list() != nullptr) {
+      const auto* shape = shape_of(node.find("self"));
+      for (size_t axis = 0; shape != nullptr && axis < node.find("indices")->list()->size(); ++axis)
+        if (const Ref* ref = (*node.find("indices")->list())[axis].ref()) pass_back(program, ref->node, shape->at(axis), bounds);
+    }
+  }
+  return bounds;
+}
+
+Plan plan_program(const Program& program, const std::vector<Region>& regions) {
+  Plan plan;
+  const auto bounds = index_bounds(program);
+  std::map<std::string, int> known;  // by text
+  std::map<std::string, int> names;
+  for (const Region& region : regions) {
+    Step step;
+    step.kind = region.kind;
+    step.inputs = region.inputs;
+    step.outputs = region.results;
+    step.body = body(program, region);
+    step.why = region.why;
+    const int number = static_cast<int>(plan.steps.size());
+    if (region.kind == Region::Kind::kTask) {
+      Writer writer(program, region, bounds);
+      const auto text = writer.write();
+      if (!text) {
+        step.kind = Region::Kind::kEager;
+        step.why = text.error().message;
+      } else if (const auto it = known.find(*text); it != known.end()) {
+        step.task = it->second;
+        step.inputs = writer.inputs();
+      } else {
+        std::string name = writer.name();
+        if (const int n = names[name]++; n > 0) name += fmt::format("_{}", n + 1);
+        if (auto task = task::parse_task(fmt::format("name = \"{}\"\n{}", name, *text), name)) {
+          step.task = static_cast<int>(plan.tasks.size());
+          step.inputs = writer.inputs();
+          plan.tasks.push_back({std::move(*task), {}});
+          known.emplace(*text, step.task);
+        } else {
+          step.kind = Region::Kind::kEager;
+          step.why = task.error().to_string();
+        }
+      }
+      if (step.task >= 0) plan.tasks[static_cast<size_t>(step.task)].steps.push_back(number);
+    }
+    plan.steps.push_back(std::move(step));
+  }
+  return plan;
+}
+
+}  // namespace hone::program
