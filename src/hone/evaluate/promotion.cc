@@ -9,7 +9,7 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/evaluate/measure/hot.h"
-#include "hone/evaluate/measure/judging.h"
+#include "hone/evaluate/measure/long_batch.h"
 #include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
@@ -22,8 +22,6 @@ using kernel::Kernel;
 constexpr double kDrawingShare = 0.25;
 /// Of a batch's calls, how many are judged: with the fewest pairs that a call takes, enough for a promotion.
 constexpr int kJudgedAPair = 24;
-/// What may be left over is judged in batches of its own; in so many at most.
-constexpr int kMostExtraBatches = 10;
 /// Calls on equal inputs whose answers are compared bit for bit.
 constexpr int kEqualCalls = 4;
 /// Times that a kernel beyond the speed of light meets nearly equal inputs.
@@ -104,18 +102,8 @@ class StageArena final : public Arena {
     return play(who, slots_);
   }
 
-  /// Further batches of the candidate, until enough of its calls are judged or all. False: it has failed.
-  Result<bool> judge_more() {
-    for (int i = 0; i < kMostExtraBatches && afresh_ && left_ > 0 && judged_ < calls_to_judge(kGarbageShare, kFoundInPromotion); ++i) {
-      HONE_TRY_VOID(deal());
-      HONE_TRY(const std::optional<Lap> lap, time(kCandidate));
-      if (!lap) return false;
-    }
-    return true;
-  }
-  [[nodiscard]] int judged() const { return judged_; }
-  [[nodiscard]] int timed() const { return judged_ + left_; }
-
+  /// The candidate's timed calls, and those of them that were judged.
+  [[nodiscard]] const Timed& counted() const { return counted_; }
   [[nodiscard]] Player& candidate() { return sides_[kCandidate].player; }
   [[nodiscard]] double dispatch_ns(size_t opponent) const { return static_cast<double>(sides_[kFirstOpponent + opponent].dispatch_ns); }
 
@@ -174,7 +162,11 @@ class StageArena final : public Arena {
     options.bound_ns = play_.bound_ns();
     options.renew = [this](std::span<const int> again) { draw_for(again); };
     const Timed timed = time_batch(*play_.stage, at(who).player, slots, options, promotion_.spent);
-    if (who == kCandidate) judged_ += timed.judged, left_ += timed.left, drawing_ns_ += timed.judging_ns;
+    if (who == kCandidate) {
+      counted_.judged += timed.judged;
+      counted_.left += timed.left;
+      drawing_ns_ += timed.judging_ns;
+    }
     // The twin writes no answers; only its time counts.
     if (timed.verdict.accepted() || (who == kCompanion && timed.ns > 0)) return Lap{timed.ns, timed.mhz};
     if (who == kCandidate) {
@@ -193,7 +185,7 @@ class StageArena final : public Arena {
   Promotion& promotion_;
   std::vector<Side> sides_;
   std::vector<int> slots_;
-  int judged_ = 0, left_ = 0;   ///< of the candidate's timed calls
+  Timed counted_;
   bool afresh_ = true;          ///< the latest inputs are new
   int64_t began_ns_ = 0, drawing_ns_ = 0;
 };
@@ -296,16 +288,17 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   for (size_t i = 0; i < opponents.size(); ++i)
     if (const Standing& standing = contested.opponents[i]; standing.comparer && !standing.out)
       result.opponents.push_back(result_of(opponents[i].name, standing, result.candidate_ns, arena.dispatch_ns(i)));
-  HONE_TRY(const bool enough, arena.judge_more());
-  result.timed_calls = arena.timed();
-  result.judged_calls = arena.judged();
-  if (!enough) return result;
+  Timed counted = arena.counted();
+  Verdict verdict = check_long_batch(play, arena.candidate(), result.candidate_ns, promotion.spent, rng, counted);
+  result.timed_calls = counted.judged + counted.left;
+  result.judged_calls = counted.judged;
   const int rounds = result.sol_fraction > 1 ? kRoundsBeyondLight : 1;
-  for (int round = 0; round < rounds; ++round)
-    if (Verdict verdict = check_nearly_equal(play, arena.candidate(), promotion.spent, rng); !verdict.accepted()) {
-      promotion.verdict = std::move(verdict);
-      return result;
-    }
+  for (int round = 0; round < rounds && verdict.accepted(); ++round)
+    verdict = check_nearly_equal(play, arena.candidate(), promotion.spent, rng);
+  if (!verdict.accepted()) {
+    promotion.verdict = std::move(verdict);
+    return result;
+  }
   const bool same = repeats(play, arena.candidate(), rng);
   promotion.bitwise_deterministic &= same;
   if (!same && loader.task().deterministic) {
