@@ -83,7 +83,7 @@ static_assert(kSame<int (*)(int*, int), CUresult (*)(CUdevice*, int)> && !kSame<
   F(module_function, cuModuleGetFunction) F(module_global, cuModuleGetGlobal) F(function_set, cuFuncSetAttribute) F(launch, cuLaunchKernel) F(launch_with, cuLaunchKernelEx) F(stream_create, cuStreamCreate)         \
   F(stream_synchronise, cuStreamSynchronize) F(stream_wait_value, cuStreamWaitValue32) F(event_create, cuEventCreate)                            \
   F(capture_begin, cuStreamBeginCapture) F(capture_end, cuStreamEndCapture) F(graph_make_ready, cuGraphInstantiateWithFlags)                     \
-  F(graph_launch, cuGraphLaunch) F(graph_run_free, cuGraphExecDestroy) F(graph_free, cuGraphDestroy)                                             \
+  F(graph_upload, cuGraphUpload) F(graph_launch, cuGraphLaunch) F(graph_run_free, cuGraphExecDestroy) F(graph_free, cuGraphDestroy)                                             \
   F(event_record, cuEventRecord) F(event_elapsed, cuEventElapsedTime)
 
 #define SAME(member, function) static_assert(kSame<decltype(Api::member), decltype(&::function)>, #function);

@@ -98,5 +98,16 @@ TEST_F(CudaEvaluator, RefusesToPromoteABadKernel) {
   }
 }
 
+TEST_F(CudaEvaluator, NobodyRemembersAndEveryCallMayBeJudged) {
+  for (const char* name : {"remembers", "sometimes"}) {
+    const auto promoted = evaluator_->promote(kernel(name), {});
+    ASSERT_TRUE(promoted) << promoted.error().to_string();
+    EXPECT_EQ(promoted->verdict.kind, VerdictKind::kWrong) << name << ": " << promoted->verdict.reason;
+  }
+  const Screening remembers = screen("remembers");
+  EXPECT_EQ(remembers.verdict.kind, VerdictKind::kWrong);
+  EXPECT_THAT(remembers.verdict.reason, testing::HasSubstr("nearly the same inputs"));
+}
+
 }  // namespace
 }  // namespace hone::evaluate

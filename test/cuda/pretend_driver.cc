@@ -346,6 +346,7 @@ Result cuStreamEndCapture(Stream stream, cuda::Graph* graph) {
 Result cuGraphInstantiateWithFlags(cuda::GraphRun* ready, cuda::Graph graph, unsigned long long) {
   return call([=](Memory&) { return *ready = reinterpret_cast<cuda::GraphRun>(new Work(*reinterpret_cast<Work*>(graph))), kSuccess; });
 }
+Result cuGraphUpload(cuda::GraphRun, Stream) { return kSuccess; }
 Result cuGraphLaunch(cuda::GraphRun ready, Stream stream) {
   return call([=](Memory&) {
     for (const auto& work : *reinterpret_cast<Work*>(ready))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/evaluate/measure/hot.h"
 #include "hone/target/device/counters.h"
 
 namespace hone::evaluate {
@@ -19,19 +20,12 @@ double median_or_none(std::vector<double>& times) { return times.empty() ? 0 : m
 double cold_sample(Playing& play, Player& player, base::Rng& rng, Spent& spent, Verdict& verdict) {
   BatchOptions batch;
   batch.bound_ns = play.bound_ns();
-  const Timed timed = time_batch(*play.stage, player, pick_slots(*play.stage, player.pace.calls(), rng), batch, spent);
+  const std::vector<int> slots = pick_fresh_slots(play, player.pace.calls(), rng);
+  batch.renew = [&](std::span<const int> again) { (void)redraw(*play.stage, again); };
+  batch.renew(slots);
+  const Timed timed = time_batch(*play.stage, player, slots, batch, spent);
   verdict = timed.verdict;
   return timed.probe ? 0 : timed.ns;
-}
-
-/// One slot over and over, a warm-up call first; 0 where the process ended.
-double hot_sample(Playing& play, Player& player, Spent& spent) {
-  const std::vector<target::Call> warm(1, play.stage->call(0)), calls(static_cast<size_t>(player.pace.calls()), play.stage->call(0));
-  const Stopwatch watch(spent.run);
-  const auto done = [](const target::BatchOutcome& outcome) { return outcome.how == target::BatchOutcome::How::kDone; };
-  if (!done(player.session->run(warm, deadline_for(play.bound_ns(), 1)))) return 0;
-  const auto outcome = player.session->run(calls, deadline_for(play.bound_ns(), calls.size()));
-  return done(outcome) ? net_ns(outcome.wall_ns, player.empty_ns) / static_cast<double>(calls.size()) : 0;
 }
 
 /// Whatever the counters saw of one more batch with cold caches.
@@ -83,7 +77,7 @@ Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, 
     if (const double ns = cold_sample(play, candidate, rng, spent, all.verdict); ns > 0) cold.push_back(ns);
     // The twin writes something else than the answer: what is said of that is of no interest.
     if (const double ns = thorough ? cold_sample(play, twin, rng, spent, twin_verdict) : 0; ns > 0) memory.push_back(ns);
-    if (const double ns = all.verdict.accepted() ? hot_sample(play, candidate, spent) : 0; ns > 0 && round > 0) hot.push_back(ns);
+    if (const double ns = all.verdict.accepted() ? hot_sample(play, candidate, rng, spent, all.verdict) : 0; ns > 0 && round > 0) hot.push_back(ns);
   }
   if (all.verdict.accepted()) count_events(play, candidate, rng, spent, all);
   if (single && all.verdict.accepted()) {

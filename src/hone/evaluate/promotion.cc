@@ -8,6 +8,9 @@
 #include "hone/base/clock.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/compare/statistics.h"
+#include "hone/evaluate/measure/hot.h"
+#include "hone/evaluate/measure/long_batch.h"
+#include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
 namespace hone::evaluate {
@@ -17,6 +20,13 @@ using kernel::Kernel;
 
 /// Share of a contest's time that drawing may take on a card, after the first.
 constexpr double kDrawingShare = 0.25;
+/// Of a batch's calls, how many are judged: with the fewest pairs that a call takes, enough for a promotion.
+constexpr int kJudgedAPair = 24;
+/// Calls on equal inputs whose answers are compared bit for bit.
+constexpr int kEqualCalls = 4;
+/// Times that a kernel beyond the speed of light meets nearly equal inputs.
+constexpr int kRoundsBeyondLight = 8;
+constexpr int kHotSamples = 4;
 
 /// The contest's view of a stage and the processes around it.
 class StageArena final : public Arena {
@@ -45,7 +55,7 @@ class StageArena final : public Arena {
     std::vector<int> all(static_cast<size_t>(play_.stage->calls()));
     std::iota(all.begin(), all.end(), 0);
     began_ns_ = now_ns();
-    draw_with_answers(all);
+    draw_anew(all);
     return {};
   }
 
@@ -65,7 +75,7 @@ class StageArena final : public Arena {
     HONE_TRY(const bool started, open_session(who));
     if (!started || side.player.pace.known()) return started;
     // On inputs that will be drawn anew before anything counts.
-    HONE_TRY(const std::optional<Lap> lap, play(who, pick_slots(*play_.stage, side.player.pace.calls(), rng_)));
+    HONE_TRY(const std::optional<Lap> lap, play(who, pick_fresh_slots(play_, side.player.pace.calls(), rng_)));
     return lap.has_value();
   }
 
@@ -77,7 +87,7 @@ class StageArena final : public Arena {
     for (const Side& side : sides_)
       if (side.player.session) calls = std::max(calls, side.player.pace.calls());
     const Stopwatch watch(promotion_.spent.verify);
-    slots_ = pick_slots(*play_.stage, calls, rng_);
+    slots_ = pick_fresh_slots(play_, calls, rng_);
     draw_for(slots_);
     return {};
   }
@@ -86,12 +96,14 @@ class StageArena final : public Arena {
     // A pace learnt in this round may ask for more calls than were dealt.
     Side& side = at(who);
     if (const int calls = side.player.pace.calls(); static_cast<size_t>(calls) > slots_.size()) {
-      slots_ = pick_slots(*play_.stage, calls, rng_);
+      slots_ = pick_fresh_slots(play_, calls, rng_);
       draw_for(slots_);
     }
     return play(who, slots_);
   }
 
+  /// The candidate's timed calls, and those of them that were judged.
+  [[nodiscard]] const Timed& counted() const { return counted_; }
   [[nodiscard]] Player& candidate() { return sides_[kCandidate].player; }
   [[nodiscard]] double dispatch_ns(size_t opponent) const { return static_cast<double>(sides_[kFirstOpponent + opponent].dispatch_ns); }
 
@@ -105,19 +117,16 @@ class StageArena final : public Arena {
   };
   Side& at(int who) { return sides_[static_cast<size_t>(who)]; }
 
-  /// Fresh contents. On a card, where drawing gigabytes can take a thousand times as long as a kernel's call: everything
-  /// once, after the candidate was fixed (open), and then as often as drawing takes no more than its share of the time;
-  /// which content a call gets is chosen at random all the same, and every output is judged.
+  /// Fresh contents. On a card, where drawing gigabytes and their answers can take a thousand times as long as a kernel's call:
+  /// everything once, after the candidate was fixed (open), and then as often as that takes no more than its share of the time.
   void draw_for(std::span<const int> slots) {
-    if (!loader_.card()) return redraw(*play_.stage, slots, promotion_.seeds);
-    if (static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now_ns() - began_ns_)) draw_with_answers(slots);
+    afresh_ = !loader_.card() || static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now_ns() - began_ns_);
+    if (afresh_) draw_anew(slots);
   }
 
-  void draw_with_answers(std::span<const int> slots) {
-    const int64_t from = now_ns();
-    redraw(*play_.stage, slots, promotion_.seeds);
-    play_.stage->answer(slots);
-    drawing_ns_ += now_ns() - from;
+  void draw_anew(std::span<const int> slots) {
+    const Stopwatch watch(drawing_ns_);
+    promotion_.seeds.push_back(redraw(*play_.stage, slots));
   }
 
   Result<bool> open_session(int who) {
@@ -148,9 +157,16 @@ class StageArena final : public Arena {
 
   Result<std::optional<Lap>> play(int who, std::span<const int> slots) {
     BatchOptions options;
-    options.gate = who == kCandidate;
+    options.whole = who == kCandidate;
+    options.judged = who == kCandidate && afresh_ ? kJudgedAPair : 0;
     options.bound_ns = play_.bound_ns();
+    options.renew = [this](std::span<const int> again) { draw_for(again); };
     const Timed timed = time_batch(*play_.stage, at(who).player, slots, options, promotion_.spent);
+    if (who == kCandidate) {
+      counted_.judged += timed.judged;
+      counted_.left += timed.left;
+      drawing_ns_ += timed.judging_ns;
+    }
     // The twin writes no answers; only its time counts.
     if (timed.verdict.accepted() || (who == kCompanion && timed.ns > 0)) return Lap{timed.ns, timed.mhz};
     if (who == kCandidate) {
@@ -169,6 +185,8 @@ class StageArena final : public Arena {
   Promotion& promotion_;
   std::vector<Side> sides_;
   std::vector<int> slots_;
+  Timed counted_;
+  bool afresh_ = true;          ///< the latest inputs are new
   int64_t began_ns_ = 0, drawing_ns_ = 0;
 };
 
@@ -189,35 +207,19 @@ OpponentResult result_of(const std::string& name, const Standing& standing, doub
   return out;
 }
 
-/// Two calls on equal contents. True where the stage has no such slots.
-bool same_twice(Playing& play, Player& player, base::Rng& rng) {
+/// Calls on equal contents, each in a place of its own. True where the stage has no such slots.
+bool repeats(Playing& play, Player& player, base::Rng& rng) {
   Stage& stage = *play.stage;
-  const std::vector<int> slots = pick_slots(stage, stage.calls(), rng);
-  for (size_t i = 1; i < slots.size(); ++i) {
-    if (stage.content_of(slots[i]) != stage.content_of(slots[0])) continue;
-    const int pair[] = {slots[0], slots[i]};
-    stage.poison(pair);
-    const target::Call calls[] = {stage.call(pair[0]), stage.call(pair[1])};
-    return player.session->run(calls, deadline_for(play.bound_ns(), 2)).how != target::BatchOutcome::How::kDone ||
-           stage.same_outputs(pair[0], pair[1]);
-  }
-  return true;
-}
-
-/// One slot over and over (nanoseconds a call); 0 where it could not be measured.
-double hot_ns(Playing& play, Player& player, base::Rng& rng, Spent& spent) {
-  const int slot = pick_slots(*play.stage, 1, rng).front();
-  target::Call call = play.stage->call(slot);
-  call.hot = true;
-  const std::vector<target::Call> calls(static_cast<size_t>(player.pace.calls()) + 1, call);
-  std::vector<double> times;
-  for (int i = 0; i < 4; ++i) {
-    const Stopwatch watch(spent.run);
-    const auto outcome = player.session->run(calls, deadline_for(play.bound_ns(), calls.size()));
-    if (outcome.how != target::BatchOutcome::How::kDone) break;
-    if (i > 0) times.push_back(net_ns(outcome.wall_ns, player.empty_ns) / static_cast<double>(calls.size()));
-  }
-  return median_or_zero(times);
+  const std::vector<int> slots = pick_fresh_slots(play, kEqualCalls, rng);
+  std::vector<Stage::Draw> draws;
+  const uint64_t seed = base::secret_seed();
+  for (const int slot : slots) draws.push_back({stage.content_of(slot), Family::kNormal, seed});
+  stage.draw(draws);
+  stage.poison(slots);
+  std::vector<target::Call> calls;
+  for (const int slot : slots) calls.push_back(stage.call(slot));
+  if (player.session->run(calls, deadline_for(play.bound_ns(), calls.size())).how != target::BatchOutcome::How::kDone) return true;
+  return std::all_of(slots.begin(), slots.end(), [&](int slot) { return slot == slots.front() || stage.same_outputs(slots.front(), slot); });
 }
 
 /// Nobody is faster than light: a fraction above 1 has the peak behind it measured anew. What is still
@@ -286,8 +288,27 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   for (size_t i = 0; i < opponents.size(); ++i)
     if (const Standing& standing = contested.opponents[i]; standing.comparer && !standing.out)
       result.opponents.push_back(result_of(opponents[i].name, standing, result.candidate_ns, arena.dispatch_ns(i)));
-  promotion.bitwise_deterministic &= same_twice(play, arena.candidate(), rng);
-  result.hot_ns = hot_ns(play, arena.candidate(), rng, promotion.spent);
+  Timed counted = arena.counted();
+  Verdict verdict = check_long_batch(play, arena.candidate(), result.candidate_ns, promotion.spent, rng, counted);
+  result.timed_calls = counted.judged + counted.left;
+  result.judged_calls = counted.judged;
+  const int rounds = result.sol_fraction > 1 ? kRoundsBeyondLight : 1;
+  for (int round = 0; round < rounds && verdict.accepted(); ++round)
+    verdict = check_nearly_equal(play, arena.candidate(), promotion.spent, rng);
+  if (!verdict.accepted()) {
+    promotion.verdict = std::move(verdict);
+    return result;
+  }
+  const bool same = repeats(play, arena.candidate(), rng);
+  promotion.bitwise_deterministic &= same;
+  if (!same && loader.task().deterministic) {
+    promotion.verdict = {VerdictKind::kWrong, "two calls on equal inputs differ bitwise, and the task says deterministic = true", {}, {}};
+    return result;
+  }
+  std::vector<double> hot;
+  for (int i = 0; i < kHotSamples && promotion.verdict.accepted(); ++i)
+    if (const double ns = hot_sample(play, arena.candidate(), rng, promotion.spent, promotion.verdict); ns > 0 && i > 0) hot.push_back(ns);
+  result.hot_ns = median_or_zero(hot);
   return result;
 }
 

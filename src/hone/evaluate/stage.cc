@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <future>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -41,6 +42,8 @@ constexpr unsigned char kGuardByte = 0xA7;
 
 /// Inputs of so many bytes are drawn on a card: smaller ones are uploaded sooner than a draw there is looked over.
 constexpr int64_t kDrawnOnCard = int64_t{4} << 20;
+/// Calls of so many bytes are drawn one after another, by all threads together; smaller ones side by side.
+constexpr int64_t kDrawnByOne = int64_t{1} << 21;
 /// Blocks of a tensor drawn on a card that are drawn here too, to be compared.
 constexpr int kBlocksCompared = 3;
 
@@ -57,9 +60,11 @@ struct Stage::State {
     Family family = Family::kNormal;
     uint64_t seed = 0;
     int home = 0;                               ///< the slot whose inputs the oracle reads
+    std::vector<int> slots;                     ///< that hold it
     std::vector<std::optional<Reference>> sampled, full;   ///< per output
     /// Per input: what the host's copy of `home` holds of it. Of what a card draws, only what somebody reads here.
     std::vector<std::vector<Stretch>> here;
+    bool altered = false;                       ///< more than its seed says: draw_near()
   };
 
   /// Where an output of a slot lies: a cell with guards around the tensor.
@@ -67,6 +72,8 @@ struct Stage::State {
     int region = 0;
     int64_t start = 0, size = 0;                ///< of the cell
     int64_t tensor = 0;                         ///< offset of the tensor in the region
+    /// What it was filled with last; none where that was another call's answer.
+    std::optional<PoisonPattern> poison;
   };
 
   const task::Task& task;
@@ -78,6 +85,8 @@ struct Stage::State {
   std::vector<std::vector<target::Placement>> inputs;   ///< [slot][input]
   std::vector<std::vector<Cell>> cells;                 ///< [slot][output]
   std::vector<int> content_of;                          ///< [slot]
+  /// [slot]: seed of the content whose answer its outputs hold; none where they hold poison.
+  std::vector<std::optional<uint64_t>> answered;
   std::vector<Content> contents;
   std::optional<Bounds> bounds;                         ///< made when first needed
   std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers belong
@@ -123,7 +132,7 @@ struct Stage::State {
     return options.card && input_bytes[input] >= kDrawnOnCard && card_draws(task.inputs[input], index_bounds[input]);
   }
   /// Draws what is not there yet of the host's copy.
-  void draw_here(Content& content, size_t input, std::vector<Stretch> wanted) const;
+  void draw_here(Content& content, size_t input, std::vector<Stretch> wanted, int threads) const;
   void draw_there(Content& content, size_t input, std::span<const target::Placement* const> places);
   void copy_from_home(const Content& content, size_t input, std::span<const target::Placement* const> places) const;
   /// Draws here what the oracle reads for these boxes of an output, beside what a card covers.
@@ -140,8 +149,17 @@ struct Stage::State {
   [[nodiscard]] bool guard_intact(const Cell& cell, int64_t bytes) const;
   void fetch_boxes(const Cell& cell, size_t index, std::span<const Box> boxes) const;
   [[nodiscard]] bool clean_on_card(const Cell& cell, size_t index) const;
+  [[nodiscard]] std::optional<PoisonPattern> looked_for(const Cell& cell, size_t index) const;
+  [[nodiscard]] Content& content_in(int slot) { return contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])]; }
+  [[nodiscard]] Reference make_answers(Content& content, size_t output, const GateOptions& gate) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
+  [[nodiscard]] Verdict judged_at(size_t index, const OutputError& error, const OutputError& anchor, Family family, bool few = false);
+  /// What the host draws of a content, and then all slots that hold it.
+  void draw_content(const Draw& draw, int threads);
+  void spread(Content& content);
+  [[nodiscard]] std::optional<int> stale_source(int slot);
+  void fill(int slot, std::optional<int> source, int threads);
   Bounds& known_bounds();
   void sweep(int64_t bytes);
 };
@@ -240,12 +258,23 @@ bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
   const target::Region& home = region(cell.region);
   const int64_t bytes = output_bytes[index], before = cell.tensor - cell.start, after = cell.start + cell.size - cell.tensor - bytes;
   const task::DType type = output_type(index);
-  const PoisonPattern poison = poison_pattern(type);
   return home.count(cell.start, before, 1, kGuardByte, 0) == before && home.count(cell.tensor + bytes, after, 1, kGuardByte, 0) == after &&
-         home.count(cell.tensor, task::element_count(output_shape(index)), static_cast<int>(task::size_of(type)), poison.bits, poison.exponent) == 0;
+         !(looked_for(cell, index) && home.count(cell.tensor, task::element_count(output_shape(index)), static_cast<int>(task::size_of(type)),
+                                                 looked_for(cell, index)->bits, looked_for(cell, index)->exponent) > 0);
 }
 
-void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch> wanted) const {
+/// What nobody should find in an output: elements that are not finite, or only its own poison where others belong there.
+std::optional<PoisonPattern> Stage::State::looked_for(const Cell& cell, size_t index) const {
+  // Of 256 or 65,536 words any may be an answer.
+  if (task::size_of(output_type(index)) < 4 && !task::is_float(output_type(index))) return std::nullopt;
+  std::optional<PoisonPattern> pattern = cell.poison;
+  if (!pattern && task::is_float(output_type(index))) pattern = poison_pattern(output_type(index), 0);
+  if (pattern && judged_whole.contains(index)) pattern->exponent = 0;
+  if (pattern && !cell.poison && pattern->exponent == 0) return std::nullopt;
+  return pattern;
+}
+
+void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch> wanted, int threads) const {
   const task::InputSpec& spec = task.inputs[input];
   // A symmetric matrix is mirrored whole.
   if (spec.structure == task::Structure::kSymmetric) wanted = {{0, task::element_count(input_shape(input))}};
@@ -253,7 +282,7 @@ void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch
   const std::vector<Stretch> missing = without(wanted, here);
   if (missing.empty()) return;
   const base::Span span("draw on the host");
-  evaluate::draw(spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input), home_of(content, input), options.threads,
+  evaluate::draw(spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input), home_of(content, input), threads,
                  &missing);
   here.insert(here.end(), missing.begin(), missing.end());
   merge(here);
@@ -268,7 +297,7 @@ void Stage::State::draw_there(Content& content, size_t input, std::span<const ta
     compared.push_back({first, std::min(first + kDrawBlock, count)});
   }
   merge(compared);
-  draw_here(content, input, compared);
+  draw_here(content, input, compared, options.threads);
   const std::byte* const host = home_of(content, input);
   std::vector<std::byte> found;
   for (const target::Placement* place : places) {
@@ -309,7 +338,7 @@ void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<co
     for (size_t i = 0; i < count; ++i) read[i] = {{0, task::element_count(input_shape(i))}};
   else
     add_what_is_read(graph, static_cast<int>(output), boxes, read, coverage);
-  for (const size_t i : partly) draw_here(content, i, std::move(read[i]));
+  for (const size_t i : partly) draw_here(content, i, std::move(read[i]), options.threads);
 }
 
 void Stage::State::expect_reductions() {
@@ -334,22 +363,27 @@ std::unique_ptr<ReductionHelper> Stage::State::reductions(const Content& content
   return std::move(*made);
 }
 
+Reference Stage::State::make_answers(Content& content, size_t output, const GateOptions& gate) const {
+  const base::Span span("oracle");
+  const bool whole_output = gate.full_limit == INT64_MAX;
+  std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), gate);
+  const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
+  if (helper) boxes = plan_boxes(graph, static_cast<int>(output), gate, helper->coverage());
+  draw_for_oracle(content, output, boxes, whole_output, helper ? helper->coverage() : Coverage{});
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < task.inputs.size(); ++i) views.push_back({task.inputs[i].type.dtype, input_shape(i), home_of(content, i)});
+  const Oracle oracle(graph, std::move(views), task.track, gate.threads, helper.get());
+  return make_reference(graph, oracle, task.track, static_cast<int>(output), std::move(boxes), gate.threads);
+}
+
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
   auto& kept = whole_output ? content.full[output] : content.sampled[output];
   if (!kept) {
-    const base::Span span("oracle");
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;
     if (whole_output) gate.full_limit = INT64_MAX;
-    std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), gate);
-    const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
-    if (helper) boxes = plan_boxes(graph, static_cast<int>(output), gate, helper->coverage());
-    draw_for_oracle(content, output, boxes, whole_output, helper ? helper->coverage() : Coverage{});
-    std::vector<TensorView> views;
-    for (size_t i = 0; i < task.inputs.size(); ++i) views.push_back({task.inputs[i].type.dtype, input_shape(i), home_of(content, i)});
-    const Oracle oracle(graph, std::move(views), task.track, options.threads, helper.get());
-    kept = make_reference(graph, oracle, task.track, static_cast<int>(output), std::move(boxes), options.threads);
+    kept = make_answers(content, output, gate);
   }
   return *kept;
 }
@@ -360,8 +394,25 @@ Bounds& Stage::State::known_bounds() {
   return *bounds;
 }
 
-Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
+/// `few`: of a few rows, say, which may be more exposed than others; then what the anchor loses on them counts by itself.
+Verdict Stage::State::judged_at(size_t index, const OutputError& error, const OutputError& anchor, Family family, bool few) {
   const std::string& name = task.outputs[index].first;
+  Bound bound = known_bounds().of(static_cast<int>(index), family, anchor);
+  if (few) {
+    const Bound alone = bound_of(graph, task.track, static_cast<int>(index), {anchor}, Bounds::kSlack);
+    bound = {std::max(bound.max, alone.max), std::max(bound.rms, alone.rms)};
+  }
+  Verdict verdict;
+  verdict.accuracy = Accuracy{name, std::string(name_of(family)), task::bindings_text(graph.bindings), error.max, anchor.max, bound.max, error.rms, bound.rms};
+  if (const auto why = judge(error, bound, name)) {
+    const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
+    verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
+    verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(family), task::bindings_text(graph.bindings));
+  }
+  return verdict;
+}
+
+Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const Cell& cell = cells[static_cast<size_t>(slot)][index];
   // Where a look on the card says that nothing is amiss, only what is compared need come here.
   const bool on_card = region(cell.region).on_card();
@@ -371,28 +422,18 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   if (on_card && !clean) fetch(cell);
   if (!clean && !guard_intact(cell, output_bytes[index]))
     return {VerdictKind::kOutOfBounds,
-            fmt::format("wrote outside output {} at {}", name, task::bindings_text(graph.bindings)), {}, {}};
-  Content& content = contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])];
-  const int64_t count = task::element_count(output_shape(index));
+            fmt::format("wrote outside output {} at {}", task.outputs[index].first, task::bindings_text(graph.bindings)), {}, {}};
+  Content& content = content_in(slot);
   const std::byte* data = output(slot, index);
-  const int64_t suspicious = clean ? 0 : count_poison(output_type(index), data, count, options.threads);
-  if (!with_gate && suspicious == 0) return {};
+  const auto unwanted = clean ? std::nullopt : looked_for(cell, index);
+  const bool suspicious =
+      unwanted && count_poison(output_type(index), *unwanted, data, task::element_count(output_shape(index)), options.threads) > 0;
+  if (!with_gate && !suspicious) return {};
   // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
-  const Reference& known = reference(content, index, suspicious > 0);
+  const Reference& known = reference(content, index, suspicious || judged_whole.contains(index));
   if (clean) fetch_boxes(cell, index, known.boxes);
-  const OutputError error = compare_output(graph, static_cast<int>(index), known, data, options.threads);
-  const Bound bound = known_bounds().of(static_cast<int>(index), content.family, known.anchor);
-  Verdict verdict;
-  verdict.accuracy = Accuracy{name, std::string(name_of(content.family)), task::bindings_text(graph.bindings),
-                              error.max, known.anchor.max, bound.max, error.rms, bound.rms};
-  if (const auto why = judge(error, bound, name)) {
-    const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
-    verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
-    verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(content.family),
-                                 task::bindings_text(graph.bindings));
-  } else if (suspicious > 0) {
-    judged_whole.insert(index);
-  }
+  Verdict verdict = judged_at(index, compare_output(graph, static_cast<int>(index), known, data, options.threads), known.anchor, content.family);
+  if (verdict.accepted() && suspicious) judged_whole.insert(index);
   return verdict;
 }
 
@@ -424,8 +465,9 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
   for (int i = 0; i < options.calls; ++i) order[static_cast<size_t>(i)] = i % static_cast<int>(state->contents.size());
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[state->rng.below(i)]);
   state->content_of = order;
-  for (size_t c = 0; c < state->contents.size(); ++c)
-    state->contents[c].home = static_cast<int>(std::find(order.begin(), order.end(), static_cast<int>(c)) - order.begin());
+  state->answered.resize(order.size());
+  for (int slot = 0; slot < options.calls; ++slot) state->content_in(slot).slots.push_back(slot);
+  for (State::Content& content : state->contents) content.home = content.slots.front();
   return std::unique_ptr<Stage>(new Stage(std::move(state)));
 }
 
@@ -451,24 +493,74 @@ int64_t Stage::call_bytes() const {
          std::accumulate(s.output_bytes.begin(), s.output_bytes.end(), int64_t{0});
 }
 
-void Stage::draw(int number, Family family, uint64_t seed) {
-  State& s = *state_;
-  State::Content& content = s.contents[static_cast<size_t>(number)];
-  content.family = family;
-  content.seed = seed;
-  content.sampled.assign(s.task.outputs.size(), std::nullopt);
-  content.full.assign(s.task.outputs.size(), std::nullopt);
-  content.here.assign(s.task.inputs.size(), {});
-  const base::Span span("draw");
-  for (size_t i = 0; i < s.task.inputs.size(); ++i) {
+void Stage::State::draw_content(const Draw& draw, int threads) {
+  Content& content = contents[static_cast<size_t>(draw.content)];
+  content.family = draw.family;
+  content.seed = draw.seed;
+  content.altered = false;
+  content.sampled.assign(task.outputs.size(), std::nullopt);
+  content.full.assign(task.outputs.size(), std::nullopt);
+  content.here.assign(task.inputs.size(), {});
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    if (!drawn_on_card(i)) draw_here(content, i, {{0, task::element_count(input_shape(i))}}, threads);
+}
+
+void Stage::State::spread(Content& content) {
+  for (size_t i = 0; i < task.inputs.size(); ++i) {
     std::vector<const target::Placement*> places;
-    for (size_t slot = 0; slot < s.inputs.size(); ++slot)
-      if (s.content_of[slot] == number) places.push_back(&s.inputs[slot][i]);
-    if (s.drawn_on_card(i)) {
-      s.draw_there(content, i, places);
-    } else {
-      s.draw_here(content, i, {{0, task::element_count(s.input_shape(i))}});
-      s.copy_from_home(content, i, places);
+    for (const int slot : content.slots) places.push_back(&inputs[static_cast<size_t>(slot)][i]);
+    if (drawn_on_card(i)) draw_there(content, i, places);
+    else copy_from_home(content, i, places);
+  }
+}
+
+void Stage::draw(int content, Family family, uint64_t seed) {
+  const Draw one{content, family, seed};
+  draw({&one, 1});
+}
+
+void Stage::draw(std::span<const Draw> draws) {
+  State& s = *state_;
+  const base::Span span("draw");
+  // A large input has threads enough of its own.
+  const bool side_by_side = draws.size() > 1 && call_bytes() < kDrawnByOne;
+  parallel_for(static_cast<int64_t>(draws.size()), side_by_side ? s.options.threads : 1,
+               [&](int64_t i) { s.draw_content(draws[static_cast<size_t>(i)], side_by_side ? 1 : s.options.threads); });
+  for (const Draw& draw : draws) s.spread(s.contents[static_cast<size_t>(draw.content)]);
+}
+
+void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
+  State& s = *state_;
+  const State::Content& from = s.contents[static_cast<size_t>(like)];
+  HONE_CHECK(number != like && s.contents.size() == s.content_of.size(), "a content a slot");
+  draw(number, from.family, from.seed);
+  State::Content& content = s.contents[static_cast<size_t>(number)];
+  content.altered = true;
+  base::Rng rng(seed);
+  for (size_t i = 0; i < s.task.inputs.size(); ++i) {
+    const task::InputSpec& spec = s.task.inputs[i];
+    const task::Shape& shape = s.input_shape(i);
+    const int64_t count = task::element_count(shape), element = task::size_of(spec.type.dtype);
+    if (count == 0) continue;
+    const bool symmetric = spec.structure == task::Structure::kSymmetric;
+    const int64_t columns = shape.empty() ? 1 : shape.back();
+    const int64_t together = spec.domain == task::Domain::kSimplex ? columns : 1;
+    std::vector<Stretch> places;
+    for (int64_t c = 0; c < changes; ++c) {
+      const auto first = static_cast<int64_t>(rng.below(static_cast<uint64_t>(count / together))) * together;
+      places.push_back({first, first + together});
+      const int64_t matrix = first / (columns * columns) * columns * columns, inside = first - matrix;
+      if (symmetric) places.push_back({matrix + inside % columns * columns + inside / columns, matrix + inside % columns * columns + inside / columns + 1});
+    }
+    merge(places);
+    s.draw_here(content, i, {{0, count}}, s.options.threads);
+    std::vector<std::byte> other(static_cast<size_t>(count * element));
+    evaluate::draw(spec, shape, s.index_bounds[i], content.family, seed + i, other.data(), s.options.threads, symmetric ? nullptr : &places);
+    for (const Stretch& place : places) {
+      const int64_t at = place.begin * element, bytes = (place.end - place.begin) * element;
+      std::memcpy(s.home_of(content, i) + at, other.data() + at, static_cast<size_t>(bytes));
+      const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
+      s.region(home.region).upload(home.offset + at, other.data() + at, bytes);
     }
   }
 }
@@ -509,25 +601,66 @@ void Stage::answer(std::span<const int> slots) {
 target::Call Stage::call(int slot) const {
   target::Call call;
   call.tensors = state_->inputs[static_cast<size_t>(slot)];
-  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)])
-    call.tensors.push_back({cell.region, cell.tensor});
+  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)]) call.tensors.push_back({cell.region, cell.tensor});
+  const size_t inputs = state_->input_bytes.size();
+  for (size_t t = 0; t < call.tensors.size(); ++t) call.tensors[t].bytes = t < inputs ? state_->input_bytes[t] : state_->output_bytes[t - inputs];
   return call;
 }
 
-void Stage::poison(std::span<const int> slots) {
+/// A slot whose outputs hold an answer to other inputs than this one's.
+std::optional<int> Stage::State::stale_source(int slot) {
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    // On a card only what is there already.
+    const int other = options.card ? slot : static_cast<int>(rng.below(answered.size()));
+    const auto& seed = answered[static_cast<size_t>(other)];
+    if (seed && *seed != content_in(slot).seed && !options.edge) return other;
+  }
+  return std::nullopt;
+}
+
+/// Fills the outputs of a slot with another slot's, or with poison, and their surroundings with guards.
+void Stage::State::fill(int slot, std::optional<int> source, int threads) {
+  for (size_t i = 0; i < output_bytes.size(); ++i) {
+    Cell& cell = cells[static_cast<size_t>(slot)][i];
+    const task::DType type = output_type(i);
+    const target::Region& home = region(cell.region);
+    if (source && home.on_card()) {
+      cell.poison.reset();
+      continue;
+    }
+    const std::byte* const from = source ? output(*source, i) : nullptr;
+    if (!options.edge) {
+      const auto lines = static_cast<uint64_t>(slack_of(output_bytes[i]) / line() + 1);
+      cell.tensor = cell.start + kGuard + line() * static_cast<int64_t>(base::secret_seed() % lines);
+    }
+    cell.poison = source ? std::nullopt : std::optional(poison_pattern(type, base::secret_seed()));
+    if (home.on_card()) home.fill(cell.tensor, output_bytes[i], cell.poison->bits, static_cast<int>(task::size_of(type)));
+    else if (source) std::memmove(output(slot, i), from, static_cast<size_t>(output_bytes[i]));
+    else fill_poison(type, *cell.poison, output(slot, i), task::element_count(output_shape(i)), threads);
+    guard(cell, output_bytes[i]);
+  }
+}
+
+void Stage::poison(std::span<const int> slots, bool plausible) {
   const base::Span span("poison");
   State& s = *state_;
-  for (const int slot : slots)
-    for (size_t i = 0; i < s.output_bytes.size(); ++i) {
-      State::Cell& cell = s.cells[static_cast<size_t>(slot)][i];
-      if (!s.options.edge)
-        cell.tensor = cell.start + kGuard + s.line() * static_cast<int64_t>(s.rng.below(static_cast<uint64_t>(slack_of(s.output_bytes[i]) / s.line() + 1)));
-      s.guard(cell, s.output_bytes[i]);
-      if (const target::Region& region = s.region(cell.region); region.on_card())
-        region.fill(cell.tensor, s.output_bytes[i], poison_pattern(s.output_type(i)).bits, static_cast<int>(task::size_of(s.output_type(i))));
-      else
-        fill_poison(s.output_type(i), s.output(slot, i), task::element_count(s.output_shape(i)), s.options.threads);
+  std::vector<int> poisoned;
+  for (const int slot : slots) {
+    const auto source = plausible && s.rng.below(2) != 0 ? s.stale_source(slot) : std::nullopt;
+    if (!source) {
+      poisoned.push_back(slot);
+      continue;
     }
+    s.fill(slot, source, s.options.threads);
+    s.answered[static_cast<size_t>(slot)] = s.answered[static_cast<size_t>(*source)];
+  }
+  // Only now: an answer may have been wanted elsewhere.
+  const bool side_by_side = !s.options.card && poisoned.size() > 1;
+  parallel_for(static_cast<int64_t>(poisoned.size()), side_by_side ? s.options.threads : 1, [&](int64_t i) {
+    s.fill(poisoned[static_cast<size_t>(i)], std::nullopt, side_by_side ? 1 : s.options.threads);
+    s.answered[static_cast<size_t>(poisoned[static_cast<size_t>(i)])].reset();
+  });
 }
 
 void Stage::evict(std::span<const int> slots) {
@@ -566,10 +699,49 @@ Verdict Stage::check(int slot) {
   return closest;
 }
 
-Verdict Stage::check_quick(int slot) {
-  for (size_t i = 0; i < state_->output_bytes.size(); ++i)
-    if (Verdict verdict = state_->check_output(slot, i, false); !verdict.accepted()) return verdict;
+Verdict Stage::check_quick(std::span<const int> slots) {
+  State& s = *state_;
+  for (const int slot : slots) {
+    for (size_t i = 0; i < s.output_bytes.size(); ++i)
+      if (Verdict verdict = s.check_output(slot, i, false); !verdict.accepted()) return verdict;
+    s.answered[static_cast<size_t>(slot)] = s.content_in(slot).seed;
+  }
   return {};
+}
+
+Verdict Stage::check_some(std::span<const int> slots) {
+  const base::Span span("check some of each call");
+  State& s = *state_;
+  Verdict closest;
+  for (size_t i = 0; i < s.output_bytes.size(); ++i) {
+    struct Found {
+      OutputError error, anchor;
+    };
+    std::vector<Found> found(slots.size());
+    const bool side_by_side = !s.options.card && slots.size() > 1;
+    parallel_for(static_cast<int64_t>(slots.size()), side_by_side ? s.options.threads : 1, [&](int64_t k) {
+      const int slot = slots[static_cast<size_t>(k)];
+      GateOptions gate;
+      gate.full_limit = gate.sample_elements = kSomeElements;
+      gate.sample_seed = base::secret_seed();
+      gate.threads = side_by_side ? 1 : s.options.threads;
+      const Reference answers = s.make_answers(s.content_in(slot), i, gate);
+      s.fetch_boxes(s.cells[static_cast<size_t>(slot)][i], i, answers.boxes);
+      found[static_cast<size_t>(k)] = {compare_output(s.graph, static_cast<int>(i), answers, s.output(slot, i), gate.threads), answers.anchor};
+    });
+    std::map<Family, Found> by_family;
+    for (size_t k = 0; k < slots.size(); ++k) {
+      Found& sum = by_family[s.content_in(slots[k]).family];
+      sum.error.merge(found[k].error);
+      sum.anchor.merge(found[k].anchor);
+    }
+    for (const auto& [family, sum] : by_family) {
+      Verdict verdict = s.judged_at(i, sum.error, sum.anchor, family, true);
+      if (!verdict.accepted()) return verdict;
+      if (nearer(verdict, closest)) closest = std::move(verdict);
+    }
+  }
+  return closest;
 }
 
 std::vector<std::span<const std::byte>> Stage::outputs(int slot) const {
@@ -581,8 +753,9 @@ std::vector<std::span<const std::byte>> Stage::outputs(int slot) const {
 }
 
 bool Stage::same_outputs(int slot_a, int slot_b) const {
-  HONE_CHECK(content_of(slot_a) == content_of(slot_b));
-  return std::ranges::equal(outputs(slot_a), outputs(slot_b), [](auto a, auto b) { return std::ranges::equal(a, b); });
+  const State::Content &a = state_->content_in(slot_a), &b = state_->content_in(slot_b);
+  HONE_CHECK(&a == &b || (a.family == b.family && a.seed == b.seed && !a.altered && !b.altered));
+  return std::ranges::equal(outputs(slot_a), outputs(slot_b), [](auto mine, auto other) { return std::ranges::equal(mine, other); });
 }
 
 }  // namespace hone::evaluate

@@ -18,6 +18,9 @@
 
 namespace hone::evaluate {
 
+/// Elements of an output that check_some() compares in a slot.
+inline constexpr int64_t kSomeElements = 1 << 12;
+
 struct StageOptions {
   int calls = 1;        ///< separate sets of buffers: the most calls that one batch may hold
   int contents = 4;     ///< different input contents among them
@@ -52,6 +55,16 @@ class Stage {
   /// Draws content number `content` anew in every slot that holds it. On a card large inputs are drawn there, and here
   /// only what answers need, when they are asked for.
   void draw(int content, Family family, uint64_t seed);
+  /// Several contents, side by side where they are small.
+  struct Draw {
+    int content = 0;
+    Family family = Family::kNormal;
+    uint64_t seed = 0;
+  };
+  void draw(std::span<const Draw> draws);
+  /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
+  /// those of another draw (a row of a simplex, both of a symmetric pair).
+  void draw_near(int content, int like, int64_t changes, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
   /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun. What of it is a
   /// card's work is done when this returns.
@@ -66,8 +79,10 @@ class Stage {
   [[nodiscard]] target::Call call(int slot) const;
   [[nodiscard]] int content_of(int slot) const;
 
-  /// Poisons the outputs of these slots and moves them to fresh addresses.
-  void poison(std::span<const int> slots);
+  /// Poisons the outputs of these slots and moves them to fresh addresses, each with a word of its own that nobody can
+  /// foresee. `plausible`: half of them, chosen at random, get what a call on other inputs has answered instead, so that
+  /// nobody can tell by looking whether an output has been poisoned.
+  void poison(std::span<const int> slots, bool plausible = false);
   /// Takes the inputs and outputs of these slots out of every cache of the CPU; where it has no instruction for
   /// that, reads twice the last-level cache's size of other memory. On a card Call::cold does what is to be done.
   void evict(std::span<const int> slots);
@@ -76,10 +91,13 @@ class Stage {
   /// A refusal or the accuracy found.
   [[nodiscard]] Verdict check(int slot);
   /// Guards and poison over everything, the gate on nothing: what every timed call gets at least.
-  [[nodiscard]] Verdict check_quick(int slot);
+  [[nodiscard]] Verdict check_quick(std::span<const int> slots);
+  /// The gate on some elements of each of these slots, chosen now: any place as likely as any other, and the ends of
+  /// every axis. Errors count for all slots together, as one output's.
+  [[nodiscard]] Verdict check_some(std::span<const int> slots);
   /// What the outputs of one slot hold now, in the task's order.
   [[nodiscard]] std::vector<std::span<const std::byte>> outputs(int slot) const;
-  /// True when outputs of two slots with the same content are bitwise equal.
+  /// True when outputs of two slots with the same content, or the same draw of it, are bitwise equal.
   [[nodiscard]] bool same_outputs(int slot_a, int slot_b) const;
 
  private:

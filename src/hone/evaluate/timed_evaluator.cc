@@ -15,6 +15,8 @@
 #include "hone/evaluate/hidden_trial.h"
 #include "hone/evaluate/loader.h"
 #include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/measure/judging.h"
+#include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/evaluate/measure/workload.h"
 #include "hone/evaluate/promotion.h"
 #include "hone/evaluate/sanitize.h"
@@ -33,6 +35,8 @@ constexpr int kHiddenShapesPromoted = 6;
 constexpr int kShapesSanitized = 4;
 /// Far behind after one look: the rest would only cost time.
 constexpr double kFarBehind = 0.6;
+/// Screening draws fresh inputs for each repetition, and judges its calls, where either takes no longer (nanoseconds).
+constexpr int64_t kMostForFresh = 60'000'000;
 
 /// A workload with the kernel that screening times candidates against.
 struct Course {
@@ -80,6 +84,7 @@ class TimedEvaluator final : public Evaluator {
   Result<bool> check_applies(const Kernel& kernel, Screening& screening);
   Verdict check_pool(Player& player, Playing& play, Spent& spent);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
+  [[nodiscard]] bool deals_afresh(const Playing& play) const;
   Status time_against_yardstick(Player& player, Course& course, Screening& screening);
   Result<Sanitized> sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent);
   [[nodiscard]] bool interrupted() const { return options_.interrupted && options_.interrupted(); }
@@ -146,19 +151,18 @@ Result<bool> TimedEvaluator::check_applies(const Kernel& kernel, Screening& scre
   return true;
 }
 
-/// One call of each content, judged in full. Tells the player's pace.
+/// One call of each of the pool's contents, judged in full, and one on nearly the same as one of them. Tells the player's
+/// pace.
 Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) {
   Stage& stage = *play.stage;
-  std::vector<int> slots;
-  for (int content = 0; content < stage.contents(); ++content)
-    for (int slot = 0; slot < stage.calls(); ++slot)
-      if (stage.content_of(slot) == content) {
-        slots.push_back(slot);
-        break;
-      }
+  std::vector<int> slots = pick_slots(stage, stage.calls(), rng_);
+  std::erase_if(slots, [&](int slot) { return stage.content_of(slot) >= play.pool; });
+  const std::vector<int> pool = slots;
+  std::optional<int> near;
   std::vector<target::Call> calls;
   {
     const Stopwatch watch(spent.verify);
+    if (play.has_fresh_slots()) near = add_nearly_equal(play, slots, rng_);
     stage.poison(slots);
     for (const int slot : slots) calls.push_back(stage.call(slot));
   }
@@ -171,29 +175,56 @@ Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) 
   player.pace.took(static_cast<int>(calls.size()), net_ns(outcome.wall_ns, player.empty_ns));
   const Stopwatch watch(spent.verify);
   Verdict closest;
-  for (const int slot : slots) {
+  for (const int slot : pool) {
     Verdict verdict = stage.check(slot);
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
-  return closest;
+  if (!near) return closest;
+  Verdict verdict = said_of_nearly_equal(stage.check_quick({&*near, 1}));
+  if (verdict.accepted()) verdict = said_of_nearly_equal(stage.check_some({&*near, 1}));
+  return verdict.accepted() ? closest : verdict;
+}
+
+/// Fresh inputs for both, where there is room beside the pool's and time: a kernel remembers nothing from call to call then.
+bool TimedEvaluator::deals_afresh(const Playing& play) const {
+  return play.has_fresh_slots() && std::max(play.drawing_ns, play.judging_ns) < kMostForFresh;
 }
 
 Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
   std::vector<double> ratios, times;
+  const int judged = (calls_to_judge(kGarbageShare, kFoundInScreening) + options_.repetitions - 1) / options_.repetitions;
+  const auto renew = [&](std::span<const int> slots) {
+    course.play.drawing_ns = 0;
+    const Stopwatch watch(course.play.drawing_ns);
+    (void)redraw(*course.play.stage, slots);
+  };
   for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
     double mine = 0, other = 0;
+    const bool afresh = deals_afresh(course.play);
+    std::vector<int> slots;
     for (const bool candidate : rng_.below(2) ? std::array{true, false} : std::array{false, true}) {
       if (!candidate && !course.yardstick.session) continue;
       Player& timed_player = candidate ? player : course.yardstick;
       BatchOptions batch;
-      batch.gate = candidate;
       batch.bound_ns = course.play.bound_ns();
+      batch.whole = candidate && !afresh;
+      batch.judged = candidate && afresh ? judged : 0;
+      batch.judging = std::chrono::nanoseconds(kMostForFresh);
+      if (afresh) batch.renew = renew;
       Timed timed;
       do {
-        timed = time_batch(*course.play.stage, timed_player,
-                           pick_slots(*course.play.stage, timed_player.pace.calls(), rng_), batch, screening.spent);
+        const auto calls = static_cast<size_t>(timed_player.pace.calls());
+        if (!afresh) {
+          slots = pick_known_slots(course.play, static_cast<int>(calls), rng_, batch.known);
+        } else if (timed.probe || slots.size() < calls) {
+          const Stopwatch watch(screening.spent.verify);
+          slots = pick_fresh_slots(course.play, static_cast<int>(calls), rng_);
+          renew(slots);
+        }
+        timed = time_batch(*course.play.stage, timed_player, slots, batch, screening.spent);
       } while (timed.probe && timed.verdict.accepted());
+      if (candidate && timed.judged > 0) course.play.judging_ns = timed.judging_ns / timed.judged;
       if (!timed.verdict.accepted()) {
         if (!candidate) return fail(ErrorCode::kInternal, "the yardstick failed: " + timed.verdict.reason);
         screening.verdict = timed.verdict;

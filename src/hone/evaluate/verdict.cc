@@ -58,7 +58,7 @@ json to_json(const WorkloadResult& w) {
           {"compute_ns", w.compute_ns}, {"bound_note", w.bound_note}, {"bound_ns", w.bound_ns},
           {"bound_by", w.bound_by}, {"candidate_ns", w.candidate_ns}, {"hot_ns", w.hot_ns},
           {"sol_fraction", w.sol_fraction}, {"opponents", opponents}, {"samples_ns", w.samples_ns}, {"samples_mhz", w.samples_mhz},
-          {"sampling_seconds", w.sampling_seconds}};
+          {"sampling_seconds", w.sampling_seconds}, {"timed_calls", w.timed_calls}, {"judged_calls", w.judged_calls}};
 }
 
 WorkloadResult workload_from(const json& value) {
@@ -78,6 +78,8 @@ WorkloadResult workload_from(const json& value) {
   w.samples_ns = value.at("samples_ns").get<std::vector<double>>();
   w.samples_mhz = value.value("samples_mhz", std::vector<double>());
   w.sampling_seconds = value.value("sampling_seconds", 0.0);
+  w.timed_calls = value.value("timed_calls", 0);
+  w.judged_calls = value.value("judged_calls", 0);
   for (const json& item : value.at("opponents")) {
     OpponentResult o;
     o.opponent = item.at("opponent");

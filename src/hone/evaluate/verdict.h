@@ -102,13 +102,15 @@ struct WorkloadResult {
   double bound_ns = 0;                ///< speed of light: the longer of the two
   std::string bound_by;               ///< "memory" or "compute"
   double candidate_ns = 0;            ///< median, cold
-  double hot_ns = 0;                  ///< median on buffers that stay the same; 0: not measured
+  double hot_ns = 0;                  ///< median of calls that find their tensors in the caches; 0: not measured
   double sol_fraction = 0;            ///< bound_ns / candidate_ns, paired where memory binds
   std::string bound_note;             ///< why the fraction is above 1, if it is after measuring the peaks anew
   std::vector<OpponentResult> opponents;
   std::vector<double> samples_ns;     ///< raw, candidate
   std::vector<double> samples_mhz;    ///< of the card's multiprocessors in these; empty on a CPU and in old records
   double sampling_seconds = 0;        ///< that the rounds with its opponents took
+  /// Of the candidate's timed calls, how many were judged for accuracy; guards and poison are looked at in all. 0 in old records.
+  int timed_calls = 0, judged_calls = 0;
 };
 
 /// The full trial that alone makes a champion: fresh inputs, fresh processes, paired with opponents.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "hone/base/clock.h"
-#include "hone/base/random.h"
 #include "hone/base/trace.h"
+#include "hone/evaluate/measure/judging.h"
 #include "hone/target/card.h"
 
 namespace hone::evaluate {
@@ -15,6 +15,8 @@ constexpr double kContended = 0.05;
 constexpr int kRetries = 2;
 /// Share of the highest frequency its kernel had so far, below which a card was held back and its sample is thrown away.
 constexpr double kThrottled = 0.9;
+/// Calls judged before the clock is looked at again: enough for all threads and for errors to be counted together.
+constexpr int64_t kJudgedTogether = 16;
 
 }  // namespace
 
@@ -46,6 +48,35 @@ std::chrono::nanoseconds deadline_for(double bound_ns, size_t calls) {
   return std::chrono::nanoseconds(static_cast<int64_t>(5e9 + 300 * bound_ns * static_cast<double>(calls)));
 }
 
+Verdict judge_calls(Stage& stage, std::span<const int> slots, const BatchOptions& options, Timed& timed) {
+  if (Verdict verdict = stage.check_quick(slots); !verdict.accepted()) return verdict;
+  const Stopwatch watch(timed.judging_ns);
+  timed.left += static_cast<int>(slots.size());
+  const auto took = [&](size_t calls) { timed.judged += static_cast<int>(calls), timed.left -= static_cast<int>(calls); };
+  std::vector<int> chosen = choose_judged(slots, options.judged);
+  if (options.whole) {
+    std::vector<int> among = chosen.empty() ? std::vector<int>(slots.begin(), slots.end()) : chosen;
+    if (std::erase_if(among, [&](int slot) { return std::find(options.known.begin(), options.known.end(), slot) == options.known.end(); }); among.empty())
+      among = chosen.empty() ? std::vector<int>(slots.begin(), slots.end()) : chosen;
+    const int slot = choose_judged(among, 1).front();
+    std::erase(chosen, slot);
+    took(1);
+    if (Verdict verdict = stage.check(slot); !verdict.accepted()) return verdict;
+  }
+  const auto now = [] { return base::system_clock().now_ns(); };
+  const int64_t start = now(), end = start + options.judging.count();
+  for (size_t from = 0; from < chosen.size() && (from == 0 || now() < end);) {
+    // The first says what one costs.
+    const int64_t one = from == 0 ? 0 : std::max<int64_t>(1, (now() - start) / static_cast<int64_t>(from));
+    const size_t affordable = from == 0 ? 1 : static_cast<size_t>(std::clamp<int64_t>((end - now()) / one, 1, kJudgedTogether));
+    const size_t part = std::min(affordable, chosen.size() - from);
+    took(part);
+    if (Verdict verdict = stage.check_some(std::span(chosen).subspan(from, part)); !verdict.accepted()) return verdict;
+    from += part;
+  }
+  return {};
+}
+
 Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const BatchOptions& options,
                  Spent& spent) {
   const base::Span span("timed batch");
@@ -58,7 +89,8 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
   for (int attempt = 0;; ++attempt) {
     {
       const Stopwatch watch(spent.verify);
-      stage.poison(slots);
+      if (attempt > 0 && options.renew) options.renew(slots);
+      stage.poison(slots, options.judged > 0);
       stage.evict(slots);
     }
     std::vector<target::Call> calls;
@@ -82,10 +114,7 @@ Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const
     timed.ns = net / timed.calls;
     timed.probe = probing && net < static_cast<double>(kShortestBatchNs) && player.pace.calls() > timed.calls;
     const Stopwatch watch(spent.verify);
-    for (const int slot : slots)
-      if (timed.verdict = stage.check_quick(slot); !timed.verdict.accepted()) return timed;
-    if (options.gate)
-      if (timed.verdict = stage.check(slots[base::secret_seed() % count]); !timed.verdict.accepted()) return timed;
+    if (timed.verdict = judge_calls(stage, slots, options, timed); !timed.verdict.accepted()) return timed;
     const bool contended = static_cast<double>(outcome.contended_ns) > kContended * static_cast<double>(outcome.wall_ns);
     const bool throttled = timed.mhz > 0 && timed.mhz < kThrottled * player.most_mhz;
     if ((!contended && !throttled) || attempt == kRetries) return timed;

@@ -2,8 +2,10 @@
 // samples whose threads had to wait for a CPU. One thread at a time.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "hone/evaluate/measure/pace.h"
 #include "hone/evaluate/stage.h"
@@ -49,14 +51,29 @@ struct Timed {
   double ns = 0;      ///< a call
   double mhz = 0;     ///< frequency of the card's multiprocessors from just before the run to just after it; 0: no card
   int calls = 0;
+  int judged = 0;     ///< of all attempts' calls, how many were judged for accuracy
+  int left = 0;       ///< and how many were not
+  int64_t judging_ns = 0;  ///< what judging took
   bool probe = false; ///< too short a batch for a sample: only the pace is known now
-  Verdict verdict;    ///< of guards, poison and, where asked for, the accuracy of one call
+  Verdict verdict;    ///< of guards, poison and, where asked for, the accuracy of some calls
 };
 
 struct BatchOptions {
-  bool gate = false;    ///< judge the accuracy of one of the calls, chosen afterwards
+  /// Judge one of the calls, chosen afterwards, on everything that the gate compares; where some of the slots are in
+  /// `known`, one of these: their answers are kept.
+  bool whole = false;
+  std::vector<int> known;
+  /// Of so many calls, chosen afterwards, some elements each: as many as `judging` leaves time for, one at least. Where it
+  /// is not 0, outputs hold plausible answers in place of poison in half of the calls.
+  int judged = 0;
+  std::chrono::nanoseconds judging = std::chrono::milliseconds(250);
   double bound_ns = 0;
+  /// Fresh inputs for these slots, for another attempt: what a process has seen it sees no more. None: the same again.
+  std::function<void(std::span<const int>)> renew;
 };
+
+/// Guards and poison of all these calls, and the accuracy of those that the options ask for, which `timed` counts.
+[[nodiscard]] Verdict judge_calls(Stage& stage, std::span<const int> slots, const BatchOptions& options, Timed& timed);
 
 /// Times the first player.pace.calls() of `slots` (at least that many) and tells the pace.
 [[nodiscard]] Timed time_batch(Stage& stage, Player& player, std::span<const int> slots, const BatchOptions& options,

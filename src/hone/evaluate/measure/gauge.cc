@@ -7,6 +7,8 @@ namespace {
 
 /// Calls with buffers of their own: as many as the shortest kernel worth tuning needs for a batch that lasts.
 constexpr int kCalls = 8;
+/// And contents beside them that every kernel is checked on.
+constexpr int kChecked = static_cast<int>(std::size(kTimedFamilies));
 
 }  // namespace
 
@@ -14,25 +16,26 @@ Result<std::unique_ptr<Gauge>> Gauge::create(const task::Task& task, Loader& loa
   if (task.workloads.size() != 1)
     return fail(ErrorCode::kInput, "a tuning space is of one workload", "choose one with -w NAME");
   StageOptions stage_options;
-  stage_options.calls = kCalls;
-  stage_options.contents = static_cast<int>(std::size(kTimedFamilies));
+  stage_options.calls = stage_options.contents = kCalls + kChecked;
   stage_options.threads = threads;
   stage_options.card = loader.card();
   HONE_TRY(auto stage, Stage::create(task, task.workloads.front().bindings, stage_options));
-  for (int c = 0; c < stage->contents(); ++c) stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+  for (int c = 0; c < kChecked; ++c) stage->draw(c, kTimedFamilies[c], base::secret_seed());
   return std::unique_ptr<Gauge>(new Gauge(loader, std::move(stage)));
 }
 
-/// One call of each content, judged in full. Tells the player's pace.
+/// `count` slots of those that are timed, or all that are checked, in random order.
+std::vector<int> Gauge::pick(bool checked, int count) {
+  std::vector<int> slots = pick_slots(*stage_, stage_->calls(), rng_);
+  std::erase_if(slots, [&](int slot) { return (stage_->content_of(slot) < kChecked) != checked; });
+  slots.resize(std::min(slots.size(), static_cast<size_t>(count)));
+  return slots;
+}
+
+/// One call of each content that every kernel is checked on, judged in full. Tells the player's pace.
 Verdict Gauge::check(Player& player, Spent& spent) {
-  std::vector<int> slots;
+  const std::vector<int> slots = pick(true, kChecked);
   std::vector<target::Call> calls;
-  for (int content = 0; content < stage_->contents(); ++content)
-    for (int slot = 0; slot < stage_->calls(); ++slot)
-      if (stage_->content_of(slot) == content) {
-        slots.push_back(slot);
-        break;
-      }
   const Stopwatch watch(spent.verify);
   stage_->poison(slots);
   for (const int slot : slots) calls.push_back(stage_->call(slot));
@@ -47,7 +50,7 @@ Verdict Gauge::check(Player& player, Spent& spent) {
 Result<Gauged> Gauge::time(const kernel::Kernel& kernel, int timings) {
   Gauged gauged;
   Player player;
-  player.pace = Pace(stage_->calls());
+  player.pace = Pace(kCalls);
   HONE_TRY(Loaded loaded, loader_.load(kernel, *stage_));
   gauged.verdict = std::move(loaded.verdict);
   if (!loaded.session) return gauged;
@@ -55,7 +58,11 @@ Result<Gauged> Gauge::time(const kernel::Kernel& kernel, int timings) {
   player.empty_ns = player.session->empty_batch_ns();
   gauged.verdict = check(player, gauged.spent);
   while (gauged.verdict.accepted() && static_cast<int>(gauged.times_ns.size()) < timings) {
-    const Timed timed = time_batch(*stage_, player, pick_slots(*stage_, player.pace.calls(), rng_), {}, gauged.spent);
+    const std::vector<int> slots = pick(false, player.pace.calls());
+    BatchOptions batch;
+    batch.renew = [&](std::span<const int> again) { (void)redraw(*stage_, again); };
+    batch.renew(slots);
+    const Timed timed = time_batch(*stage_, player, slots, batch, gauged.spent);
     gauged.verdict = timed.verdict;
     if (timed.verdict.accepted() && !timed.probe) gauged.times_ns.push_back(timed.ns);
   }

@@ -30,6 +30,7 @@ class Gauge {
 
  private:
   Gauge(Loader& loader, std::unique_ptr<Stage> stage) : loader_(loader), stage_(std::move(stage)) {}
+  [[nodiscard]] std::vector<int> pick(bool checked, int count);
   [[nodiscard]] Verdict check(Player& player, Spent& spent);
 
   Loader& loader_;

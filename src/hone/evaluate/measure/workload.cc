@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -44,9 +45,6 @@ std::vector<Kernel> twin_variants(const task::Task& task, bool on_card) {
     }
   return variants;
 }
-
-/// Different inputs among so many calls.
-int contents_of(int slots) { return std::min(slots, static_cast<int>(std::size(kTimedFamilies))); }
 
 /// Takes slots from the workloads that need most, down to one each, until what all need together, the sum of need(i),
 /// is no more than `most` or cannot fall. What they need then.
@@ -94,9 +92,10 @@ Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, b
   std::vector<std::vector<double>> times(players.size());
   for (int round = 0; round < rounds; ++round)
     for (size_t i = 0; i < players.size(); ++i) {
-      const std::vector<int> slots = pick_slots(*play.stage, players[i]->pace.calls(), rng);
+      const std::vector<int> slots = pick_fresh_slots(play, players[i]->pace.calls(), rng);
       BatchOptions batch;
       batch.bound_ns = play.bound_ns();
+      if (players[i] == candidate) (void)redraw(*play.stage, slots);
       const Timed timed = time_batch(*play.stage, *players[i], slots, batch, spent);
       if (players[i] != candidate && !timed.verdict.accepted() && timed.verdict.kind != VerdictKind::kWrong)
         return fail(ErrorCode::kInternal, "the stream kernel does not run: " + timed.verdict.reason);
@@ -115,16 +114,34 @@ std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng) {
   return slots;
 }
 
-void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& seeds) {
+std::vector<int> pick_fresh_slots(const Playing& play, int count, base::Rng& rng) {
+  std::vector<int> slots = pick_slots(*play.stage, play.stage->calls(), rng);
+  if (play.has_fresh_slots()) std::erase_if(slots, [&](int slot) { return play.stage->content_of(slot) < play.pool; });
+  slots.resize(std::min(slots.size(), static_cast<size_t>(count)));
+  return slots;
+}
+
+std::vector<int> pick_known_slots(const Playing& play, int count, base::Rng& rng, std::vector<int>& known) {
+  std::vector<int> slots = pick_slots(*play.stage, play.stage->calls(), rng);
+  const auto in_pool = [&](int slot) { return play.stage->content_of(slot) < play.pool; };
+  const auto wanted = std::min(slots.size(), static_cast<size_t>(count));
+  std::swap(slots[rng.below(wanted)], *std::find_if(slots.begin(), slots.end(), in_pool));
+  slots.resize(wanted);
+  known.clear();
+  std::copy_if(slots.begin(), slots.end(), std::back_inserter(known), in_pool);
+  return slots;
+}
+
+uint64_t redraw(Stage& stage, std::span<const int> slots) {
+  const uint64_t secret = base::secret_seed();
+  base::Rng rng(secret);
+  std::vector<Stage::Draw> draws;
   std::set<int> contents;
-  for (const int slot : slots) contents.insert(stage.content_of(slot));
-  for (const int content : contents) {
-    const uint64_t seed = base::secret_seed();
-    seeds.push_back(seed);
-    // Where there are fewer contents than families, each draw is of any of them.
-    const bool each = stage.contents() >= static_cast<int>(std::size(kTimedFamilies));
-    stage.draw(content, kTimedFamilies[(each ? static_cast<uint64_t>(content) : seed) % std::size(kTimedFamilies)], seed);
-  }
+  for (const int slot : slots)
+    if (contents.insert(stage.content_of(slot)).second)
+      draws.push_back({stage.content_of(slot), kTimedFamilies[rng.below(std::size(kTimedFamilies))], rng.next_u64()});
+  stage.draw(draws);
+  return secret;
 }
 
 Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card* card, int64_t available) {
@@ -147,12 +164,13 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
     const auto most_calls = static_cast<double>(std::min<int64_t>(kMostCalls, room));
     play.batch = static_cast<int>(std::clamp<double>(1.25 * static_cast<double>(kShortestBatchNs) / guess_ns, 1, most_calls));
     const int64_t contents = bytes > kManyBytes ? 2 : std::size(kTimedFamilies);
-    play.slots = std::max(play.batch, static_cast<int>(std::min<int64_t>(contents, 4 * room)));
+    play.pool = static_cast<int>(std::min<int64_t>(contents, 4 * room));
+    play.slots = bytes > kManyBytes ? std::max(play.batch, play.pool) : play.batch + play.pool;
   }
   const double on_host = available < 0 ? HUGE_VAL : kMostMemory * static_cast<double>(available);
   // Beside a card the host keeps each content's inputs once, and what it looks at of outputs. Further draws of the
   // anchor come on top, a workload at a time.
-  const auto kept = [&](size_t i) { return card ? input_bytes[i] * contents_of(plays[i].slots) : plays[i].bytes * plays[i].slots; };
+  const auto kept = [&](size_t i) { return card ? input_bytes[i] * plays[i].slots : plays[i].bytes * plays[i].slots; };
   double largest = 0, outputs = 0;
   for (size_t i = 0; i < plays.size(); ++i) {
     largest = std::max(largest, card ? input_bytes[i] : plays[i].bytes);
@@ -169,8 +187,15 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
                   "use smaller workloads, or fewer");
     (void)fit(plays, on_host - largest, kept);
   }
-  double wanted = largest;
-  for (size_t i = 0; i < plays.size(); ++i) wanted += kept(i);
+  const auto wants = [&] {
+    double sum = largest;
+    for (size_t i = 0; i < plays.size(); ++i) sum += kept(i);
+    return sum;
+  };
+  // Rather old inputs in a screening than none.
+  if (wants() > on_host)
+    for (Playing& play : plays) play.slots = std::min(play.slots, std::max(play.batch, play.pool));
+  const double wanted = wants();
   // Before anything is allocated: a machine that runs out of memory helps nobody.
   if (wanted > on_host)
     return fail(ErrorCode::kExhausted,
@@ -182,14 +207,16 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
 
 Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, std::shared_ptr<const Facts> facts) {
   StageOptions options;
-  options.contents = static_cast<int>(std::size(kTimedFamilies));
-  options.calls = play.slots;
+  options.calls = options.contents = play.slots;
   options.threads = target::cpu_info().threads;
   options.card = loader.card();
   options.facts = std::move(facts);
   HONE_TRY(play.stage, Stage::create(loader.task(), play.workload->bindings, options));
+  std::vector<Stage::Draw> draws;
   for (int c = 0; c < play.stage->contents(); ++c)
-    play.stage->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+    draws.push_back({c, kTimedFamilies[static_cast<size_t>(c) % std::size(kTimedFamilies)], base::secret_seed()});
+  play.stage->draw(draws);
+  play.pool = std::min(play.pool, play.slots);
   if (loader.card()) play.stage->begin_bounds();
   HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
   for (size_t v = 0; v < times.variants.size(); ++v) {

@@ -20,7 +20,10 @@ struct Playing {
   const task::Workload* workload = nullptr;
   std::unique_ptr<Stage> stage;
   int batch = 1;             ///< most calls of a timed batch
-  int slots = 1;             ///< calls with buffers of their own
+  int slots = 1;             ///< calls with buffers of their own, a content each
+  int pool = 1;              ///< contents 0 to here are kept from screening to screening, with their answers
+  /// What the latest fresh inputs of a batch, and judging a call, took (nanoseconds); 0: not known yet.
+  int64_t drawing_ns = 0, judging_ns = 0;
   double bytes = 0;          ///< of inputs and outputs together
   task::Cost cost;
   kernel::Kernel twin;       ///< the fastest configuration here
@@ -29,6 +32,8 @@ struct Playing {
   double memory_stream_ns = 0, memory_plain_ns = 0;
   double compute_ns = 0;     ///< least multiply-adds at the CPU's peaks; 0 without any
   [[nodiscard]] double bound_ns() const { return std::max(memory_ns, compute_ns); }
+  /// Whether there are slots for a batch beside the pool's.
+  [[nodiscard]] bool has_fresh_slots() const { return slots >= batch + pool; }
 };
 
 /// The workloads of a task, without stages yet; on `card`, if there is one. There the slots are as many as its memory
@@ -50,8 +55,13 @@ struct TwinTimes {
 
 /// `count` of the stage's slots (or all, if it has fewer), in random order.
 [[nodiscard]] std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng);
+/// The same, without those of the pool where others are enough.
+[[nodiscard]] std::vector<int> pick_fresh_slots(const Playing& play, int count, base::Rng& rng);
+/// The same of all slots, one of the pool's among them at least; `known` are those.
+[[nodiscard]] std::vector<int> pick_known_slots(const Playing& play, int count, base::Rng& rng, std::vector<int>& known);
 
-/// Every content of these slots anew, from secret seeds, which are appended.
-void redraw(Stage& stage, std::span<const int> slots, std::vector<uint64_t>& seeds);
+/// The content of each of these slots anew, from one secret seed, which is returned: what is drawn follows from it, the
+/// slots and their order.
+uint64_t redraw(Stage& stage, std::span<const int> slots);
 
 }  // namespace hone::evaluate

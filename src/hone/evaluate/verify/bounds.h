@@ -16,11 +16,12 @@ namespace hone::evaluate {
 
 class Bounds {
  public:
+  static constexpr double kSlack = 4;
   /// `task` and `graph` (an instance of it) must outlive the bounds. Everything drawn follows from
   /// `seed`. With `facts` the anchor's errors are looked up there first, and kept there. With `card` inputs of large reductions
   /// are drawn there too, if it has room for them, and reduced there.
   Bounds(const task::Task& task, const task::ConcreteGraph& graph, uint64_t seed, int threads,
-         std::shared_ptr<const Facts> facts = nullptr, std::shared_ptr<target::Card> card = nullptr, double slack = 4);
+         std::shared_ptr<const Facts> facts = nullptr, std::shared_ptr<target::Card> card = nullptr, double slack = kSlack);
 
   /// The bound of an output on inputs of `family`, on which the anchor's own error is `here`
   /// (Reference::anchor): from `here` and further draws, and never below what signed normal inputs

@@ -65,17 +65,18 @@ struct Reference {
                                          const Reference& reference, const void* output_data,
                                          int threads);
 
-/// Elements of the whole buffer that still hold the NaN poison or are non-finite: read at memory speed.
-/// For integer and bool types poison is a recognisable pattern.
-[[nodiscard]] int64_t count_poison(task::DType dtype, const void* data, int64_t count, int threads);
-/// Fills with the poison pattern: a NaN with a recognisable payload (floats), 0xA5… (integers), 0xA5 (bool).
-void fill_poison(task::DType dtype, void* data, int64_t count, int threads);
-/// What count_poison() and fill_poison() go by, for memory that is elsewhere.
+/// What an output is filled with before a launch: one word, again and again.
 struct PoisonPattern {
-  uint64_t bits;      ///< one element of poison, in its low bytes
-  uint64_t exponent;  ///< of floats: all these bits set is not finite; 0 for the others
+  uint64_t bits = 0;      ///< one element of poison, in its low bytes
+  uint64_t exponent = 0;  ///< of floats: all these bits set is not finite; 0 for the others
 };
-[[nodiscard]] PoisonPattern poison_pattern(task::DType dtype);
+/// A pattern that nobody can foresee: of floats a NaN of either sign and any payload, of integers any word, of bools
+/// anything but 0 and 1. `secret`: 64 random bits.
+[[nodiscard]] PoisonPattern poison_pattern(task::DType dtype, uint64_t secret);
+/// Elements of the whole buffer that still hold the poison or, of floats, are not finite: read at memory speed. Narrow
+/// integers may be right answers and poison at once.
+[[nodiscard]] int64_t count_poison(task::DType dtype, PoisonPattern pattern, const void* data, int64_t count, int threads);
+void fill_poison(task::DType dtype, PoisonPattern pattern, void* data, int64_t count, int threads);
 
 /// Outputs of fewer elements are pooled over draws.
 inline constexpr int64_t kFewElements = 16;

@@ -140,12 +140,35 @@ TEST(Gate, nan_and_poison_are_refused_and_counted) {
   for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16, DType::kI64,
                            DType::kI32, DType::kI16, DType::kI8, DType::kBool}) {
     std::vector<uint8_t> data(1001 * static_cast<size_t>(task::size_of(type)));
-    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 0) << task::name_of(type);
-    fill_poison(type, data.data(), 1001, 2);
-    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 1001) << task::name_of(type);
+    const PoisonPattern pattern = poison_pattern(type, 0x123456789ABCDEF3);
+    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 0) << task::name_of(type);
+    fill_poison(type, pattern, data.data(), 1001, 2);
+    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1001) << task::name_of(type);
     const double one = 1;
     store_doubles(type, &one, 1, data.data(), 7);
-    EXPECT_EQ(count_poison(type, data.data(), 1001, 2), 1000) << task::name_of(type);
+    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1000) << task::name_of(type);
+  }
+}
+
+TEST(Gate, poison_is_no_number_and_nobody_can_foresee_it) {
+  base::Rng rng(5);
+  for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
+    std::set<uint64_t> seen;
+    for (int i = 0; i < 100; ++i) {
+      const PoisonPattern pattern = poison_pattern(type, rng.next_u64());
+      seen.insert(pattern.bits);
+      double value = 0;
+      load_doubles(type, &pattern.bits, 0, 1, &value);
+      EXPECT_TRUE(std::isnan(value)) << task::name_of(type) << " " << pattern.bits;
+      // Nor where payloads are looked for alone, without the exponent.
+      const PoisonPattern bits{pattern.bits, 0};
+      EXPECT_EQ(count_poison(type, bits, &pattern.bits, 1, 1), 1);
+    }
+    EXPECT_GT(seen.size(), 50U) << task::name_of(type);
+  }
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t bits = poison_pattern(DType::kBool, rng.next_u64()).bits;
+    EXPECT_TRUE(bits > 1 && bits < 256) << bits;
   }
 }
 

@@ -78,6 +78,19 @@ Shape affordable_extent(const TiledEvaluator& evaluator, int root, Shape extent)
   return extent;
 }
 
+/// Adds a cell at either end of every axis, where kernels have their tails, anywhere along the others. Cells are numbered
+/// row-major.
+void add_ends(const Shape& shape, const Shape& extent, base::Rng& rng, std::set<uint64_t>& chosen) {
+  const auto cells_along = [&](size_t d) { return static_cast<uint64_t>((shape[d] + extent[d] - 1) / extent[d]); };
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    for (const bool last : {false, true}) {
+      uint64_t cell = 0;
+      for (size_t d = 0; d < shape.size(); ++d)
+        cell = cell * cells_along(d) + (d != axis ? rng.below(cells_along(d)) : last ? cells_along(d) - 1 : 0);
+      chosen.insert(cell);
+    }
+}
+
 }  // namespace
 
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
@@ -117,6 +130,7 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
   std::set<uint64_t> chosen;
   while (static_cast<int64_t>(chosen.size()) < wanted)
     chosen.insert(rng.below(static_cast<uint64_t>(cells.count())));
+  add_ends(shape, extent, rng, chosen);
   for (const uint64_t cell : chosen) boxes.push_back(cells[static_cast<int64_t>(cell)]);
   return boxes;
 }

@@ -16,19 +16,22 @@ using Pattern = PoisonPattern;
 
 }  // namespace
 
-PoisonPattern poison_pattern(DType type) {
+PoisonPattern poison_pattern(DType type, uint64_t secret) {
+  const auto nan = [secret](uint64_t exponent, uint64_t quiet, uint64_t sign) {
+    return Pattern{exponent | quiet | (secret & (quiet - 1)) | (secret >> 63 != 0 ? sign : 0), exponent};
+  };
   switch (type) {
-    case DType::kF64: return {0x7FF8A5A5A5A5A5A5, 0x7FF0000000000000};
-    case DType::kF32: return {0x7FC5A5A5, 0x7F800000};
-    case DType::kBF16: return {0x7FE5, 0x7F80};
-    case DType::kF16: return {0x7EA5, 0x7C00};
-    case DType::kI64: return {0xA5A5A5A5A5A5A5A5, 0};
-    case DType::kI32: return {0xA5A5A5A5, 0};
-    case DType::kI16: return {0xA5A5, 0};
-    case DType::kI8:
-    case DType::kBool: return {0xA5, 0};
+    case DType::kF64: return nan(0x7FF0000000000000, 0x0008000000000000, 0x8000000000000000);
+    case DType::kF32: return nan(0x7F800000, 0x00400000, 0x80000000);
+    case DType::kBF16: return nan(0x7F80, 0x0040, 0x8000);
+    case DType::kF16: return nan(0x7C00, 0x0200, 0x8000);
+    case DType::kI64: return {secret, 0};
+    case DType::kI32: return {secret & 0xFFFFFFFF, 0};
+    case DType::kI16: return {secret & 0xFFFF, 0};
+    case DType::kI8: return {secret & 0xFF, 0};
+    case DType::kBool: return {2 + secret % 254, 0};
   }
-  return {0, 0};
+  return {};
 }
 
 namespace {
@@ -66,22 +69,22 @@ auto with_words(DType type, auto* data, F f) {
 
 }  // namespace
 
-int64_t count_poison(DType type, const void* data, int64_t count, int threads) {
+int64_t count_poison(DType type, Pattern pattern, const void* data, int64_t count, int threads) {
   std::atomic<int64_t> total{0};
   parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
     const int64_t begin = part * kPoisonPart;
     total += with_words(type, data, [&](const auto* words) {
-      return count_words(words + begin, std::min(kPoisonPart, count - begin), poison_pattern(type));
+      return count_words(words + begin, std::min(kPoisonPart, count - begin), pattern);
     });
   });
   return total;
 }
 
-void fill_poison(DType type, void* data, int64_t count, int threads) {
+void fill_poison(DType type, Pattern pattern, void* data, int64_t count, int threads) {
   parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
     const int64_t begin = part * kPoisonPart;
     with_words(type, data, [&](auto* words) {
-      fill_words(words + begin, std::min(kPoisonPart, count - begin), poison_pattern(type));
+      fill_words(words + begin, std::min(kPoisonPart, count - begin), pattern);
     });
   });
 }

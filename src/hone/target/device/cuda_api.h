@@ -132,6 +132,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kWaitGreaterOrEqual = 0, kHost
   F(capture_begin, "cuStreamBeginCapture_v2", (Stream, int))                                                       \
   F(capture_end, "cuStreamEndCapture", (Stream, Graph*))                                                           \
   F(graph_make_ready, "cuGraphInstantiateWithFlags", (GraphRun*, Graph, unsigned long long))                       \
+  F(graph_upload, "cuGraphUpload", (GraphRun, Stream))                                                             \
   F(graph_launch, "cuGraphLaunch", (GraphRun, Stream))                                                             \
   F(graph_run_free, "cuGraphExecDestroy", (GraphRun))                                                              \
   F(graph_free, "cuGraphDestroy", (Graph))                                                                         \

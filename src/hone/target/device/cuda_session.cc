@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/random.h"
 #include "hone/target/device/cuda_worker.h"
 
 namespace hone::target {
@@ -43,7 +44,9 @@ class CudaSession final : public Session {
     CudaControl& control = worker_->control();
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
     control.calls = static_cast<uint32_t>(calls.size());
+    control.scrub = calls.empty() ? 0 : base::secret_seed() | 1;
     control.replay = calls.size() > 1 && std::all_of(calls.begin(), calls.end(), [](const Call& call) { return call.hot; });
+    for (uint32_t t = 0; control.replay && t < control.tensors; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
     for (size_t c = 0; c < calls.size(); ++c) {
       HONE_CHECK(calls[c].tensors.size() == control.tensors);
       control.cold[c] = calls[c].cold;

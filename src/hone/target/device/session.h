@@ -71,6 +71,7 @@ class Region {
 struct Placement {
   int32_t region = -1;   ///< index into the session's regions
   int64_t offset = 0;    ///< bytes
+  int64_t bytes = 0;     ///< of the tensor, for hot calls
 };
 
 /// One call of the whole launch plan: placements of inputs, then outputs, in the task's order.
@@ -78,8 +79,11 @@ struct Call {
   std::vector<Placement> tensors;
   /// On a card: its caches are filled with other memory just before. On a CPU whoever owns the memory sees to that.
   bool cold = false;
-  /// On a card: the calls of a batch, all of which say so, are one graph, run once untimed and then timed as a whole.
+  /// Its tensors are read into the caches just before: on a CPU by the runner, which the batch's time includes; on a card
+  /// the calls of a batch, all of which say so, are one graph, timed as a whole.
   bool hot = false;
+  /// On a CPU: nothing but that is done, to know how long it takes.
+  bool idle = false;
 };
 
 struct BatchOutcome {

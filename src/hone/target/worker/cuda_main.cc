@@ -39,6 +39,7 @@ constexpr int kQueue = 400;
 constexpr uint32_t kWithoutAsking = 48 << 10;
 /// Of reading after a flush: enough threads for any card.
 constexpr unsigned kReadBlocks = 1024, kReadThreads = 256;
+constexpr int64_t kReadAtOnce = 16;   ///< bytes; it reads a multiple of them
 /// Share by which events and the host's clock may differ, beside a constant for waking up.
 constexpr double kDisagreement = 0.1;
 constexpr int64_t kWakeNs = 200'000;
@@ -110,7 +111,7 @@ class Worker {
     if (!ok(api_.host_address(&gate_address_, host, 0))) return false;
     if (control_.flush_bytes <= 0) return true;
     return ok(api_.allocate(&flush_, static_cast<size_t>(control_.flush_bytes))) && ok(api_.module_load(&flushing_, cuda::kReadText)) &&
-           ok(api_.module_function(&read_, flushing_, cuda::kReadName));
+           ok(api_.module_function(&read_, flushing_, cuda::kReadName)) && ok(api_.module_function(&warm_, flushing_, cuda::kWarmName));
   }
 
   void load_candidate(const std::vector<int>& descriptors) {
@@ -165,7 +166,7 @@ class Worker {
   void run() {
     control_.state = CudaState::kDone;
     control_.device_ns = control_.span_ns = control_.wall_ns = 0;
-    if (!warm()) return;
+    if (!warm() || (control_.scrub && !scrub(control_.scrub))) return;
     if (control_.replay) return (void)replay();
     int calls_left = static_cast<int>(control_.calls), next = 0;
     // Events, a flush, the workspaces and the launches of a call; the gate.
@@ -197,13 +198,17 @@ class Worker {
   bool ok(Result result) { return result == kSuccess || broken(api_.describe(result)); }
 
   bool load_module(int fd, int64_t from = 0) {
-    std::vector<char> image(static_cast<size_t>(control_.image_bytes) + 1, 0);
+    image_.assign(static_cast<size_t>(control_.image_bytes) + 1, 0);
     for (int64_t done = 0; done < control_.image_bytes;) {
-      const ssize_t got = pread(fd, image.data() + done, static_cast<size_t>(control_.image_bytes - done), from + done);
+      const ssize_t got = pread(fd, image_.data() + done, static_cast<size_t>(control_.image_bytes - done), from + done);
       if (got <= 0) return broken("the module's image cannot be read");
       done += got;
     }
-    if (const Result result = api_.module_load(&module_, image.data()); result != kSuccess)
+    return load_image();
+  }
+
+  bool load_image() {
+    if (const Result result = api_.module_load(&module_, image_.data()); result != kSuccess)
       return refused("the driver does not load the module: " + api_.describe(result));
     for (uint32_t i = 0; i < control_.symbols; ++i) {
       Function function = nullptr;
@@ -230,6 +235,19 @@ class Worker {
         return refused("clusters of " + std::to_string(cluster[i]) + " blocks for " + control_.symbol[i] + ": " + api_.describe(result));
     }
     return true;
+  }
+
+  /// Takes from the candidate what it may have kept of the calls before: the module's variables are new, workspaces hold a word
+  /// that nobody can foresee, NaN for every type of float.
+  bool scrub(uint64_t secret) {
+    const Module old = module_;
+    module_ = nullptr;
+    functions_.clear();
+    if (!ok(api_.module_unload(old)) || !load_image()) return false;
+    const auto word = static_cast<uint32_t>(0x7FF17FF1 | (secret & 0x800F800F));
+    for (const auto& [address, bytes] : workspaces_)
+      if (!ok(api_.set_bytes(address, 0xFF, bytes, stream_)) || !ok(api_.set_words(address, word, bytes / 4, stream_))) return false;
+    return ok(api_.stream_synchronise(stream_));
   }
 
   /// Each region lies at the end of its own stretch of addresses, with nothing mapped on either side.
@@ -383,7 +401,7 @@ class Worker {
   }
 
   /// All calls as one graph. Between the two events of a single short kernel lies as much time again as it takes; a graph has
-  /// one pair of events for all. Replayed once before it is timed: the first launch carries it to the card.
+  /// one pair of events for all. It is carried to the card and run once: a second time its outputs would hold the answers.
   bool replay() {
     if (!ok(api_.capture_begin(stream_, cuda::kCaptureThreadLocal))) return false;
     bool captured = true;
@@ -391,11 +409,23 @@ class Worker {
     cuda::Graph graph = nullptr;
     const Result ended = api_.capture_end(stream_, &graph);
     cuda::GraphRun ready = nullptr;
-    const bool timed = captured && ok(ended) && ok(api_.graph_make_ready(&ready, graph, 0)) && ok(api_.graph_launch(ready, stream_)) &&
-                       finish() && time_graph(ready);
+    const bool timed = captured && ok(ended) && ok(api_.graph_make_ready(&ready, graph, 0)) && ok(api_.graph_upload(ready, stream_)) &&
+                       read_tensors() && finish() && time_graph(ready);
     if (ready) (void)api_.graph_run_free(ready);
     if (graph) (void)api_.graph_free(graph);
     return timed;
+  }
+
+  /// Each call's tensors into the last-level cache.
+  bool read_tensors() {
+    for (uint32_t call = 0; warm_ && call < control_.calls; ++call)
+      for (uint32_t t = 0; t < control_.tensors; ++t) {
+        Address from = tensor(static_cast<int>(call), static_cast<int>(t));
+        auto count = static_cast<uint64_t>(control_.tensor_bytes[t] / kReadAtOnce * kReadAtOnce);
+        void* slots[] = {&from, &count};
+        if (count > 0 && !ok(api_.launch(warm_, kReadBlocks, 1, 1, kReadThreads, 1, 1, 0, stream_, slots, nullptr))) return false;
+      }
+    return true;
   }
 
   bool finish() {
@@ -468,8 +498,9 @@ class Worker {
   volatile uint32_t* gate_ = nullptr;
   Address gate_address_ = 0, flush_ = 0;
   Module flushing_ = nullptr;
-  Function read_ = nullptr;
+  Function read_ = nullptr, warm_ = nullptr;
   Module module_ = nullptr;
+  std::vector<char> image_;         ///< what it is loaded from
   std::vector<Function> functions_;
   std::vector<Mapped> regions_;
   std::vector<std::pair<Address, size_t>> workspaces_;

@@ -47,7 +47,9 @@ struct CudaControl {
   CudaLaunch launch[kMaxLaunches];
   PlacementInfo placement[kMaxCalls][kMaxTensors];
   uint8_t cold[kMaxCalls];
-  uint32_t replay;                              ///< not 0: all calls as one graph
+  uint32_t replay;                              ///< not 0: all calls as one graph, timed once, with their tensors in the cache
+  uint64_t scrub;                               ///< not 0: before the calls the module is loaded anew and workspaces are filled; random
+  int64_t tensor_bytes[kMaxTensors];            ///< what is read into the cache; 0: nothing
   // The answer.
   CudaState state;
   int64_t device_ns;                            ///< sum over the calls, by events on the worker's stream

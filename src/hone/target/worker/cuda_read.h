@@ -1,4 +1,4 @@
-// A kernel that reads memory, as text that the driver compiles: the worker has no compiler beside it.
+// Kernels that read memory, as text that the driver compiles: the worker has no compiler beside it.
 #pragma once
 
 namespace hone::target::cuda {
@@ -44,6 +44,32 @@ Last:
   st.global.u32 [%begin], %sum;
   ret;
 }
+.visible .entry hone_warm(.param .u64 from, .param .u64 bytes)
+{
+  .reg .pred %done;
+  .reg .b32 %thread, %threads, %block, %blocks, %first, %step, %word;
+  .reg .b64 %at, %end, %stride;
+  ld.param.u64 %at, [from];
+  ld.param.u64 %end, [bytes];
+  add.u64 %end, %at, %end;
+  mov.u32 %thread, %tid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mad.lo.u32 %first, %block, %threads, %thread;
+  mul.lo.u32 %step, %blocks, %threads;
+  mul.wide.u32 %stride, %first, 16;
+  add.u64 %at, %at, %stride;
+  mul.wide.u32 %stride, %step, 16;
+Next:
+  setp.ge.u64 %done, %at, %end;
+  @%done ret;
+  ld.volatile.global.u32 %word, [%at];
+  add.u64 %at, %at, %stride;
+  bra Next;
+}
 )";
+/// hone_warm(from, bytes): a word of each 16 bytes, and writes nothing.
+inline constexpr char kWarmName[] = "hone_warm";
 
 }  // namespace hone::target::cuda

@@ -74,8 +74,11 @@ struct Control {
   uint32_t emulated;  ///< not 0: a GPU kernel; entries get a simt::Context instead of scratch, on one thread
   int64_t arena_bytes;                          ///< emulated: address space for the emulator
   uint64_t seed;                                ///< emulated: of the order of turns
+  uint64_t scrub;                               ///< not 0: no calls, but what a candidate may have kept is taken from it; random
+  uint32_t warm;                                ///< not 0: each call's tensors are read just before it
+  uint32_t idle;                                ///< not 0: and that is all
   simt::Report report;                          ///< emulated: why the process ended itself
-  int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner and the emulator
+  int64_t tensor_bytes[kMaxTensors];            ///< exact; used by the sanitized runner, the emulator, and where `warm` is set
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
   Launch launch[kMaxLaunches];

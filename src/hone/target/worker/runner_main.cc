@@ -25,6 +25,7 @@
 #include "hone/base/process/process.h"
 #endif
 #include "hone/target/worker/protocol.h"
+#include "hone/target/worker/scrub.h"
 
 namespace hone::target::worker {
 namespace {
@@ -76,13 +77,15 @@ std::byte* allocate(int64_t bytes) {
 bool close_jail() { return base::lock_down().has_value(); }
 #endif
 
-/// A launch that every thread of the pool works on.
+/// A launch that every thread of the pool works on, or what each of them does once.
 struct Job {
   Entry entry;
   const uint64_t* arguments;
   const int64_t* grid;
   int64_t blocks;
   int64_t chunk;
+  void (*each)(void* context, int index) = nullptr;
+  void* context = nullptr;
 };
 
 /// Fixed team of threads, the calling one included. Between batches it sleeps on a futex; inside a
@@ -97,8 +100,8 @@ class Pool {
       pin_to(0);
       return;
     }
-    const int64_t bytes = kSanitized ? std::max<int64_t>(shared_bytes, 1) : (shared_bytes + 4095) / 4096 * 4096 + 4096;
-    for (int i = 0; i < threads; ++i) scratch_.push_back(allocate(bytes));
+    scratch_bytes_ = kSanitized ? std::max<int64_t>(shared_bytes, 1) : (shared_bytes + 4095) / 4096 * 4096 + 4096;
+    for (int i = 0; i < threads; ++i) scratch_.push_back(allocate(scratch_bytes_));
     for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
     pin_to(0);
   }
@@ -110,6 +113,10 @@ class Pool {
   }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] void* scratch() const { return scratch_[0]; }
+
+  /// Each thread's, to fill or look at.
+  [[nodiscard]] void* scratch_of(int index) const { return scratch_[static_cast<size_t>(index)]; }
+  [[nodiscard]] int64_t scratch_bytes() const { return scratch_bytes_; }
 
   void begin_batch() {
     if (size_ == 1) return;
@@ -123,6 +130,20 @@ class Pool {
       job.entry(job.arguments, scratch_[0], job.grid, 0, job.blocks);
       return;
     }
+    share(job);
+  }
+  /// f(index) on each thread.
+  template <class F>
+  void everywhere(F f) {
+    Job job{};
+    job.each = [](void* context, int index) { (*static_cast<F*>(context))(index); };
+    job.context = &f;
+    if (size_ == 1) return job.each(job.context, 0);
+    share(job);
+  }
+
+ private:
+  void share(const Job& job) {
     job_ = job;
     next_.store(0, std::memory_order_relaxed);
     pending_.store(size_ - 1, std::memory_order_relaxed);
@@ -131,9 +152,9 @@ class Pool {
     while (pending_.load(std::memory_order_acquire) != 0) pause_cpu();
   }
 
- private:
   void work(int index) {
     const Job job = job_;
+    if (job.each) return job.each(job.context, index);
     for (;;) {
       const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
       if (begin >= job.blocks) return;
@@ -158,6 +179,7 @@ class Pool {
   }
 
   int size_;
+  int64_t scratch_bytes_ = 0;
   std::vector<void*> scratch_;
   Job job_{};
   std::atomic<int> pinned_{0};
@@ -202,6 +224,8 @@ class Runner {
     if (!handle) return State::kNoLibrary;
     entries_ = static_cast<const Entry*>(dlsym(handle, kEntriesSymbol));
     if (!entries_) return State::kNoEntries;
+    // A sanitizer has its own opinion of what lies between variables, and the emulator of its own state.
+    if (!kSanitized && !control_.emulated && !control_.library) pristine_.remember(handle);
     return State::kReady;
   }
 
@@ -211,14 +235,12 @@ class Runner {
       while (control_.released.load(std::memory_order_acquire) == batch)
         futex_wait(control_.released, batch);
       batch = control_.released.load(std::memory_order_acquire);
-      // An unwritten workspace must not look like a right answer, nor carry one over.
-      for (uint32_t i = 0; i < control_.workspaces; ++i)
-        if (batch == 1)
-          std::memset(workspaces_[i], 0xFF, static_cast<size_t>(control_.workspace[i].bytes));
       pool.begin_batch();
+      if (control_.scrub != 0) scrub(pool);
       for (uint32_t call = 0; call < control_.calls; ++call) {
         ++context_.call;
-        run_call(pool, call);
+        if (control_.warm != 0) warm(pool, call);
+        if (control_.idle == 0) run_call(pool, call);
       }
       pool.end_batch();
       control_.finished.store(batch, std::memory_order_release);
@@ -230,6 +252,39 @@ class Runner {
   [[nodiscard]] std::byte* placed(uint32_t call, uint32_t tensor) const {
     const PlacementInfo& at = control_.placement[call][tensor];
     return regions_[static_cast<size_t>(at.region)] + at.offset;
+  }
+
+  /// An unwritten workspace must not look like a right answer, nor carry one over.
+  void scrub(Pool& pool) {
+    const uint64_t secret = control_.scrub;
+    for (uint32_t i = 0; i < control_.workspaces; ++i) fill_unforeseen(workspaces_[i], control_.workspace[i].bytes, secret);
+    pristine_.restore_globals();
+    if (kSanitized || control_.emulated) return;
+    const auto each = [&](int index) {
+      pristine_.restore_thread();
+      fill_unforeseen(pool.scratch_of(index), pool.scratch_bytes(), secret);
+      clear_dead_stack();
+    };
+    pool.everywhere(each);
+  }
+
+  /// Each thread reads all where that leaves room in its own caches, else its share.
+  void warm(Pool& pool, uint32_t call) {
+    constexpr int64_t kLine = 64, kOwnCaches = int64_t{1} << 20;
+    int64_t all = 0;
+    for (uint32_t t = 0; t < control_.tensors; ++t) all += control_.tensor_bytes[t];
+    const bool whole = all <= kOwnCaches;
+    const auto each = [&](int index) {
+      unsigned sum = 0;
+      for (uint32_t t = 0; t < control_.tensors; ++t) {
+        const volatile std::byte* const at = placed(call, t);
+        const int64_t lines = (control_.tensor_bytes[t] + kLine - 1) / kLine;
+        const int64_t begin = whole ? 0 : lines * index / pool.size(), end = whole ? lines : lines * (index + 1) / pool.size();
+        for (int64_t line = begin; line < end; ++line) sum += static_cast<unsigned>(at[line * kLine]);
+      }
+      warmed_.store(sum, std::memory_order_relaxed);
+    };
+    pool.everywhere(each);
   }
 
   void run_call(Pool& pool, uint32_t call) {
@@ -310,6 +365,8 @@ class Runner {
   uint32_t call_ = 0;
   std::vector<std::byte*> regions_, workspaces_;
   const Entry* entries_ = nullptr;
+  Pristine pristine_;
+  std::atomic<unsigned> warmed_{0};   ///< so that the reading is not left out
 };
 
 int run(int argc, char** argv) {

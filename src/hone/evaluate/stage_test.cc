@@ -1,0 +1,169 @@
+// A stage in this machine's memory, with nobody to play on it: the test writes the answers.
+#include "hone/evaluate/stage.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "hone/base/random.h"
+#include "hone/evaluate/oracle/number.h"
+
+namespace hone::evaluate {
+namespace {
+
+struct Scene {
+  task::Task task;
+  std::unique_ptr<Stage> stage;
+  std::vector<int> slots;
+
+  explicit Scene(const std::string& inputs, const std::string& compute, const std::string& workload, int calls) {
+    task = task::parse_task("name = \"t\"\ninputs = { " + inputs + " }\ncompute = \"" + compute + "\"\nworkloads = [ { " + workload + " } ]\n", "t.toml").value();
+    StageOptions options;
+    options.calls = options.contents = calls;
+    stage = Stage::create(task, task.workloads.front().bindings, options).value();
+    slots.resize(static_cast<size_t>(calls));
+    std::iota(slots.begin(), slots.end(), 0);
+    draw(100);
+  }
+  void draw(uint64_t seed) const {
+    std::vector<Stage::Draw> draws;
+    for (int c = 0; c < stage->contents(); ++c) draws.push_back({c, Family::kNormal, seed + static_cast<uint64_t>(c)});
+    stage->draw(draws);
+  }
+  [[nodiscard]] std::byte* tensor(int slot, size_t number) const {
+    const target::Placement place = stage->call(slot).tensors[number];
+    return stage->regions()[static_cast<size_t>(place.region)]->data() + place.offset;
+  }
+  [[nodiscard]] std::span<float> floats(int slot, size_t number) const {
+    const task::ConcreteGraph& graph = stage->graph();
+    const int node = number < task.inputs.size() ? graph.graph.inputs[number] : graph.graph.outputs[number - task.inputs.size()];
+    return {reinterpret_cast<float*>(tensor(slot, number)), static_cast<size_t>(task::element_count(graph.shapes[static_cast<size_t>(node)]))};
+  }
+  /// y = relu(x) of a slot's own inputs.
+  void answer(int slot) const {
+    const auto x = floats(slot, 0), y = floats(slot, 1);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = std::max(x[i], 0.0F);
+  }
+  [[nodiscard]] int missing_numbers(int slot) const {
+    const auto y = floats(slot, 1);
+    return static_cast<int>(std::count_if(y.begin(), y.end(), [](float v) { return std::isnan(v); }));
+  }
+};
+
+Scene relu(int calls) { return Scene("x = \"f32[M, N]\"", "y = relu(x)", "M = 70, N = 90", calls); }
+
+TEST(StageInMemory, ContentsDrawnSideBySideAreThoseDrawnAlone) {
+  const Scene together = relu(20), alone = relu(20);
+  for (int c = 0; c < 20; ++c) alone.stage->draw(c, Family::kNormal, 100 + static_cast<uint64_t>(c));
+  for (const int a : together.slots)
+    for (const int b : alone.slots)
+      if (together.stage->content_of(a) == alone.stage->content_of(b)) {
+        EXPECT_TRUE(std::ranges::equal(together.floats(a, 0), alone.floats(b, 0)));
+      }
+}
+
+TEST(StageInMemory, PoisonIsTheSameWordNowhere) {
+  const Scene set = relu(30);
+  set.stage->poison(set.slots);
+  std::vector<uint32_t> words;
+  for (const int slot : set.slots) {
+    EXPECT_EQ(set.missing_numbers(slot), 70 * 90);
+    words.push_back(std::bit_cast<uint32_t>(set.floats(slot, 1)[0]));
+  }
+  std::sort(words.begin(), words.end());
+  EXPECT_EQ(std::unique(words.begin(), words.end()), words.end());
+  EXPECT_FALSE(set.stage->check_quick(std::span(set.slots).first(1)).accepted()) << "nobody has written";
+}
+
+TEST(StageInMemory, HalfOfTheOutputsHoldAnAnswerToOtherInputs) {
+  const Scene set = relu(60);
+  set.stage->poison(set.slots, true);
+  for (const int slot : set.slots) EXPECT_EQ(set.missing_numbers(slot), 70 * 90) << "there are no answers yet";
+  for (const int slot : set.slots) set.answer(slot);
+  ASSERT_TRUE(set.stage->check_quick(set.slots).accepted());
+  ASSERT_TRUE(set.stage->check_some(set.slots).accepted());
+  set.draw(500);
+  set.stage->poison(set.slots, true);
+  int plausible = 0;
+  for (const int slot : set.slots) {
+    if (set.missing_numbers(slot) > 0) continue;
+    ++plausible;
+    EXPECT_EQ(set.stage->check_some({&slot, 1}).kind, VerdictKind::kWrong) << "an answer, but to other inputs";
+  }
+  EXPECT_GT(plausible, 12);
+  EXPECT_LT(plausible, 48);
+}
+
+TEST(StageInMemory, AnAnswerToTheSameInputsIsNeverLeft) {
+  const Scene set = relu(4);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    set.stage->poison(set.slots, true);
+    for (const int slot : set.slots) {
+      if (set.missing_numbers(slot) == 0) EXPECT_FALSE(set.stage->check_some({&slot, 1}).accepted());
+      set.answer(slot);
+    }
+    ASSERT_TRUE(set.stage->check_quick(set.slots).accepted());
+  }
+}
+
+TEST(StageInMemory, SomeElementsOfEachCallAreJudged) {
+  const Scene set("x = \"f32[M, N]\"", "y = relu(x)", "M = 300, N = 700", 6);
+  set.stage->poison(set.slots);
+  for (const int slot : set.slots) set.answer(slot);
+  EXPECT_TRUE(set.stage->check_some(set.slots).accepted());
+  // A column of one of them.
+  for (size_t row = 0; row < 300; ++row) set.floats(3, 1)[row * 700 + 699] += 0.5F;
+  EXPECT_EQ(set.stage->check_some(set.slots).kind, VerdictKind::kWrong);
+}
+
+int differing(std::span<const float> a, std::span<const float> b) {
+  int count = 0;
+  for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
+  return count;
+}
+
+TEST(StageInMemory, NearlyEqualInputsDifferInAFewPlaces) {
+  const Scene set("x = \"f32[M, N]\", w = \"f32[N]\"", "y = x * w", "M = 70, N = 90", 3);
+  const auto slot_of = [&](int content) {
+    return static_cast<int>(std::find_if(set.slots.begin(), set.slots.end(), [&](int s) { return set.stage->content_of(s) == content; }) - set.slots.begin());
+  };
+  std::set<size_t> places;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    set.stage->draw_near(1, 0, 1, seed);
+    const auto a = set.floats(slot_of(0), 0), b = set.floats(slot_of(1), 0);
+    EXPECT_EQ(differing(a, b), 1);
+    EXPECT_EQ(differing(set.floats(slot_of(0), 1), set.floats(slot_of(1), 1)), 1);
+    for (size_t i = 0; i < a.size(); ++i)
+      if (a[i] != b[i]) places.insert(i);
+  }
+  EXPECT_GT(places.size(), 10U);
+  // The oracle answers what is there.
+  const int slot = slot_of(1);
+  set.stage->poison({&slot, 1});
+  const auto x = set.floats(slot, 0), w = set.floats(slot, 1), y = set.floats(slot, 2);
+  for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * w[i % 90];
+  const Verdict verdict = set.stage->check(slot);
+  EXPECT_TRUE(verdict.accepted()) << verdict.reason;
+}
+
+TEST(StageInMemory, NearlyEqualInputsKeepTheirDomainAndStructure) {
+  const Scene set("p = { type = \"f32[M, N]\", domain = \"simplex\" }, s = { type = \"f32[N, N]\", structure = \"symmetric\" }", "y = p @ s", "M = 30, N = 40", 2);
+  set.stage->draw_near(1, 0, 3, 8);
+  const int slot = set.stage->content_of(0) == 1 ? 0 : 1;
+  const auto p = set.floats(slot, 0), s = set.floats(slot, 1);
+  const int changed = differing(p, set.floats(1 - slot, 0));
+  EXPECT_GE(changed, 30);
+  EXPECT_LE(changed, 3 * 40);
+  for (size_t row = 0; row < 30; ++row) EXPECT_NEAR(std::accumulate(p.begin() + static_cast<long>(row * 40), p.begin() + static_cast<long>(row * 40 + 40), 0.0), 1, 1e-5);
+  EXPECT_GE(differing(s, set.floats(1 - slot, 1)), 1);
+  EXPECT_LE(differing(s, set.floats(1 - slot, 1)), 6);
+  for (size_t i = 0; i < s.size(); ++i) EXPECT_EQ(s[i], s[i % 40 * 40 + i / 40]);
+}
+
+}  // namespace
+}  // namespace hone::evaluate
