@@ -41,12 +41,14 @@ Result<State> joined(std::vector<State> states) {
   all.updated_unix_ms = states.back().updated_unix_ms;
   all.entries.clear();
   all.asked.suite.clear();
+  std::vector<std::string> drawn;
   base::Hasher id;
   std::vector<std::string> commands;
   std::map<std::string, Entry> entries;
   for (State& state : states) {
     id.add(state.id);
     if (std::find(commands.begin(), commands.end(), state.command) == commands.end()) commands.push_back(state.command);
+    if (!state.asked.drawn.empty() && std::find(drawn.begin(), drawn.end(), state.asked.drawn) == drawn.end()) drawn.push_back(state.asked.drawn);
     for (const std::string& path : state.asked.suite)
       if (std::find(all.asked.suite.begin(), all.asked.suite.end(), path) == all.asked.suite.end()) all.asked.suite.push_back(path);
     for (Entry& entry : state.entries) {
@@ -56,6 +58,7 @@ Result<State> joined(std::vector<State> states) {
   }
   for (auto& [name, entry] : entries) all.entries.push_back(std::move(entry));
   all.id = base::short_hash(id.finish());
+  all.asked.drawn = fmt::format("{}", fmt::join(drawn, "; "));
   all.command = fmt::format("{}", fmt::join(commands, "; "));
   return all;
 }

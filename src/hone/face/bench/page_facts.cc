@@ -27,6 +27,7 @@ std::string tracks_of(const State& state) {
 
 std::string suite_name(const Asked& asked) {
   std::vector<std::string> names;
+  if (!asked.drawn.empty()) names.push_back("drawn " + asked.drawn);
   for (const std::string& path : asked.suite) {
     const std::filesystem::path p(path);
     names.push_back(p.extension() == ".toml" ? p.stem().string() : p.filename().empty() ? p.parent_path().filename().string() : p.filename().string());
@@ -46,6 +47,7 @@ std::vector<std::pair<std::string, std::string>> conditions_table(const State& s
       {"begun", report::date_utc(state.created_unix_ms)},
       {"last change", report::date_utc(state.updated_unix_ms)},
       {"command", state.command},
+      {"tasks", asked.drawn.empty() ? "read from files" : "drawn: " + asked.drawn},
       {"track", tracks_of(state)},
       {"workloads", asked.workloads.empty() ? "each task\u2019s own default" : fmt::format("{}", fmt::join(asked.workloads, ", "))},
       {"opponents", asked.options.opponents}};

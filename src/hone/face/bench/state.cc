@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 json to_json(const Asked& asked) {
-  return {{"suite", asked.suite}, {"only", asked.only}, {"workloads", asked.workloads}, {"track", asked.track},
+  return {{"suite", asked.suite}, {"drawn", asked.drawn}, {"only", asked.only}, {"workloads", asked.workloads}, {"track", asked.track},
           {"options", json::parse(asked.options.to_json())}, {"cold", asked.cold}};
 }
 
@@ -63,6 +63,7 @@ Result<State> read_state(const json& value) {
   s.command = value.at("command");
   const json& asked = value.at("asked");
   s.asked.suite = asked.at("suite").get<std::vector<std::string>>();
+  s.asked.drawn = asked.value("drawn", "");  // older records have none
   s.asked.only = asked.at("only");
   s.asked.workloads = asked.at("workloads").get<std::vector<std::string>>();
   s.asked.track = asked.value("track", "");  // older records have none
@@ -137,6 +138,17 @@ Result<std::vector<Entry>> read_entries(const Asked& asked) {
   HONE_TRY(const std::vector<fs::path> files, suite_files(asked.suite, asked.only));
   std::vector<Entry> entries;
   std::transform(files.begin(), files.end(), std::back_inserter(entries), read_entry);
+  return entries;
+}
+
+std::vector<Entry> drawn_entries(const std::vector<task::drawn::DrawnTask>& tasks) {
+  std::vector<Entry> entries;
+  for (const task::drawn::DrawnTask& task : tasks) {
+    Entry& entry = entries.emplace_back();
+    entry.name = task.name;
+    entry.file = task.name + ".toml";
+    entry.toml = task.toml;
+  }
   return entries;
 }
 

@@ -11,12 +11,14 @@
 #include "hone/engine/champion.h"
 #include "hone/engine/run.h"
 #include "hone/face/bench/row.h"
+#include "hone/task/drawn/drawn.h"
 
 namespace hone::face::bench {
 
 /// What the user asked for: a bench that asks the same goes on with one that is not finished.
 struct Asked {
   std::vector<std::string> suite;      ///< absolute paths of folders and files
+  std::string drawn;                   ///< what DrawnSuite says, where the tasks are drawn and not read; else empty
   std::string only;
   std::vector<std::string> workloads;  ///< by name; empty: each task's own default
   std::string track;                   ///< by name; empty: each task's own
@@ -33,7 +35,7 @@ struct Conditions {
 
 struct Entry {
   std::string name;                    ///< the file's, without extension
-  std::string file;                    ///< absolute
+  std::string file;                    ///< absolute; of a drawn task its name alone
   std::string toml;
   std::string start_source;            ///< of the kernel that the task names to begin from
   std::string unreadable;              ///< why the file is no task, as far as reading goes; empty: it was read
@@ -67,6 +69,7 @@ struct State {
 
 /// The suite's files read now. What cannot be read says so in its entry; an Error is about the suite itself.
 [[nodiscard]] Result<std::vector<Entry>> read_entries(const Asked& asked);
+[[nodiscard]] std::vector<Entry> drawn_entries(const std::vector<task::drawn::DrawnTask>& tasks);
 
 /// `fresh` with what `old` knows of those tasks that have not changed since.
 [[nodiscard]] std::vector<Entry> carried_over(std::vector<Entry> fresh, const std::vector<Entry>& old);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hone/base/file.h"
+
 namespace hone::face::bench {
 namespace {
 
@@ -29,10 +31,20 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
   return fail(ErrorCode::kInput, fmt::format("{} holds no task files (*.toml)", folder.string()), hint);
 }
 
-bool matches(const fs::path& file, const std::string& only) {
-  const std::string name = file.stem().string();
+bool matches(const std::string& name, const std::string& only) {
   if (only.find_first_of("*?[") == std::string::npos) return name.find(only) != std::string::npos;
   return ::fnmatch(only.c_str(), name.c_str(), 0) == 0;
+}
+
+Error nothing_matches(size_t tasks, const std::string& only, const std::string& first) {
+  return {ErrorCode::kInput, fmt::format("none of the {} tasks has a name that matches \"{}\"", tasks, only),
+          fmt::format("a part of a name, or a pattern such as '*softmax*'; the first task is {}", first)};
+}
+
+Result<task::drawn::Mix> mix_of(const std::string& file) {
+  if (file.empty()) return task::drawn::builtin_mix();
+  HONE_TRY(const std::string text, base::read_file(file));
+  return task::drawn::parse_mix(text, file);
 }
 
 }  // namespace
@@ -56,10 +68,21 @@ Result<std::vector<fs::path>> suite_files(const std::vector<std::string>& suite,
   all.erase(std::unique(all.begin(), all.end()), all.end());
   if (only.empty()) return all;
   std::vector<fs::path> kept;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [&](const fs::path& file) { return matches(file, only); });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [&](const fs::path& file) { return matches(file.stem().string(), only); });
   if (!kept.empty() || all.empty()) return kept;
-  return fail(ErrorCode::kInput, fmt::format("none of the {} tasks has a name that matches \"{}\"", all.size(), only),
-              fmt::format("a part of a name, or a pattern such as '*softmax*'; the first task is {}", all.front().stem().string()));
+  return tl::unexpected(nothing_matches(all.size(), only, all.front().stem().string()));
+}
+
+Result<DrawnSuite> drawn_suite(const std::string& wanted, const std::string& mix_file, const std::string& only) {
+  HONE_TRY(const task::drawn::Wanted which, task::drawn::parse_wanted(wanted));
+  HONE_TRY(const task::drawn::Mix mix, mix_of(mix_file));
+  DrawnSuite suite;
+  suite.says = fmt::format("{}:{} of the mix {}, version {} ({})", which.seed, which.count, mix.name, mix.version, mix.hash());
+  suite.tasks = task::drawn::draw_tasks(mix, which);
+  const std::string first = suite.tasks.front().name;
+  if (!only.empty()) std::erase_if(suite.tasks, [&](const task::drawn::DrawnTask& task) { return !matches(task.name, only); });
+  if (suite.tasks.empty()) return tl::unexpected(nothing_matches(static_cast<size_t>(which.count), only, first));
+  return suite;
 }
 
 }  // namespace hone::face::bench

@@ -17,6 +17,7 @@
 #include "hone/face/bench/join.h"
 #include "hone/face/bench/keep.h"
 #include "hone/face/bench/page.h"
+#include "hone/face/bench/suite.h"
 #include "hone/face/bench/summary.h"
 #include "hone/face/bench/work.h"
 #include "hone/face/cli/bench_display.h"
@@ -107,7 +108,13 @@ bench::State state_for(bench::State wanted) {
 Result<bench::State> new_or_unfinished(const BenchArguments& arguments) {
   bench::State state;
   HONE_TRY(state.asked, asked_of(arguments));
-  HONE_TRY(state.entries, bench::read_entries(state.asked));
+  if (arguments.drawn.empty()) {
+    HONE_TRY(state.entries, bench::read_entries(state.asked));
+  } else {
+    HONE_TRY(const bench::DrawnSuite drawn, bench::drawn_suite(arguments.drawn, arguments.mix, arguments.only));
+    state.asked.drawn = drawn.says;
+    state.entries = bench::drawn_entries(drawn.tasks);
+  }
   HONE_TRY_VOID(check_options(state.entries, state.asked));
   HONE_TRY(state.conditions, conditions_of(state.asked));
   state.command = arguments.command;
@@ -219,7 +226,7 @@ int finish_bench(const bench::State& state, const BenchArguments& arguments) {
 }
 
 Result<int> join_benches(const BenchArguments& arguments) {
-  if (!arguments.suite.empty() || !arguments.resume.empty())
+  if (!arguments.suite.empty() || !arguments.drawn.empty() || !arguments.resume.empty())
     return fail(ErrorCode::kUsage, "--join works on benches that were made before", "give neither a suite nor --resume with it");
   std::vector<bench::State> states;
   for (const std::string& name : arguments.join) {
@@ -233,11 +240,29 @@ Result<int> join_benches(const BenchArguments& arguments) {
 
 }  // namespace
 
+Result<int> draw_suite(const std::string& wanted, const std::string& mix, const std::string& folder) {
+  HONE_TRY(const bench::DrawnSuite drawn, bench::drawn_suite(wanted, mix, ""));
+  if (folder.empty()) {
+    for (const auto& task : drawn.tasks) fmt::print("{}\n", task.toml);
+    return 0;
+  }
+  HONE_TRY_VOID(base::make_directories(folder));
+  for (const auto& task : drawn.tasks) HONE_TRY_VOID(base::write_file_atomic(std::filesystem::path(folder) / (task.name + ".toml"), task.toml));
+  fmt::print("{} tasks in {}: {}\n", drawn.tasks.size(), folder, drawn.says);
+  return 0;
+}
+
 Result<int> run_bench(const BenchArguments& arguments) {
   if (!arguments.join.empty()) return join_benches(arguments);
-  if (arguments.suite.empty() == arguments.resume.empty())
-    return fail(ErrorCode::kUsage, arguments.suite.empty() ? "which tasks? Give a folder or a list of task files" : "--resume goes on with a bench as it was begun",
-                arguments.suite.empty() ? "for example hone bench tasks/kernelbench/level1" : "give either a suite or --resume");
+  if (!arguments.mix.empty() && arguments.drawn.empty())
+    return fail(ErrorCode::kUsage, "--mix says what --drawn draws from", "for example hone bench --drawn 7:40 --mix mine.toml");
+  const int given = (arguments.suite.empty() ? 0 : 1) + (arguments.drawn.empty() ? 0 : 1) + (arguments.resume.empty() ? 0 : 1);
+  if (given == 0)
+    return fail(ErrorCode::kUsage, "which tasks? Give a folder or a list of task files, or have some drawn",
+                "for example hone bench tasks/kernelbench/level1, or hone bench --drawn 7:40");
+  if (given > 1 && !arguments.resume.empty())
+    return fail(ErrorCode::kUsage, "--resume goes on with a bench as it was begun", "give either tasks or --resume");
+  if (given > 1) return fail(ErrorCode::kUsage, "a bench is over task files or over drawn tasks", "give either a suite or --drawn; two benches can be joined: --join");
   HONE_TRY(bench::State state, arguments.resume.empty() ? new_or_unfinished(arguments) : to_resume(arguments.resume));
   HONE_TRY(const auto lock, hold(state.id));
   const size_t done = state.entries.size() - state.left();

@@ -162,6 +162,8 @@ int run_cli(int argc, char** argv) {
   BenchArguments benching;
   command = add("bench", "optimise every task of a suite, and compare");
   command->add_option("SUITE", benching.suite, "a folder of task files, or task files");
+  command->add_option("--drawn", benching.drawn, "instead of a suite, N tasks drawn from what people run (docs/drawn.md)")->type_name("SEED:N");
+  command->add_option("--mix", benching.mix, "draw from this distribution instead of the published one")->type_name("FILE");
   command->add_option("-w,--workload", benching.task.workloads, "a workload of the task files by its name (once for each; default: theirs)")
       ->type_name("NAME")->allow_extra_args(false);
   add_track(command, benching.task.track);
@@ -344,6 +346,13 @@ int run_cli(int argc, char** argv) {
   command->callback([&] { action = [&] { return explain(explaining); }; });
 
   bool markdown = false;
+  std::string wanted, mix, folder;
+  command = add("draw", "write the tasks that hone bench --drawn runs");
+  command->add_option("SEED:N", wanted, "the seed, and how many tasks")->required();
+  command->add_option("--mix", mix, "draw from this distribution instead of the published one (docs/drawn.md)")->type_name("FILE");
+  command->add_option("-o,--output", folder, "folder for the task files (default: print them)")->type_name("FOLDER");
+  command->callback([&] { action = [&] { return draw_suite(wanted, mix, folder); }; });
+
   command = add("ops", "list the operations of the task language");
   command->add_option("NAME", subject, "say all about one operation");
   command->add_flag("--markdown", markdown, "print docs/language.md: the whole reference");

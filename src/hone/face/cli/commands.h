@@ -45,6 +45,7 @@ struct KernelArguments {
 
 struct BenchArguments {
   std::vector<std::string> suite;        ///< folders and task files
+  std::string drawn, mix;                ///< SEED:N instead of a suite, and another mix than ours
   TaskArguments task;                    ///< its workloads and track
   std::string target = "cpu", budget = "20s", opponents = "all", only, output;
   std::string resume;                    ///< a bench's id, or "last"; empty: a suite is given
@@ -105,6 +106,8 @@ struct DraftArguments {
 /// A finished run with its models' questions and answers as one file; to standard output where `output` is empty.
 [[nodiscard]] Result<int> write_transcript(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
+/// Writes the tasks that `hone bench --drawn` would run into a folder; without one, to standard output.
+[[nodiscard]] Result<int> draw_suite(const std::string& wanted, const std::string& mix, const std::string& folder);
 /// Replays tuning spaces of which everything is known, or measures one.
 [[nodiscard]] Result<int> tune(const TuneArguments& arguments);
 /// Every configuration of a kernel, measured here, into a tuning cache.
