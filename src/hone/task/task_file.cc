@@ -1,4 +1,4 @@
-// Reads a task file. The only place of this room that knows toml++.
+// Reads a task file. The mix of drawn/ is read with toml++ too; nothing else of this room knows it.
 #include <fmt/format.h>
 #include <toml++/toml.h>
 

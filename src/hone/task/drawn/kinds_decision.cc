@@ -198,7 +198,7 @@ void sampler(Sketch& s) {
 
 void loss(Sketch& s) {
   const std::string batch = s.extent("B", "rows");
-  const int64_t kind = s.below(11);
+  const int64_t kind = s.below(14);
   const std::string none = s.chance(60) ? ", reduction=\"none\"" : "";
   const Extents each = none.empty() ? Extents{} : Extents{batch};
   s.hint("loss");
@@ -272,13 +272,13 @@ void loss(Sketch& s) {
   const Extents all{batch, out};
   const std::string mean_rows = s.chance(60) ? "mean({}, axis=1)" : "{}";
   const Extents left = mean_rows == "{}" ? all : Extents{batch};
-  if (kind == 6 || kind == 7) {
+  if (kind == 6 || kind >= 11) {
     const Value t = s.input("t", all);
     const std::string_view name = s.one_of({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"});
     s.hint(name == "mse_loss" ? "mse" : name == "l1_loss" ? "l1" : "huber");
     return s.output(s.let("y", format(fmt::runtime(mean_rows), format("{}({}, {}, reduction=\"none\")", name, h.name, t.name)), left));
   }
-  if (kind == 8) {
+  if (kind == 7 || kind == 8) {
     const Value t = s.input("t", all, "", "sign");
     s.hint("hinge");
     return s.output(s.let("y", format(fmt::runtime(mean_rows), format("hinge_loss({}, {}, reduction=\"none\")", h.name, t.name)), left));

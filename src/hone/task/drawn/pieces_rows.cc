@@ -79,6 +79,7 @@ Value activation(Sketch& s, const Value& x, const std::string& wanted) {
   if (kind == "none") return x;
   const bool idle = x.positive && (kind == "relu" || kind == "leaky_relu" || kind == "elu" || kind == "prelu" || kind == "selu" || kind == "celu" || kind == "threshold" || kind == "squared_relu");
   if (idle) kind = "gelu";
+  if (x.negative && (kind == "relu" || kind == "relu6" || kind == "squared_relu" || kind == "threshold" || kind == "gelu" || kind == "gelu_tanh")) kind = "tanh";
   if (kind == "squared_relu" && x.spread > 2) kind = "relu";
   if (kind == "prelu") {
     // One slope a channel belongs to axis 1; rows have one slope for all.
@@ -96,6 +97,7 @@ Value activation(Sketch& s, const Value& x, const std::string& wanted) {
     Value y = s.let("h", formatted(f.text, value), x.dims, x.dtype);
     y.positive = f.positive;
     y.bounded = f.bounded;
+    y.negative = kind == "log_sigmoid";
     y.spread = f.bounded ? 0 : kind == "squared_relu" ? 2 * x.spread : x.spread;
     return y;
   }

@@ -161,7 +161,7 @@ void size_tiny(std::vector<Symbol>& symbols, const Sizer& sizer) {
     const Totals t = sizer.at(symbols, &Symbol::tiny);
     return t.elements > kTinyElements || t.largest > kTinyLargest || t.moved > kTinyBytes || t.operations > kTinyOperations;
   };
-  while (too_much() && shrink(symbols, &Symbol::tiny, [](const Symbol& s) { return s.least; })) {}
+  while (too_much() && shrink(symbols, &Symbol::tiny, [](const Symbol& s) { return s.role == "batch" ? s.least : std::max<int64_t>(s.least, 2); })) {}
   const auto odd = [](const Symbol& s) { return s.tiny > 1 && s.tiny % 2 == 1; };
   if (std::any_of(symbols.begin(), symbols.end(), odd)) return;
   const auto largest = std::max_element(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) { return a.tiny < b.tiny; });

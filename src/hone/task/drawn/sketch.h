@@ -20,6 +20,7 @@ struct Value {
   std::string name, dtype;
   Extents dims;
   int spread = 0;         ///< about log2 of the typical magnitude, above that of a normal distribution
+  bool negative = false;  ///< not positive: relu would leave nothing
   bool positive = false;  ///< not negative: relu and abs do nothing
   bool bounded = false;   ///< within a few times [-1, 1]: clamps and tanh do little
   bool scaled = false;    ///< its last operation was multiplying by a number: a norm behind it would undo that
