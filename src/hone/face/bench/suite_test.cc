@@ -51,6 +51,22 @@ TEST_F(BenchSuiteTest, only_takes_a_part_of_the_name_or_a_pattern) {
   EXPECT_THAT(names({"a", "b"}, "?[02]_*"), ElementsAre("a/02_b.toml", "a/10_c.toml"));
 }
 
+TEST_F(BenchSuiteTest, tasks_are_drawn_and_filtered_by_name) {
+  const auto suite = drawn_suite("7:30", "", "");
+  ASSERT_TRUE(suite) << suite.error().to_string();
+  EXPECT_EQ(suite->tasks.size(), 30U);
+  EXPECT_THAT(suite->says, ::testing::StartsWith("7:30 of the mix drawn, version 1 ("));
+  const auto one = drawn_suite("7:30", "", "drawn_7_004*");
+  ASSERT_TRUE(one) << one.error().to_string();
+  ASSERT_EQ(one->tasks.size(), 1U);
+  EXPECT_EQ(one->tasks[0].toml, suite->tasks[4].toml);
+  EXPECT_EQ(one->says, suite->says);
+  const auto none = drawn_suite("7:30", "", "nothing_like_it");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().hint, HasSubstr("drawn_7_000"));
+  EXPECT_EQ(drawn_suite("7:30", (root_ / "no.toml").string(), "").error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(BenchSuiteTest, says_what_is_not_there) {
   EXPECT_EQ(error("nowhere").code, ErrorCode::kNotFound);
   EXPECT_THAT(error("nowhere").message, HasSubstr("nowhere"));

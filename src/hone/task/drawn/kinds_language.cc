@@ -212,11 +212,12 @@ void experts(Sketch& s) {
     s.hint("router");
     const Extents few{x.dims[0], "2"};
     Value all = to_type(s, scores, "f32");
-    if (s.chance(50)) all = s.let("gates", format("softmax({}, axis=-1)", scaled(s, all).name), all.dims, "f32");
+    const bool gates = s.chance(50);
+    if (gates) all = s.let("gates", format("softmax({}, axis=-1)", scaled(s, all).name), all.dims, "f32");
     const auto best = s.let_all({"best", "expert"}, format("topk({}, 2)", all.name), few, "f32");
     Value expert = best[1];
     expert.dtype = "i64";
-    const Value w = s.let("weights", s.chance(50) ? format("softmax({}, axis=-1)", best[0].name) : format("{0} / (sum(abs({0}), axis=-1, keepdims=true) + 0.01)", best[0].name), few, "f32");
+    const Value w = s.let("weights", !gates ? format("softmax({}, axis=-1)", best[0].name) : format("{0} / (sum(abs({0}), axis=-1, keepdims=true) + 0.01)", best[0].name), few, "f32");
     s.output(w, "weights");
     s.output(expert);
     return;

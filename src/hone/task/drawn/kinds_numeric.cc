@@ -158,7 +158,7 @@ void statistics(Sketch& s) {
 }
 
 void movement(Sketch& s) {
-  const int64_t kind = s.below(7);
+  const int64_t kind = s.below(8);
   if (kind == 0) {
     // Windows of a picture as a batch of their own (Swin), shifted first.
     s.hint("windows");
@@ -198,6 +198,14 @@ void movement(Sketch& s) {
     return finish_channels(s, h);
   }
   const std::string width = s.extent("D", "width");
+  if (kind == 5 && s.chance(40)) {
+    // Tokens sorted by the expert that takes them.
+    s.hint("dispatch");
+    const std::string rows_of = s.extent("M", "rows", 4);
+    const Value x = s.input("x", {rows_of, width}), order = s.input("order", {rows_of}, "i64", format("index({})", rows_of));
+    const Value h = s.let("h", format("index_select({}, 0, {})", x.name, order.name), x.dims);
+    return finish(s, activation(s, product(s, h, s.extent("F", "inner"), 30)));
+  }
   const Value x = tokens(s, width);
   const std::string &b = x.dims[0], &l = x.dims[1];
   if (kind == 3) {
@@ -220,7 +228,7 @@ void movement(Sketch& s) {
     if (s.chance(70)) h = product(s, h, s.extent("O", "width"), 40);
     return finish(s, h);
   }
-  if (kind == 5) {
+  if (kind == 5 || kind == 6) {
     // Tokens in another order, given or sorted by a score.
     s.hint("reorder");
     const Value score = s.input("score", {b, l}, "f32");
@@ -241,7 +249,7 @@ void movement(Sketch& s) {
 
 /// Functions of one element that science uses, with the inputs they are defined on.
 void science(Sketch& s) {
-  const int64_t kind = std::min<int64_t>(s.below(11), 8);
+  const int64_t draw = s.below(13), kind = draw < 9 ? draw : draw < 11 ? 1 : 8;
   if (kind == 0) {
     // Rotations by angles, polar coordinates.
     s.hint("polar");
@@ -383,7 +391,7 @@ void gram(Sketch& s) {
     s.hint("outer");
     const std::string r = s.extent("R", "inner"), k = s.extent("K", "inner");
     const Value a = s.input("a", {r, k}), u = s.input("u", {r}), v = s.input("v", {k});
-    const Value mean = s.let("g", format("mean({0} @ {0}.mT, axis=[1, 2]) * 0.015625", x.name), {n});
+    const Value mean = s.let("g", format("amax({0} @ {0}.mT, axis=[1, 2]) * 0.015625", x.name), {n});
     const Value y = s.let("rank1", format("{} - 0.5 * outer({}, {})", a.name, u.name, v.name), {r, k});
     s.output(mean, "g");
     return s.output(y, "y");
@@ -447,7 +455,7 @@ void masks(Sketch& s) {
   if (kind == 4) {
     // Either of two masks but not both; what is left is replaced by a learnt vector.
     const Value p = s.input("p", {b, l}, "bool"), q = s.input("q", {b, l}, "bool"), token = s.input("token", {d});
-    const std::string_view how = s.one_of({"logical_xor({}, {})", "{} | ~{}", "logical_and({}, logical_not({}))", "logical_or({}, {})"});
+    const std::string_view how = s.one_of({"logical_xor({}, {})", "{} ^ {}", "{} | ~{}", "logical_and({}, logical_not({}))", "logical_or({}, {})"});
     const Value m = s.let("m", format(fmt::runtime(how), p.name, q.name), {b, l}, "bool");
     Value h = s.let("h", format("where({}.unsqueeze(2), {}, {})", m.name, x.name, token.name), x.dims);
     if (s.chance(65)) {

@@ -137,10 +137,10 @@ void upsample(Sketch& s) {
 
 void video(Sketch& s) {
   const std::string in = channel_extent(s, 30), out = channel_extent(s, 40);
-  Value x = image(s, in, 3, 6);
+  const int64_t kind = s.below(10);
+  Value x = image(s, in, 3, kind < 3 ? 3 : 6);
   if (s.chance(30)) x = activation(s, norm_channels(s, x));
   Value h;
-  const int64_t kind = s.below(10);
   if (kind < 3) h = transposed_convolution(s, x, out, 40);
   else if (kind < 4) h = convolution(s, x, in, {3, 1, 1, 1}, in, 0);
   else h = convolution(s, x, out, {3, s.one_of({1, 1, 2}), 1, 1}, "", 20);

@@ -15,6 +15,8 @@ namespace hone::task::drawn {
 [[nodiscard]] Value activation(Sketch& s, const Value& x);
 /// `kind`: a key of [activation].
 [[nodiscard]] Value activation(Sketch& s, const Value& x, const std::string& kind);
+/// With an activation where nothing has been but linear steps.
+[[nodiscard]] Value curved(Sketch& s, const Value& x);
 [[nodiscard]] Value around(Sketch& s, const Value& x);  ///< one of [around]; channels are the last axis, or axis 1 from rank 4 or `channel_axis`
 [[nodiscard]] Value channels_around(Sketch& s, const Value& x);  ///< the same for [N, C, …]
 [[nodiscard]] Value scaled(Sketch& s, const Value& x);           ///< by a power of two, to about 1

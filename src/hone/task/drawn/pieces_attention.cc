@@ -21,7 +21,7 @@ Value with_bias(Sketch& s, const Value& scores) {
   const std::string &b = scores.dims[0], &heads = scores.dims[1], &q = scores.dims[2], &k = scores.dims[3];
   const bool self = q == k;
   const auto next = [&](std::string e) { return s.let("a", std::move(e), scores.dims, scores.dtype); };
-  switch (s.below(self ? 8 : 5)) {
+  switch (s.below(self ? 9 : 5)) {
     case 0: return next(format("{} + {}", scores.name, s.input("m", {b, "1", q, k}).name));
     case 1: {
       const Value last = s.input("last", {b}, "i64", format("index({})", k));
@@ -46,6 +46,12 @@ Value with_bias(Sketch& s, const Value& scores) {
       const Value away = s.let("away", format("{}(iota([{}, {}], axis=1) - iota([{}, {}], axis=0))", scores.dtype, q, k, q, k), {q, k}, scores.dtype);
       const Value low = next(format("{} + {}.reshape({}, 1, 1) * {}", scores.name, slope.name, heads, away.name));
       return next(format("where(tril(ones_like({0}, dtype=bool)), {1}, -inf)", away.name, low.name));
+    }
+    case 7: {
+      // A prefix that all may see, causal behind it.
+      s.hint("prefix");
+      const Value i = s.let("i", format("arange({}).unsqueeze(1)", q), {q, "1"}, "i64");
+      return next(format("where(logical_or(arange({}) <= {}, arange({}) < 4), {}, -30000.0)", k, i.name, k, scores.name));
     }
     default: {
       s.hint("window");

@@ -29,9 +29,21 @@ std::string window_text(const Window& w, size_t) {
   return text;
 }
 
+/// A linear step, as far as it is told.
 Value like(Sketch& s, const Value& x, std::string expression, int spread) {
   Value y = s.let("h", std::move(expression), x.dims, x.dtype);
   y.spread = spread;
+  y.curved = x.curved;
+  y.product = x.product;
+  return y;
+}
+
+/// By statistics of its own.
+Value curved_like(Sketch& s, const Value& x, std::string expression) {
+  Value y = like(s, x, std::move(expression), 0);
+  y.curved = true;
+  y.product = false;
+  y.centred = true;
   return y;
 }
 
@@ -84,13 +96,13 @@ Value norm_channels(Sketch& s, const Value& x) {
   if (kind == "batch_statistics") {
     s.hint("batchnorm");
     const Value w = gain(), b = s.input("b", {c});
-    return like(s, x, format("batch_norm({}, {}, {})", x.name, w.name, b.name), 0);
+    return curved_like(s, x, format("batch_norm({}, {}, {})", x.name, w.name, b.name));
   }
   if (kind == "instance") {
     s.hint("instancenorm");
-    if (s.chance(50)) return like(s, x, format("instance_norm({})", x.name), 0);
+    if (s.chance(50)) return curved_like(s, x, format("instance_norm({})", x.name));
     const Value w = gain(), b = s.input("b", {c});
-    return like(s, x, format("instance_norm({}, {}, {})", x.name, w.name, b.name), 0);
+    return curved_like(s, x, format("instance_norm({}, {}, {})", x.name, w.name, b.name));
   }
   if (kind == "group") {
     s.hint("groupnorm");
@@ -98,7 +110,7 @@ Value norm_channels(Sketch& s, const Value& x) {
     const size_t star = c.find('*');
     const std::string groups = star == std::string::npos || c.find(' ') != std::string::npos ? "1" : c.substr(0, star);
     const Value w = gain(), b = s.input("b", {c});
-    return like(s, x, format("group_norm({}, {}, {}, {})", x.name, groups, w.name, b.name), 0);
+    return curved_like(s, x, format("group_norm({}, {}, {}, {})", x.name, groups, w.name, b.name));
   }
   s.hint("layernorm");
   const Value w = gain(), b = s.input("b", {c});
@@ -112,7 +124,7 @@ Value norm_channels(Sketch& s, const Value& x) {
   const bool permuted = s.chance(60);
   const Value t = s.let("t", permuted ? format("permute({}, [0, {}1])", x.name, last) : format("movedim({}, 1, -1)", x.name), moved, x.dtype);
   const Value n = s.let("t", format("layer_norm({}, {}, {})", t.name, w.name, b.name), moved, x.dtype);
-  return like(s, x, permuted ? format("permute({}, [0, {}{}])", n.name, x.rank() - 1, first) : format("movedim({}, -1, 1)", n.name), 0);
+  return curved_like(s, x, permuted ? format("permute({}, [0, {}{}])", n.name, x.rank() - 1, first) : format("movedim({}, -1, 1)", n.name));
 }
 
 std::string window_extent(const std::string& in, const Window& w) {
@@ -131,7 +143,7 @@ Window same_window(Sketch& s) {
 }
 
 Value convolution(Sketch& s, const Value& given, const std::string& out, const Window& w, const std::string& groups, int bias_percent) {
-  const Value x = calm(s, given, true);
+  const Value x = calm(s, given.product && w.kernel == 1 ? curved(s, given) : given, true);
   const bool bias = s.chance(bias_percent);
   const std::string axes = std::to_string(spatial(x));
   Extents weight{out};
@@ -153,6 +165,7 @@ Value convolution(Sketch& s, const Value& given, const std::string& out, const W
   s.hint(groups == in ? "depthwise" : format("conv{}d", axes));
   Value y = s.let("h", e + ")", dims, x.dtype);
   y.spread = x.spread + (groups == in ? 1 : 4);
+  y.product = groups != in;
   return y;
 }
 
@@ -203,10 +216,12 @@ Value pooled(Sketch& s, const Value& x, bool half_extent) {
   y.spread = x.spread;
   y.positive = x.positive;
   y.bounded = x.bounded;
+  y.curved = x.curved || largest;
   return y;
 }
 
-Value global_pool(Sketch& s, const Value& x) {
+Value global_pool(Sketch& s, const Value& given) {
+  const Value x = curved(s, given);
   std::string all;
   for (size_t i = 2; i < x.rank(); ++i) all += (i == 2 ? "" : ", ") + std::to_string(i);
   if (x.rank() > 3) all = "[" + all + "]";

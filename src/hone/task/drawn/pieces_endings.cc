@@ -28,7 +28,7 @@ void quantised_rows(Sketch& s, const Value& x) {
   s.output(scale);
 }
 
-/// An ending that works on any value along `axis`; false where `kind` is another.
+/// An ending that works on any value (no minimum: that of many activations is a constant) along `axis`; false where `kind` is another.
 bool reduced(Sketch& s, const Value& x, const std::string& kind, size_t axis) {
   const std::string at = axis + 1 == x.rank() ? "-1" : std::to_string(axis);
   const Extents rest = without(x.dims, axis);
@@ -42,8 +42,8 @@ bool reduced(Sketch& s, const Value& x, const std::string& kind, size_t axis) {
   if (kind == "log_softmax") return say("logsoftmax", format("log_softmax({}, axis={})", x.name, at), x.dims, x.dtype);
   if (kind == "mean") return say("mean", format("mean({}, axis={})", x.name, at), rest, x.dtype);
   if (kind == "sum") return say("sum", format("sum({}, axis={})", wide, at), rest, "f32");
-  if (kind == "max") return say("max", format("{}({}, axis={})", s.one_of({"max", "max", "min"}), x.name, at), rest, x.dtype);
-  if (kind == "argmax") return say("argmax", format("{}({}, axis={})", s.one_of({"argmax", "argmax", "argmin"}), x.name, at), rest, "i64");
+  if (kind == "max") return say("max", format("{}({}, axis={})", s.one_of({"max", "amax"}), x.name, at), rest, x.dtype);
+  if (kind == "argmax") return say("argmax", format("{}({}, axis={})", s.one_of({"argmax", "argmax", x.curved ? "argmax" : "argmin"}), x.name, at), rest, "i64");
   if (kind == "logsumexp") return say("logsumexp", format("logsumexp({}, axis={})", wide, at), rest, "f32");
   if (kind == "norm_of_rows") return say("norm", format("norm({}, p={}, axis={})", wide, s.one_of({"2.0", "1.0", "inf"}), at), rest, "f32");
   if (kind == "var") return say("var", format("{}({}, axis={}, correction=1)", s.one_of({"var", "std"}), wide, at), rest, "f32");
@@ -56,7 +56,15 @@ void finish(Sketch& s, const Value& given) {
   Value x = given;
   std::string kind = s.pick("ending");
   const bool sums = kind == "mean" || kind == "sum" || kind == "var" || kind == "norm_of_rows" || kind == "norm";
+  // One number a row says little in half precision where its terms cancel, and nothing where a norm has fixed it.
+  if (x.dtype != "f32" && kind == "sum") kind = "mean";
+  if (x.dtype != "f32" && kind == "log_softmax") kind = "softmax";
+  if (x.dtype != "f32" && (kind == "logsumexp" || kind == "var")) kind = "max";
+  if (kind == "logsumexp" && (x.bounded || x.spread > 2)) kind = "max";
+  if (x.bounded && kind == "quantise") kind = "nothing";
   if (x.centred && sums) kind = "nothing";
+  // A sum of what is linear could be taken before the heavy operation, of its weights.
+  if (kind == "mean" || kind == "sum") x = curved(s, x);
   if ((kind == "softmax" || kind == "log_softmax" || kind == "logsumexp") && x.spread > 2) x = calm(s, x);
   if (kind == "activation") x = activation(s, x);
   if (kind == "norm" && !x.scaled) x = norm_rows(s, x);
@@ -64,7 +72,7 @@ void finish(Sketch& s, const Value& given) {
   if (kind == "second_output" && !x.centred) {
     s.hint("twooutputs");
     const Extents rest = without(x.dims, x.rank() - 1);
-    const Value more = s.let("top", format("{}({}, axis=-1)", s.one_of({"max", "argmax", "mean"}) == "max" ? "max" : "min", x.name), rest, x.dtype);
+    const Value more = s.let("top", format("max({}, axis=-1)", x.name), rest, x.dtype);
     const Value y = activation(s, x, "tanh");
     s.output(y);
     s.output(more);
@@ -83,7 +91,12 @@ void finish(Sketch& s, const Value& given) {
 
 void finish_channels(Sketch& s, const Value& given) {
   Value x = given;
-  const std::string kind = s.pick("ending");
+  std::string kind = s.pick("ending");
+  if (x.dtype != "f32" && kind == "sum") kind = "mean";
+  if (x.dtype != "f32" && kind == "log_softmax") kind = "softmax";
+  if (x.dtype != "f32" && (kind == "logsumexp" || kind == "var")) kind = "max";
+  if (x.centred && (kind == "mean" || kind == "sum" || kind == "var" || kind == "norm_of_rows")) kind = "nothing";
+  if (kind == "mean" || kind == "sum") x = curved(s, x);
   if (kind == "activation") x = activation(s, x);
   if (kind == "norm" && !x.scaled) x = norm_channels(s, x);
   if ((kind == "softmax" || kind == "log_softmax" || kind == "logsumexp") && x.spread > 2) x = activation(s, x, "tanh");

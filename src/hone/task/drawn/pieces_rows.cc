@@ -51,6 +51,7 @@ std::string formatted(std::string_view text, const std::string& value) { return 
 /// Drops what is known of the elements where an operation changes it.
 Value with(Value made, const Value& from) {
   made.spread = from.spread;
+  made.curved = true;
   return made;
 }
 
@@ -97,6 +98,7 @@ Value activation(Sketch& s, const Value& x, const std::string& wanted) {
     Value y = s.let("h", formatted(f.text, value), x.dims, x.dtype);
     y.positive = f.positive;
     y.bounded = f.bounded;
+    y.curved = true;
     y.negative = kind == "log_sigmoid";
     y.spread = f.bounded ? 0 : kind == "squared_relu" ? 2 * x.spread : x.spread;
     return y;
@@ -111,6 +113,8 @@ Value scaled(Sketch& s, const Value& x) {
   y.positive = x.positive;
   y.scaled = true;
   y.centred = x.centred;
+  y.curved = x.curved;
+  y.product = x.product;
   return y;
 }
 
@@ -118,6 +122,8 @@ Value add(Sketch& s, const Value& x, const Value& y) {
   Value sum = s.let("h", format("{} + {}", x.name, y.name), x.dims, x.dtype);
   sum.spread = std::max(x.spread, y.spread);
   sum.positive = x.positive && y.positive;
+  sum.curved = x.curved && y.curved;
+  sum.product = x.product;
   return sum;
 }
 
@@ -140,6 +146,9 @@ Value around(Sketch& s, const Value& x) {
   const auto made = [&](std::string expression, int spread) {
     Value y = s.let("h", std::move(expression), x.dims, x.dtype);
     y.spread = spread;
+    const bool linear = kind == "bias" || kind == "scale" || kind == "channel_gain" || kind == "lerp" || kind == "where_mask" || kind == "dropout";
+    y.curved = !linear || x.curved;
+    y.product = linear && x.product;
     return y;
   };
   if (kind == "bias") return made(format("{} + {}", x.name, bias_of(s, x).name), std::max(x.spread, 0));
@@ -160,7 +169,7 @@ Value around(Sketch& s, const Value& x) {
   if (kind == "dropout") {
     const Value keep = s.input("keep", x.dims, "bool");
     s.hint("dropout");
-    return made(s.chance(50) ? format("where({}, {} / 0.9, 0.0)", keep.name, x.name) : format("where(logical_not({}), 0.0, {} * 1.25)", keep.name, x.name), x.spread);
+    return made(s.chance(50) ? format("where({}, {} / 0.9, 0.0)", keep.name, x.name) : format("where(logical_not({}), zeros_like({}), {} * 1.25)", keep.name, x.name, x.name), x.spread);
   }
   if (kind == "channel_gain") {
     const Value gain = s.input("gain", {x.last()}, "", "near_one");
@@ -197,7 +206,9 @@ Value around(Sketch& s, const Value& x) {
     lead.push_back("1");
     const Value mask = s.input("valid", lead, "bool");
     s.hint("mask");
-    return made(s.chance(60) ? format("where({}, {}, 0.0)", mask.name, x.name) : format("{} * {}({})", x.name, x.dtype, mask.name), x.spread);
+    return made(s.chance(40)   ? format("where({}, {}, 0.0)", mask.name, x.name)
+                : s.chance(50) ? format("where({}, {}, full_like({}, -1.0))", mask.name, x.name, x.name)
+                               : format("{} * {}({})", x.name, x.dtype, mask.name), x.spread);
   }
   if (kind == "round_trip") {
     const Value step = s.input("step", {x.last()}, "f32", "near_one");
@@ -236,6 +247,7 @@ Value norm_rows(Sketch& s, const Value& x) {
   const std::string& d = x.last();
   const auto done = [&](Value y, bool centred) {
     y.centred = centred;
+    y.curved = true;
     return y;
   };
   const auto gain = [&] { return s.input("w", {d}, "", "near_one"); };
@@ -243,7 +255,7 @@ Value norm_rows(Sketch& s, const Value& x) {
     s.hint("layernorm");
     if (kind == "plain_layer") return done(s.let("h", format("layer_norm({}, axis=-1)", x.name), x.dims, x.dtype), true);
     const Value w = gain(), b = s.input("b", {d});
-    return done(s.let("h", format("layer_norm({}, {}, {})", x.name, w.name, b.name), x.dims, x.dtype), false);
+    return done(s.let("h", format("layer_norm({}, {}, {})", x.name, w.name, b.name), x.dims, x.dtype), true);
   }
   if (kind == "rms") {
     s.hint("rmsnorm");
@@ -268,7 +280,13 @@ Value norm_rows(Sketch& s, const Value& x) {
   const Value w = gain(), b = s.input("b", {d});
   const Value mean = s.let("mu", format("mean({}, axis=-1, keepdims=true)", wide), one, "f32");
   const Value var = s.let("var", format("var({}, axis=-1, keepdims=true)", wide), one, "f32");
-  return done(s.let("h", format("{} * {} + {}", narrow(format("({} - {}) / sqrt({} + 1e-5)", wide, mean.name, var.name)), w.name, b.name), x.dims, x.dtype), false);
+  return done(s.let("h", format("{} * {} + {}", narrow(format("({} - {}) / sqrt({} + 1e-5)", wide, mean.name, var.name)), w.name, b.name), x.dims, x.dtype), true);
+}
+
+Value curved(Sketch& s, const Value& x) {
+  if (x.curved) return x;
+  const Value y = activation(s, x);
+  return y.curved ? y : activation(s, x, "gelu");
 }
 
 Value calm(Sketch& s, const Value& x, bool channels) {
@@ -280,7 +298,8 @@ Value calm(Sketch& s, const Value& x, bool channels) {
 }
 
 Value product(Sketch& s, const Value& given, const std::string& out, int bias_percent) {
-  const Value x = calm(s, given);
+  // Two products with nothing between them are one.
+  const Value x = calm(s, given.product ? curved(s, given) : given);
   std::string kind = s.pick("product");
   const std::string& k = x.last();
   if (kind == "addmm" && x.rank() != 2) kind = "linear";
@@ -307,6 +326,7 @@ Value product(Sketch& s, const Value& given, const std::string& out, int bias_pe
     y = s.let("h", e, dims, x.dtype);
   }
   y.spread = x.spread + 5;
+  y.product = true;
   return y;
 }
 

@@ -24,6 +24,8 @@ struct Value {
   bool positive = false;  ///< not negative: relu and abs do nothing
   bool bounded = false;   ///< within a few times [-1, 1]: clamps and tanh do little
   bool scaled = false;    ///< its last operation was multiplying by a number: a norm behind it would undo that
+  bool curved = false;    ///< something behind the last heavy operation is not linear: a sum cannot be moved before it
+  bool product = false;   ///< nothing but linear steps since a product or convolution: a second one would be one with it
   bool centred = false;   ///< each row (or channel) has a known mean, sum or norm: reducing it gives a constant
   [[nodiscard]] size_t rank() const { return dims.size(); }
   [[nodiscard]] const std::string& last() const { return dims.back(); }
