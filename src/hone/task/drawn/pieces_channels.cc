@@ -235,7 +235,7 @@ Value global_pool(Sketch& s, const Value& given) {
     const std::string pool = format("adaptive_{}_pool{}d({}, 1)", name, spatial(x), x.name);
     y = s.let("h", s.chance(50) ? format("flatten({}, 1)", pool) : format("{}.reshape({}, {})", pool, x.dims[0], x.dims[1]), {x.dims[0], x.dims[1]}, x.dtype);
   }
-  y.spread = std::max(0, x.spread - 2);
+  y.spread = x.spread;
   y.positive = x.positive;
   return y;
 }

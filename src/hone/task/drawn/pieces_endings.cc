@@ -65,7 +65,8 @@ void finish(Sketch& s, const Value& given) {
   if (x.centred && sums) kind = "nothing";
   // A sum of what is linear could be taken before the heavy operation, of its weights.
   if (kind == "mean" || kind == "sum") x = curved(s, x);
-  if ((kind == "softmax" || kind == "log_softmax" || kind == "logsumexp") && x.spread > 2) x = calm(s, x);
+  // A softmax of large values is zeros and a one.
+  if ((kind == "softmax" || kind == "log_softmax") && x.spread > 0) x = x.spread > 2 ? calm(s, x) : norm_rows(s, x);
   if (kind == "activation") x = activation(s, x);
   if (kind == "norm" && !x.scaled) x = norm_rows(s, x);
   if (kind == "quantise") return quantised_rows(s, x);
@@ -99,7 +100,7 @@ void finish_channels(Sketch& s, const Value& given) {
   if (kind == "mean" || kind == "sum") x = curved(s, x);
   if (kind == "activation") x = activation(s, x);
   if (kind == "norm" && !x.scaled) x = norm_channels(s, x);
-  if ((kind == "softmax" || kind == "log_softmax" || kind == "logsumexp") && x.spread > 2) x = activation(s, x, "tanh");
+  if ((kind == "softmax" || kind == "log_softmax" || kind == "logsumexp") && x.spread > 0) x = activation(s, x, "tanh");
   if (kind == "transpose") {
     Extents dims{x.dims[0]};
     dims.insert(dims.end(), x.dims.begin() + 2, x.dims.end());
