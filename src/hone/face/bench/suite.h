@@ -15,7 +15,7 @@ namespace hone::face::bench {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> suite_files(const std::vector<std::string>& suite, const std::string& only);
 
 struct DrawnSuite {
-  std::string says;  ///< "7:40 of the mix drawn, version 1 (0123456789ab)": seed, number and mix, for records
+  std::string says;  ///< "7:40 of the mix drawn, version 2 (0123456789ab)": seed, number and mix, for records
   std::vector<task::drawn::DrawnTask> tasks;
 };
 

@@ -55,7 +55,7 @@ TEST_F(BenchSuiteTest, tasks_are_drawn_and_filtered_by_name) {
   const auto suite = drawn_suite("7:30", "", "");
   ASSERT_TRUE(suite) << suite.error().to_string();
   EXPECT_EQ(suite->tasks.size(), 30U);
-  EXPECT_THAT(suite->says, ::testing::StartsWith("7:30 of the mix drawn, version 1 ("));
+  EXPECT_THAT(suite->says, ::testing::StartsWith("7:30 of the mix drawn, version 2 ("));
   const auto one = drawn_suite("7:30", "", "drawn_7_004*");
   ASSERT_TRUE(one) << one.error().to_string();
   ASSERT_EQ(one->tasks.size(), 1U);
