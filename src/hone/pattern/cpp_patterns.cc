@@ -246,7 +246,7 @@ bool is_one_operation(const task::Task& task) {
 }
 
 PartWriter part_writer(Covered covered) {
-  return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_kernel(part), "naive", "plain loops"}; }};
+  return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_kernel(part), "naive", "plain loops", 1}; }};
 }
 
 }  // namespace

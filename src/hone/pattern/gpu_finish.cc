@@ -22,6 +22,13 @@ class Finish {
   explicit Finish(const Contraction& all, std::vector<std::string> places = {})
       : all_(all), program_(all.program), nest_(all.program.nest), places_(std::move(places)) {}
 
+  /// `NAME(parameters, int64_t line_at, int64_t column_at, float product_at)` that returns the one output instead of storing it.
+  Result<std::string> value_text(const std::string& name, const std::string& parameters) {
+    HONE_TRY(const std::string result, value(nest_.graph->outputs.front()));
+    return fmt::format("__device__ inline float {}({}, int64_t line_at, int64_t column_at, float product_at) {{\n{}{}  return {};\n}}\n", name, parameters,
+                       positions(), lines_, result);
+  }
+
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
   Result<std::string> text(const std::string& parameters, const std::string& where, const std::string& line) {
     const task::Graph& graph = *nest_.graph;
@@ -143,6 +150,11 @@ class Finish {
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
   return Finish(contraction).text(parameters, "int64_t line_at, int64_t column_at", "");
+}
+
+Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters) {
+  if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
+  return Finish(contraction).value_text(name, parameters);
 }
 
 Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters) {

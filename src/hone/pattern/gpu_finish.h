@@ -12,6 +12,9 @@ namespace hone::pattern {
 /// operation is not one of a single element.
 [[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
 
+/// The same of a computation with one output, which `NAME(PARAMETERS, line_at, column_at, product_at)` returns as a float.
+[[nodiscard]] Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters);
+
 /// Likewise for a product [images, channels, space…] whose first two dimensions are told apart without a division:
 /// `finish(PARAMETERS, int64_t image_at, int64_t channel_at, int64_t column_at, float product_at)`, the columns being the
 /// places in space. Its program keeps the three apart (fences).

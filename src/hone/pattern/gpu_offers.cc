@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/gpu_attention.h"
 #include "hone/pattern/gpu_conv.h"
 #include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/gpu_patterns.h"
@@ -34,6 +35,7 @@ constexpr int64_t kFewRows = 512;
 /// Offers of single patterns.
 std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers = gpu_conv_offers(task, language);
+  if (offers.empty()) offers = gpu_attention_offers(task, language);
   if (!offers.empty()) return offers;
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
     if (kernel) {
@@ -102,7 +104,7 @@ std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language
   std::vector<Offer> offers = gpu_matmul_offers(names.task(), language), others = direct_gpu_offers(task, language, why_not);
   if (others.empty()) {
     const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
-    const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops"}; };
+    const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops", 1}; };
     others = offers_in_parts(task, {has_part_offer, direct, plain});
   }
   std::move(others.begin(), others.end(), std::back_inserter(offers));

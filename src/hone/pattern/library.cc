@@ -21,11 +21,11 @@ struct Shelf {
 template <Language kLanguage>
 constexpr Shelf gpu_shelf() {
   return {kLanguage, [](const task::Task& task, std::vector<std::string>& why_not) { return offers_gpu(task, kLanguage, why_not); },
-          [](const task::Task& task) { return Offer{plain_gpu(task, kLanguage), "plain", "plain loops"}; }};
+          [](const task::Task& task) { return Offer{plain_gpu(task, kLanguage), "plain", "plain loops", 1}; }};
 }
 
 const Shelf kShelves[] = {
-    {Language::kCpp, offers_cpp, [](const task::Task& task) { return Offer{naive_cpp(task), "naive", "plain loops"}; }},
+    {Language::kCpp, offers_cpp, [](const task::Task& task) { return Offer{naive_cpp(task), "naive", "plain loops", 1}; }},
     gpu_shelf<Language::kCuda>(),
     gpu_shelf<Language::kHip>(),
 };
@@ -35,7 +35,18 @@ const Shelf* shelf_of(Language language) {
   return it == std::end(kShelves) ? nullptr : it;
 }
 
+constexpr bool is_plain(std::string_view pattern) { return pattern == "plain" || pattern == "naive"; }
+
 }  // namespace
+
+double plain_share(const kernel::Kernel& kernel, const task::Task& task) {
+  if (is_plain(kernel.header.pattern)) return 1;
+  if (kernel.header.pattern != "parts") return 0;
+  std::vector<std::string> why_not;
+  for (const Offer& offer : offers(task, kernel.header.language, why_not))
+    if (offer.kernel.source == kernel.source) return offer.plain_share;
+  return 0;
+}
 
 std::vector<Offer> offers(const task::Task& task, Language language, std::vector<std::string>& why_not) {
   if (const Shelf* const shelf = shelf_of(language)) return shelf->offers(task, why_not);

@@ -15,6 +15,7 @@ struct Offer {
   kernel::Kernel kernel;      ///< default configuration
   std::string pattern;        ///< "rows", "map", "columns", …
   std::string action;         ///< what sets it apart: "one pass over memory", "keep exp in scratch"
+  double plain_share = 0;     ///< of the task's least time (least_time.h): what plain loops do of it, 0 to 1
 };
 
 /// All offers for C++ on a CPU. Empty when no pattern covers the task: then `why_not` holds a line for
@@ -34,6 +35,9 @@ struct Offer {
 [[nodiscard]] std::vector<Offer> offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
 /// Plain loops, which take every task; nothing for a language that the library does not write.
 [[nodiscard]] std::optional<Offer> plain_offer(const task::Task& task, kernel::Language language);
+
+/// Offer::plain_share of a kernel that the library wrote for the task; 0 for any other.
+[[nodiscard]] double plain_share(const kernel::Kernel& kernel, const task::Task& task);
 
 /// Plain loops as a programmer would write them first, compiled -O3: the trusted opponent and the
 /// kernel that a search starts from. One function where the task is one loop nest, else plain_cpp (plain.h),

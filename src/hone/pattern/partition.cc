@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/attention.h"
 #include "hone/pattern/nest.h"
 #include "hone/pattern/normal_form.h"
 
@@ -180,11 +181,26 @@ std::vector<std::set<size_t>> edges(const Pieces& pieces, const std::vector<Node
   return next;
 }
 
+/// The groups that hold nodes of `core` become one, where a pattern covers that.
+void merge_core(const Pieces& pieces, const Nodes& core, Covered covered, std::vector<Nodes>& groups) {
+  Nodes together;
+  std::vector<Nodes> rest;
+  for (const Nodes& group : groups) {
+    const bool inside = std::any_of(group.begin(), group.end(), [&](int id) { return core.contains(id); });
+    if (inside) together.insert(group.begin(), group.end());
+    else rest.push_back(group);
+  }
+  if (together.empty() || !covered(pieces.as_task(together, pieces.gives(together, rest)))) return;
+  rest.push_back(std::move(together));
+  groups = std::move(rest);
+}
+
 }  // namespace
 
 Partition partition(const task::Task& task, Covered covered, bool reread) {
   const Pieces pieces(task, reread);
   std::vector<Nodes> groups = pieces.singles();
+  for (const Nodes& core : attention_cores(task.primitive)) merge_core(pieces, core, covered, groups);
   std::set<std::pair<Nodes, Nodes>> refused;
   for (bool again = true; again;) {
     again = false;

@@ -40,7 +40,7 @@ std::string means(const Summary& summary) {
                         report::times(r.median), report::times(less.geomean), report::times(less.median), r.rows);
   }
   if (const std::string line = dispatch_line(summary); !line.empty()) text += "\n" + line + "\n";
-  return text;
+  return text + "\n" + plain_line(summary) + "\n";
 }
 
 std::string rows_table(const std::vector<Row>& rows) {

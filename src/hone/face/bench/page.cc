@@ -44,6 +44,7 @@ void write_figures(Html& out, const Summary& s) {
   }
   out.raw("</div>\n");
   if (const std::string line = dispatch_line(s); !line.empty()) out.add("<p>{}</p>\n", line);
+  out.add("<p>{}</p>\n", plain_line(s));
 }
 
 void write_head(Html& out, const State& state, const Summary& s) {

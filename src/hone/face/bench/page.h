@@ -30,6 +30,8 @@ namespace hone::face::bench {
 [[nodiscard]] bool tells_dispatch(const Summary& summary, const std::string& opponent);
 /// "An empty call takes 1.20 µs (pytorch eager), … With that taken off, …: 3 faster, …"; empty where nobody has one.
 [[nodiscard]] std::string dispatch_line(const Summary& summary);
+/// How much of the least time plain loops hold, a sentence.
+[[nodiscard]] std::string plain_line(const Summary& summary);
 
 /// What ratios are, and what they are not; plain text.
 inline constexpr const char* kHowToRead =

@@ -72,6 +72,10 @@ bool tells_dispatch(const Summary& summary, const std::string& opponent) {
   return opponent == kBest ? !summary.dispatch_ns.empty() : summary.dispatch_ns.contains(opponent);
 }
 
+std::string plain_line(const Summary& summary) {
+  return fmt::format("Of the tasks’ least time together (modelled) plain loops hold {:.1f} %, tasks without a kernel included.", 100 * summary.plain_share);
+}
+
 std::string dispatch_line(const Summary& summary) {
   if (summary.dispatch_ns.empty()) return {};
   std::vector<std::string> costs;

@@ -8,6 +8,8 @@
 
 #include "hone/engine/recall.h"
 #include "hone/engine/summary.h"
+#include "hone/pattern/least_time.h"
+#include "hone/pattern/library.h"
 
 namespace hone::face::bench {
 namespace {
@@ -40,14 +42,18 @@ void put_results(Row& row, const evaluate::Promotion& promotion, const task::Tas
     if (const auto line = engine::against(promotion, task, o.opponent)) row.speedups.push_back({o.opponent, line->speedup, line->comparison, line->dispatch_ns, line->without_dispatch});
 }
 
-/// Which pattern a kernel of the archive came from.
-std::string pattern_of(archive::Store& store, const std::string& hash) {
+/// Which pattern a kernel of the archive came from, and what of it is plain loops.
+void put_origin(Row& row, archive::Store& store, const std::string& hash, const task::Task& task) {
+  row.least_ns = pattern::least_ns(task);
+  row.plain_share = 1;
   const auto stored = store.kernel(hash);
-  if (!stored) return {};
-  constexpr std::string_view kAuthor = "pattern:";
-  if (stored->author.starts_with(kAuthor)) return stored->author.substr(kAuthor.size());
+  if (!stored) return;
+  row.plain_share = 0;
   const auto kernel = engine::kernel_from(*stored);
-  return kernel ? kernel->header.pattern : std::string();
+  if (kernel) row.plain_share = pattern::plain_share(*kernel, task);
+  constexpr std::string_view kAuthor = "pattern:";
+  if (stored->author.starts_with(kAuthor)) row.pattern = stored->author.substr(kAuthor.size());
+  else if (kernel) row.pattern = kernel->header.pattern;
 }
 
 /// What the run's events say that its end does not.
@@ -109,6 +115,8 @@ Row row_from_json(const json& value) {
   row.run = text_at(value, "run");
   row.champion = text_at(value, "champion");
   row.pattern = text_at(value, "pattern");
+  row.least_ns = value.value("least_ns", 0.0);
+  row.plain_share = value.value("plain_share", 0.0);
   row.recalled = value.at("recalled");
   row.absent = value.at("absent").get<std::vector<std::string>>();
   return row;
@@ -140,7 +148,7 @@ json to_json(const Row& row) {
   return {{"task", row.task}, {"verdict", row.verdict}, {"reason", row.reason}, {"compiled", row.compiled},
           {"comparison", evaluate::name_of(row.comparison)}, {"opponent", or_null(row.opponent)}, {"speedups", speedups},
           {"sol_fraction", row.sol_fraction > 0 ? json(row.sol_fraction) : json()}, {"seconds", row.seconds},
-          {"run", or_null(row.run)}, {"champion", or_null(row.champion)}, {"pattern", or_null(row.pattern)},
+          {"run", or_null(row.run)}, {"champion", or_null(row.champion)}, {"pattern", or_null(row.pattern)}, {"least_ns", row.least_ns}, {"plain_share", row.plain_share},
           {"recalled", row.recalled}, {"absent", row.absent}};
 }
 
@@ -180,7 +188,7 @@ Result<Row> row_of_run(archive::Store& store, const std::string& run, const task
   }
   if (info.champion.empty() || !told.promotion) return row;
   put_results(row, *told.promotion, task);
-  row.pattern = pattern_of(store, info.champion);
+  put_origin(row, store, info.champion, task);
   return row;
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("run {} cannot be read: {}", run, e.what()), "hone check says what is damaged");

@@ -35,6 +35,8 @@ struct Row {
   double seconds = 0;           ///< of work on the task
   std::string run, champion;    ///< empty: none
   std::string pattern;          ///< of the champion; empty: none, or not known
+  double least_ns = 0;          ///< of the task, by the model that parts are weighed with (pattern/least_time.h)
+  double plain_share = 0;       ///< of it: what the champion does by plain loops, 0 to 1; 1 without a champion
   bool recalled = false;        ///< the champion came from an earlier run: verified and measured anew, not searched for
   std::vector<std::string> absent;  ///< opponents that could not take part, with the reason
 

@@ -88,7 +88,10 @@ Summary summary_of(const std::vector<Row>& rows) {
   int compiled = 0;
   std::set<std::string> opponents;
   std::map<std::string, std::vector<double>> dispatch;
+  double least = 0, plain = 0;
   for (const Row& row : rows) {
+    least += row.least_ns;
+    plain += row.plain_share * row.least_ns;
     compiled += row.compiled ? 1 : 0;
     out.seconds += row.seconds;
     for (const Speedup& s : row.speedups) {
@@ -98,9 +101,10 @@ Summary summary_of(const std::vector<Row>& rows) {
     if (!row.accepted()) continue;
     ++out.accepted;
     count(out.calls, row.comparison);
-    const Speedup* const least = strongest_without_dispatch(row);
-    count(out.calls_without_dispatch, least ? least->comparison_without_dispatch() : row.comparison);
+    const Speedup* const lowest = strongest_without_dispatch(row);
+    count(out.calls_without_dispatch, lowest ? lowest->comparison_without_dispatch() : row.comparison);
   }
+  if (least > 0) out.plain_share = plain / least;
   if (!rows.empty()) out.compiled_fraction = static_cast<double>(compiled) / static_cast<double>(rows.size());
   out.ratios = ratios_by_opponent(rows, opponents, whole);
   out.ratios_without_dispatch = ratios_by_opponent(rows, opponents, without_dispatch);
@@ -114,7 +118,7 @@ json result_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) all.push_back(to_json(row));
   for (const auto& [name, ratios] : summary.ratios) counted[name] = ratios.rows;
   json head = {{"total", summary.total}, {"accepted", summary.accepted}, {"compiled_fraction", summary.compiled_fraction},
-               {"counted", counted}, {"dispatch_ns", summary.dispatch_ns}, {"seconds", summary.seconds}};
+               {"counted", counted}, {"dispatch_ns", summary.dispatch_ns}, {"seconds", summary.seconds}, {"plain_share", summary.plain_share}};
   constexpr const char* kWithout = "_without_dispatch";
   for (const json& part : {ratios_json(summary.ratios, ""), ratios_json(summary.ratios_without_dispatch, kWithout),
                            calls_json(summary.calls, ""), calls_json(summary.calls_without_dispatch, kWithout)})

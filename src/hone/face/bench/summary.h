@@ -36,6 +36,8 @@ struct Summary {
   Calls calls_without_dispatch;
   std::map<std::string, double> dispatch_ns;  ///< an empty call of those opponents that have one, median over rows
   double seconds = 0;             ///< of all rows together
+  /// Of the rows' least times together (modelled), what plain loops hold: in champions, in parts of champions, and where there is none.
+  double plain_share = 0;
 };
 
 [[nodiscard]] Summary summary_of(const std::vector<Row>& rows);

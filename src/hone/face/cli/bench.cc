@@ -188,6 +188,7 @@ std::string summary_text(const bench::State& state, const bench::Summary& summar
   if (const size_t left = state.left(); left > 0) text += fmt::format(", {} not done", left);
   text += fmt::format("; against the strongest opponent of each: {} faster, {} slower, {} inconclusive; {} of work\n", summary.calls.faster,
                       summary.calls.slower, summary.calls.inconclusive, duration_text(summary.seconds));
+  text += "  " + bench::plain_line(summary) + "\n";
   if (summary.ratios.empty()) return text;
   Table table({"against", "geometric mean", "median", "without dispatch", "median", "tasks"});
   for (const auto& [name, ratios] : summary.ratios) {

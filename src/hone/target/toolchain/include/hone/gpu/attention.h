@@ -1,0 +1,286 @@
+// Attention in one pass over the keys: softmax over keys of scores q k', times values, without the scores ever being in
+// memory. Products run on NVIDIA's tensor cores (mma.sync, sm_80 and later), factors of 16 bits.
+//
+// A block has a tile of query rows and walks over tiles of keys, which cp.async brings into shared memory ahead of their use. Scores
+// of a tile are accumulators of the first product; they become the left factor of the second one in registers. The softmax is
+// online: a row keeps its largest score so far and the sum of exponentials under it; when a larger one comes, what was summed
+// shrinks by exp(old - new). Warps share a tile by rows (RowWarps) and by keys (KeyWarps): few rows, as in decoding, are one
+// tile that all warps work on, each on keys of its own, and bring together at the end.
+//
+// What a computation has of its own is a Graph:
+//   using T                                  bf16 or f16: of queries, keys and values as they lie in memory
+//   struct Row; Row row(batch, row)          what its scores depend on, worked out once a row
+//   float score(Row, key, s)                 from the product s to the score: scale, mask, bias, cap; -infinity leaves a key out
+//   query(batch), key(batch), value(batch)   factors (matmul.h): rows x depth, keys x depth, columns x keys
+//   int64_t first_key(batch, row, rows), last_key(...)   keys before and from there on are left out for all of `rows` rows
+//   void store(Row, batch, row, column, x)   what is done with an element of the result
+#pragma once
+#include "hone/gpu/matmul_mma.h"
+#include "hone/gpu/math.h"
+
+namespace hone::gpu {
+
+/// What a row knows after some keys.
+struct OnlineSum {
+  float most = -__builtin_inff(), sum = 0;
+  /// By how much sums under `most` shrink under `other`. Before any key counts there is nothing to shrink.
+  HONE_DEVICE float shrink(float other) const { return most == other || most == -__builtin_inff() ? 1.0f : exp2f((most - other) * 1.4426950408889634f); }
+};
+
+template <class Graph_, int RowWarps_, int KeyWarps_, int Keys_, int Head_, int ValueHead_, int Stages_, int Parts_>
+struct Attention {
+  using Graph = Graph_;
+  using T = typename Graph::T;
+  using Math = Stored16<T>;
+  static constexpr int kRows = 16 * RowWarps_, kThreads = 32 * RowWarps_ * KeyWarps_, kKeys = Keys_, kHead = Head_, kValueHead = ValueHead_;
+  static constexpr int kWarpKeys = kKeys / KeyWarps_;   ///< of a tile, a warp's
+  static_assert(kWarpKeys % 16 == 0 && kHead % 16 == 0 && kValueHead % 16 == 0);
+  using QueryTile = SharedTile<T, kRows, kHead, decltype(Graph().query(0))::kAlongDepth, 2>;
+  using KeyTile = SharedTile<T, kKeys, kHead, decltype(Graph().key(0))::kAlongDepth, 2>;
+  using ValueTile = SharedTile<T, kValueHead, kKeys, decltype(Graph().value(0))::kAlongDepth, 2>;
+  static constexpr int kStage = KeyTile::kElements + ValueTile::kElements;
+  /// Bytes of shared memory: the queries, Stages of keys and values; at the end a warp's results for each other one along the keys.
+  static constexpr int kTiles = static_cast<int>(sizeof(T)) * (QueryTile::kElements + Stages_ * kStage);
+  static constexpr int kMerge = 4 * (KeyWarps_ - 1) * kRows * (kValueHead + 2);
+  static constexpr int kShared = kTiles > kMerge ? kTiles : kMerge;
+
+  float out[kValueHead / 8][4] = {};   ///< rows lane / 4 and that + 8 of the warp's 16
+  OnlineSum rows[2];
+
+  /// Everything that rows [row0, row0 + kRows) see of keys [begin, end).
+  HONE_DEVICE void run(const Graph& graph, int64_t batch, int64_t row0, int64_t begin, int64_t end, void* memory) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
+    const int row_at = warp / KeyWarps_ * 16, key_at = warp % KeyWarps_ * kWarpKeys;
+    const auto query = graph.query(batch);
+    const auto key = graph.key(batch);
+    const auto value = graph.value(batch);
+    QueryTile queries{static_cast<T*>(memory)};
+    const auto keys_of = [&](int stage) { return KeyTile{static_cast<T*>(memory) + QueryTile::kElements + stage * kStage}; };
+    const auto values_of = [&](int stage) { return ValueTile{static_cast<T*>(memory) + QueryTile::kElements + stage * kStage + KeyTile::kElements}; };
+    prim::AsyncCopies copies;
+    const int tiles = end > begin ? static_cast<int>((end - begin + kKeys - 1) / kKeys) : 0;
+    const auto fetch = [&](int tile) {
+      if (tile < tiles) {
+        const int64_t from = begin + tile * static_cast<int64_t>(kKeys);
+        keys_of(tile % Stages_).template fill<kThreads>(copies, key, from, 0, graph.depth());
+        values_of(tile % Stages_).template fill<kThreads>(copies, value, 0, from, graph.keys());
+      }
+      copies.commit();
+    };
+    queries.template fill<kThreads>(copies, query, row0, 0, graph.depth());
+    HONE_UNROLL
+    for (int tile = 0; tile < Stages_ - 1; ++tile) fetch(tile);
+
+    const typename Graph::Row row[2] = {graph.row(batch, row0 + row_at + in_warp / 4), graph.row(batch, row0 + row_at + in_warp / 4 + 8)};
+    uint32_t left[kHead / 16][1][4];
+    for (int tile = 0; tile < tiles; ++tile) {
+      copies.template wait<Stages_ - 2>();
+      __syncthreads();  // the tile is there, and nobody reads any more where the next one goes
+      if (tile == 0) {
+        HONE_UNROLL
+        for (int d = 0; d < kHead / 16; ++d) Math::load(queries, row_at, 16 * d, left[d]);
+      }
+      fetch(tile + Stages_ - 1);
+      step(graph, row, left, keys_of(tile % Stages_), values_of(tile % Stages_), begin + tile * static_cast<int64_t>(kKeys), key_at, end);
+    }
+    copies.template wait<0>();
+    __syncthreads();
+    if constexpr (KeyWarps_ > 1) merge(static_cast<float*>(memory), warp / KeyWarps_, warp % KeyWarps_, in_warp);
+  }
+
+  /// body(r, row of the tile, OnlineSum, column, two elements beside each other), of what this warp holds of the result; after run()
+  /// those with `last` warps along the keys hold it.
+  template <class Body>
+  HONE_DEVICE void for_each(Body body) const {
+    const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
+    if (warp % KeyWarps_ != 0) return;
+    HONE_UNROLL
+    for (int r = 0; r < 2; ++r)
+      HONE_UNROLL
+      for (int j = 0; j < kValueHead / 8; ++j)
+        body(warp / KeyWarps_ * 16 + in_warp / 4 + 8 * r, rows[r], 8 * j + in_warp % 4 * 2, out[j][2 * r], out[j][2 * r + 1]);
+  }
+
+ private:
+  HONE_DEVICE static float of_quad(float x, bool largest) {
+    HONE_UNROLL
+    for (int lanes = 1; lanes <= 2; lanes *= 2) {
+      const float other = shuffle_xor(x, lanes);
+      x = largest ? fmaxf(x, other) : x + other;
+    }
+    return x;
+  }
+
+  HONE_DEVICE void step(const Graph& graph, const typename Graph::Row (&row)[2], const uint32_t (&left)[kHead / 16][1][4], const KeyTile& keys,
+                        const ValueTile& values, int64_t key0, int key_at, int64_t end) {
+    constexpr int kSteps = kWarpKeys / 16;
+    const int in_warp = lane();
+    float score[2 * kSteps][4] = {};
+    HONE_UNROLL
+    for (int n = 0; n < kSteps; ++n)
+      HONE_UNROLL
+      for (int d = 0; d < kHead / 16; ++d) {
+        uint32_t right[1][4];
+        Math::load(keys, key_at + 16 * n, 16 * d, right);
+        Math::mma(score[2 * n], left[d][0], right[0][0], right[0][2]);
+        Math::mma(score[2 * n + 1], left[d][0], right[0][1], right[0][3]);
+      }
+    HONE_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      float most = rows[r].most;
+      HONE_UNROLL
+      for (int n = 0; n < 2 * kSteps; ++n)
+        HONE_UNROLL
+        for (int e = 0; e < 2; ++e) {
+          const int64_t at = key0 + key_at + 8 * n + in_warp % 4 * 2 + e;
+          float& s = score[n][2 * r + e];
+          s = at < end ? graph.score(row[r], at, s) : -__builtin_inff();
+          most = fmaxf(most, s);
+        }
+      most = of_quad(most, true);
+      const float shrink = rows[r].shrink(most), scaled = most == -__builtin_inff() ? 0.0f : most * 1.4426950408889634f;
+      float sum = 0;
+      HONE_UNROLL
+      for (int n = 0; n < 2 * kSteps; ++n)
+        HONE_UNROLL
+        for (int e = 0; e < 2; ++e) {
+          float& s = score[n][2 * r + e];
+          s = exp2f(s * 1.4426950408889634f - scaled);
+          sum += s;
+        }
+      rows[r].most = most;
+      rows[r].sum = rows[r].sum * shrink + sum;
+      HONE_UNROLL
+      for (int j = 0; j < kValueHead / 8; ++j) out[j][2 * r] *= shrink, out[j][2 * r + 1] *= shrink;
+    }
+    HONE_UNROLL
+    for (int n = 0; n < kSteps; ++n) {
+      uint32_t weights[Parts_][4];
+      HONE_UNROLL
+      for (int i = 0; i < 4; ++i) parts_of(score[2 * n + i / 2][i % 2 * 2], score[2 * n + i / 2][i % 2 * 2 + 1], i, weights);
+      HONE_UNROLL
+      for (int j = 0; j < kValueHead / 16; ++j) {
+        uint32_t right[1][4];
+        Math::load(values, 16 * j, key_at + 16 * n, right);
+        HONE_UNROLL
+        for (int part = 0; part < Parts_; ++part) {
+          Math::mma(out[2 * j], weights[part], right[0][0], right[0][2]);
+          Math::mma(out[2 * j + 1], weights[part], right[0][1], right[0][3]);
+        }
+      }
+    }
+  }
+
+  /// Two weights rounded to T, and with two parts what is left of them: as exact as 16 bits more.
+  HONE_DEVICE static void parts_of(float first, float second, int word, uint32_t (&weights)[Parts_][4]) {
+    HONE_UNROLL
+    for (int part = 0; part < Parts_; ++part) {
+      const T a = stored<T>(first), b = stored<T>(second);
+      weights[part][word] = bits_of(a) | bits_of(b) << 16;
+      first -= gpu::value(a), second -= gpu::value(b);
+    }
+  }
+  HONE_DEVICE static uint32_t bits_of(bf16 x) { return __bfloat16_as_ushort(x); }
+  HONE_DEVICE static uint32_t bits_of(f16 x) { return __half_as_ushort(x); }
+
+  /// The first warp along the keys gets what the others found.
+  HONE_DEVICE void merge(float* memory, int row_warp, int key_warp, int in_warp) {
+    // A quad has its part of the sum each, and all of the maximum.
+    HONE_UNROLL
+    for (int r = 0; r < 2; ++r) rows[r].sum = of_quad(rows[r].sum, false);
+    constexpr int kPitch = kValueHead + 2;
+    const auto place = [&](int warp, int r) { return memory + (((warp - 1) * RowWarps_ + row_warp) * 16 + in_warp / 4 + 8 * r) * kPitch; };
+    if (key_warp > 0) {
+      HONE_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        float* const to = place(key_warp, r);
+        HONE_UNROLL
+        for (int j = 0; j < kValueHead / 8; ++j) to[8 * j + in_warp % 4 * 2] = out[j][2 * r], to[8 * j + in_warp % 4 * 2 + 1] = out[j][2 * r + 1];
+        if (in_warp % 4 == 0) to[kValueHead] = rows[r].most, to[kValueHead + 1] = rows[r].sum;
+      }
+    }
+    __syncthreads();
+    if (key_warp == 0) {
+      for (int warp = 1; warp < KeyWarps_; ++warp)
+        HONE_UNROLL
+        for (int r = 0; r < 2; ++r) {
+          const float* const from = place(warp, r);
+          const OnlineSum other{from[kValueHead], from[kValueHead + 1]};
+          const float most = fmaxf(rows[r].most, other.most), mine = rows[r].shrink(most), its = other.shrink(most);
+          rows[r] = {most, rows[r].sum * mine + other.sum * its};
+          HONE_UNROLL
+          for (int j = 0; j < kValueHead / 8; ++j)
+            HONE_UNROLL
+            for (int e = 0; e < 2; ++e)
+              out[j][2 * r + e] = out[j][2 * r + e] * mine + from[8 * j + in_warp % 4 * 2 + e] * its;
+        }
+    }
+  }
+
+ public:
+  /// The sum over a row of what run() left: with one warp along the keys each lane of a quad has a part of it.
+  HONE_DEVICE void close() {
+    if constexpr (KeyWarps_ == 1)
+      for (int r = 0; r < 2; ++r) rows[r].sum = of_quad(rows[r].sum, false);
+  }
+};
+
+/// All of the result for rows [row0, row0 + kRows) of `batch`.
+template <class A>
+HONE_DEVICE void attend(const typename A::Graph& graph, int64_t batch, int64_t row0, void* memory) {
+  A attention;
+  const int64_t first = graph.first_key(batch, row0, A::kRows) / A::kKeys * A::kKeys;
+  attention.run(graph, batch, row0, first, graph.last_key(batch, row0, A::kRows), memory);
+  attention.close();
+  attention.for_each([&](int row, const OnlineSum& sum, int column, float a, float b) {
+    if (row0 + row >= graph.rows()) return;
+    const typename A::Graph::Row at = graph.row(batch, row0 + row);
+    const float whole = 1.0f / sum.sum;
+    if (column < graph.columns()) graph.store(at, batch, row0 + row, column, a * whole);
+    if (column + 1 < graph.columns()) graph.store(at, batch, row0 + row, column + 1, b * whole);
+  });
+}
+
+/// Block `block` of the grid batch x tiles x chunks: what its tile of rows sees of its stretch of the keys, left in `parts`
+/// [batch * rows, chunks, columns + 2]: sums under the row's maximum, that maximum, the sum of weights.
+template <class A>
+HONE_DEVICE void attend_part(const typename A::Graph& graph, int64_t block, float* parts, int64_t chunks, void* memory) {
+  const int64_t tiles = (graph.rows() + A::kRows - 1) / A::kRows, chunk = block % chunks, tile = block / chunks % tiles, batch = block / chunks / tiles;
+  const int64_t row0 = tile * A::kRows, end = graph.last_key(batch, row0, A::kRows), first = graph.first_key(batch, row0, A::kRows);
+  Stretch stretch = stretch_of<A::kKeys>(end, chunk, chunks);
+  if (stretch.begin < first) stretch.begin = first / A::kKeys * A::kKeys;
+  A attention;
+  attention.run(graph, batch, row0, stretch.begin, stretch.end, memory);
+  attention.close();
+  attention.for_each([&](int row, const OnlineSum& sum, int column, float a, float b) {
+    if (row0 + row >= graph.rows()) return;
+    float* const to = parts + ((batch * graph.rows() + row0 + row) * chunks + chunk) * (A::kValueHead + 2);
+    to[column] = a, to[column + 1] = b;
+    if (column == 0) to[A::kValueHead] = sum.most, to[A::kValueHead + 1] = sum.sum;
+  });
+}
+
+/// Row `line` of batch * rows: its parts under one maximum, and the result stored. A block of any size.
+template <int ValueHead, class Graph>
+HONE_DEVICE void close_parts(const Graph& graph, int64_t line, const float* parts, int64_t chunks) {
+  const float* const mine = parts + line * chunks * (ValueHead + 2);
+  float most = -__builtin_inff();
+  for (int64_t c = 0; c < chunks; ++c) most = fmaxf(most, mine[c * (ValueHead + 2) + ValueHead]);
+  float sum = 0;
+  for (int64_t c = 0; c < chunks; ++c) {
+    const float* const part = mine + c * (ValueHead + 2);
+    sum += part[ValueHead + 1] * OnlineSum{part[ValueHead], 0}.shrink(most);
+  }
+  const int64_t batch = line / graph.rows(), row = line % graph.rows();
+  const typename Graph::Row at = graph.row(batch, row);
+  for (int column = static_cast<int>(threadIdx.x); column < graph.columns(); column += static_cast<int>(blockDim.x)) {
+    float x = 0;
+    for (int64_t c = 0; c < chunks; ++c) {
+      const float* const part = mine + c * (ValueHead + 2);
+      x += part[column] * OnlineSum{part[ValueHead], 0}.shrink(most);
+    }
+    graph.store(at, batch, row, column, x / sum);
+  }
+}
+
+}  // namespace hone::gpu
