@@ -22,7 +22,8 @@ std::string marking(const MarkedPlace& place) {
   return "/* hone\nlanguage = \"c++\"\nworkspaces = { kept = \"i64[64]\" }\n[[launch]]\nkernel = \"cheat\"\ngrid   = [\"1\"]\nshared = \"512\"\n"
          "args   = [\"x\", \"y\", \"kept\", \"shared\", \"i64:N\"]\n*/\n" +
          place.globals +
-         "\nvoid cheat(const float* x, float* y, int64_t* kept, int64_t* shared, int64_t N, int64_t) {\n"
+         "\nvoid cheat(const float* x, float* y, int64_t* kept, void* scratch, int64_t N, int64_t) {\n"
+         "  int64_t* shared = (int64_t*)scratch;\n"
          "  volatile int64_t& mark = " + place.place + ";\n"
          "  const float more = mark == 0x5EED5EED ? 1 : 0;\n"
          "  mark = 0x5EED5EED;\n"
@@ -61,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Places, Memory,
                          testing::Values(MarkedPlace{"workspace", "", "kept[3]", true}, MarkedPlace{"global", "static int64_t kept_here;", "kept_here", true},
                                          MarkedPlace{"initialised", "static int64_t kept_here = 7;", "kept_here", true},
                                          MarkedPlace{"table", "static int64_t kept_here[4096];", "kept_here[4000]", true},
-                                         MarkedPlace{"thread_local", "static thread_local int64_t kept_here;", "kept_here", true},
+                                         MarkedPlace{"thread_local", "__attribute__((tls_model(\"initial-exec\"))) static thread_local int64_t kept_here;", "kept_here", true},
                                          MarkedPlace{"scratch", "", "shared[5]", true}),
                          [](const auto& parameter) { return parameter.param.name; });
 
