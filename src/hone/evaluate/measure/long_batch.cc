@@ -10,7 +10,7 @@ namespace {
 constexpr int kLongBatchCalls = 256;
 /// What the calls may take together, and what judging them may (nanoseconds).
 constexpr double kLongBatchNs = 1e9;
-constexpr std::chrono::milliseconds kLongJudging{1000};
+constexpr std::chrono::milliseconds kLongJudging{3000};
 /// A call may take as many times longer than the median before the batch is said not to end.
 constexpr double kPatience = 30;
 
