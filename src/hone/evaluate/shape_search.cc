@@ -91,22 +91,22 @@ class Sides {
   std::vector<int64_t> numbers_;
 };
 
-int64_t below(base::Rng& rng, size_t n) { return static_cast<int64_t>(rng.below(n)); }
+int64_t draw_below(base::Rng& rng, size_t n) { return static_cast<int64_t>(rng.below(n)); }
 
 /// A shape at random, half of the time with a symbol or a product of two beside one of the plan's numbers or a multiple of it.
 Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::vector<int64_t>& numbers, base::Rng& rng) {
   Bindings bindings = like;
-  const int64_t most = int64_t{1} << (2 + below(rng, 12));
+  const int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
   for (const std::string& symbol : symbols)
     if (rng.below(4) != 0) bindings[symbol] = random_extent(rng, most, rng.below(2) == 0);
   if (numbers.empty() || rng.below(3) == 0) return bindings;
   int64_t target = numbers[rng.below(numbers.size())];
-  if (rng.below(3) == 0) target = std::min(kMostNumber, target * (1 + below(rng, 4)));
-  target += below(rng, 3) - 1;
+  if (rng.below(3) == 0) target = std::min(kMostNumber, target * (1 + draw_below(rng, 4)));
+  target += draw_below(rng, 3) - 1;
   const std::string& first = symbols[rng.below(symbols.size())];
   if (rng.below(2) == 0) {
     const std::string& second = symbols[rng.below(symbols.size())];
-    if (second != first) target = target / std::max<int64_t>(1, bindings[second]) + below(rng, 2);
+    if (second != first) target = target / std::max<int64_t>(1, bindings[second]) + draw_below(rng, 2);
   }
   bindings[first] = std::max<int64_t>(1, target);
   return bindings;
