@@ -107,6 +107,7 @@ void check_declared(const InputSpec& input, const Workload& full, const std::str
                           : sign  ? Domain::kSign
                           : index ? Domain::kIndex
                                   : Domain::kReal);
+  EXPECT_FALSE(input.constant);
   if (!index) return;
   const auto bound = input.index_bound.eval(full.bindings);
   ASSERT_TRUE(bound.has_value());

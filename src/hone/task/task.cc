@@ -123,7 +123,7 @@ std::string Task::hash() const {
         .add(input.type.to_string())
         .add(domain_text(input))
         .add(name_of(input.structure))
-        .add("");  // hashes of tasks outlive a key that stood here
+        .add(input.constant ? "constant" : "");
   hasher.add(surface.to_string());
   hasher.add(name_of(track)).add(nan_policy ? "nan" : "").add(deterministic ? "deterministic" : "");
   return hasher.finish();
@@ -158,13 +158,15 @@ std::string Task::to_toml() const {
   }
   std::string text = head + "\n[inputs]\n";
   for (const InputSpec& input : inputs) {
-    const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone;
+    const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone &&
+                       !input.constant;
     std::string value = toml_text(input.type.to_string());
     if (!plain) {
       value = fmt::format("{{ type = {}", value);
       if (input.domain != Domain::kReal) value += fmt::format(", domain = {}", toml_text(domain_text(input)));
       if (input.structure != Structure::kNone)
         value += fmt::format(", structure = \"{}\"", name_of(input.structure));
+      if (input.constant) value += ", constant = true";
       value += " }";
     }
     text += fmt::format("{} = {}\n", input.name, value);

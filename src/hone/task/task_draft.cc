@@ -54,6 +54,7 @@ constexpr Word kInputKeys[] = {
     {"type", "text, such as \"f32[B, D]\"; needed"},
     {"domain", "text, the values it may take: one of those below"},
     {"structure", "text: one of those below"},
+    {"constant", "true: it does not change between calls, so that work on it may be done once"},
 };
 constexpr Word kWorkloadKeys[] = {
     {"name", "text; left out: w0, w1, …"},

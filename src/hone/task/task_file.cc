@@ -215,6 +215,7 @@ class Reader {
                      nearest_word(*structure, structure_words(), "none, triu, tril or symmetric"));
       input.structure = *known;
     }
+    HONE_TRY(input.constant, flag_at(table, "constant"));
     return {};
   }
 

@@ -94,8 +94,8 @@ std::string describe_inputs(const task::Task& task, json& inputs) {
   Table table({"input", "family", "least", "largest", "zeros"});
   for (const task::InputSpec& input : task.inputs) {
     const bool structured = input.structure != task::Structure::kNone;
-    text += fmt::format("  {}: {}, {}{}\n", input.name, input.type.to_string(), domain_of(input),
-                        structured ? fmt::format(", {}", task::name_of(input.structure)) : "");
+    text += fmt::format("  {}: {}, {}{}{}\n", input.name, input.type.to_string(), domain_of(input),
+                        structured ? fmt::format(", {}", task::name_of(input.structure)) : "", input.constant ? ", constant" : "");
     json families = json::array();
     for (const evaluate::Family family : evaluate::kAllFamilies) {
       const Drawn drawn = sample_of(input, task.workloads.front().bindings, family);
@@ -105,7 +105,7 @@ std::string describe_inputs(const task::Task& task, json& inputs) {
       families.push_back({{"family", name}, {"least", drawn.least}, {"largest", drawn.largest}, {"zeros", drawn.zeros}});
     }
     inputs.push_back({{"name", input.name}, {"type", input.type.to_string()}, {"domain", domain_of(input)},
-                      {"structure", task::name_of(input.structure)}, {"families", families}});
+                      {"structure", task::name_of(input.structure)}, {"constant", input.constant}, {"families", families}});
   }
   return text + "\nwhat they are drawn from (a sample of each family, for the first workload)\n" + table.to_string();
 }
