@@ -41,6 +41,7 @@ Invalidity invalidity_of(evaluate::VerdictKind kind) {
     case Kind::kDoesNotCompile: return Invalidity::kCompile;
     case Kind::kDoesNotApply: return Invalidity::kConstraints;
     case Kind::kWrong:
+    case Kind::kNotRepeatable:
     case Kind::kLessAccurate: return Invalidity::kCorrectness;
     case Kind::kDoesNotFinish: return Invalidity::kTimeout;
     default: return Invalidity::kRuntime;

@@ -47,8 +47,11 @@ class EmulatedEvaluator final : public Evaluator {
     Promotion promotion;
     const Stopwatch watch(promotion.spent.verify);
     // Fresh inputs, fresh hidden shapes, fresh processes.
-    HONE_TRY(const auto fresh, Verifier::create(task_, toolchain_, verifier_options()));
+    VerifierOptions options = verifier_options();
+    options.all_families = true;
+    HONE_TRY(const auto fresh, Verifier::create(task_, toolchain_, options));
     HONE_TRY(promotion.verdict, fresh->verify(kernel));
+    promotion.only_at = fresh->only_at();
     if (!promotion.verdict.accepted()) return promotion;
     HONE_TRY(const Sanitized sanitized, fresh->sanitize(kernel, kEmulatedShapesSanitized, promotion.spent));
     promotion.sanitized_shapes = sanitized.shapes;

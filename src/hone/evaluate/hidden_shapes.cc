@@ -1,20 +1,53 @@
 #include <algorithm>
+#include <bit>
 
 #include "hone/base/random.h"
+#include "hone/evaluate/shape_search.h"
 #include "hone/evaluate/stage.h"
 
 namespace hone::evaluate {
 namespace {
 
-/// Small enough for the oracle to check whole, on each side of what vector widths and tiles like.
-constexpr int64_t kOdd[] = {1, 2, 3, 5, 7, 13, 17, 31, 33, 63, 65, 127, 129, 257, 1000, 1023};
-constexpr int64_t kAligned[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
-
 /// Operations of a shape: what the oracle answers in tens of milliseconds. A screening asks it fifteen times, a promotion thirty.
 constexpr double kMostOperations = 0x1p25;
 
-/// Whether the task takes the shape, with tensors of so many elements at most and few operations.
-bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements) {
+bool is_prime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0) return false;
+  return n > 1;
+}
+
+int64_t random_below(base::Rng& rng, int64_t n) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(n))); }
+
+/// All magnitudes up to `most` alike.
+int64_t any_magnitude(base::Rng& rng, int64_t most) {
+  const int64_t power = int64_t{1} << random_below(rng, std::bit_width(static_cast<uint64_t>(most)));
+  return std::min(most, power + random_below(rng, power));
+}
+
+}  // namespace
+
+int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
+  const int64_t power = int64_t{1} << random_below(rng, std::bit_width(static_cast<uint64_t>(most)));
+  if (aligned) {
+    const int64_t unit = std::min<int64_t>(most, int64_t{4} << random_below(rng, 7));
+    return random_below(rng, 2) == 0 ? std::min(most, std::max<int64_t>(power, 4)) : unit * any_magnitude(rng, std::max<int64_t>(1, most / unit));
+  }
+  switch (random_below(rng, 8)) {
+    case 0: return std::min<int64_t>(most, 1 + random_below(rng, 3));
+    case 1: return power;
+    case 2: return std::clamp<int64_t>(power + 2 * random_below(rng, 2) - 1, 1, most);
+    case 3: {
+      int64_t prime = any_magnitude(rng, most);
+      while (prime > 2 && !is_prime(prime)) --prime;
+      return prime;
+    }
+    case 4: return std::min(most, any_magnitude(rng, most) | 1);
+    default: return any_magnitude(rng, most);
+  }
+}
+
+bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements, double most_operations) {
   const auto graph = task::instantiate(task.primitive, bindings);
   if (!graph) return false;
   for (const task::Shape& shape : graph->shapes) {
@@ -23,25 +56,24 @@ bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t mo
       if (__builtin_mul_overflow(count, extent, &count)) return false;
     if (count > most_elements) return false;
   }
-  return task::minimal_cost(*graph).flops <= kMostOperations;
+  return task::minimal_cost(*graph).flops <= most_operations;
 }
-
-}  // namespace
 
 std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements) {
   const std::vector<std::string> symbols = task.symbols();
   std::vector<task::Bindings> shapes;
   if (symbols.empty()) return shapes;
   base::Rng rng(seed, 0x5348);
-  constexpr int kAttempts = 800;
+  constexpr int kAttempts = 1200;
   const auto draw = [&](bool aligned, const task::Bindings& like, int attempt) {
     // Where many symbols multiply, large extents hardly ever fit together: less and less is asked for.
-    const auto among = [&](size_t all) { return std::max<size_t>(4, all - all * static_cast<size_t>(attempt) / kAttempts); };
+    const int bits = std::bit_width(static_cast<uint64_t>(most_elements)) - 1, left = std::max(2, bits - bits * attempt / kAttempts);
+    const int64_t most = int64_t{1} << (2 + random_below(rng, left - 1));
     task::Bindings bindings = like;
     for (const std::string& symbol : symbols) {
       // Some symbols keep a workload's value: coupled shapes (H * 4 == D) would hardly be hit else.
       if (!like.empty() && rng.below(4) == 0) continue;
-      bindings[symbol] = aligned ? kAligned[rng.below(among(std::size(kAligned)))] : kOdd[rng.below(among(std::size(kOdd)))];
+      bindings[symbol] = random_extent(rng, most, aligned);
     }
     return bindings;
   };
@@ -53,7 +85,7 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
     if (found[aligned] == kEach) continue;
     const auto& like = task.workloads[rng.below(task.workloads.size())].bindings;
     task::Bindings bindings = draw(aligned, like, attempt);
-    if (!is_small(task, bindings, most_elements) || std::find(shapes.begin(), shapes.end(), bindings) != shapes.end()) continue;
+    if (std::find(shapes.begin(), shapes.end(), bindings) != shapes.end() || !is_small(task, bindings, most_elements, kMostOperations)) continue;
     shapes.push_back(std::move(bindings));
     ++found[aligned];
   }

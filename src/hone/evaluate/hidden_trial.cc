@@ -8,18 +8,29 @@
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/repeat.h"
+#include "hone/evaluate/shape_search.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
 namespace {
 
-constexpr Family kHiddenFamilies[] = {Family::kNormal, Family::kSparse, Family::kLarge, Family::kShifted, Family::kMantissa};
+/// Twice NaN and infinities: rows differ, and so do the ways in which a tensor holds them.
+constexpr Family kHiddenFamilies[] = {Family::kNormal,   Family::kSparse,    Family::kLarge,    Family::kShifted,
+                                      Family::kMantissa, Family::kNonFinite, Family::kNonFinite};
+
+std::span<const Family> hidden_families(const task::Task& task) {
+  constexpr size_t kOfEveryTask = 5;
+  return std::span(kHiddenFamilies).first(task.nan_policy ? std::size(kHiddenFamilies) : kOfEveryTask);
+}
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
 /// with fewer threads and less arithmetic come first.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
 constexpr double kFewOperations = 1 << 20;
 /// Regions of an edge stage, one a tensor and call, must fit into a session's table.
 constexpr int kMostRegions = 60;
+/// Shapes on other sides of what a plan tells apart.
+constexpr size_t kSidesScreened = 3, kSidesPromoted = 12;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
 /// Of a stage's inputs and outputs. Where all families do not fit, they take turns.
 constexpr int64_t kMostBytes = int64_t{2} << 30;
@@ -41,6 +52,10 @@ std::optional<int64_t> threads_needed(const kernel::Kernel& kernel, const task::
   for (const kernel::BoundLaunch& launch : plan->launches)
     threads += task::element_count(launch.grid) * task::element_count(launch.block);
   return threads;
+}
+
+bool is_workload(const task::Task& task, const task::Bindings& bindings) {
+  return std::any_of(task.workloads.begin(), task.workloads.end(), [&](const task::Workload& workload) { return workload.bindings == bindings; });
 }
 
 /// Arithmetic operations of a call.
@@ -86,11 +101,18 @@ std::optional<task::Bindings> HiddenTrial::own_shape(const kernel::Kernel& kerne
 
 Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   if (const auto it = stages_.find(bindings); it != stages_.end()) return it->second.get();
+  HONE_TRY(auto stage, make_stage(bindings));
+  return stages_.emplace(bindings, std::move(stage)).first->second.get();
+}
+
+/// Null where the task makes no sense at the shape.
+Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bindings) {
   const task::Task& task = loader_.task();
   StageOptions options;
   const int tensors = static_cast<int>(task.inputs.size() + task.outputs.size());
   const int64_t bytes = call_bytes(task, bindings).value_or(1);
-  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::size(kHiddenFamilies)));
+  const std::span<const Family> families = hidden_families(task);
+  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::ssize(families)));
   options.contents = options.calls;
   options.edge = true;
   options.threads = target::cpu_info().threads;
@@ -103,8 +125,20 @@ Result<Stage*> HiddenTrial::stage_at(const task::Bindings& bindings) {
   }
   // Nothing is kept where the task itself makes no sense.
   for (int c = 0; stage && c < stage->contents(); ++c)
-    stage->draw(c, kHiddenFamilies[static_cast<size_t>(c)], base::secret_seed());
-  return stages_.emplace(bindings, std::move(stage)).first->second.get();
+    stage->draw(c, families[static_cast<size_t>(c)], base::secret_seed());
+  return stage;
+}
+
+std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough) {
+  const base::Span span("look for other sides");
+  ShapeSearch search;
+  const bool emulates = loader_.emulates(kernel);
+  search.most = thorough ? kSidesPromoted : kSidesScreened;
+  if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 2;
+  std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), loader_.limits_for(kernel), tried, base::secret_seed(), search);
+  if (emulates)
+    std::erase_if(all, [&](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) > kFewThreads; });
+  return all;
 }
 
 Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
@@ -113,10 +147,11 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
   HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
   if (!loaded.session) return loaded.verdict;
   const auto turn = static_cast<size_t>(stage.contents());
-  for (size_t first = 0; first < std::size(kHiddenFamilies); first += turn) {
-    if (turn < std::size(kHiddenFamilies))
+  const std::span<const Family> families = hidden_families(stage.task());
+  for (size_t first = 0; first < families.size(); first += turn) {
+    if (turn < families.size())
       for (size_t c = 0; c < turn; ++c)
-        stage.draw(static_cast<int>(c), kHiddenFamilies[(first + c) % std::size(kHiddenFamilies)], base::secret_seed());
+        stage.draw(static_cast<int>(c), families[(first + c) % families.size()], base::secret_seed());
     std::vector<int> slots(static_cast<size_t>(stage.calls()));
     std::iota(slots.begin(), slots.end(), 0);
     base::Rng rng(base::secret_seed());
@@ -135,23 +170,47 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
       if (!verdict.accepted()) return verdict;
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
+    if (Verdict verdict = check_repeated(stage, *loaded.session, slots, 1, deadline); !verdict.accepted()) return verdict;
   }
   return closest;
+}
+
+std::vector<std::string> HiddenTrial::only_at() const {
+  std::vector<std::string> all;
+  if (!generic_)
+    for (const task::Workload& workload : loader_.task().workloads) all.push_back(task::bindings_text(workload.bindings));
+  return all;
 }
 
 Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
   const base::Span span("hidden shapes");
   std::vector<task::Bindings> shapes = admitted(kernel, most);
+  generic_ = loader_.task().symbols().empty() || !shapes.empty();
   std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kHiddenDeadline;
   if (const auto own = shapes.empty() ? own_shape(kernel) : std::nullopt) {
-    const int64_t all = call_bytes(loader_.task(), *own).value_or(0) * static_cast<int64_t>(std::size(kHiddenFamilies));
+    const int64_t all = call_bytes(loader_.task(), *own).value_or(0) * std::ssize(hidden_families(loader_.task()));
     if (thorough || all <= kMostBytes) shapes.push_back(*own);
     deadline = std::max(deadline, kOwnShapeDeadline);
   }
   Verdict closest;
-  for (const task::Bindings& bindings : shapes) {
+  const size_t shared = shapes.size();
+  {
     const Stopwatch watch(spent.verify);
-    HONE_TRY(Stage * stage, stage_at(bindings));
+    const std::vector<task::Bindings> sides = other_sides(kernel, shapes, thorough);
+    shapes.insert(shapes.end(), sides.begin(), sides.end());
+    generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const task::Bindings& bindings = shapes[i];
+    const Stopwatch watch(spent.verify);
+    std::unique_ptr<Stage> own;  // of shapes that are this kernel's alone
+    Stage* stage = nullptr;
+    if (i < shared) {
+      HONE_TRY(stage, stage_at(bindings));
+    } else {
+      HONE_TRY(own, make_stage(bindings));
+      stage = own.get();
+    }
     if (!stage) continue;
     HONE_TRY(Verdict verdict, check_at(kernel, bindings, *stage, deadline));
     if (!verdict.accepted()) return verdict;

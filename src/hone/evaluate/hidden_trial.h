@@ -1,5 +1,5 @@
-// Correctness on hidden shapes: small, odd and aligned ones that nobody was told of, every input family,
-// tensors that end where mapped memory ends. One thread.
+// Correctness on hidden shapes: small, odd and aligned ones that nobody was told of, and some on each side of what the
+// kernel's own plan tells apart; every input family, tensors that end where mapped memory ends. One thread.
 #pragma once
 #include <chrono>
 #include <map>
@@ -22,17 +22,24 @@ class HiddenTrial {
   /// task's smallest workload, gigabytes of it only if `thorough`.
   [[nodiscard]] Result<Verdict> check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent);
 
+  /// Of a task with symbols: the workloads' shapes, where the kernel that was checked last admits none of the hidden ones.
+  [[nodiscard]] std::vector<std::string> only_at() const;
+
   /// The first `most` shapes that the kernel admits, as it would be checked at them: symbols that it bakes
-  /// in keep the first workload's values.
+  /// in keep the first workload's values. Beside them check() looks for shapes at which the kernel's plan takes other ways.
   [[nodiscard]] std::vector<task::Bindings> admitted(const kernel::Kernel& kernel, int most);
 
  private:
   [[nodiscard]] std::optional<task::Bindings> own_shape(const kernel::Kernel& kernel) const;
+  /// Shapes that only this kernel is tried on: where its plan goes ways that it does not go at those of `tried`.
+  [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
+  [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                          std::chrono::seconds deadline);
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;
+  bool generic_ = true;  ///< the kernel that was checked last admits a hidden shape
   std::map<bool, std::vector<task::Bindings>> shapes_;       ///< by whether the emulator runs the kernel; drawn when first needed
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
 };

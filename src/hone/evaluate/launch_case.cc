@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/evaluate/verify/integer_bounds.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -15,18 +16,15 @@ Result<std::vector<target::LaunchTensor>> write_tensors(const task::Task& task, 
     return task::element_count(graph.shapes[static_cast<size_t>(node)]) * task::size_of(graph.graph.node(node).type.dtype);
   };
   std::vector<target::LaunchTensor> tensors;
+  const std::vector<DrawBounds> bounds = draw_bounds(task, graph);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const task::InputSpec& spec = task.inputs[i];
     const int node = graph.graph.inputs[i];
-    int64_t index_bound = 0;
-    if (spec.domain == task::Domain::kIndex) {
-      HONE_TRY(index_bound, spec.index_bound.eval(bindings));
-    }
     target::LaunchTensor& tensor = tensors.emplace_back();
     tensor.bytes = bytes_of(node);
     tensor.contents = folder / fmt::format("{}.{}", name, i);
     std::vector<char> data(static_cast<size_t>(tensor.bytes));
-    draw(spec, graph.shapes[static_cast<size_t>(node)], index_bound, family, seed * 0x9E3779B97F4A7C15 + i, data.data(), target::cpu_info().threads);
+    draw(spec, graph.shapes[static_cast<size_t>(node)], bounds[i], family, seed * 0x9E3779B97F4A7C15 + i, data.data(), target::cpu_info().threads);
     std::ofstream file(tensor.contents, std::ios::binary);
     file.write(data.data(), tensor.bytes);
     file.flush();

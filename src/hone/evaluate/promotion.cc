@@ -11,6 +11,7 @@
 #include "hone/evaluate/measure/hot.h"
 #include "hone/evaluate/measure/long_batch.h"
 #include "hone/evaluate/measure/nearly_equal.h"
+#include "hone/evaluate/repeat.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
 namespace hone::evaluate {
@@ -222,6 +223,22 @@ bool repeats(Playing& play, Player& player, base::Rng& rng) {
   return std::all_of(slots.begin(), slots.end(), [&](int slot) { return slot == slots.front() || stage.same_outputs(slots.front(), slot); });
 }
 
+/// Several calls on equal inputs, after the last that was timed.
+Verdict repeated(Playing& play, Player& player, base::Rng& rng) {
+  constexpr int kTimes = 8;
+  Stage& stage = *play.stage;
+  if (!is_repeated(stage)) return {};
+  const std::vector<int> slots = pick_fresh_slots(play, static_cast<int>(std::size(kTimedFamilies)), rng);
+  (void)redraw(stage, slots);
+  const std::chrono::nanoseconds deadline = deadline_for(play.bound_ns(), slots.size());
+  stage.poison(slots);
+  std::vector<target::Call> calls;
+  for (const int slot : slots) calls.push_back(stage.call(slot));
+  const auto outcome = player.session->run(calls, deadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+  return check_repeated(stage, *player.session, slots, kTimes, deadline);
+}
+
 /// Nobody is faster than light: a fraction above 1 has the peak behind it measured anew. What is still
 /// above 1 then is said with the number.
 Status check_bound(Playing& play, Player& candidate, Loader& loader, const PromotionOptions& options, base::Rng& rng,
@@ -302,7 +319,11 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
   const bool same = repeats(play, arena.candidate(), rng);
   promotion.bitwise_deterministic &= same;
   if (!same && loader.task().deterministic) {
-    promotion.verdict = {VerdictKind::kWrong, "two calls on equal inputs differ bitwise, and the task says deterministic = true", {}, {}};
+    promotion.verdict = {VerdictKind::kNotRepeatable, "two calls on equal inputs differ bitwise, and the task says deterministic = true", {}, {}};
+    return result;
+  }
+  if (Verdict found = repeated(play, arena.candidate(), rng); !found.accepted()) {
+    promotion.verdict = std::move(found);
     return result;
   }
   std::vector<double> hot;

@@ -18,6 +18,7 @@
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
 #include "hone/evaluate/verify/draw/draw_kernels.h"
+#include "hone/evaluate/verify/integer_bounds.h"
 #include "hone/evaluate/verify/stretches.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
@@ -39,6 +40,9 @@ constexpr int64_t kCardLine = 256;     ///< and on a card where its own allocato
 constexpr int64_t kGuard = 256;        ///< bytes on both sides of an output that must not change
 
 constexpr unsigned char kGuardByte = 0xA7;
+
+/// Elements at edges that are compared of an output of which only a sample is.
+constexpr int64_t kEdges = 1024;
 
 /// Inputs of so many bytes are drawn on a card: smaller ones are uploaded sooner than a draw there is looked over.
 constexpr int64_t kDrawnOnCard = int64_t{4} << 20;
@@ -79,7 +83,8 @@ struct Stage::State {
   const task::Task& task;
   StageOptions options;
   task::ConcreteGraph graph;
-  std::vector<int64_t> input_bytes, output_bytes, index_bounds;
+  std::vector<int64_t> input_bytes, output_bytes;
+  std::vector<DrawBounds> bounds_of_inputs;
   target::CardProgram* drawer = nullptr;                ///< on a card: what draws large inputs there
   std::vector<target::Region> regions;
   std::vector<std::vector<target::Placement>> inputs;   ///< [slot][input]
@@ -129,7 +134,10 @@ struct Stage::State {
     return at(place.region, place.offset);
   }
   [[nodiscard]] bool drawn_on_card(size_t input) const {
-    return options.card && input_bytes[input] >= kDrawnOnCard && card_draws(task.inputs[input], index_bounds[input]);
+    return options.card && input_bytes[input] >= kDrawnOnCard && card_draws(task.inputs[input], bounds_of_inputs[input]);
+  }
+  [[nodiscard]] bool drawn_there(size_t input, Family family) const {
+    return drawn_on_card(input) && card_draws(task.inputs[input], bounds_of_inputs[input], family);
   }
   /// Draws what is not there yet of the host's copy.
   void draw_here(Content& content, size_t input, std::vector<Stretch> wanted, int threads) const;
@@ -160,6 +168,8 @@ struct Stage::State {
   void spread(Content& content);
   [[nodiscard]] std::optional<int> stale_source(int slot);
   void fill(int slot, std::optional<int> source, int threads);
+  /// The refusal of an output in which the poison was left, or of bools that are none.
+  [[nodiscard]] std::optional<Verdict> left_over(size_t index, std::optional<PoisonPattern> poison, const std::byte* data) const;
   Bounds& known_bounds();
   void sweep(int64_t bytes);
 };
@@ -194,7 +204,7 @@ Status Stage::State::lay_out() {
     auto& row = cells.emplace_back();
     for (const int64_t bytes : output_bytes) {
       const int64_t size = round_up(bytes, line()) + 2 * kGuard + slack_of(bytes);
-      row.push_back({output_region, offset, size, offset + kGuard});
+      row.push_back({output_region, offset, size, offset + kGuard, {}});
       offset += size;
     }
   }
@@ -219,7 +229,7 @@ Status Stage::State::lay_out_edges() {
     for (const int64_t bytes : output_bytes) {
       HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kOutput));
       const int64_t start = std::max<int64_t>(0, offset - kGuard);
-      row.push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset});
+      row.push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset, {}});
     }
   }
   return {};
@@ -258,13 +268,18 @@ bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
   const target::Region& home = region(cell.region);
   const int64_t bytes = output_bytes[index], before = cell.tensor - cell.start, after = cell.start + cell.size - cell.tensor - bytes;
   const task::DType type = output_type(index);
-  return home.count(cell.start, before, 1, kGuardByte, 0) == before && home.count(cell.tensor + bytes, after, 1, kGuardByte, 0) == after &&
-         !(looked_for(cell, index) && home.count(cell.tensor, task::element_count(output_shape(index)), static_cast<int>(task::size_of(type)),
-                                                 looked_for(cell, index)->bits, looked_for(cell, index)->exponent) > 0);
+  if (home.count(cell.start, before, 1, kGuardByte, 0) != before || home.count(cell.tensor + bytes, after, 1, kGuardByte, 0) != after) return false;
+  const auto holding = [&](PoisonPattern of) {
+    return home.count(cell.tensor, task::element_count(output_shape(index)), static_cast<int>(task::size_of(type)), of.bits, of.exponent);
+  };
+  if (type == task::DType::kBool) return holding({0, 0}) + holding({1, 0}) == task::element_count(output_shape(index));
+  const auto unwanted = looked_for(cell, index);
+  return !unwanted || holding(*unwanted) == 0;
 }
 
 /// What nobody should find in an output: elements that are not finite, or only its own poison where others belong there.
 std::optional<PoisonPattern> Stage::State::looked_for(const Cell& cell, size_t index) const {
+  if (output_type(index) == task::DType::kBool) return PoisonPattern{};  // whatever is neither 0 nor 1
   // Of 256 or 65,536 words any may be an answer.
   if (task::size_of(output_type(index)) < 4 && !task::is_float(output_type(index))) return std::nullopt;
   std::optional<PoisonPattern> pattern = cell.poison;
@@ -282,7 +297,7 @@ void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch
   const std::vector<Stretch> missing = without(wanted, here);
   if (missing.empty()) return;
   const base::Span span("draw on the host");
-  evaluate::draw(spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input), home_of(content, input), threads,
+  evaluate::draw(spec, input_shape(input), bounds_of_inputs[input], content.family, seed_of(content, input), home_of(content, input), threads,
                  &missing);
   here.insert(here.end(), missing.begin(), missing.end());
   merge(here);
@@ -302,7 +317,7 @@ void Stage::State::draw_there(Content& content, size_t input, std::span<const ta
   std::vector<std::byte> found;
   for (const target::Placement* place : places) {
     const target::Region& home = region(place->region);
-    draw_on_card(*drawer, spec, input_shape(input), index_bounds[input], content.family, seed_of(content, input),
+    draw_on_card(*drawer, spec, input_shape(input), bounds_of_inputs[input], content.family, seed_of(content, input),
                  home.address() + static_cast<uint64_t>(place->offset));
     for (const Stretch& s : compared) {
       found.resize(static_cast<size_t>((s.end - s.begin) * element));
@@ -382,6 +397,7 @@ const Reference& Stage::State::reference(Content& content, size_t output, bool w
     GateOptions gate;
     gate.sample_seed = base::secret_seed();
     gate.threads = options.threads;
+    gate.edges = kEdges;
     if (whole_output) gate.full_limit = INT64_MAX;
     kept = make_answers(content, output, gate);
   }
@@ -392,6 +408,20 @@ Bounds& Stage::State::known_bounds() {
   if (bounding.valid()) bounding.get();
   if (!bounds) bounds.emplace(task, graph, base::secret_seed(), options.threads, options.facts, options.card);
   return *bounds;
+}
+
+std::optional<Verdict> Stage::State::left_over(size_t index, std::optional<PoisonPattern> poison, const std::byte* data) const {
+  const task::DType type = output_type(index);
+  if (task::is_int(type)) return std::nullopt;  // any integer may be right
+  const int64_t count = task::element_count(output_shape(index));
+  const std::string& name = task.outputs[index].first;
+  const std::string where = fmt::format("(shape: {})", task::bindings_text(graph.bindings));
+  if (type == task::DType::kBool)
+    return Verdict{VerdictKind::kWrong,
+                   fmt::format("{}: {} of {} elements are neither 0 nor 1, as a bool is {}", name, count_poison(type, {}, data, count, options.threads), count, where), {}, {}};
+  const int64_t unwritten = poison ? count_unwritten(type, *poison, data, count, options.threads) : 0;
+  if (unwritten == 0) return std::nullopt;
+  return Verdict{VerdictKind::kWrong, fmt::format("{}: nothing was written to {} of {} elements {}", name, unwritten, count, where), {}, {}};
 }
 
 /// `few`: of a few rows, say, which may be more exposed than others; then what the anchor loses on them counts by itself.
@@ -425,9 +455,11 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
             fmt::format("wrote outside output {} at {}", task.outputs[index].first, task::bindings_text(graph.bindings)), {}, {}};
   Content& content = content_in(slot);
   const std::byte* data = output(slot, index);
+  const task::DType type = output_type(index);
   const auto unwanted = clean ? std::nullopt : looked_for(cell, index);
-  const bool suspicious =
-      unwanted && count_poison(output_type(index), *unwanted, data, task::element_count(output_shape(index)), options.threads) > 0;
+  const bool suspicious = unwanted && count_poison(type, *unwanted, data, task::element_count(output_shape(index)), options.threads) > 0;
+  if (suspicious)
+    if (auto refusal = left_over(index, cell.poison, data)) return std::move(*refusal);
   if (!with_gate && !suspicious) return {};
   // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
   const Reference& known = reference(content, index, suspicious || judged_whole.contains(index));
@@ -441,16 +473,10 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
                                              const StageOptions& options) {
   auto state = std::make_unique<State>(task, options);
   HONE_TRY(state->graph, task::instantiate(task.primitive, bindings));
+  state->bounds_of_inputs = draw_bounds(task, state->graph);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const task::InputSpec& spec = task.inputs[i];
     state->input_bytes.push_back(task::element_count(state->input_shape(i)) * task::size_of(spec.type.dtype));
-    int64_t index_bound = 0;
-    if (spec.domain == task::Domain::kIndex) {
-      const auto bound = spec.index_bound.eval(state->graph.bindings);
-      HONE_CHECK(bound.has_value(), "instantiate() has evaluated it before");
-      index_bound = *bound;
-    }
-    state->index_bounds.push_back(index_bound);
     if (!state->drawer && state->drawn_on_card(i)) {
       HONE_TRY(state->drawer, draw_program(*options.card));
     }
@@ -483,6 +509,7 @@ std::vector<const target::Region*> Stage::regions() const {
 target::Card* Stage::card() const { return state_->options.card.get(); }
 int Stage::calls() const { return state_->options.calls; }
 int Stage::contents() const { return static_cast<int>(state_->contents.size()); }
+const task::Task& Stage::task() const { return state_->task; }
 const task::ConcreteGraph& Stage::graph() const { return state_->graph; }
 const task::Bindings& Stage::bindings() const { return state_->graph.bindings; }
 int Stage::content_of(int slot) const { return state_->content_of[static_cast<size_t>(slot)]; }
@@ -502,14 +529,14 @@ void Stage::State::draw_content(const Draw& draw, int threads) {
   content.full.assign(task.outputs.size(), std::nullopt);
   content.here.assign(task.inputs.size(), {});
   for (size_t i = 0; i < task.inputs.size(); ++i)
-    if (!drawn_on_card(i)) draw_here(content, i, {{0, task::element_count(input_shape(i))}}, threads);
+    if (!drawn_there(i, draw.family)) draw_here(content, i, {{0, task::element_count(input_shape(i))}}, threads);
 }
 
 void Stage::State::spread(Content& content) {
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     std::vector<const target::Placement*> places;
     for (const int slot : content.slots) places.push_back(&inputs[static_cast<size_t>(slot)][i]);
-    if (drawn_on_card(i)) draw_there(content, i, places);
+    if (drawn_there(i, content.family)) draw_there(content, i, places);
     else copy_from_home(content, i, places);
   }
 }
@@ -555,7 +582,7 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
     merge(places);
     s.draw_here(content, i, {{0, count}}, s.options.threads);
     std::vector<std::byte> other(static_cast<size_t>(count * element));
-    evaluate::draw(spec, shape, s.index_bounds[i], content.family, seed + i, other.data(), s.options.threads, symmetric ? nullptr : &places);
+    evaluate::draw(spec, shape, s.bounds_of_inputs[i], content.family, seed + i, other.data(), s.options.threads, symmetric ? nullptr : &places);
     for (const Stretch& place : places) {
       const int64_t at = place.begin * element, bytes = (place.end - place.begin) * element;
       std::memcpy(s.home_of(content, i) + at, other.data() + at, static_cast<size_t>(bytes));
@@ -750,6 +777,35 @@ std::vector<std::span<const std::byte>> Stage::outputs(int slot) const {
   for (size_t i = 0; i < state_->output_bytes.size(); ++i)
     outputs.emplace_back(state_->output(slot, i), static_cast<size_t>(state_->output_bytes[i]));
   return outputs;
+}
+
+Stage::Kept Stage::keep(int slot) const {
+  Kept kept;
+  for (const auto output : outputs(slot)) kept.outputs.emplace_back(output.begin(), output.end());
+  for (const State::Cell& cell : state_->cells[static_cast<size_t>(slot)]) kept.poison.push_back(cell.poison);
+  return kept;
+}
+
+Verdict Stage::check_against(int slot, const Kept& before) const {
+  const auto now = outputs(slot);
+  for (size_t i = 0; i < now.size(); ++i) {
+    const std::string where = fmt::format("(shape: {})", task::bindings_text(state_->graph.bindings));
+    const auto size = static_cast<size_t>(task::size_of(state_->output_type(i)));
+    const auto &then_poison = before.poison[i], &now_poison = state_->cells[static_cast<size_t>(slot)][i].poison;
+    const bool known = then_poison && now_poison && then_poison->bits != now_poison->bits;
+    int64_t unwritten = 0, differ = 0, first = -1;
+    for (size_t at = 0; at < now[i].size(); at += size) {
+      const std::byte *a = before.outputs[i].data() + at, *b = now[i].data() + at;
+      unwritten += known && std::memcmp(a, &then_poison->bits, size) == 0 && std::memcmp(b, &now_poison->bits, size) == 0;
+      if (std::memcmp(a, b, size) != 0 && differ++ == 0) first = static_cast<int64_t>(at / size);
+    }
+    const std::string& name = state_->task.outputs[i].first;
+    if (unwritten > 0) return {VerdictKind::kWrong, fmt::format("{}: nothing was written to {} elements {}", name, unwritten, where), {}, {}};
+    if (differ > 0 && state_->task.deterministic)
+      return {VerdictKind::kNotRepeatable,
+              fmt::format("{}: two calls on equal inputs differ in {} of {} elements, the first of them element {} {}", name, differ, now[i].size() / size, first, where), {}, {}};
+  }
+  return {};
 }
 
 bool Stage::same_outputs(int slot_a, int slot_b) const {

@@ -49,6 +49,7 @@ class Stage {
   [[nodiscard]] int contents() const;
   /// Bytes of inputs and outputs of one call.
   [[nodiscard]] int64_t call_bytes() const;
+  [[nodiscard]] const task::Task& task() const;
   [[nodiscard]] const task::ConcreteGraph& graph() const;
   [[nodiscard]] const task::Bindings& bindings() const;
 
@@ -97,6 +98,14 @@ class Stage {
   [[nodiscard]] Verdict check_some(std::span<const int> slots);
   /// What the outputs of one slot hold now, in the task's order.
   [[nodiscard]] std::vector<std::span<const std::byte>> outputs(int slot) const;
+  /// What a call has left in the outputs of a slot, to compare the next one on the same inputs with.
+  struct Kept {
+    std::vector<std::vector<std::byte>> outputs;
+    std::vector<std::optional<PoisonPattern>> poison;
+  };
+  [[nodiscard]] Kept keep(int slot) const;
+  /// A refusal where two calls left the poison in the same place, or differ though the task is deterministic.
+  [[nodiscard]] Verdict check_against(int slot, const Kept& before) const;
   /// True when outputs of two slots with the same content, or the same draw of it, are bitwise equal.
   [[nodiscard]] bool same_outputs(int slot_a, int slot_b) const;
 

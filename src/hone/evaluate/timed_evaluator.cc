@@ -19,6 +19,7 @@
 #include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/evaluate/measure/workload.h"
 #include "hone/evaluate/promotion.h"
+#include "hone/evaluate/repeat.h"
 #include "hone/evaluate/sanitize.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
@@ -83,6 +84,7 @@ class TimedEvaluator final : public Evaluator {
   Result<bool> check_build(const Kernel& kernel, Screening& screening);
   Result<bool> check_applies(const Kernel& kernel, Screening& screening);
   Verdict check_pool(Player& player, Playing& play, Spent& spent);
+  Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
   Status time_against_yardstick(Player& player, Course& course, Screening& screening);
@@ -180,10 +182,42 @@ Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) 
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
+  if (Verdict verdict = check_repeated(stage, *player.session, pool, 1, deadline_for(play.bound_ns(), pool.size())); !verdict.accepted()) return verdict;
   if (!near) return closest;
   Verdict verdict = said_of_nearly_equal(stage.check_quick({&*near, 1}));
   if (verdict.accepted()) verdict = said_of_nearly_equal(stage.check_some({&*near, 1}));
   return verdict.accepted() ? closest : verdict;
+}
+
+/// The families that are never timed, at the workload's own shape: a kernel may go another way there than at any hidden one.
+Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing& play, Spent& spent) {
+  const base::Span span("all families at a workload");
+  Stage& stage = *play.stage;
+  Player player;
+  player.pace = Pace(play.batch);
+  {
+    const Stopwatch watch(spent.verify);
+    HONE_TRY(Loaded loaded, loader_.load(kernel, stage));
+    if (!loaded.session) return loaded.verdict;
+    player.session = std::move(loaded.session);
+    player.empty_ns = player.session->empty_batch_ns();
+  }
+  const std::span<const Family> families = untimed_families(task_);
+  const auto turn = static_cast<size_t>(play.pool);
+  Verdict closest;
+  for (size_t first = 0; first < families.size() && closest.accepted(); first += turn) {
+    if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
+    {
+      const Stopwatch watch(spent.verify);
+      for (size_t c = 0; c < turn; ++c) stage.draw(static_cast<int>(c), families[(first + c) % families.size()], base::secret_seed());
+    }
+    Verdict verdict = check_pool(player, play, spent);
+    if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);
+  }
+  // Nothing is timed on denormals.
+  const Stopwatch watch(spent.verify);
+  for (int c = 0; c < play.pool; ++c) stage.draw(c, kTimedFamilies[static_cast<size_t>(c) % std::size(kTimedFamilies)], base::secret_seed());
+  return closest;
 }
 
 /// Fresh inputs for both, where there is room beside the pool's and time: a kernel remembers nothing from call to call then.
@@ -327,6 +361,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   // Known where the kernel was screened; a contest's time is no time to learn them in.
   for (Course& course : courses_) course.play.stage->begin_bounds();
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
+  promotion.only_at = fresh.only_at();
   if (!promotion.verdict.accepted()) return promotion;
   HONE_TRY(Sanitized sanitized, sanitize(kernel, fresh.admitted(kernel, kShapesSanitized), promotion.spent));
   promotion.sanitized_shapes = sanitized.shapes;
@@ -338,6 +373,11 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
   {
     const Stopwatch watch(promotion.spent.verify);
     for (Course& course : courses_) course.play.stage->end_bounds();
+  }
+  for (Course& course : courses_) {
+    HONE_TRY(Verdict verdict, check_all_families(kernel, course.play, promotion.spent));
+    if (!verdict.accepted() || nearer(verdict, promotion.verdict)) promotion.verdict = std::move(verdict);
+    if (!promotion.verdict.accepted()) return promotion;
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
     // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,

@@ -12,9 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 9> kKinds{
+constexpr std::array<std::string_view, 10> kKinds{
     "accepted",      "does not apply", "does not compile", "launch fails",   "wrong",
-    "less accurate", "out of bounds",  "does not finish",  "cheating"};
+    "less accurate", "out of bounds",  "does not finish",  "cheating",
+    "not repeatable"};
 
 Comparison comparison_from(std::string_view name) {
   for (const Comparison c : {Comparison::kFaster, Comparison::kSlower})
@@ -168,7 +169,7 @@ json to_json(const Promotion& p) {
   json workloads = json::array();
   for (const WorkloadResult& w : p.workloads) workloads.push_back(to_json(w));
   return {{"verdict", to_json(p.verdict)}, {"workloads", workloads},
-          {"bitwise_deterministic", p.bitwise_deterministic}, {"absent", p.absent},
+          {"bitwise_deterministic", p.bitwise_deterministic}, {"only_at", p.only_at}, {"absent", p.absent},
           {"sanitized_shapes", p.sanitized_shapes}, {"sanitizers_absent", p.sanitizers_absent},
           {"seeds", p.seeds}, {"spent", to_json(p.spent)}};
 }
@@ -178,6 +179,7 @@ Promotion promotion_from(const json& value) {
   p.verdict = verdict_from(value.at("verdict"));
   for (const json& w : value.at("workloads")) p.workloads.push_back(workload_from(w));
   p.bitwise_deterministic = value.at("bitwise_deterministic");
+  p.only_at = value.value("only_at", std::vector<std::string>{});
   p.absent = value.at("absent").get<std::vector<std::string>>();
   // Archives older than the sanitizer stage have these not.
   p.sanitized_shapes = value.value("sanitized_shapes", 0);

@@ -21,6 +21,7 @@ enum class VerdictKind : uint8_t {
   kOutOfBounds,      ///< touched memory it was not given
   kDoesNotFinish,
   kCheating,
+  kNotRepeatable,    ///< two calls on equal inputs differ, and the task is `deterministic`
 };
 [[nodiscard]] std::string_view name_of(VerdictKind kind);  ///< "accepted", "does not compile", …
 
@@ -118,6 +119,8 @@ struct Promotion {
   Verdict verdict;
   std::vector<WorkloadResult> workloads;
   bool bitwise_deterministic = true;
+  /// The shapes at which it was verified, where its requirements admit no others that were tried: it is not generic. Else empty.
+  std::vector<std::string> only_at;
   int sanitized_shapes = 0;           ///< on which it ran under the sanitizers without a finding
   std::string sanitizers_absent;      ///< what was not looked for, and why; empty when all was
   std::vector<std::string> absent;    ///< opponents that could not take part, with the reason

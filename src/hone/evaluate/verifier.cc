@@ -7,6 +7,7 @@
 #include "hone/base/random.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/measure/workload.h"
+#include "hone/evaluate/repeat.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -31,11 +32,13 @@ Result<std::unique_ptr<Verifier>> Verifier::create(const task::Task& task, std::
                                                    const VerifierOptions& options) {
   std::unique_ptr<Verifier> verifier(new Verifier(task, std::move(toolchain), options));
   for (const task::Workload& workload : task.workloads) {
+    std::vector<Family> families(std::begin(kTimedFamilies), std::end(kTimedFamilies));
+    if (options.all_families) families.insert(families.end(), untimed_families(task).begin(), untimed_families(task).end());
     StageOptions stage;
-    stage.calls = stage.contents = static_cast<int>(std::size(kTimedFamilies));
+    stage.calls = stage.contents = static_cast<int>(families.size());
     stage.threads = target::cpu_info().threads;
     HONE_TRY(auto made, Stage::create(task, workload.bindings, stage));
-    for (int c = 0; c < made->contents(); ++c) made->draw(c, kTimedFamilies[static_cast<size_t>(c)], base::secret_seed());
+    for (int c = 0; c < made->contents(); ++c) made->draw(c, families[static_cast<size_t>(c)], base::secret_seed());
     verifier->stages_.push_back(std::move(made));
   }
   return verifier;
@@ -64,6 +67,7 @@ Result<Verdict> Verifier::verify_on(Stage& stage, const kernel::Kernel& kernel) 
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
+  if (Verdict verdict = check_repeated(stage, *loaded.session, slots, 1, options_.deadline); !verdict.accepted()) return verdict;
   return closest;
 }
 

@@ -15,6 +15,7 @@ struct VerifierOptions {
   std::string optimisation = "-O3";  ///< of builds: lower ones compile sooner
   /// For a workload's calls together, beside what their traffic takes; slow kernels need it.
   std::chrono::seconds deadline{20};
+  bool all_families = false;  ///< at the workloads too, as a promotion has it
 };
 
 class Verifier {
@@ -28,6 +29,8 @@ class Verifier {
   /// An Error means that the verifier could not do its work; whatever the kernel does wrong is a verdict.
   [[nodiscard]] Result<Verdict> verify(const kernel::Kernel& kernel);
   [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel);
+  /// As HiddenTrial::only_at(), of the kernel that was verified last.
+  [[nodiscard]] std::vector<std::string> only_at() const { return hidden_.only_at(); }
   /// Built with sanitizers, on up to `most` hidden shapes. For a kernel that verify() accepts.
   [[nodiscard]] Result<Sanitized> sanitize(const kernel::Kernel& kernel, int most, Spent& spent);
 

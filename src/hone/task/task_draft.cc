@@ -46,8 +46,8 @@ constexpr Word kTaskKeys[] = {
     {"workloads", "list of tables, the shapes to run at; needed where types use symbols"},
     {"default", "text, or a list: the workloads to run where none is asked for (-w); left out: all"},
     {"precision", "text, the accuracy track: one of those below"},
-    {"nan", "true: NaN and infinite inputs are part of the contract"},
-    {"deterministic", "true: two calls on equal inputs must agree bit for bit"},
+    {"nan", "true: NaN and infinite inputs are part of the contract: they are drawn, and must go where the formulas say"},
+    {"deterministic", "true: two calls on equal inputs must agree bit for bit, else the kernel is refused"},
     {"start", "text, a kernel file to begin from, relative to the task file"},
 };
 constexpr Word kInputKeys[] = {

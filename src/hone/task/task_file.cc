@@ -43,6 +43,10 @@ std::string_view kind_text(const toml::node& node) {
   }
 }
 
+bool may_be_non_finite(const InputSpec& input) {
+  return is_float(input.type.dtype) && (input.domain == Domain::kReal || input.domain == Domain::kPositive);
+}
+
 class Reader {
  public:
   Reader(std::string_view text, std::string path) : text_(text), path_(std::move(path)) {}
@@ -342,6 +346,10 @@ class Reader {
       task.track = *track;
     }
     HONE_TRY(task.nan_policy, flag_at(root, "nan"));
+    // A key that changes nothing would pass for a promise.
+    if (task.nan_policy && std::none_of(task.inputs.begin(), task.inputs.end(), may_be_non_finite))
+      return wrong(where_of(root.get("nan")->source()), "'nan = true' would change nothing: no input may hold NaN or an infinity",
+                   "leave it out; only float inputs of the domains real and positive may hold them");
     HONE_TRY(task.deterministic, flag_at(root, "deterministic"));
     HONE_TRY(const std::string* start, text_at(root, "start", false));
     if (start != nullptr && start->empty())

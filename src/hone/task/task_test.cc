@@ -56,6 +56,12 @@ TEST(Task, KeepsOrderAndPolicies) {
   EXPECT_THAT(task.symbols(), ElementsAre("B", "D"));
 }
 
+TEST(Task, RefusesKeysThatChangeNothing) {
+  const auto integers = parse_task("name = \"t\"\ninputs = { x = \"i32[4]\" }\ncompute = \"y = x + 1\"\nnan = true\n", "task.toml");
+  ASSERT_FALSE(integers);
+  EXPECT_THAT(integers.error().to_string(), HasSubstr("would change nothing"));
+}
+
 TEST(Task, WritesItselfBack) {
   const Task task = parsed(kLong);
   const Task again = parsed(task.to_toml());

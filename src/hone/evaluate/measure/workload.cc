@@ -114,6 +114,12 @@ std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng) {
   return slots;
 }
 
+std::span<const Family> untimed_families(const task::Task& task) {
+  static constexpr Family kUntimed[] = {Family::kSparse, Family::kLarge, Family::kMantissa, Family::kInteger, Family::kNonFinite, Family::kNonFinite};
+  constexpr size_t kOfEveryTask = 4;
+  return std::span(kUntimed).first(task.nan_policy ? std::size(kUntimed) : kOfEveryTask);
+}
+
 std::vector<int> pick_fresh_slots(const Playing& play, int count, base::Rng& rng) {
   std::vector<int> slots = pick_slots(*play.stage, play.stage->calls(), rng);
   if (play.has_fresh_slots()) std::erase_if(slots, [&](int slot) { return play.stage->content_of(slot) < play.pool; });

@@ -16,6 +16,9 @@ namespace hone::evaluate {
 /// Families of the pool at full size. Denormals cost time on some CPUs and have no place in a timing.
 inline constexpr Family kTimedFamilies[] = {Family::kNormal, Family::kUniform, Family::kShifted};
 
+/// The others: tried at full size once before a promotion.
+[[nodiscard]] std::span<const Family> untimed_families(const task::Task& task);
+
 struct Playing {
   const task::Workload* workload = nullptr;
   std::unique_ptr<Stage> stage;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/contraction.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
@@ -64,12 +65,14 @@ bool jumps_below(const task::Graph& graph, int root) {
 bool agree(double here, double there, double s, double t, bool scaled, double size, bool jumps) {
   constexpr double kShare = 0x1p-20, kOfScale = 0x1p-10;
   const double of_size = scaled ? 0x1p-42 : 0x1p-12;
+  // Scales of what is no number are not used.
+  if (scaled && !std::isfinite(here) && !std::isfinite(there)) return here == there || (std::isnan(here) && std::isnan(there));
   if (std::isnan(s) || std::isnan(t)) return std::isnan(s) == std::isnan(t);
   if (std::isinf(s) || std::isinf(t)) return s == t;
   if (!(std::abs(s - t) <= kOfScale * (jumps ? std::max(s, t) * (1 / kOfScale) : s) + 0x1p-80)) return false;
   const bool finite = std::isfinite(here) && std::isfinite(there);
   if (!finite && !scaled) return true;  // what overflows in fp32 can hang on the order
-  if (!finite) return here == there || (std::isnan(here) && std::isnan(there));
+  if (!finite) return false;
   return here == there || std::abs(here - there) <= (jumps ? 1 : kShare) * kUnit * s + of_size * size;
 }
 
@@ -221,7 +224,7 @@ Tensor TiledEvaluator::covered(int id, const Box& box) {
     const Tensor result = helper_->reduce(id, operand_box(graph_, id, 0, all), arithmetic_, want_scale_, given);
     const Step into{graph_, facts_, inputs_, id, all, {}, arithmetic_, want_scale_, apart, summation_};
     const Fresh out = into.fresh();
-    place(in_range(step, result), out, all.start);
+    place(unsettled(step, in_range(step, result)), out, all.start);
     return out.tensor;
   });
   return restrict_to(whole_result, box);
@@ -265,7 +268,7 @@ Tensor TiledEvaluator::stream_reduction(int root, const Box& box) {
     const Box part = results[i];
     const Step step = by.step_of(root, box, {});
     const std::vector<Tensor> partials = by.partial_reductions(root, box, Tiling(operand_box(graph_, root, 0, part), tile));
-    place(in_range(step, combine_partials(step, partials)), out, part.start);
+    place(settled(step, in_range(step, combine_partials(step, partials)), partials), out, part.start);
   };
   // Many short reductions are shared out; few long ones share out their parts.
   if (results.count() >= threads_) share_out(results.count(), reduce_part);
@@ -278,7 +281,9 @@ std::vector<Tensor> TiledEvaluator::partial_reductions(int root, const Box& box,
   const int operand = graph_.graph.node(root).operands[0];
   std::vector<Tensor> partials(static_cast<size_t>(regions.count()));
   share_out(regions.count(), [&](TiledEvaluator& by, int64_t region) {
-    partials[static_cast<size_t>(region)] = reduce_region(by.step_of(root, box, {}), by.compute(operand, regions[region]));
+    const Step step = by.step_of(root, box, {});
+    const Tensor part = by.compute(operand, regions[region]);
+    partials[static_cast<size_t>(region)] = settled(step, reduce_region(step, part), {&part, 1});
   });
   return partials;
 }
@@ -394,7 +399,7 @@ Tensor TiledEvaluator::stream_dot(int root, const Box& box) {
       sums.add(compute(operands[0], cut_along(letter, k, deep, a, spec.a)),
                compute(operands[1], cut_along(letter, k, deep, b, spec.b)));
     }
-    place(in_range(step, sums.finish().tensor), out, part.start);
+    place(unsettled(step, in_range(step, sums.finish().tensor)), out, part.start);
   }
   return out.tensor;
 }

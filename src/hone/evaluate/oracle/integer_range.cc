@@ -29,6 +29,15 @@ double wrapped(DType type, double value) {
   return value - std::floor((value + half) / (2 * half)) * 2 * half;
 }
 
+double wrapped(DType type, uint64_t bits) {
+  switch (type) {
+    case DType::kI8: return static_cast<int8_t>(bits);
+    case DType::kI16: return static_cast<int16_t>(bits);
+    case DType::kI32: return static_cast<int32_t>(bits);
+    default: return static_cast<double>(static_cast<int64_t>(bits));
+  }
+}
+
 Tensor in_range(const Step& step, const Tensor& result) {
   const DType type = step.node().type.dtype;
   if (!task::is_int(type) || type == DType::kI64 || !may_leave(step.node().prim)) return result;

@@ -8,6 +8,9 @@ namespace hone::evaluate {
 /// `value`, a whole number, as `type` holds it; itself for i64 and what is no integer.
 [[nodiscard]] double wrapped(task::DType type, double value);
 
+/// The same of a number of 64 bits, of which doubles do not hold every one.
+[[nodiscard]] double wrapped(task::DType type, uint64_t bits);
+
 /// The result of an arithmetic operation, wrapped where its type cannot hold it.
 [[nodiscard]] Tensor in_range(const Step& step, const Tensor& result);
 

@@ -102,8 +102,8 @@ Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bo
   }
   const double factor = kUnit / task::unit_roundoff(type), least = task::smallest_normal(type);
   for (size_t i = 0; i < answer.scale.size(); ++i) {
-    const double s = std::max(answer.scale[i] * factor, least);
-    answer.scale[i] = std::isnan(answer.value[i]) ? s : std::max(s, std::abs(answer.value[i]));
+    if (!std::isfinite(answer.value[i])) continue;  // how sure it is, as certainty.h says
+    answer.scale[i] = std::max({answer.scale[i] * factor, least, std::abs(answer.value[i])});
   }
   return answer;
 }

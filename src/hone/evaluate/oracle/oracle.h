@@ -32,7 +32,8 @@ struct Answer {
   /// First-order error magnitude, in units of the output type's roundoff: what perturbations of one
   /// unit in the operations' results would move the value by (rules: docs/how_we_measure.md). For a
   /// sum: the sum of absolute values. Never below |value| nor the smallest normal of the output's
-  /// type; infinite where the value hangs on nothing but rounding. Empty when not asked for.
+  /// type; infinite where the value hangs on nothing but rounding. Of a NaN or an infinity: 0 where every honest
+  /// program has one there, else more (certainty.h). Empty when not asked for.
   /// For integer and bool outputs: by how much the value may differ because it hangs on the rounding
   /// of a comparison; 0, which means compared exactly, nearly everywhere.
   std::vector<double> scale;

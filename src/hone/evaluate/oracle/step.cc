@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
@@ -120,8 +121,17 @@ Tensor raw_step(const Step& step) {
   }
 }
 
+/// A result comes of many elements of its operands. Others settle what is no number element by element.
+bool gathers(Prim op) {
+  return op == Prim::kConcat || op == Prim::kPad || task::is_reduction(op) || task::is_scan(op) || op == Prim::kDot ||
+         op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum;
+}
+
 }  // namespace
 
-Tensor run_step(const Step& step) { return in_range(step, raw_step(step)); }
+Tensor run_step(const Step& step) {
+  const Tensor result = in_range(step, raw_step(step));
+  return gathers(step.node().prim) ? settled(step, result, step.operands) : result;
+}
 
 }  // namespace hone::evaluate

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
@@ -35,6 +36,7 @@ class Source {
     if (exact_factor_ == 0) std::fill_n(scale_chunk_.begin(), count, 0.0);  // not 0 * inf
     return scale_chunk_.data();
   }
+  [[nodiscard]] bool exact() const { return tensor_.scale == nullptr; }
 
  private:
   const double* fetch(const double* data, int64_t begin, int64_t count, Chunk& chunk) const {
@@ -72,14 +74,23 @@ Tensor unary_step(const Step& step) {
     k.unary(op, n, x, out.value + i);
     if (finish.rounds) k.round_f32(n, out.value + i);
     if (!out.scale) continue;
-    if (step.operands[0].scale)
-      k.unary_scale(op, n, x, a.scale(i, n), out.value + i, finish.own, out.scale + i);
+    const double* sx = a.exact() ? nullptr : a.scale(i, n);
+    if (sx)
+      k.unary_scale(op, n, x, sx, out.value + i, finish.own, out.scale + i);
     else {
       std::fill_n(out.scale + i, n, 0.0);
       k.at_least(n, out.value + i, finish.own, out.scale + i);
     }
+    settle_elementwise(step, n, x, sx, nullptr, nullptr, out.value + i, out.scale + i);
   }
   return out.tensor;
+}
+
+/// Products of integers, of which doubles do not hold every one.
+void wrap_products(DType type, int64_t count, const double* x, const double* y, double* products) {
+  for (int64_t i = 0; i < count; ++i)
+    if (std::abs(products[i]) >= 0x1p53 && std::abs(x[i]) < 0x1p63 && std::abs(y[i]) < 0x1p63)
+      products[i] = wrapped(type, static_cast<uint64_t>(static_cast<int64_t>(x[i])) * static_cast<uint64_t>(static_cast<int64_t>(y[i])));
 }
 
 Tensor binary_step(const Step& step) {
@@ -93,10 +104,12 @@ Tensor binary_step(const Step& step) {
     const int64_t n = std::min(kChunk, total - i);
     const double *x = a.value(i, n), *y = b.value(i, n);
     k.binary(op, n, x, y, out.value + i);
+    if (op == Prim::kMul && task::is_int(step.node().type.dtype)) wrap_products(step.node().type.dtype, n, x, y, out.value + i);
     if (finish.rounds) k.round_f32(n, out.value + i);
-    if (out.scale)
-      k.binary_scale(op, n, x, a.scale(i, n), y, b.scale(i, n), out.value + i, finish.own,
-                     out.scale + i);
+    if (!out.scale) continue;
+    const double *sx = a.scale(i, n), *sy = b.scale(i, n);
+    k.binary_scale(op, n, x, sx, y, sy, out.value + i, finish.own, out.scale + i);
+    settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
   }
   return out.tensor;
 }
@@ -112,9 +125,15 @@ Tensor where_step(const Step& step) {
     const int64_t n = std::min(kChunk, total - i);
     const double *condition = c.value(i, n), *x = a.value(i, n), *y = b.value(i, n);
     k.select(n, condition, x, y, out.value + i);
-    if (out.scale)
-      k.select_scale(n, condition, sure ? zeros.data() : c.scale(i, n), x, a.scale(i, n), y,
-                     b.scale(i, n), out.scale + i);
+    if (!out.scale) continue;
+    const double *sc = sure ? zeros.data() : c.scale(i, n), *sx = a.scale(i, n), *sy = b.scale(i, n);
+    k.select_scale(n, condition, sc, x, sx, y, sy, out.scale + i);
+    // A NaN or an infinity is as sure as the side that it is from.
+    for (int64_t j = 0; j < n; ++j) {
+      if (std::isfinite(out.value[i + j])) continue;
+      const bool first = condition[j] != 0, exact = first ? a.exact() : b.exact();
+      out.scale[i + j] = sc[j] != 0 ? HUGE_VAL : exact ? 0.0 : (first ? sx : sy)[j];
+    }
   }
   return out.tensor;
 }
@@ -140,7 +159,11 @@ Tensor cast_step(const Step& step) {
     std::copy_n(x, n, y);
     if (rounds && to == DType::kF32) k.round_f32(n, y);
     else if (rounds && to != DType::kF64)
-      for (int64_t j = 0; j < n; ++j) y[j] = round_to(to, task::is_int(from) ? wrapped(to, y[j]) : y[j]);
+      for (int64_t j = 0; j < n; ++j) {
+        // Which integer comes of a NaN or an infinity nobody says: it stays what it is, and is not judged.
+        if (task::is_int(to) && !std::isfinite(x[j])) continue;
+        y[j] = round_to(to, task::is_int(from) ? wrapped(to, y[j]) : y[j]);
+      }
     else if (to == DType::kF16 && step.arithmetic != Arithmetic::kExact)
       for (int64_t j = 0; j < n; ++j)
         if (std::isinf(round_to(to, y[j]))) y[j] = std::copysign(HUGE_VAL, y[j]);
@@ -148,6 +171,7 @@ Tensor cast_step(const Step& step) {
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {
       k.at_least(n, y, step.fact().unit, out.scale + i);
+      settle_elementwise(step, n, x, a.exact() ? nullptr : a.scale(i, n), nullptr, nullptr, y, out.scale + i);
     } else if (task::is_float(from)) {
       // Truncation: sure, or one off where an integer is near (to bool: where zero is).
       for (int64_t j = 0; j < n; ++j) {

@@ -15,9 +15,9 @@ namespace {
 using task::Prim;
 using task::Shape;
 
-/// The scale of an exact value; an infinity is moved by nothing.
+/// The scale of an exact value; what is no number is moved by nothing.
 double magnitude_scale(double value, double unit) {
-  return std::isinf(value) ? 0 : unit * std::abs(value);
+  return std::isfinite(value) ? unit * std::abs(value) : 0;
 }
 
 /// Random access to the tensor that is indexed: a held region, or an input in its own memory (an

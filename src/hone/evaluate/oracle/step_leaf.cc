@@ -55,7 +55,7 @@ Tensor leaf_step(const Step& step) {
     case Prim::kConstant: {
       const double value = number_attr(node, "value");
       *out.value = step.rounds() ? static_cast<float>(value) : value;
-      if (out.scale) *out.scale = std::isinf(value) ? 0 : step.fact().unit * std::abs(value);
+      if (out.scale) *out.scale = std::isfinite(value) ? step.fact().unit * std::abs(value) : 0;
       break;
     }
     case Prim::kSymbol: {

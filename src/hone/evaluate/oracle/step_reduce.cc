@@ -210,7 +210,8 @@ void reduce_group(const GroupStep& r, const KeptGroup& g, const double* x, const
       // Sums accumulate in fp32 even where the result is narrower, in fp64 where it is f64.
       if (!sx)
         for (int64_t i = 0; i < results; ++i) s[i] *= std::min(r.unit, 1.0);
-      kernels().at_least(results, y, r.unit, s);
+      for (int64_t i = 0; i < results; ++i)
+        if (s[i] != 0) kernels().at_least(1, y + i, r.unit, s + i);  // the sum of exact zeros is one
       return;
     }
     case Prim::kProd: return product_groups(g, x, sx, r.f32, r.unit, y, s);

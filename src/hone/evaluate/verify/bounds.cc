@@ -201,7 +201,7 @@ std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
     }
     if (helper) {
       boxes = plan_boxes(graph_, output, options, helper->coverage());
-      there->need(inputs);
+      there->need(family, inputs);
     }
     inputs.need(output, boxes, helper ? helper->coverage() : Coverage{});
     inputs.draw(family, seeds, threads_);

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "hone/evaluate/verify/integer_bounds.h"
 #include "hone/evaluate/verify/stretches.h"
 
 namespace hone::evaluate {
@@ -20,7 +21,7 @@ void ask_for_huge_pages(uint8_t* data, int64_t bytes) {
 }  // namespace
 
 DrawnInputs::DrawnInputs(const task::Task& task, const task::ConcreteGraph& graph)
-    : task_(task), graph_(graph), stretches_(graph.graph.inputs.size()) {
+    : task_(task), graph_(graph), stretches_(graph.graph.inputs.size()), bounds_(draw_bounds(task, graph)) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
     data_.push_back(std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(
         task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype))));
@@ -42,8 +43,7 @@ void DrawnInputs::draw(Family family, std::span<const uint64_t> seeds, int threa
     int64_t drawn = 0;
     for (const Stretch& s : stretches_[i]) drawn += s.end - s.begin;
     if (drawn * kShareDrawn >= task::element_count(shape)) ask_for_huge_pages(data_[i].get(), task::element_count(shape) * task::size_of(spec.type.dtype));
-    const auto bound = spec.index_bound.eval(graph_.bindings);
-    evaluate::draw(spec, shape, bound ? *bound : 1, family, seeds[i], data_[i].get(), threads, &stretches_[i]);
+    evaluate::draw(spec, shape, bounds_[i], family, seeds[i], data_[i].get(), threads, &stretches_[i]);
   }
 }
 

@@ -34,6 +34,7 @@ class DrawnInputs {
   const task::ConcreteGraph& graph_;
   std::vector<std::unique_ptr<uint8_t[]>> data_;
   std::vector<std::vector<Stretch>> stretches_;
+  std::vector<DrawBounds> bounds_;
 };
 
 }  // namespace hone::evaluate

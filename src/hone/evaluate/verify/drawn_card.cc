@@ -1,6 +1,7 @@
 #include "hone/evaluate/verify/drawn_card.h"
 
 #include "hone/evaluate/verify/draw/draw_card.h"
+#include "hone/evaluate/verify/integer_bounds.h"
 
 namespace hone::evaluate {
 namespace {
@@ -11,14 +12,9 @@ constexpr int64_t kLeftFree = int64_t{2} << 30;
 
 }  // namespace
 
-DrawnOnCard::DrawnOnCard(const task::Task& task, const task::ConcreteGraph& graph) : task_(task), graph_(graph) {}
+DrawnOnCard::DrawnOnCard(const task::Task& task, const task::ConcreteGraph& graph) : task_(task), graph_(graph), bounds_(draw_bounds(task, graph)) {}
 
 int64_t DrawnOnCard::bytes(size_t input) const { return task::element_count(shape(input)) * task::size_of(task_.inputs[input].type.dtype); }
-
-int64_t DrawnOnCard::bound(size_t input) const {
-  const auto bound = task_.inputs[input].index_bound.eval(graph_.bindings);
-  return bound ? *bound : 1;
-}
 
 std::unique_ptr<DrawnOnCard> DrawnOnCard::create(target::Card& card, const task::Task& task, const task::ConcreteGraph& graph) {
   std::unique_ptr<DrawnOnCard> made(new DrawnOnCard(task, graph));
@@ -37,15 +33,15 @@ std::unique_ptr<DrawnOnCard> DrawnOnCard::create(target::Card& card, const task:
   return made;
 }
 
-void DrawnOnCard::need(DrawnInputs& here) const {
+void DrawnOnCard::need(Family family, DrawnInputs& here) const {
   for (size_t i = 0; i < task_.inputs.size(); ++i)
-    if (!card_draws(task_.inputs[i], bound(i))) here.need_all(static_cast<int>(i));
+    if (!card_draws(task_.inputs[i], bounds_[i], family)) here.need_all(static_cast<int>(i));
 }
 
 void DrawnOnCard::draw(Family family, std::span<const uint64_t> seeds, DrawnInputs& here) {
   for (size_t i = 0; i < task_.inputs.size(); ++i) {
-    if (card_draws(task_.inputs[i], bound(i)))
-      draw_on_card(*program_, task_.inputs[i], shape(i), bound(i), family, seeds[i], memory_->address() + static_cast<uint64_t>(offset_[i]));
+    if (card_draws(task_.inputs[i], bounds_[i], family))
+      draw_on_card(*program_, task_.inputs[i], shape(i), bounds_[i], family, seeds[i], memory_->address() + static_cast<uint64_t>(offset_[i]));
     else
       memory_->upload(offset_[i], here.data(static_cast<int>(i)), bytes(i));
   }

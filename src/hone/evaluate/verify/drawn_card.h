@@ -16,7 +16,7 @@ class DrawnOnCard {
   [[nodiscard]] static std::unique_ptr<DrawnOnCard> create(target::Card& card, const task::Task& task, const task::ConcreteGraph& graph);
 
   /// What the host has to draw whole, as the card does not draw it.
-  void need(DrawnInputs& here) const;
+  void need(Family family, DrawnInputs& here) const;
   /// Draws all of them, or uploads what the host has drawn.
   void draw(Family family, std::span<const uint64_t> seeds, DrawnInputs& here);
   /// By input.
@@ -26,13 +26,13 @@ class DrawnOnCard {
   DrawnOnCard(const task::Task& task, const task::ConcreteGraph& graph);
   [[nodiscard]] const task::Shape& shape(size_t input) const { return graph_.shapes[static_cast<size_t>(graph_.graph.inputs[input])]; }
   [[nodiscard]] int64_t bytes(size_t input) const;
-  [[nodiscard]] int64_t bound(size_t input) const;
 
   const task::Task& task_;
   const task::ConcreteGraph& graph_;
   target::CardProgram* program_ = nullptr;
   std::unique_ptr<target::CardMemory> memory_;
   std::vector<int64_t> offset_;  ///< by input; bytes
+  std::vector<DrawBounds> bounds_;
 };
 
 }  // namespace hone::evaluate

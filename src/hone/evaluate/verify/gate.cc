@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/index_output.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
@@ -22,14 +24,61 @@ DType output_type(const task::ConcreteGraph& graph, int output) {
   return graph.graph.node(graph.graph.outputs[static_cast<size_t>(output)]).type.dtype;
 }
 
+/// How many times what one rounding may move a number may lie from the exact one beyond the type's range; and by how many times
+/// the terms of a sum outweigh it where they may overflow by themselves.
+constexpr double kNearTheEdge = 64, kCancels = 16;
+
 /// Results below it may come out as zero: the smallest normal number. No hardware flushes f16, whose
 /// smallest normal number is large.
 double flushed_below(DType type) { return type == DType::kF16 ? 0 : task::smallest_normal(type); }
 
+/// In an answer's scale: the element is not judged.
+constexpr double kNotJudged = std::numeric_limits<double>::quiet_NaN();
+
+/// How the elements of an output are judged.
+struct Judging {
+  DType type;
+  bool any_infinity = false;  ///< the sign of an infinity may be that of a zero, which sums and maxima may give either of
+};
+
+/// Whether an infinity of the output may have come of a division by a zero.
+bool divides(const task::ConcreteGraph& graph, int output) {
+  const int root = graph.graph.outputs[static_cast<size_t>(output)];
+  const auto is_given = [&](int id) { return graph.graph.node(id).prim == task::Prim::kConstant || graph.graph.node(id).prim == task::Prim::kSymbol; };
+  for (int id = 0; id <= root; ++id) {
+    const task::Node& node = graph.graph.node(id);
+    if (node.prim == task::Prim::kReciprocal || node.prim == task::Prim::kRsqrt || node.prim == task::Prim::kPow) return true;
+    if (node.prim == task::Prim::kDiv && !is_given(node.operands[1])) return true;
+  }
+  return false;
+}
+
+Judging judging_of(const task::ConcreteGraph& graph, int output) { return {output_type(graph, output), divides(graph, output)}; }
+
+void count_non_finite(double expected, double found, int64_t index, OutputError& error) {
+  if (error.non_finite++ > 0) return;
+  error.worst_index = index;
+  error.expected = expected;
+  error.found = found;
+}
+
+/// Where NaN or an infinity belongs. A number may stand for an infinity where the exact answer is a number too large for
+/// the type: then it has to be about that number.
+bool is_of_right_kind(const Judging& judging, double exact, double expected, double scale, double found) {
+  if (std::isinf(expected) && std::isinf(found)) return judging.any_infinity || found == expected;
+  if (std::isfinite(exact) && std::isfinite(found)) return std::abs(found - exact) <= kNearTheEdge * scale * task::unit_roundoff(judging.type);
+  // Terms of both signs may overflow, each to an infinity of its own, before they meet.
+  if (std::isfinite(exact) && std::isnan(found)) return scale > kCancels * std::abs(exact);
+  return same_class(expected, found);
+}
+
 /// Scaled error of one element; `rms` sums squares until finish_error().
-void judge_element(DType type, double exact, double scale, double found, int64_t index,
+void judge_element(const Judging& judging, double exact, double scale, double found, int64_t index,
                    OutputError& error) {
+  const DType type = judging.type;
+  if (std::isnan(scale)) return;
   if (!task::is_float(type)) {
+    if (!std::isfinite(exact)) return;  // what becomes of a NaN or an infinity as an integer nobody says
     ++error.count;
     if (std::abs(found - exact) <= scale) return;
     if (error.mismatches++ == 0) {
@@ -40,18 +89,14 @@ void judge_element(DType type, double exact, double scale, double found, int64_t
     return;
   }
   const double expected = round_to(type, exact);
-  if (!std::isfinite(expected)) return;  // what follows from a NaN or an overflow is not judged
   ++error.count;
-  if (std::isinf(scale)) return;  // hangs on nothing but rounding
-  if (found == 0 && std::abs(expected) < flushed_below(type)) return;
-  if (!std::isfinite(found)) {
-    if (error.non_finite++ == 0) {
-      error.worst_index = index;
-      error.expected = expected;
-      error.found = found;
-    }
+  if (!std::isfinite(expected)) {
+    if (!is_of_right_kind(judging, exact, expected, scale, found)) count_non_finite(expected, found, index, error);
     return;
   }
+  if (!std::isfinite(found)) return count_non_finite(expected, found, index, error);
+  if (std::isinf(scale)) return;  // hangs on nothing but rounding
+  if (found == 0 && std::abs(expected) < flushed_below(type)) return;
   const double scaled = std::abs(found - expected) / scale;
   error.rms += scaled * scaled;
   if (scaled > error.max) {
@@ -151,7 +196,7 @@ void OutputError::merge(const OutputError& other) {
 
 Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle, task::Track track,
                          int output, std::vector<Box> boxes, int threads) {
-  const DType type = output_type(graph, output);
+  const Judging judging = judging_of(graph, output);
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
@@ -172,9 +217,13 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
     }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false, each);
     for (size_t i = 0; i < answer.value.size(); ++i) {
-      // Where the program itself overflows at the declared precision, nobody is asked for more: not judged.
-      if (!std::isfinite(anchor.value[i])) answer.value[i] = anchor.value[i];
-      judge_element(type, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
+      // Where the program itself overflows at the declared precision, nobody is asked for more: not judged. NaN and
+      // infinities are, where the two agree and no rounding decides.
+      const double expected = round_to(judging.type, answer.value[i]);
+      const bool finite = std::isfinite(expected) && std::isfinite(anchor.value[i]);
+      const bool sure = same_class(expected, anchor.value[i]) && (std::isfinite(answer.value[i]) ? std::isfinite(answer.scale[i]) : answer.scale[i] == 0);
+      if (task::is_float(judging.type) && !finite && !sure) answer.scale[i] = kNotJudged;
+      judge_element(judging, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
                     errors[at]);
     }
     finish_error(errors[at]);
@@ -186,7 +235,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
 
 OutputError compare_found(const task::ConcreteGraph& graph, int output, const Reference& reference,
                           const FoundValues& found_values, int threads) {
-  const DType type = output_type(graph, output);
+  const Judging judging = judging_of(graph, output);
   const Shape& shape =
       graph.shapes[static_cast<size_t>(graph.graph.outputs[static_cast<size_t>(output)])];
   std::vector<OutputError> errors(reference.boxes.size());
@@ -204,7 +253,7 @@ OutputError compare_found(const task::ConcreteGraph& graph, int output, const Re
         const auto k = static_cast<size_t>(position + i);
         if (by_value)
           by_value->judge(position + i, found[static_cast<size_t>(i)], flat + i, errors[at]);
-        else judge_element(type, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
+        else judge_element(judging, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)],
                       flat + i, errors[at]);
       }
     });
@@ -233,8 +282,9 @@ std::optional<std::string> judge(const OutputError& error, const Bound& bound,
                        error.expected, error.found);
   };
   if (error.non_finite > 0)
-    return fmt::format("{}: {} of {} elements are not finite where they should be; {}", output_name,
-                       error.non_finite, error.count, at_worst());
+    return fmt::format("{}: {} of {} elements are {}; {}", output_name, error.non_finite, error.count,
+                       std::isfinite(error.expected) ? "not finite where they should be" : "something else where NaN or infinity belongs",
+                       at_worst());
   if (error.mismatches > 0)
     return fmt::format("{}: {} of {} elements differ; {}", output_name, error.mismatches,
                        error.count, at_worst());

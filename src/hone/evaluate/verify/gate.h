@@ -21,7 +21,7 @@ struct OutputError {
   int64_t count = 0;         ///< elements compared
   int64_t worst_index = -1;  ///< flat index of the worst element in the output
   double expected = 0, found = 0;  ///< there
-  int64_t non_finite = 0;    ///< NaN or Inf where the oracle is finite (poison included)
+  int64_t non_finite = 0;    ///< NaN or Inf where the oracle is finite (poison included), or the other way round
   int64_t mismatches = 0;    ///< integer, bool and judged-by-value outputs: elements that differ
 
   /// Adds the elements of another part of the same output.
@@ -39,13 +39,15 @@ struct GateOptions {
                                   ///< ones, and ones that cost the oracle seconds, on a secret
                                   ///< sample of boxes. INT64_MAX: whole, whatever it costs
   int64_t sample_elements = 1 << 16;
+  /// A sample also holds corners, ends of axes, and elements on both sides of where tiles and vectors may end: so many at most.
+  int64_t edges = 0;
   uint64_t sample_seed = 0;       ///< drawn after the launch by the caller
   int threads = 2;
 };
 
 /// Which boxes of an output are compared: the whole, tiled, or a random sample in which every
 /// position is equally likely; cheap for the oracle (whole rows where reductions force them). Reductions that
-/// a helper covers force nothing.
+/// a helper covers force nothing. Elements at edges are boxes of their own.
 [[nodiscard]] std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
                                           const GateOptions& options, const Coverage& coverage = {});
 
@@ -70,12 +72,14 @@ struct PoisonPattern {
   uint64_t bits = 0;      ///< one element of poison, in its low bytes
   uint64_t exponent = 0;  ///< of floats: all these bits set is not finite; 0 for the others
 };
-/// A pattern that nobody can foresee: of floats a NaN of either sign and any payload, of integers any word, of bools
-/// anything but 0 and 1. `secret`: 64 random bits.
+/// A pattern that nobody can foresee: of floats a NaN of either sign with a payload that no processor makes, of integers any
+/// word, of bools anything but 0 and 1. `secret`: 64 random bits.
 [[nodiscard]] PoisonPattern poison_pattern(task::DType dtype, uint64_t secret);
-/// Elements of the whole buffer that still hold the poison or, of floats, are not finite: read at memory speed. Narrow
-/// integers may be right answers and poison at once.
+/// Elements of the whole buffer that still hold the poison or, of floats, are not finite; of bools, that are neither 0 nor 1:
+/// read at memory speed. Narrow integers may be right answers and poison at once.
 [[nodiscard]] int64_t count_poison(task::DType dtype, PoisonPattern pattern, const void* data, int64_t count, int threads);
+/// Elements that hold the poison itself.
+[[nodiscard]] int64_t count_unwritten(task::DType dtype, PoisonPattern pattern, const void* data, int64_t count, int threads);
 void fill_poison(task::DType dtype, PoisonPattern pattern, void* data, int64_t count, int threads);
 
 /// Outputs of fewer elements are pooled over draws.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <functional>
@@ -138,15 +140,109 @@ TEST(Gate, nan_and_poison_are_refused_and_counted) {
             }, normal),
             std::nullopt);
   for (const DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16, DType::kI64,
-                           DType::kI32, DType::kI16, DType::kI8, DType::kBool}) {
-    std::vector<uint8_t> data(1001 * static_cast<size_t>(task::size_of(type)));
-    const PoisonPattern pattern = poison_pattern(type, 0x123456789ABCDEF3);
-    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 0) << task::name_of(type);
-    fill_poison(type, pattern, data.data(), 1001, 2);
-    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1001) << task::name_of(type);
-    const double one = 1;
-    store_doubles(type, &one, 1, data.data(), 7);
-    EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1000) << task::name_of(type);
+                           DType::kI32, DType::kI16, DType::kI8, DType::kBool})
+    for (const uint64_t random : {uint64_t{0x9E3779B97F4A7C15}, uint64_t{0xA5A5A5A5A5A5A5A5}, ~uint64_t{0}}) {
+      const PoisonPattern pattern = poison_pattern(type, random);
+      std::vector<uint8_t> data(1001 * static_cast<size_t>(task::size_of(type)));
+      EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 0) << task::name_of(type);
+      fill_poison(type, pattern, data.data(), 1001, 2);
+      EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1001) << task::name_of(type);
+      EXPECT_EQ(count_unwritten(type, pattern, data.data(), 1001, 2), 1001) << task::name_of(type);
+      const double one = 1;
+      store_doubles(type, &one, 1, data.data(), 7);
+      EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1000) << task::name_of(type);
+      if (!task::is_float(type)) continue;
+      const double nan = std::nan("");
+      store_doubles(type, &nan, 1, data.data(), 8);
+      EXPECT_EQ(count_poison(type, pattern, data.data(), 1001, 2), 1000) << task::name_of(type);
+      EXPECT_EQ(count_unwritten(type, pattern, data.data(), 1001, 2), 999) << task::name_of(type) << ": a NaN that was computed";
+    }
+}
+
+/// Whether the answers to given inputs are accepted: of `y = …` over x (and z) in f32.
+class GateByClass : public ::testing::Test {
+ protected:
+  static bool accepts(const std::string& compute, const std::vector<std::vector<double>>& inputs, const std::vector<float>& answer) {
+    std::vector<std::string> types;
+    for (size_t i = 0; i < inputs.size(); ++i) types.push_back(fmt::format("{}=f32[{}]", i == 0 ? "x" : "z", inputs[i].size()));
+    Case c(compute, types);
+    for (size_t i = 0; i < inputs.size(); ++i) c.set(i, inputs[i]);
+    const Oracle oracle = c.oracle();
+    const Reference reference = make_reference(c.graph, oracle, c.task.track, 0, {whole(c.output_shape())}, 1);
+    const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
+    return !judge(compare_output(c.graph, 0, reference, answer.data(), 1), bound, "y");
+  }
+  static constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+};
+
+TEST_F(GateByClass, WhatOverflowsIsInfinite) {
+  EXPECT_TRUE(accepts("y = exp(x)", {{100, -1000}}, {kInf, 0}));
+  EXPECT_FALSE(accepts("y = exp(x)", {{100, -1000}}, {0, 0}));
+  EXPECT_FALSE(accepts("y = exp(x)", {{100, -1000}}, {3.4028234e38F, 0}));
+  EXPECT_FALSE(accepts("y = exp(x)", {{100, -1000}}, {kNan, 0}));
+  EXPECT_FALSE(accepts("y = x * 1e30", {{-1e20, 1}}, {kInf, 1e30F}));
+}
+
+TEST_F(GateByClass, WhatIsNoNumberIsNan) {
+  EXPECT_TRUE(accepts("y = sqrt(x)", {{-4, 4}}, {kNan, 2}));
+  EXPECT_FALSE(accepts("y = sqrt(x)", {{-4, 4}}, {0, 2}));
+  EXPECT_FALSE(accepts("y = sqrt(x)", {{-4, 4}}, {kInf, 2}));
+  EXPECT_TRUE(accepts("y = log(x)", {{0, 1}}, {-kInf, 0}));
+  EXPECT_FALSE(accepts("y = log(x)", {{0, 1}}, {-100, 0}));
+}
+
+TEST_F(GateByClass, NonFiniteInputsGoWhereTheFormulasSay) {
+  EXPECT_TRUE(accepts("y = max(x, axis=0, keepdims=true)", {{1, kNan, 3}}, {kNan}));
+  EXPECT_FALSE(accepts("y = max(x, axis=0, keepdims=true)", {{1, kNan, 3}}, {3}));
+  EXPECT_TRUE(accepts("y = sum(x, axis=0, keepdims=true)", {{1, kInf, 3}}, {kInf}));
+  EXPECT_FALSE(accepts("y = sum(x, axis=0, keepdims=true)", {{1, kInf, 3}}, {kNan}));
+  EXPECT_TRUE(accepts("y = logsumexp(x, axis=0, keepdims=true)", {{-kInf, -kInf}}, {-kInf}));
+  EXPECT_FALSE(accepts("y = logsumexp(x, axis=0, keepdims=true)", {{-kInf, -kInf}}, {kNan}));
+  EXPECT_TRUE(accepts("y = softmax(x, axis=0)", {{-kInf, 0, 0}}, {0, 0.5F, 0.5F}));
+  EXPECT_FALSE(accepts("y = softmax(x, axis=0)", {{-kInf, 0, 0}}, {kNan, kNan, kNan}));
+  EXPECT_FALSE(accepts("y = softmax(x, axis=0)", {{kNan, 0, 0}}, {0, 0.5F, 0.5F}));
+}
+
+TEST_F(GateByClass, RoundingDecidesAboutPolesOfComputedValues) {
+  // The exact difference is 0, that of rounded products may be a few units.
+  EXPECT_TRUE(accepts("y = 1 / (x * z - x * z * 1.0)", {{0.1}, {0.3}}, {1e9F}));
+  EXPECT_TRUE(accepts("y = log(softmax(x, axis=0))", {{0, -20000}}, {0, -20000}));
+  EXPECT_TRUE(accepts("y = log(softmax(x, axis=0))", {{0, -20000}}, {0, -kInf}));
+  // So may a better formula about what overflows on the way; numbers made of that are judged as ever.
+  EXPECT_TRUE(accepts("y = log(exp(x) + 1.0)", {{2000, 0}}, {2000, 0.6931472F}));
+  EXPECT_FALSE(accepts("y = 1.0 / (exp(x) + 1.0)", {{2000, 0}}, {0.1F, 0.5F}));
+}
+
+TEST_F(GateByClass, TheSignOfAZeroMayDecideAboutThatOfAnInfinity) {
+  EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {-kInf, 1}));
+  EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {kInf, 1}));
+  EXPECT_FALSE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {kNan, 1}));
+}
+
+TEST(Gate, AnElementThatHangsOnRoundingIsFiniteAllTheSame) {
+  Case c("y = embedding(argmax(x * 3.0, axis=-1), t)", {"x=f32[1,2]", "t=f32[2,1]"});
+  c.set(0, {1, 1});
+  c.set(1, {5, 6});
+  const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+  const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
+  const float finite = 6, nan = std::nanf("");
+  EXPECT_EQ(judge(compare_output(c.graph, 0, reference, &finite, 1), bound, "y"), std::nullopt);
+  EXPECT_NE(judge(compare_output(c.graph, 0, reference, &nan, 1), bound, "y"), std::nullopt);
+}
+
+TEST(Gate, SamplesHoldCornersAndEnds) {
+  Case c("y = x + 1.0", {"x=f32[3000,3000]"});
+  for (const uint64_t seed : {1, 2, 3}) {
+    GateOptions options;
+    options.sample_seed = seed;
+    options.edges = 1024;
+    std::set<task::Shape> single;
+    int64_t last_column = 0;
+    for (const Box& box : plan_boxes(c.graph, 0, options))
+      if (box.count() == 1) single.insert(box.start), last_column += box.start[1] == 2999;
+    for (const task::Shape& corner : {task::Shape{0, 0}, {0, 2999}, {2999, 0}, {2999, 2999}}) EXPECT_TRUE(single.contains(corner));
+    EXPECT_GT(std::ssize(single), 500);
+    EXPECT_GT(last_column, 20);
   }
 }
 

@@ -1,9 +1,12 @@
 #include "hone/evaluate/verify/inputs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/verify/draw/draw_tensor.h"
 #include "hone/evaluate/parallel.h"
@@ -41,6 +44,75 @@ uint64_t index_of(const Tensor& t, uint32_t word, int64_t element) {
     case Family::kShifted: return n - 1 - scaled((uint64_t{word} * word) >> 32) / 8;
     case Family::kInteger: return static_cast<uint64_t>(element) % n;  // in order
     default: return scaled(word);
+  }
+}
+
+/// A whole number from t.least to t.most, from two random words: the ends and what lies beside them, powers of two and their
+/// neighbours, all magnitudes alike, all numbers alike.
+int64_t wide_integer(const Tensor& t, uint32_t word, uint32_t other) {
+  const uint64_t range = static_cast<uint64_t>(t.most - t.least) + 1;
+  const uint64_t random = (uint64_t{other} << 28) ^ (word >> 4);
+  const auto within = [&](int64_t v) { return std::clamp(v, t.least, t.most); };
+  const int bits = std::bit_width(static_cast<uint64_t>(t.most));
+  const int64_t power = int64_t{1} << (other % static_cast<uint32_t>(bits)), sign = (other >> 31) != 0 && t.least < 0 ? -1 : 1;
+  // In every second draw half of the numbers are ends: where several have to meet, they do.
+  if ((t.manner & 4) != 0 && (word & 32) != 0) return (word & 64) != 0 ? t.least : t.most;
+  switch (word & 15) {
+    case 0: return t.least;
+    case 1: return t.most;
+    case 2: return within(t.least + static_cast<int64_t>(random % 3));
+    case 3: return within(t.most - static_cast<int64_t>(random % 3));
+    case 4:
+    case 5: return within(sign * (power + static_cast<int64_t>(random % 3) - 1));
+    case 6:
+    case 7:
+    case 8:
+    case 9: return within(sign * (power + static_cast<int64_t>(random & static_cast<uint64_t>(power - 1))));
+    default: return t.least + static_cast<int64_t>(random % range);
+  }
+}
+
+/// Puts NaN and infinities in: row by row another way, or one alone in the whole tensor.
+template <class T>
+void put_in_non_finite(const Tensor& t, T* values, int64_t first, int64_t count) {
+  constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
+  const bool positive = t.recipe.kind == DrawKind::kPositive;
+  const auto kind = [&](uint64_t which, bool only_infinities) {
+    which %= only_infinities ? 2 : 3;
+    return which == 2 ? kNan : which == 1 || positive ? kInf : -kInf;
+  };
+  const auto random_of = [&](uint64_t counter) {
+    const auto words = base::philox(t.recipe.key, counter, static_cast<uint64_t>(DrawStream::kOther));
+    return (uint64_t{words[1]} << 32) | words[0];
+  };
+  const bool only_infinities = (t.manner & 3) == 1;
+  if ((t.manner & 3) == 0) {  // one alone
+    const auto at = static_cast<int64_t>(random_of(0) % static_cast<uint64_t>(t.total));
+    if (at >= first && at < first + count) values[at - first] = kind(t.manner >> 2, false);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t element = first + i, period = t.lines.stride * t.lines.extent;
+    const int64_t line = element / period * t.lines.stride + element % t.lines.stride, place = element / t.lines.stride % t.lines.extent;
+    const uint64_t of_line = random_of(static_cast<uint64_t>(line));
+    switch (of_line & 7) {
+      case 0:
+      case 1: break;  // ordinary
+      case 2:
+      case 3:  // one in the row
+        if (place == static_cast<int64_t>((of_line >> 16) % static_cast<uint64_t>(t.lines.extent))) values[i] = kind(of_line >> 8, only_infinities);
+        break;
+      case 4:
+      case 5: values[i] = kind(of_line >> 8, only_infinities); break;  // nothing else
+      case 6: {  // of one kind, here and there
+        if (random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 62)) % 4 == 0) values[i] = kind(of_line >> 8, only_infinities);
+        break;
+      }
+      default: {  // of all kinds
+        const uint64_t random = random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 62));
+        if (random % 4 == 0) values[i] = kind(random >> 8, only_infinities);
+      }
+    }
   }
 }
 
@@ -86,6 +158,7 @@ void normalise(const Tensor& t, T* values, int64_t count) {
 
 template <class T>
 void finish_values(const Tensor& t, T* values, int64_t first, int64_t count) {
+  if (t.non_finite) put_in_non_finite(t, values, first, count);
   keep_triangle(t, values, first, count);
   zero_slabs(t, values, first, count);
   if (t.simplex) normalise(t, values, count);
@@ -121,14 +194,15 @@ void draw_part(const Tensor& t, int64_t first, int64_t count) {
   const DrawKernels& kernels = draw_kernels();
   thread_local std::vector<float> values;
   thread_local std::vector<double> wide;
-  if (t.index) {
+  if (t.index || t.least < t.most) {
     wide.resize(room);
-    uint32_t words[kDrawBlock];
+    uint32_t words[kDrawBlock], others[kDrawBlock];
     for (int64_t block = begin; block < end; ++block) {
       kernels.words(t.recipe.key, DrawStream::kValue, static_cast<uint64_t>(block), words);
+      if (!t.index) kernels.words(t.recipe.key, DrawStream::kOther, static_cast<uint64_t>(block), others);
       double* to = wide.data() + (block - begin) * kDrawBlock;
       for (int64_t i = 0; i < kDrawBlock; ++i)
-        to[i] = static_cast<double>(index_of(t, words[i], block * kDrawBlock + i));
+        to[i] = t.index ? static_cast<double>(index_of(t, words[i], block * kDrawBlock + i)) : static_cast<double>(wide_integer(t, words[i], others[i]));
     }
     finish_values(t, wide.data() + skipped, first, count);
     store_doubles(t.type, wide.data() + skipped, count, t.data, first);
@@ -182,13 +256,14 @@ std::string_view name_of(Family family) {
     case Family::kShifted: return "shifted";
     case Family::kMantissa: return "mantissa";
     case Family::kInteger: return "integer";
+    case Family::kNonFinite: return "non-finite";
   }
   return "?";
 }
 
-void draw(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family family,
+void draw(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family,
           uint64_t seed, void* data, int threads, const std::vector<Stretch>* only) {
-  const Tensor t{drawn_tensor(spec, shape, index_bound, family, seed), static_cast<uint8_t*>(data)};
+  const Tensor t{drawn_tensor(spec, shape, bounds, family, seed), static_cast<uint8_t*>(data)};
   if (t.total == 0) return;
   // A simplex is drawn in whole rows, so that each part can be normalised where it is drawn.
   const int64_t grain = t.simplex ? std::max<int64_t>(kDrawPart / t.columns, 1) * t.columns : kDrawPart;

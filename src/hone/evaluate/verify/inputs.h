@@ -21,11 +21,25 @@ enum class Family : uint8_t {
                 ///< outweighs the rest: every output holds one or two full-mantissa products, which
                 ///< shows reduced precision at any K
   kInteger,     ///< small integers: linear operations are exact in any order
+  kNonFinite,   ///< normal values, with NaN and infinities among them: for tasks with `nan = true` only
 };
+/// Those of every task.
 inline constexpr Family kAllFamilies[] = {Family::kNormal,  Family::kUniform, Family::kLarge,
                                           Family::kSparse,  Family::kShifted, Family::kMantissa,
                                           Family::kInteger};
 [[nodiscard]] std::string_view name_of(Family family);
+
+/// What a draw has to know beside the input's specification; it depends on the shape (draw_bounds() in integer_bounds.h).
+struct DrawBounds {
+  DrawBounds() = default;
+  DrawBounds(int64_t index_bound) : index(index_bound) {}  // NOLINT: indices need nothing else
+
+  int64_t index = 1;      ///< the value of spec.index_bound
+  /// Bits beside the sign of the largest integers that the large family draws, with which nothing overflows on the way; and
+  /// the mantissa family, with which integer arithmetic may wrap around. 0: as the other families, 7 bits.
+  int plain_bits = 0, wrapping_bits = 0;
+  bool symmetric = false;  ///< the least number of a type is not drawn
+};
 
 /// Neighbouring elements of a tensor, row-major.
 struct Stretch {
@@ -33,10 +47,10 @@ struct Stretch {
 };
 
 /// Fills `data` (dense, row-major, `shape`, spec.type.dtype) with the family's values, mapped into
-/// spec's domain and structure. `index_bound` is the value of spec.index_bound for this workload.
+/// spec's domain and structure.
 /// Two threads at most by default; deterministic in (family, seed). Given stretches, elements in them get the
 /// values that they would get anyway; of the others, those near one too, the rest is not touched.
-void draw(const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+void draw(const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
           uint64_t seed, void* data, int threads = 2, const std::vector<Stretch>* only = nullptr);
 
 }  // namespace hone::evaluate

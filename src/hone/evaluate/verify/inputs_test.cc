@@ -48,6 +48,50 @@ TEST(Inputs, depend_on_spec_family_and_seed_alone) {
   }
 }
 
+TEST(Inputs, WideIntegersReachTheEndsOfTheirRange) {
+  for (const auto& [type, bits, least, most] : {std::tuple{DType::kI8, 7, -128.0, 127.0}, {DType::kI32, 31, -2147483648.0, 2147483647.0},
+                                                {DType::kI32, 20, -1048576.0, 1048575.0}, {DType::kI64, 52, -0x1p52, 0x1p52 - 1}}) {
+    DrawBounds bounds;
+    bounds.plain_bits = 7;
+    bounds.wrapping_bits = bits;
+    const auto values = [&](Family family) {
+      std::vector<uint8_t> data(5000 * static_cast<size_t>(task::size_of(type)));
+      draw(spec_of(type), {5000}, bounds, family, 3, data.data());
+      std::vector<double> all(5000);
+      load_doubles(type, data.data(), 0, 5000, all.data());
+      return all;
+    };
+    const auto wide = values(Family::kMantissa), plain = values(Family::kLarge);
+    EXPECT_EQ(*std::min_element(wide.begin(), wide.end()), least);
+    EXPECT_EQ(*std::max_element(wide.begin(), wide.end()), most);
+    EXPECT_EQ(*std::min_element(plain.begin(), plain.end()), -128);
+    bounds.symmetric = true;
+    const auto symmetric = values(Family::kMantissa);
+    EXPECT_EQ(*std::min_element(symmetric.begin(), symmetric.end()), -most);
+  }
+}
+
+TEST(Inputs, NonFiniteOnesHoldNanAndInfinitiesWhereTheDomainDoes) {
+  int rows_without = 0, rows_of_nothing_else = 0, nans = 0, infinities = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    const auto values = drawn(spec_of(DType::kF32), {100, 30}, Family::kNonFinite, seed);
+    for (size_t row = 0; row < 100; ++row) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(30 * row);
+      const auto odd = std::count_if(begin, begin + 30, [](double v) { return !std::isfinite(v); });
+      rows_without += odd == 0;
+      rows_of_nothing_else += odd == 30;
+    }
+    nans += std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+    infinities += std::any_of(values.begin(), values.end(), [](double v) { return std::isinf(v); });
+    for (const double v : drawn(spec_of(DType::kF16, Domain::kPositive), {500}, Family::kNonFinite, seed)) EXPECT_TRUE(std::isnan(v) || v > 0);
+    for (const double v : drawn(spec_of(DType::kF32, Domain::kUnit), {500}, Family::kNonFinite, seed)) EXPECT_TRUE(std::isfinite(v));
+  }
+  EXPECT_GT(rows_without, 200);
+  EXPECT_GT(rows_of_nothing_else, 50);
+  EXPECT_GT(nans, 6);
+  EXPECT_GT(infinities, 6);
+}
+
 TEST(Inputs, have_the_moments_of_their_family) {
   const Shape shape{100000};
   const auto moments = [&](Family family) {

@@ -1,5 +1,6 @@
 // Which boxes of an output are compared (plan_boxes in gate.h).
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -15,6 +16,8 @@ using task::Shape;
 /// Rough operations that comparing a whole output may cost, and a sample of one: about a second of one core; less of a sample, as
 /// its elements are dear for what they read from memory, and all cores wait for that together.
 constexpr double kFullWork = 0x1p30, kSampleWork = 0x1p29;
+/// The same for elements at edges, one by one; and what a box costs beside its elements.
+constexpr double kEdgeWork = 0x1p27, kWorkOfABox = 0x1p14;
 /// For outputs judged by value, whose keys are kept: doubles of them.
 constexpr double kFullKeys = 0x1p25, kSampleKeys = 0x1p24;
 /// A box of the whole output: doubles of its intermediates, so that both threads get many boxes.
@@ -91,6 +94,81 @@ void add_ends(const Shape& shape, const Shape& extent, base::Rng& rng, std::set<
     }
 }
 
+/// Positions where a kernel may go wrong that is right elsewhere: corners, the most important; ends of an axis; multiples of
+/// powers of two and their neighbours, along an axis or counted through the tensor.
+class Edges {
+ public:
+  Edges(const Shape& shape, uint64_t seed) : shape_(shape), count_(task::element_count(shape)), rng_(seed, 0x65646765) {}
+
+  std::set<Shape> pick(int64_t most) {
+    std::set<Shape> all = corners(most);
+    for (int64_t i = 0; std::ssize(all) < most && i < 4 * most; ++i) all.insert(i % 3 == 0 ? end() : i % 3 == 1 ? beside_a_power() : flat_beside_a_power());
+    return all;
+  }
+
+ private:
+  int64_t below(int64_t n) { return static_cast<int64_t>(rng_.below(static_cast<uint64_t>(n))); }
+  Shape anywhere() {
+    Shape at;
+    for (const int64_t extent : shape_) at.push_back(below(extent));
+    return at;
+  }
+  std::set<Shape> corners(int64_t most) const {
+    std::set<Shape> all;
+    const size_t rank = shape_.size();
+    for (uint64_t which = 0; which < (uint64_t{1} << std::min<size_t>(rank, 5)) && std::ssize(all) < most; ++which) {
+      Shape first(rank, 0), last(rank, 0);  // from both ends of the list, so that the last element is among the first two
+      for (size_t d = 0; d < rank; ++d) {
+        first[d] = (which >> d & 1) != 0 ? shape_[d] - 1 : 0;
+        last[d] = shape_[d] - 1 - first[d];
+      }
+      all.insert(first);
+      all.insert(last);
+    }
+    return all;
+  }
+  /// Of n elements: beside a multiple of a power of two.
+  int64_t near_power(int64_t n) {
+    const int64_t power = int64_t{1} << below(std::bit_width(static_cast<uint64_t>(n)));
+    return std::clamp<int64_t>(below(n / power + 1) * power + below(3) - 1, 0, n - 1);
+  }
+  Shape end() {
+    Shape at = anywhere();
+    if (at.empty()) return at;
+    const auto d = static_cast<size_t>(below(std::ssize(at)));
+    at[d] = below(2) == 0 ? 0 : shape_[d] - 1;
+    return at;
+  }
+  Shape beside_a_power() {
+    Shape at = anywhere();
+    if (at.empty()) return at;
+    const auto d = static_cast<size_t>(below(std::ssize(at)));
+    at[d] = near_power(shape_[d]);
+    return at;
+  }
+  Shape flat_beside_a_power() {
+    int64_t flat = near_power(count_);
+    Shape at(shape_.size(), 0);
+    for (size_t d = shape_.size(); d-- > 0; flat /= shape_[d]) at[d] = flat % shape_[d];
+    return at;
+  }
+
+  const Shape& shape_;
+  int64_t count_;
+  base::Rng rng_;
+};
+
+/// As many as cost the oracle little beside the rest of a sample; two corners at least.
+void add_edges(const TiledEvaluator& evaluator, int root, const Shape& shape, const GateOptions& options, std::vector<Box>& boxes) {
+  if (options.edges == 0) return;
+  const Shape one(shape.size(), 1);
+  Shape last = shape;
+  for (int64_t& extent : last) --extent;
+  const double work = evaluator.cost_of(root, {last, one}).work + kWorkOfABox;
+  const auto most = static_cast<int64_t>(std::clamp(kEdgeWork / work, 2.0, static_cast<double>(options.edges)));
+  for (const Shape& at : Edges(shape, options.sample_seed).pick(most)) boxes.push_back({at, one});
+}
+
 }  // namespace
 
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
@@ -126,6 +204,7 @@ std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
     for (int64_t i = 0; i < cells.count(); ++i) boxes.push_back(cells[i]);
     return boxes;
   }
+  add_edges(evaluator, root, shape, options, boxes);
   base::Rng rng(options.sample_seed, 0x626F786573);
   std::set<uint64_t> chosen;
   while (static_cast<int64_t>(chosen.size()) < wanted)

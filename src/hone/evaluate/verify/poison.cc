@@ -1,5 +1,6 @@
 // Poison: what fills outputs before a launch, and its count afterwards (gate.h).
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "hone/evaluate/verify/gate.h"
@@ -12,19 +13,20 @@ using task::DType;
 
 constexpr int64_t kPoisonPart = 1 << 18;
 
-using Pattern = PoisonPattern;
+/// A quiet NaN of either sign whose payload, `bits` wide below the quiet bit, is neither none nor all ones: those are what processors make.
+uint64_t odd_nan(uint64_t quiet, int bits, uint64_t secret) {
+  const uint64_t sign = (secret >> 63) << (bits + std::bit_width(quiet >> bits));
+  return sign | quiet | (1 + secret % ((uint64_t{1} << bits) - 2));
+}
 
 }  // namespace
 
 PoisonPattern poison_pattern(DType type, uint64_t secret) {
-  const auto nan = [secret](uint64_t exponent, uint64_t quiet, uint64_t sign) {
-    return Pattern{exponent | quiet | (secret & (quiet - 1)) | (secret >> 63 != 0 ? sign : 0), exponent};
-  };
   switch (type) {
-    case DType::kF64: return nan(0x7FF0000000000000, 0x0008000000000000, 0x8000000000000000);
-    case DType::kF32: return nan(0x7F800000, 0x00400000, 0x80000000);
-    case DType::kBF16: return nan(0x7F80, 0x0040, 0x8000);
-    case DType::kF16: return nan(0x7C00, 0x0200, 0x8000);
+    case DType::kF64: return {odd_nan(0x7FF8000000000000, 51, secret), 0x7FF0000000000000};
+    case DType::kF32: return {odd_nan(0x7FC00000, 22, secret), 0x7F800000};
+    case DType::kBF16: return {odd_nan(0x7FC0, 6, secret), 0x7F80};
+    case DType::kF16: return {odd_nan(0x7E00, 9, secret), 0x7C00};
     case DType::kI64: return {secret, 0};
     case DType::kI32: return {secret & 0xFFFFFFFF, 0};
     case DType::kI16: return {secret & 0xFFFF, 0};
@@ -37,19 +39,34 @@ PoisonPattern poison_pattern(DType type, uint64_t secret) {
 namespace {
 
 template <class Word>
-int64_t count_words(const Word* data, int64_t count, Pattern pattern) {
-  const auto bits = static_cast<Word>(pattern.bits), exponent = static_cast<Word>(pattern.exponent);
+int64_t count_equal(const Word* data, int64_t count, Word bits) {
   int64_t found = 0;
-  if (exponent != 0)
-    for (int64_t i = 0; i < count; ++i) found += (data[i] & exponent) == exponent;
-  else
-    for (int64_t i = 0; i < count; ++i) found += data[i] == bits;
+  for (int64_t i = 0; i < count; ++i) found += data[i] == bits;
   return found;
 }
 
 template <class Word>
-void fill_words(Word* data, int64_t count, Pattern pattern) {
-  std::fill_n(data, count, static_cast<Word>(pattern.bits));
+int64_t count_words(const Word* data, int64_t count, Word exponent) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) found += (data[i] & exponent) == exponent;
+  return found;
+}
+
+int64_t count_untrue(const uint8_t* data, int64_t count) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) found += data[i] > 1;
+  return found;
+}
+
+/// The sum of part(begin, count) over all parts.
+template <class Part>
+int64_t sum_of_parts(int64_t count, int threads, Part part) {
+  std::atomic<int64_t> total{0};
+  parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t number) {
+    const int64_t begin = number * kPoisonPart;
+    total += part(begin, std::min(kPoisonPart, count - begin));
+  });
+  return total;
 }
 
 /// Calls f with `data` as an array of unsigned words of the element's size.
@@ -69,23 +86,26 @@ auto with_words(DType type, auto* data, F f) {
 
 }  // namespace
 
-int64_t count_poison(DType type, Pattern pattern, const void* data, int64_t count, int threads) {
-  std::atomic<int64_t> total{0};
-  parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
-    const int64_t begin = part * kPoisonPart;
-    total += with_words(type, data, [&](const auto* words) {
-      return count_words(words + begin, std::min(kPoisonPart, count - begin), pattern);
+int64_t count_poison(DType type, PoisonPattern pattern, const void* data, int64_t count, int threads) {
+  return sum_of_parts(count, threads, [&](int64_t begin, int64_t length) {
+    if (type == DType::kBool) return count_untrue(static_cast<const uint8_t*>(data) + begin, length);
+    return with_words(type, data, [&]<class Word>(const Word* words) {
+      return pattern.exponent != 0 ? count_words(words + begin, length, static_cast<Word>(pattern.exponent))
+                                   : count_equal(words + begin, length, static_cast<Word>(pattern.bits));
     });
   });
-  return total;
 }
 
-void fill_poison(DType type, Pattern pattern, void* data, int64_t count, int threads) {
+int64_t count_unwritten(DType type, PoisonPattern pattern, const void* data, int64_t count, int threads) {
+  return sum_of_parts(count, threads, [&](int64_t begin, int64_t length) {
+    return with_words(type, data, [&]<class Word>(const Word* words) { return count_equal(words + begin, length, static_cast<Word>(pattern.bits)); });
+  });
+}
+
+void fill_poison(DType type, PoisonPattern pattern, void* data, int64_t count, int threads) {
   parallel_for((count + kPoisonPart - 1) / kPoisonPart, threads, [&](int64_t part) {
     const int64_t begin = part * kPoisonPart;
-    with_words(type, data, [&](auto* words) {
-      fill_words(words + begin, std::min(kPoisonPart, count - begin), pattern);
-    });
+    with_words(type, data, [&]<class Word>(Word* words) { std::fill_n(words + begin, std::min(kPoisonPart, count - begin), static_cast<Word>(pattern.bits)); });
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hone/face/report/units.h"
 
@@ -89,6 +90,7 @@ std::string promotion_text(const evaluate::Promotion& promotion, const task::Tas
                         a->anchor, a->bound, a->output, a->family, a->shape);
   for (const auto& workload : promotion.workloads)
     if (!workload.bound_note.empty()) text += fmt::format("  {}: {}\n", workload.workload, workload.bound_note);
+  if (!promotion.only_at.empty()) text += fmt::format("  not generic: verified at {} only, as its requirements exclude every other shape that was tried\n", fmt::join(promotion.only_at, "; "));
   if (!promotion.bitwise_deterministic) text += "  two calls on equal inputs differed bitwise\n";
   for (const std::string& why : promotion.absent) text += "  absent: " + why + "\n";
   return text;

@@ -45,16 +45,17 @@ std::string draw_source() {
 
 Result<target::CardProgram*> draw_program(target::Card& card) { return card.program("draw.cu", draw_source()); }
 
-bool card_draws(const task::InputSpec& spec, int64_t index_bound) {
+bool card_draws(const task::InputSpec& spec, const DrawBounds& bounds, Family family) {
+  if (drawn_on_host_only(spec, bounds, family)) return false;
   const task::DType type = spec.type.dtype;
-  if (spec.domain == task::Domain::kIndex) return index_bound - 1 <= largest_of(type) && task::is_int(type);
+  if (spec.domain == task::Domain::kIndex) return bounds.index - 1 <= largest_of(type) && task::is_int(type);
   return type != task::DType::kF64 && spec.domain != task::Domain::kSimplex;
 }
 
-void draw_on_card(target::CardProgram& program, const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+void draw_on_card(target::CardProgram& program, const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
                   uint64_t seed, uint64_t address) {
-  HONE_CHECK(card_draws(spec, index_bound));
-  const DrawnTensor t = drawn_tensor(spec, shape, index_bound, family, seed);
+  HONE_CHECK(card_draws(spec, bounds, family));
+  const DrawnTensor t = drawn_tensor(spec, shape, bounds, family, seed);
   if (t.total == 0) return;
   // Types as draw.cu's parameters have them.
   const auto type = static_cast<int32_t>(t.type), family_number = static_cast<int32_t>(t.recipe.family);

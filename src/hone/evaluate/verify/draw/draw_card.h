@@ -15,10 +15,10 @@ namespace hone::evaluate {
 [[nodiscard]] Result<target::CardProgram*> draw_program(target::Card& card);
 
 /// Whether a card draws such tensors: not f64, not simplexes, and indices of integer types that hold them all.
-[[nodiscard]] bool card_draws(const task::InputSpec& spec, int64_t index_bound);
+[[nodiscard]] bool card_draws(const task::InputSpec& spec, const DrawBounds& bounds, Family family = Family::kNormal);
 
 /// As draw(): the whole tensor, at `address` of the card whose program it is.
-void draw_on_card(target::CardProgram& program, const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+void draw_on_card(target::CardProgram& program, const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
                   uint64_t seed, uint64_t address);
 
 }  // namespace hone::evaluate

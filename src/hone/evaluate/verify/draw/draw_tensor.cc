@@ -57,9 +57,36 @@ std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Reci
   return slabs;
 }
 
+int wide_bits(const DrawBounds& bounds, Family family) {
+  return family == Family::kLarge ? bounds.plain_bits : family == Family::kMantissa ? bounds.wrapping_bits : 0;
+}
+
+bool draws_wide(const InputSpec& spec, const DrawBounds& bounds, Family family) {
+  const DrawKind kind = kind_of(spec);
+  return spec.domain != Domain::kIndex && (kind == DrawKind::kWhole || kind == DrawKind::kPositiveWhole) && wide_bits(bounds, family) > 0;
+}
+
+/// Domains that hold infinities: a NaN stands for no number at all and goes with them.
+bool puts_in_non_finite(const InputSpec& spec, Family family) {
+  return family == Family::kNonFinite && task::is_float(spec.type.dtype) && (spec.domain == Domain::kReal || spec.domain == Domain::kPositive);
+}
+
+/// The last axis in every second draw, else any.
+Slab lines_of(const Shape& shape, uint32_t random) {
+  if (shape.empty()) return {1, 1, 0};
+  const size_t axis = (random & 1) != 0 ? shape.size() - 1 : (random >> 1) % shape.size();
+  int64_t stride = 1;
+  for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
+  return {stride, shape[axis], 0};
+}
+
 }  // namespace
 
-DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, int64_t index_bound, Family family, uint64_t seed) {
+bool drawn_on_host_only(const InputSpec& spec, const DrawBounds& bounds, Family family) {
+  return draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
+}
+
+DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family, uint64_t seed) {
   DrawnTensor t;
   t.type = spec.type.dtype;
   t.recipe.key = key_of(spec, family, seed);
@@ -76,7 +103,16 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, int64_t inde
   t.index = spec.domain == Domain::kIndex;
   t.simplex = spec.domain == Domain::kSimplex && task::is_float(t.type);
   t.zeros_in_simplex = family == Family::kSparse && (random[2] & 1) != 0;
-  t.bound = static_cast<uint64_t>(std::max<int64_t>(index_bound, 1));
+  t.bound = static_cast<uint64_t>(std::max<int64_t>(bounds.index, 1));
+  t.least = t.most = 0;
+  if (draws_wide(spec, bounds, family)) {
+    const int bits = std::min<int>(wide_bits(bounds, family), 8 * static_cast<int>(task::size_of(t.type)) - 1);
+    t.most = (int64_t{1} << bits) - 1;
+    t.least = t.recipe.kind == DrawKind::kPositiveWhole ? 1 : bounds.symmetric ? -t.most : -t.most - 1;
+  }
+  t.non_finite = puts_in_non_finite(spec, family);
+  t.lines = lines_of(shape, random[3]);
+  t.manner = random[2];
   t.total = task::element_count(shape);
   t.columns = shape.empty() ? 1 : shape.back();
   t.rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];

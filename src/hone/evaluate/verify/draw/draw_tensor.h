@@ -22,6 +22,10 @@ struct DrawnTensor {
   bool zeros_in_simplex;      ///< small values of a simplex become zeros
   std::vector<Slab> slabs;    ///< of zeros
   uint64_t bound;             ///< of indices
+  int64_t least, most;        ///< of integers over a wide range; both 0: as the family's formulas have them
+  bool non_finite;            ///< NaN and infinities are put in
+  Slab lines;                 ///< then: what counts as a row, along one axis (`index` does not matter)
+  uint32_t manner;            ///< random bits for how the whole tensor is, in these two
   int64_t total, rows, columns;
 
   /// Upper triangles are copied over the lower ones once all is drawn.
@@ -29,7 +33,9 @@ struct DrawnTensor {
 };
 
 /// Arguments as of draw().
-[[nodiscard]] DrawnTensor drawn_tensor(const task::InputSpec& spec, const task::Shape& shape, int64_t index_bound, Family family,
+[[nodiscard]] DrawnTensor drawn_tensor(const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
                                        uint64_t seed);
+/// Whether formulas of the host's alone make the values: wide integers, NaN and infinities.
+[[nodiscard]] bool drawn_on_host_only(const task::InputSpec& spec, const DrawBounds& bounds, Family family);
 
 }  // namespace hone::evaluate

@@ -80,8 +80,18 @@ constexpr long min(int a, long b) { return a < b ? a : b; }
 constexpr long min(long a, int b) { return b < a ? b : a; }
 constexpr long max(int a, long b) { return a > b ? a : b; }
 constexpr long max(long a, int b) { return b > a ? b : a; }
-inline float min(float a, double b) { return fminf(a, static_cast<float>(b)); }
+// Of a signed and an unsigned one, as CUDA has it: both count as unsigned.
+#define HONE_MIXED_MINMAX(S, U)                                    \
+  constexpr U min(S a, U b) { return min(static_cast<U>(a), b); }  \
+  constexpr U min(U a, S b) { return min(a, static_cast<U>(b)); }  \
+  constexpr U max(S a, U b) { return max(static_cast<U>(a), b); }  \
+  constexpr U max(U a, S b) { return max(a, static_cast<U>(b)); }
+HONE_MIXED_MINMAX(int, unsigned) HONE_MIXED_MINMAX(long, unsigned long) HONE_MIXED_MINMAX(long long, unsigned long long)
+#undef HONE_MIXED_MINMAX
+inline double min(float a, double b) { return fmin(static_cast<double>(a), b); }
+inline double min(double a, float b) { return fmin(a, static_cast<double>(b)); }
 inline double max(float a, double b) { return fmax(static_cast<double>(a), b); }
+inline double max(double a, float b) { return fmax(a, static_cast<double>(b)); }
 
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }

@@ -1,0 +1,36 @@
+#include "hone/evaluate/repeat.h"
+
+#include <algorithm>
+
+#include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/oracle/step.h"
+
+namespace hone::evaluate {
+
+bool is_repeated(const Stage& stage) {
+  if (stage.task().deterministic) return true;
+  // An integer that hangs on rounding is not compared with anything.
+  const task::Graph& graph = stage.graph().graph;
+  const auto facts = facts_of(stage.graph());
+  return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](int node) {
+    return task::is_int(graph.node(node).type.dtype) && !facts[static_cast<size_t>(node)].exact;
+  });
+}
+
+Verdict check_repeated(Stage& stage, target::Session& session, std::span<const int> slots, int times, std::chrono::nanoseconds deadline) {
+  if (!is_repeated(stage)) return {};
+  std::vector<Stage::Kept> first;
+  for (const int slot : slots) first.push_back(stage.keep(slot));
+  for (int time = 0; time < times; ++time) {
+    stage.poison(slots);
+    std::vector<target::Call> calls;
+    for (const int slot : slots) calls.push_back(stage.call(slot));
+    const auto outcome = session.run(calls, deadline);
+    if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (Verdict verdict = stage.check_against(slots[i], first[i]); !verdict.accepted()) return verdict;
+  }
+  return {};
+}
+
+}  // namespace hone::evaluate

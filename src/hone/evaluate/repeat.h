@@ -1,0 +1,18 @@
+// What a second call on the same inputs shows that one call does not: results that differ though the task is
+// `deterministic`, and elements that nobody writes, in integers of which every one may be right. One thread.
+#pragma once
+#include <chrono>
+#include <span>
+
+#include "hone/evaluate/stage.h"
+
+namespace hone::evaluate {
+
+/// Whether a second call would tell anything.
+[[nodiscard]] bool is_repeated(const Stage& stage);
+
+/// Calls again, `times` times, what has just been called and accepted in these slots. Where is_repeated() says so; else nothing is done.
+[[nodiscard]] Verdict check_repeated(Stage& stage, target::Session& session, std::span<const int> slots, int times,
+                                     std::chrono::nanoseconds deadline);
+
+}  // namespace hone::evaluate

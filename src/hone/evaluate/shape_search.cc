@@ -1,0 +1,147 @@
+#include "hone/evaluate/shape_search.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "hone/task/language/int_expr_parts.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::Bindings;
+using task::IntExpr;
+
+/// Random shapes that are looked at for each that is wanted.
+constexpr size_t kCandidates = 400;
+/// Conditions that are looked at: a plan that has more is looked at in part.
+constexpr size_t kMostConditions = 96;
+constexpr int64_t kMostNumber = int64_t{1} << 24;
+
+/// Whole numbers that the source spells out.
+std::set<int64_t> literals_of(std::string_view source) {
+  std::set<int64_t> all;
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  for (size_t at = 0; at < source.size();) {
+    size_t end = at;
+    while (end < source.size() && is_word(source[end])) ++end;
+    int64_t value = 0;
+    const bool hex = source.substr(at, 2) == "0x";
+    const auto [stopped, error] = std::from_chars(source.data() + at + (hex ? 2 : 0), source.data() + end, value, hex ? 16 : 10);
+    if (end > at && error == std::errc() && *stopped != '.' && value > 1 && value <= kMostNumber) all.insert(value);
+    at = std::max(end, at + 1);
+  }
+  return all;
+}
+
+/// What a kernel's plan may hang on, its tunables and the limits put in.
+class Sides {
+ public:
+  Sides(const kernel::Kernel& kernel, const kernel::Limits& limits) {
+    for (const auto& [name, value] : limits) known_.insert_or_assign(name, IntExpr(value));
+    for (const auto& [name, value] : kernel.config) known_.insert_or_assign(name, IntExpr(value));
+    for (const IntExpr& e : kernel.header.require) look_into(e);
+    for (const kernel::Launch& launch : kernel.header.launches) {
+      if (launch.when) {
+        whens_.push_back(launch.when->substitute(known_));
+        look_into(*launch.when);
+      }
+      if (launch.repeat) look_into(*launch.repeat);
+      look_into(launch.shared);
+      for (const IntExpr& e : launch.grid) {
+        look_into(e);
+        add(IntExpr::max(e, 1) - IntExpr(1));  // more than one block, or not
+      }
+      for (const IntExpr& e : launch.block) look_into(e);
+      for (const kernel::Argument& argument : launch.args) look_into(argument.value);
+    }
+    for (const int64_t number : literals_of(kernel.source)) numbers_.push_back(number);
+  }
+
+  /// What holds at this shape; an expression that has no value there counts as another side.
+  [[nodiscard]] std::vector<int> at(const Bindings& bindings) const {
+    std::vector<int> all;
+    for (const IntExpr& e : conditions_) {
+      const auto value = e.eval(bindings);
+      all.push_back(!value ? 2 : *value != 0 ? 1 : 0);
+    }
+    int64_t launched = 0;  // which of the launches, as one side
+    for (const IntExpr& e : whens_) launched = 3 * launched + (e.eval(bindings).value_or(2) != 0 ? 1 : 0);
+    all.push_back(static_cast<int>(launched % 1000003));
+    return all;
+  }
+  [[nodiscard]] const std::vector<int64_t>& numbers() const { return numbers_; }
+
+ private:
+  void add(const IntExpr& condition) {
+    const IntExpr e = condition.substitute(known_);
+    if (!e.is_constant() && conditions_.size() < kMostConditions && seen_.insert(e.to_string()).second) conditions_.push_back(e);
+  }
+  void look_into(const IntExpr& expression) {
+    const IntExpr e = expression.substitute(known_);
+    for (const IntExpr& part : task::distinctions(e)) add(part);
+    for (const int64_t number : task::numbers_in(e))
+      if (number > 1 && number <= kMostNumber) numbers_.push_back(number);
+  }
+
+  std::map<std::string, IntExpr, std::less<>> known_;
+  std::vector<IntExpr> conditions_, whens_;
+  std::set<std::string> seen_;
+  std::vector<int64_t> numbers_;
+};
+
+int64_t draw_below(base::Rng& rng, size_t n) { return static_cast<int64_t>(rng.below(n)); }
+
+/// A shape at random, half of the time with a symbol or a product of two beside one of the plan's numbers or a multiple of it.
+Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::vector<int64_t>& numbers, base::Rng& rng) {
+  Bindings bindings = like;
+  const int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
+  for (const std::string& symbol : symbols)
+    if (rng.below(4) != 0) bindings[symbol] = random_extent(rng, most, rng.below(2) == 0);
+  if (numbers.empty() || rng.below(3) == 0) return bindings;
+  int64_t target = numbers[rng.below(numbers.size())];
+  if (rng.below(3) == 0) target = std::min(kMostNumber, target * (1 + draw_below(rng, 4)));
+  target += draw_below(rng, 3) - 1;
+  const std::string& first = symbols[rng.below(symbols.size())];
+  if (rng.below(2) == 0) {
+    const std::string& second = symbols[rng.below(symbols.size())];
+    if (second != first) target = target / std::max<int64_t>(1, bindings[second]) + draw_below(rng, 2);
+  }
+  bindings[first] = std::max<int64_t>(1, target);
+  return bindings;
+}
+
+}  // namespace
+
+std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
+                                    std::span<const Bindings> tried, uint64_t seed, const ShapeSearch& search) {
+  const std::vector<std::string> symbols = task.symbols();
+  std::vector<Bindings> found;
+  if (symbols.empty()) return found;
+  const Sides sides(kernel, limits);
+  std::set<std::pair<size_t, int>> known;
+  /// Whether the shape shows something new.
+  const auto learn = [&](const Bindings& bindings, bool keep) {
+    const std::vector<int> all = sides.at(bindings);
+    bool is_new = false;
+    for (size_t i = 0; i < all.size(); ++i) is_new |= keep ? known.insert({i, all[i]}).second : !known.contains({i, all[i]});
+    return is_new;
+  };
+  for (const Bindings& bindings : tried) (void)learn(bindings, true);
+  base::Rng rng(seed, 0x73696465);
+  const Bindings& first = task.workloads.front().bindings;
+  for (size_t i = 0; i < kCandidates * search.most && found.size() < search.most; ++i) {
+    Bindings bindings = guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, sides.numbers(), rng);
+    for (const std::string& symbol : kernel.header.specialise)
+      if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
+    const auto fits = kernel::applies(kernel, bindings, limits);
+    if (!fits || !*fits || !learn(bindings, false)) continue;
+    if (!is_small(task, bindings, search.most_elements, search.most_operations)) continue;
+    (void)learn(bindings, true);
+    found.push_back(std::move(bindings));
+  }
+  return found;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,68 @@
+#include "hone/evaluate/shape_search.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace hone::evaluate {
+namespace {
+
+class UntriedSides : public testing::Test {
+ protected:
+  /// Shapes for a kernel over rows with this header and source, in ten searches.
+  static std::vector<task::Bindings> searched(const std::string& header, const std::string& source = "") {
+    const task::Task task = task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, {"B=64,D=256"}).value();
+    const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n" + header + "*/\n" + source, "k.cc");
+    EXPECT_TRUE(kernel) << kernel.error().to_string();
+    const task::Bindings tried[] = {{{"B", 4}, {"D", 16}}};
+    std::vector<task::Bindings> all;
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      ShapeSearch search;
+      search.most = 12;
+      const auto found = untried_sides(*kernel, task, {}, tried, seed, search);
+      all.insert(all.end(), found.begin(), found.end());
+    }
+    return all;
+  }
+  static size_t count(const std::vector<task::Bindings>& shapes, bool (*is)(int64_t b, int64_t d)) {
+    return static_cast<size_t>(std::count_if(shapes.begin(), shapes.end(), [&](const task::Bindings& s) { return is(s.at("B"), s.at("D")); }));
+  }
+};
+
+TEST_F(UntriedSides, OfAConditionAreBothTried) {
+  const auto shapes = searched("[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nwhen = \"D < 611 or D > 640\"\nargs = [\"x\", \"y\"]\n");
+  EXPECT_GE(count(shapes, [](int64_t, int64_t d) { return d >= 611 && d <= 640; }), 10U);
+  EXPECT_GE(count(shapes, [](int64_t, int64_t d) { return d > 640; }), 5U);
+}
+
+TEST_F(UntriedSides, OneLengthOfAllIsFound) {
+  const auto shapes = searched("[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nwhen = \"D != 777\"\nargs = [\"x\", \"y\"]\n");
+  EXPECT_GE(count(shapes, [](int64_t, int64_t d) { return d == 777; }), 9U);
+}
+
+TEST_F(UntriedSides, ProductsOfExtentsAreFound) {
+  const auto shapes = searched("[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nwhen = \"B * D > 5000\"\nargs = [\"x\", \"y\"]\n");
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t d) { return b * d > 5000; }), 10U);
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t d) { return b * d == 5000 || b * d == 5001; }), 5U);
+}
+
+TEST_F(UntriedSides, LieWithinTheRequirements) {
+  const auto shapes = searched("requires = [\"D % 4 == 0\", \"D <= 1024\"]\n[[launch]]\nkernel = \"f\"\ngrid = [\"ceil_div(B, 8)\"]\nargs = [\"x\", \"y\"]\n");
+  EXPECT_GE(shapes.size(), 20U);
+  EXPECT_EQ(count(shapes, [](int64_t, int64_t d) { return d % 4 != 0 || d > 1024; }), 0U);
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t) { return b % 8 == 0; }), 5U);
+}
+
+TEST(RandomExtents, AreOfEverySize) {
+  base::Rng rng(7);
+  std::set<int64_t> any, aligned;
+  for (int i = 0; i < 3000; ++i) any.insert(random_extent(rng, 2048, false)), aligned.insert(random_extent(rng, 2048, true));
+  EXPECT_GT(any.size(), 400U);
+  EXPECT_GT(aligned.size(), 100U);
+  EXPECT_EQ(*any.begin(), 1);
+  for (const int64_t n : aligned) EXPECT_EQ(n % 4, 0) << n;
+  for (const int64_t n : any) EXPECT_LE(n, 2048);
+}
+
+}  // namespace
+}  // namespace hone::evaluate

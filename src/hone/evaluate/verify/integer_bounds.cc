@@ -1,0 +1,158 @@
+#include "hone/evaluate/verify/integer_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/region.h"
+
+namespace hone::evaluate {
+namespace {
+
+using task::DType;
+using task::Prim;
+
+/// Doubles hold every integer up to here.
+constexpr double kExact = 0x1p53;
+/// Integers of so many bits besides their sign are drawn whatever is computed of them: an i8 holds no more.
+constexpr int kLeastBits = 7, kMostBits = 52;
+
+/// The magnitude of the least number of an integer type.
+double most_of(DType type) { return std::ldexp(1.0, 8 * static_cast<int>(task::size_of(type)) - 1); }
+
+/// Floats of this type are exact integers up to here.
+double exact_in(DType type) { return 1 / task::unit_roundoff(type); }
+
+/// Bounds of magnitudes, node by node, when integer inputs have `bits` bits.
+class Magnitudes {
+ public:
+  Magnitudes(const task::Task& task, const task::ConcreteGraph& graph, int bits) : graph_(graph) {
+    const double asked = std::ldexp(1.0, bits);
+    for (size_t id = 0; id < graph.graph.nodes.size(); ++id) most_.push_back(bound(task, static_cast<int>(id), asked));
+  }
+
+  bool overflows = false;  ///< some result may lie outside its type, which then wraps it
+  bool inexact = false;    ///< the oracle would round on the way
+  bool into_floats = false;  ///< integers become floats that do not hold them all
+
+ private:
+  [[nodiscard]] double of(const task::Node& node, size_t k) const { return most_[static_cast<size_t>(node.operands[k])]; }
+  [[nodiscard]] double elements(int id) const { return static_cast<double>(task::element_count(graph_.shapes[static_cast<size_t>(id)])); }
+
+  double input(const task::Task& task, int id, double asked) const {
+    const auto& ids = graph_.graph.inputs;
+    const task::InputSpec& spec = task.inputs[static_cast<size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin())];
+    if (spec.type.dtype == DType::kBool || spec.domain == task::Domain::kSign) return 1;
+    if (spec.domain == task::Domain::kIndex) return static_cast<double>(spec.index_bound.eval(graph_.bindings).value_or(1));
+    return std::min(asked, most_of(spec.type.dtype));
+  }
+
+  /// Terms added up for each element of a contraction, a convolution or a window: at most as many as an operand has.
+  [[nodiscard]] double terms(int id) const {
+    const task::Node& node = graph_.graph.node(id);
+    double most = 1;
+    for (const int operand : node.operands) most = std::max(most, elements(operand));
+    if (node.prim == Prim::kDot) return std::sqrt(elements(node.operands[0]) * elements(node.operands[1]) / elements(id));
+    return node.prim == Prim::kSum || node.prim == Prim::kProd ? most / elements(id) : most;
+  }
+
+  /// What an integer operation gives before it wraps.
+  [[nodiscard]] double raw(const task::Task& task, int id, double asked) const {
+    const task::Node& node = graph_.graph.node(id);
+    switch (node.prim) {
+      case Prim::kInput: return input(task, id, asked);
+      case Prim::kConstant: return std::abs(number_attr(node, "value"));
+      case Prim::kSymbol: return static_cast<double>(node.attr<task::IntExpr>("value").eval(graph_.bindings).value_or(0));
+      case Prim::kIota: return elements(id);
+      case Prim::kAdd: case Prim::kSub: return of(node, 0) + of(node, 1);
+      case Prim::kMul: return of(node, 0) * of(node, 1);
+      case Prim::kMod: return of(node, 1);
+      case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: return of(node, 0) * terms(id);
+      case Prim::kProd: case Prim::kCumProd: return std::pow(of(node, 0), terms(id));
+      case Prim::kPow: return of(node, 0) <= 1 ? 1 : HUGE_VAL;
+      case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: return of(node, 0) * of(node, 1) * terms(id);
+      case Prim::kEq: case Prim::kNe: case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
+      case Prim::kXor: case Prim::kNot: case Prim::kAny: case Prim::kAll: case Prim::kIsNan: case Prim::kIsInf: case Prim::kSign: return 1;
+      case Prim::kArgMax: case Prim::kArgMin: case Prim::kArgSort: return elements(node.operands[0]);
+      case Prim::kGather: case Prim::kTakeAlongAxis: return of(node, 0);
+      case Prim::kWhere: return std::max(of(node, 1), of(node, 2));
+      case Prim::kPad: return std::max(of(node, 0), std::abs(number_attr(node, "value")));
+      case Prim::kCast: return task::is_float(graph_.graph.node(node.operands[0]).type.dtype) ? most_of(node.type.dtype) : of(node, 0);
+      default: {  // copies, picks and extremes
+        double most = 0;
+        for (size_t k = 0; k < node.operands.size(); ++k) most = std::max(most, of(node, k));
+        return most;
+      }
+    }
+  }
+
+  double bound(const task::Task& task, int id, double asked) {
+    const task::Node& node = graph_.graph.node(id);
+    const DType type = node.type.dtype;
+    if (task::is_float(type)) {
+      if (node.prim == Prim::kCast && task::is_int(graph_.graph.node(node.operands[0]).type.dtype))
+        into_floats |= of(node, 0) > exact_in(type);
+      return HUGE_VAL;
+    }
+    const double value = raw(task, id, asked);
+    if (!task::is_int(type)) return 1;
+    if (node.prim == Prim::kInput || node.prim == Prim::kConstant) return value;
+    // The least number of a type has no counterpart: negated, it overflows.
+    const bool turns = node.prim == Prim::kNeg || node.prim == Prim::kAbs;
+    overflows |= value > most_of(type) - 1 && (turns || value > most_of(type) || is_arithmetic(node.prim));
+    const bool product = node.prim == Prim::kMul && type != DType::kI64;  // the oracle's are exact in 64 bits
+    inexact |= !product && value >= kExact;
+    return std::min(value, most_of(type));
+  }
+
+  static bool is_arithmetic(Prim op) {
+    switch (op) {
+      case Prim::kAdd: case Prim::kSub: case Prim::kMul: case Prim::kFloorDiv: case Prim::kPow: case Prim::kSum: case Prim::kProd:
+      case Prim::kCumSum: case Prim::kCumProd: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: return true;
+      default: return false;
+    }
+  }
+
+  const task::ConcreteGraph& graph_;
+  std::vector<double> most_;
+};
+
+/// The quotient of the least number and -1 is undefined: processors stop there.
+bool divides_integers(const task::ConcreteGraph& graph) {
+  return std::any_of(graph.graph.nodes.begin(), graph.graph.nodes.end(), [](const task::Node& node) {
+    return (node.prim == Prim::kFloorDiv || node.prim == Prim::kMod) && task::is_int(node.type.dtype);
+  });
+}
+
+/// The most bits with which `allows` holds.
+template <class Allows>
+int most_bits(const task::Task& task, const task::ConcreteGraph& graph, Allows allows) {
+  for (int bits = kMostBits; bits > kLeastBits; --bits)
+    if (allows(Magnitudes(task, graph, bits))) return bits;
+  return kLeastBits;
+}
+
+bool has_plain_integers(const task::Task& task) {
+  return std::any_of(task.inputs.begin(), task.inputs.end(), [](const task::InputSpec& spec) {
+    return task::is_int(spec.type.dtype) && spec.domain != task::Domain::kIndex && spec.domain != task::Domain::kSign;
+  });
+}
+
+}  // namespace
+
+std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::ConcreteGraph& graph) {
+  DrawBounds all;
+  if (has_plain_integers(task)) {
+    all.plain_bits = most_bits(task, graph, [](const Magnitudes& m) { return !m.overflows && !m.inexact && !m.into_floats; });
+    all.wrapping_bits = most_bits(task, graph, [](const Magnitudes& m) { return !m.inexact && !m.into_floats; });
+    all.symmetric = divides_integers(graph);
+  }
+  std::vector<DrawBounds> bounds;
+  for (const task::InputSpec& spec : task.inputs) {
+    bounds.push_back(all);
+    if (spec.domain == task::Domain::kIndex) bounds.back().index = spec.index_bound.eval(graph.bindings).value_or(1);
+  }
+  return bounds;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,55 @@
+#include "hone/task/language/int_expr_parts.h"
+
+#include <algorithm>
+
+#include "hone/task/language/int_expr_node.h"
+
+namespace hone::task {
+namespace {
+
+using Node = IntExpr::Node;
+
+template <class Visit>
+void for_each_node(const Node& node, Visit visit) {
+  visit(node);
+  for (const IntExpr& arg : node.args) for_each_node(Node::of(arg), visit);
+  for (const Node::Term& term : node.terms)
+    for (const Node::Ptr& factor : term.factors) for_each_node(*factor, visit);
+}
+
+void add_sides(const IntExpr& a, const IntExpr& b, std::vector<IntExpr>& all) {
+  for (const int64_t apart : {-1, 0, 1}) all.push_back(int_compare(IntOp::kEq, a, b + IntExpr(apart)));
+  all.push_back(int_compare(IntOp::kLt, a, b));
+}
+
+}  // namespace
+
+std::vector<IntExpr> distinctions(const IntExpr& expression) {
+  std::vector<IntExpr> all;
+  for_each_node(Node::of(expression), [&](const Node& node) {
+    switch (node.op) {
+      case IntOp::kEq: case IntOp::kNe: case IntOp::kLt: case IntOp::kLe: case IntOp::kGt: case IntOp::kGe:
+        return add_sides(node.args[0], node.args[1], all);
+      case IntOp::kMod: case IntOp::kFloorDiv: case IntOp::kCeilDiv:
+        all.push_back(int_compare(IntOp::kEq, IntExpr::mod(node.args[0], node.args[1]), 0));
+        return all.push_back(int_compare(IntOp::kLt, node.args[0], node.args[1]));
+      case IntOp::kMin: case IntOp::kMax:
+        for (size_t i = 1; i < node.args.size(); ++i) all.push_back(int_compare(IntOp::kLt, node.args[0], node.args[i]));
+        return;
+      default: return;
+    }
+  });
+  std::erase_if(all, [](const IntExpr& e) { return e.is_constant(); });
+  return all;
+}
+
+std::set<int64_t> numbers_in(const IntExpr& expression) {
+  std::set<int64_t> all;
+  for_each_node(Node::of(expression), [&](const Node& node) {
+    if (node.op == IntOp::kConstant) all.insert(node.value);
+    for (const Node::Term& term : node.terms) all.insert(term.coefficient);
+  });
+  return all;
+}
+
+}  // namespace hone::task
