@@ -14,6 +14,8 @@
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
+#include "hone/target/toolchain/triton_process.h"
+#include "hone/target/toolchain/triton_start.h"
 
 namespace hone::face {
 namespace {
@@ -129,6 +131,8 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
     if (language != kernel::Language::kCpp && language != kernel::Language::kOpenCl && !target::simt_device(language))
       return fail(ErrorCode::kInput, fmt::format("{} is written in {}, but this machine's targets take c++ (cpu), opencl, cuda, hip and triton (emulator)",
                                                  file_or_hash, kernel::name_of(kernel.header.language)));
+    // An ordinary Triton kernel says less in its header than hone needs.
+    if (language == kernel::Language::kTriton && target::find_triton()) return target::complete_triton(std::move(kernel), file_or_hash);
     return kernel;
   }
   const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });
