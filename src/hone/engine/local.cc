@@ -118,10 +118,10 @@ evaluate::EvaluatorOptions evaluator_options(const RunOptions& options, const st
 }
 
 /// The kernel given, where there is one, as the first seed. kInput where its language is not the target's.
-Status add_start(const RunOptions& options, kernel::Language language, const char* hint, Services& services) {
+Status add_start(const RunOptions& options, std::initializer_list<kernel::Language> languages, const char* hint, Services& services) {
   if (options.start_source.empty()) return {};
   HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
-  if (start.header.language != language)
+  if (std::find(languages.begin(), languages.end(), start.header.language) == languages.end())
     return fail(ErrorCode::kInput, fmt::format("the start kernel is written in {}, which is not what the target {} takes",
                                                kernel::name_of(start.header.language), options.target), hint);
   start.author = "user";
@@ -137,7 +137,7 @@ void add_start_opponent(Services& services) {
 /// A GPU that is emulated: verdicts only, so nothing to race and nothing to tune.
 Result<Services> emulator_services(const task::Task& task, archive::Store& store, const target::SimtDevice& device,
                                    const RunOptions& options, const std::filesystem::path& home, std::function<bool()> hurried) {
-  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::simt_toolchain());
+  HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::emulator_toolchain(device.language));
   Services services = services_on(emulator_place(device, toolchain->name()), store, home);
   services.limits = target::simt_limits(device);
   services.evaluator = [&task, toolchain, hurried = std::move(hurried)]() {
@@ -146,7 +146,11 @@ Result<Services> emulator_services(const task::Task& task, archive::Store& store
     evaluator.facts = evaluate::cached_facts();
     return evaluate::emulated_evaluator(task, toolchain, evaluator);
   };
-  HONE_TRY_VOID(add_start(options, device.language, "", services));
+  HONE_TRY_VOID(add_start(options, {device.language}, "", services));
+  if (device.language == kernel::Language::kTriton) {
+    if (!services.seeds.empty()) return services;
+    return fail(ErrorCode::kUnavailable, "no built-in pattern writes Triton yet", "give a kernel to begin from with --start KERNEL.py");
+  }
   add_gpu_seeds(task, device.language, services);
   return services;
 }
@@ -176,7 +180,7 @@ Result<Services> card_services(const task::Task& task, archive::Store& store, in
   if (options.budget_seconds > 0)
     services.examine = within_seconds(std::move(services.examine), base::system_clock(), kDiagnosisShare * options.budget_seconds);
   HONE_TRY(services.opponents, card_opponents(task, options.opponents, card->info()));
-  HONE_TRY_VOID(add_start(options, kernel::Language::kCuda, "", services));
+  HONE_TRY_VOID(add_start(options, {kernel::Language::kCuda, kernel::Language::kTriton}, "", services));
   add_start_opponent(services);
   if (!services.seeds.empty() && options.strategy == search::StrategyKind::kTune) return services;
   add_gpu_seeds(task, kernel::Language::kCuda, services);
@@ -246,7 +250,7 @@ Result<Services> cpu_services(const task::Task& task, archive::Store& store, std
     services.seeds.push_back({std::move(known), pattern, "recalled from the archive"});
     return services;
   }
-  HONE_TRY_VOID(add_start(options, opencl ? kernel::Language::kOpenCl : kernel::Language::kCpp,
+  HONE_TRY_VOID(add_start(options, {opencl ? kernel::Language::kOpenCl : kernel::Language::kCpp},
                           opencl ? "--target cpu takes C++" : "--target opencl takes OpenCL C", services));
   add_start_opponent(services);
   const bool tune = options.strategy == search::StrategyKind::kTune;

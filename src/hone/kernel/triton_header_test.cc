@@ -17,7 +17,7 @@ std::string module_with(const std::string& args, const std::string& more = "") {
 task::Task task_here() { return task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1000"}).value(); }
 
 TEST(TritonHeader, IsTheModulesDocstring) {
-  const auto kernel = parse_kernel(module_with(R"("x", "y", "i32:N", "=B")"), "k.py");
+  const auto kernel = parse_kernel(module_with(R"a("x", "y", "i32:N", "=B")a"), "k.py");
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   EXPECT_EQ(kernel->header.language, Language::kTriton);
   EXPECT_EQ(kernel->config.at("W"), 8);
@@ -36,7 +36,7 @@ TEST(TritonHeader, WarpsAreForTritonAndBlocksAreNot) {
 }
 
 TEST(TritonHeader, BindsWarpsNumbersAndWhatTheCompilerAdds) {
-  const auto kernel = parse_kernel(module_with(R"("x", "null", "f32:1/sqrt(N)", "y", "i32:N", "i32:1", "=B", "=True")"), "k.py");
+  const auto kernel = parse_kernel(module_with(R"a("x", "null", "f32:1/sqrt(N)", "y", "i32:N", "i32:1", "=B", "=True")a"), "k.py");
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   const auto plan = bind(*kernel, task_here(), {{"N", 64}}, {{"WAVE", 64}});
   ASSERT_TRUE(plan) << plan.error().to_string();
@@ -53,7 +53,7 @@ TEST(TritonHeader, BindsWarpsNumbersAndWhatTheCompilerAdds) {
 }
 
 TEST(TritonHeader, ACaseFollowsTheShapes) {
-  const auto kernel = parse_kernel(module_with(R"("x", "y", "i32:N", "i64:SMS", "=B")"), "k.py");
+  const auto kernel = parse_kernel(module_with(R"a("x", "y", "i32:N", "i64:SMS", "=B")a"), "k.py");
   ASSERT_TRUE(kernel);
   const auto named = [&](int64_t n) { return case_name(*kernel, task_here(), {{"N", n}}); };
   EXPECT_EQ(named(1000), "k/8/3,*fp32/16,*fp32/16,i32,i64,128;");
@@ -68,7 +68,7 @@ TEST(TritonHeader, OneBuildServesAllLaunchesOfAFunction) {
     std::string second = two;
     second.replace(second.find("%s"), 2, n);
     second.replace(second.find("%s"), 2, b);
-    return parse_kernel(module_with(R"("x", "y", "i32:N", "=B")", second), "k.py").value();
+    return parse_kernel(module_with(R"a("x", "y", "i32:N", "=B")a", second), "k.py").value();
   };
   EXPECT_EQ(case_name(with("N + 1", "B"), task_here(), {{"N", 1024}}), "k/8/3,*fp32/16,*fp32/16,i32,128;");
   EXPECT_EQ(case_name(with("1", "B"), task_here(), {{"N", 1024}}), "k/8/3,*fp32/16,*fp32/16,i32,128;");
@@ -78,7 +78,7 @@ TEST(TritonHeader, OneBuildServesAllLaunchesOfAFunction) {
 }
 
 TEST(TritonHeader, IsWrittenFromItsValues) {
-  const auto kernel = parse_kernel(module_with(R"("x", "null", "f32:1/sqrt(N)", "f32:0.5", "y", "i32:N + 1", "=B", "='gelu'")", "when = \"N > 3\"\n"), "k.py");
+  const auto kernel = parse_kernel(module_with(R"a("x", "null", "f32:1/sqrt(N)", "f32:0.5", "y", "i32:N + 1", "=B", "='gelu'")a", "when = \"N > 3\"\n"), "k.py");
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   const auto again = with_header(*kernel, kernel->header);
   ASSERT_TRUE(again) << again.error().to_string();

@@ -65,7 +65,7 @@ bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponen
 
 Result<engine::Place> place_of(const engine::RunOptions& options) {
   if (const target::SimtDevice* const device = target::simt_device_of(options.target)) {
-    HONE_TRY(const auto toolchain, target::simt_toolchain());
+    HONE_TRY(const auto toolchain, target::emulator_toolchain(device->language));
     return engine::emulator_place(*device, toolchain->name());
   }
   if (const auto ordinal = target::card_ordinal(options.target)) {

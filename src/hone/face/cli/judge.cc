@@ -40,7 +40,7 @@ Result<JudgeBench> bench_for(const task::Task& task, int threads, const target::
     return bench;
   }
   if (emulated) {
-    HONE_TRY(bench.toolchain, target::simt_toolchain());
+    HONE_TRY(bench.toolchain, target::emulator_toolchain(emulated->language));
     bench.place = engine::emulator_place(*emulated, bench.toolchain->name());
     HONE_TRY(bench.evaluator, evaluate::emulated_evaluator(task, bench.toolchain, judging));
     return bench;

@@ -88,12 +88,17 @@ Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view p
                 fmt::format("{}:{}:{}", where, answer.value("line", 0), answer.value("column", 0)));
   kernel::Header header = kernel.header;
   bool changed = false;
-  for (kernel::Launch& launch : header.launches)
-    for (const json& function : answer.value("functions", json::array()))
-      if (function.value("name", "") == launch.function) {
-        HONE_TRY(const bool more, complete_launch(header, launch, function, where));
-        changed = changed || more;
-      }
+  try {
+    for (kernel::Launch& launch : header.launches)
+      for (const json& function : answer.at("functions"))
+        if (function.at("name") == launch.function) {
+          HONE_TRY(const bool more, complete_launch(header, launch, function, where));
+          changed = changed || more;
+        }
+  } catch (const json::exception&) {
+    // The answer comes out of the module's own process.
+    return fail(ErrorCode::kInput, "the compiler's answer makes no sense", "", where);
+  }
   if (!changed) return kernel;
   return kernel::with_header(kernel, header);
 }
