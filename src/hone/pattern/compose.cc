@@ -29,6 +29,7 @@ std::string argument_text(const Argument& argument, const Names& names) {
     case Argument::Kind::kI32: return "i32:" + renamed(argument.value.to_string(), names);
     case Argument::Kind::kI64: return "i64:" + renamed(argument.value.to_string(), names);
     case Argument::Kind::kShared: return "shared";
+    default: break;  // Triton's alone
   }
   return {};
 }

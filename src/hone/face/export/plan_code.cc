@@ -269,6 +269,7 @@ class Writer {
       case Argument::Kind::kShared:
         if (launch.shared == IntExpr(0)) return std::string("nullptr");
         return std::string(pooled() ? "shared + slot * shared_bytes" : "shared");
+      default: break;  // Triton's alone
     }
     return std::string();
   }

@@ -68,6 +68,7 @@ Result<std::string> cpp_entry(const kernel::Kernel& kernel, const task::Task& ta
       case kernel::Argument::Kind::kI32: args.push_back(fmt::format("(int32_t)a[{}]", i)); break;
       case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(int64_t)a[{}]", i)); break;
       case kernel::Argument::Kind::kShared: args.push_back("shared"); break;
+      default: break;  // Triton's alone
     }
   }
   static constexpr std::string_view kIndex[] = {"i % grid[0]", "i / grid[0] % grid[1]",

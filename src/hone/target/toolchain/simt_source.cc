@@ -100,6 +100,7 @@ Result<std::string> simt_entry(const kernel::Kernel& kernel, const task::Task& t
       case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(long long)a[{}]", i)); break;
       case kernel::Argument::Kind::kShared:
         return fail(ErrorCode::kInput, fmt::format("{} takes \"shared\": a GPU kernel declares extern __shared__ instead", launch.function));
+      default: break;  // Triton's alone
     }
   }
   return fmt::format(
