@@ -10,7 +10,7 @@ A case (all keys but `name` and `args` may be left out):
     name  = "unknown_op"                 # letters, digits, underscores
     label = "slow"                       # default "unit"; "timed": nothing runs beside it
     timeout = 60                         # seconds for all its commands, default 20
-    needs = ["nvcc"]                     # programs; skipped where one is not in PATH
+    needs = ["nvcc"]                     # programs, or env:NAME; skipped where one is not in PATH, or not set
     files = { "t.toml" = "..." }         # written first; the command runs in the same folder
     bytes = { "t.toml" = "7f 45 4c 46" } # likewise, for what is no text
     args  = ["check", "t.toml"]          # after the program's name
@@ -53,7 +53,7 @@ import time
 import tomllib
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
-INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON")
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON", "HONE_TRITON_PYTHON")
 STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_lines", "created", "python",
              "terminal", "interrupt", "disk", "unprivileged", "documented_in"}
 CASE_KEYS = STEP_KEYS | {"name", "label", "timeout", "files", "bytes", "step", "needs"}
@@ -324,7 +324,7 @@ def check_step(step, folder, status, out, err):
 def run_case(program, case):
     """Differences, each with the command's output behind the first one; empty when all is well."""
     for tool in case.get("needs", []):
-        if not shutil.which(tool):
+        if not (os.environ.get(tool[4:]) if tool.startswith("env:") else shutil.which(tool)):
             raise Skip(f"there is no {tool} here")
     with tempfile.TemporaryDirectory(prefix="hone_cli_", ignore_cleanup_errors=True) as root:
         folder, home = pathlib.Path(root) / "work", pathlib.Path(root) / "home"

@@ -1,5 +1,5 @@
 # task: y = 2 * x + 1 | x=f32[1000] |
-# expect: launch fails: programs run in any order
+# expect: launch fails
 """hone
 language = "triton"
 

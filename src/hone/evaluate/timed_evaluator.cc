@@ -336,7 +336,7 @@ Status TimedEvaluator::set_yardstick(const Kernel& kernel) {
 Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent) {
   if (!loader_.card()) return evaluate::sanitize(kernel, shapes, loader_, spent);
   Sanitized emulated;
-  if (auto emulator = target::simt_toolchain()) {
+  if (auto emulator = target::emulator_toolchain(kernel.header.language)) {
     Loader loader(task_, std::move(*emulator), 1);
     HONE_TRY(emulated, evaluate::sanitize(kernel, shapes, loader, spent));
   } else {

@@ -108,10 +108,6 @@ struct Kernel {
 /// `config = { TILE = 64 }` in the header fixes the configuration; else defaults hold.
 [[nodiscard]] Result<Kernel> parse_kernel(std::string_view source, const std::string& path);
 
-/// The header comment that says what `header` says, "/* hone … */", without `config` and [verified]: what a kernel made of
-/// values begins with. Parses back to an equal header (tunables and workspaces in the order of their names).
-[[nodiscard]] std::string header_comment(const Header& header);
-
 /// The source with its header's `config` set to `config`: what a champion's file looks like.
 [[nodiscard]] std::string with_config(const Kernel& kernel, const Config& config);
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hone/kernel/write_header.h"
+
 namespace hone::pattern {
 namespace {
 

@@ -6,7 +6,6 @@
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 #include "hone/target/target.h"
-#include "hone/target/toolchain/triton.h"
 
 namespace hone::target {
 namespace {
@@ -67,13 +66,12 @@ struct Kind {
   bool clock, everywhere;                                  ///< knows time; is there on any machine
   bool (*matches)(const Kind&, std::string_view name);
   Result<std::shared_ptr<Target>> (*open)(const Kind&, std::string_view name, const TargetOptions&);
-  Result<std::unique_ptr<Toolchain>> (*toolchain)() = nullptr;   ///< where it is one and the same
 };
 
 bool same_name(const Kind& kind, std::string_view name) { return name == kind.form; }
 
 Result<std::shared_ptr<Target>> open_cpu(const Kind& kind, std::string_view, const TargetOptions& options) {
-  HONE_TRY(std::shared_ptr<Toolchain> toolchain, kind.toolchain());
+  HONE_TRY(std::shared_ptr<Toolchain> toolchain, local_toolchain());
   const int threads = options.threads > 0 ? options.threads : cpu_info().threads;
   kernel::Limits limits = cpu_limits(cpu_info());
   limits["THREADS"] = threads;
@@ -88,18 +86,18 @@ Result<std::shared_ptr<Target>> open_cuda(const Kind& kind, std::string_view nam
 
 Result<std::shared_ptr<Target>> open_emulator(const Kind& kind, std::string_view name, const TargetOptions&) {
   const SimtDevice& device = *simt_device_of(name);
-  HONE_TRY(std::shared_ptr<Toolchain> toolchain, kind.toolchain());
+  HONE_TRY(std::shared_ptr<Toolchain> toolchain, emulator_toolchain(kind.languages.front()));
   return std::make_shared<Opened>(Place{std::string(name), fmt::format("the emulator, with the limits of {}", device.model), {}}, kind.languages,
                                   std::move(toolchain), simt_limits(device), false);
 }
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {"cpu", {Language::kCpp}, true, true, same_name, open_cpu, local_toolchain},
+      {"cpu", {Language::kCpp}, true, true, same_name, open_cpu},
       {"cuda:0", {Language::kCuda, Language::kTriton}, true, false, [](const Kind&, std::string_view name) { return card_ordinal(name).has_value(); }, open_cuda},
-      {"emulator:cuda", {Language::kCuda}, false, true, same_name, open_emulator, simt_toolchain},
-      {"emulator:hip", {Language::kHip}, false, true, same_name, open_emulator, simt_toolchain},
-      {"emulator:triton", {Language::kTriton}, false, true, same_name, open_emulator, ttir_toolchain},
+      {"emulator:cuda", {Language::kCuda}, false, true, same_name, open_emulator},
+      {"emulator:hip", {Language::kHip}, false, true, same_name, open_emulator},
+      {"emulator:triton", {Language::kTriton}, false, true, same_name, open_emulator},
   };
   return all;
 }

@@ -28,6 +28,7 @@
 #include "hone/target/device/cuda_launch.h"
 #include "hone/target/simt_device.h"
 #include "hone/target/toolchain/shipped.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::face {
 namespace {
@@ -238,6 +239,7 @@ Result<int> list_targets(bool as_json) {
   const std::string jail = base::probe_jail().to_string();
   const target::CpuPeaks peaks = target::cpu_peaks();
   const auto simt = target::simt_toolchain();
+  const auto triton = target::triton_compiler();
   const auto cards = target::cards();
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
@@ -253,6 +255,9 @@ Result<int> list_targets(bool as_json) {
         line["targets"].push_back({{"name", device.target}, {"toolchain", (*simt)->name()}, {"limits_of", device.model},
                                    {"limits", target::simt_limits(device)}, {"jail", jail}});
       }
+    if (triton)
+      line["targets"].push_back({{"name", "emulator:triton"}, {"toolchain", *triton}, {"limits_of", target::simt_device(kernel::Language::kTriton)->model},
+                                 {"limits", target::simt_limits(*target::simt_device(kernel::Language::kTriton))}, {"jail", jail}});
     line["builds"] = builds_json();
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
@@ -278,6 +283,8 @@ Result<int> list_targets(bool as_json) {
                                   bytes_text(static_cast<double>(device.shared_max)), (*simt)->name())
                     : simt.error().message + "; " + simt.error().hint);
   }
+  fmt::print("emulator:triton\n  {}\n", triton ? "triton kernels interpreted on the CPU, for correctness only: no times; hone build takes them for cuda:ARCH and hip:ARCH too\n  toolchain: " + *triton
+                                                : triton.error().message + "; " + triton.error().hint);
   print_builds();
   return 0;
 }

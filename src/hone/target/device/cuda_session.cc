@@ -82,6 +82,11 @@ class CudaSession final : public Session {
   std::unique_ptr<CudaWorker> worker_;
 };
 
+int64_t fact_of(const std::map<std::string, double>& facts, const char* name, const std::string& function, int64_t otherwise) {
+  const auto it = facts.find(fmt::format("{}/{}", name, function));
+  return it == facts.end() ? otherwise : static_cast<int64_t>(it->second);
+}
+
 }  // namespace
 
 std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, const std::map<std::string, double>& facts) {
@@ -90,10 +95,7 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
   };
   if (auto why = too_many(plan.launches.size(), worker::kMaxLaunches, "launches"); !why.empty()) return why;
   if (auto why = too_many(plan.workspaces.size(), worker::kMaxWorkspaces, "workspaces"); !why.empty()) return why;
-  const auto fact = [&](const char* name, const std::string& function, int64_t otherwise) {
-    const auto it = facts.find(fmt::format("{}/{}", name, function));
-    return it == facts.end() ? otherwise : static_cast<int64_t>(it->second);
-  };
+  const auto fact = [&](const char* name, const std::string& function, int64_t otherwise) { return fact_of(facts, name, function, otherwise); };
   for (const kernel::BoundLaunch& launch : plan.launches) {
     if (auto why = too_many(launch.args.size(), worker::kMaxArguments, "arguments a launch"); !why.empty()) return why;
     if (launch.block.empty()) return fmt::format("launch {} has no block: a card needs to know its threads", launch.function);
@@ -110,7 +112,8 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
     if (const int64_t most = fact("max_threads", launch.function, threads); threads > most)
       return fmt::format("launch {} has {} threads a block; its registers ({} a thread) and launch bounds allow {}", launch.function, threads,
                          fact("registers", launch.function, 0), most);
-    const int64_t fixed = fact("static_shared_bytes", launch.function, 0);
+    // Of Triton's kernels the compiler, not the plan, says how much is asked for when they are launched.
+    const int64_t fixed = fact("static_shared_bytes", launch.function, 0) + fact("dynamic_shared_bytes", launch.function, 0);
     if (launch.shared > card.shared_max - fixed)
       return fmt::format("launch {} wants {} bytes of shared memory a block{}; {} has {}", launch.function, launch.shared,
                          fixed > 0 ? fmt::format(" beside {} in its source", fixed) : "", card.name, card.shared_max);
@@ -154,10 +157,19 @@ Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPl
       to.block[d] = d < from.block.size() ? static_cast<uint32_t>(from.block[d]) : 1;
       to.cluster[d] = d < from.cluster.size() ? static_cast<uint32_t>(from.cluster[d]) : 1;
     }
-    to.shared_bytes = static_cast<uint32_t>(from.shared);
+    to.shared_bytes = static_cast<uint32_t>(from.shared + fact_of(build.facts, "dynamic_shared_bytes", from.function, 0));
     to.arguments = static_cast<uint32_t>(from.args.size());
-    for (size_t a = 0; a < from.args.size(); ++a)
-      to.argument[a] = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
+    for (size_t a = 0; a < from.args.size(); ++a) {
+      worker::Argument& argument = to.argument[a];
+      argument = {static_cast<uint32_t>(from.args[a].kind), from.args[a].tensor, from.args[a].value};
+      if (from.args[a].kind != kernel::Argument::Kind::kScratch) continue;
+      // Bytes of the launch's own are one more workspace, or null where its build wants none.
+      const int64_t scratch = fact_of(build.facts, "scratch_bytes", from.function, 0);
+      if (scratch == 0) continue;
+      if (control.workspaces >= static_cast<uint32_t>(worker::kMaxWorkspaces)) return limit(control.workspaces + 1, worker::kMaxWorkspaces, "workspaces");
+      argument.tensor = tensors + static_cast<int32_t>(control.workspaces);
+      control.workspace[control.workspaces++] = {scratch * to.grid[0] * to.grid[1] * to.grid[2], 0, 0};
+    }
   }
   control.symbols = static_cast<uint32_t>(symbols.size());
   return {};

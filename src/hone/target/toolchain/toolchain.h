@@ -86,6 +86,9 @@ class Toolchain {
 /// headers and run-time to the same kind of shared object as C++ kernels. kUnavailable without clang.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> simt_toolchain();
 
+/// What judges kernels of `language`, a GPU's, without a device: the emulator's, or for Triton the interpreter's (docs/triton.md).
+[[nodiscard]] Result<std::unique_ptr<Toolchain>> emulator_toolchain(kernel::Language language);
+
 /// CUDA for a card of architecture `arch` ("sm_90a"), as a cubin; needs no card. Static facts a function of the plan:
 /// "registers/F" (a thread), "spill_bytes/F" (stored and loaded a thread), "stack_bytes/F", "static_shared_bytes/F",
 /// "constant_bytes/F" (parameters and __constant__), "code_bytes/F", "max_threads/F" (of a block), and where it was asked

@@ -42,8 +42,8 @@ json request_for(const kernel::Kernel& kernel, const std::vector<kernel::Functio
 }
 
 /// A text of the answer, or nothing.
-std::string text_of(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_string() ? from[key].get<std::string>() : std::string(); }
-int64_t number_of(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_number_integer() ? from[key].get<int64_t>() : 0; }
+std::string spoken(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_string() ? from[key].get<std::string>() : std::string(); }
+int64_t counted(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_number_integer() ? from[key].get<int64_t>() : 0; }
 
 /// What Triton answers, as a request's outcome: functions as many as asked for and of those names, or what is wrong with the kernel.
 struct Answer {
@@ -51,17 +51,17 @@ struct Answer {
   std::optional<BuildFailure> failure;
 };
 
-Result<Answer> answer_of(const json& request, std::chrono::seconds deadline) {
+Result<Answer> compiled(const json& request, std::chrono::seconds deadline) {
   auto got = ask_triton(request, deadline);
   if (!got) {
     if (got.error().code != ErrorCode::kExhausted) return tl::unexpected(got.error());
     return Answer{{}, {}, BuildFailure{got.error().message, {}, false}};
   }
-  if (const std::string error = text_of(*got, "error"); !error.empty()) {
-    const int64_t line = number_of(*got, "line");
+  if (const std::string error = spoken(*got, "error"); !error.empty()) {
+    const int64_t line = counted(*got, "line");
     std::string words = error.substr(0, 1000);
     std::replace_if(words.begin(), words.end(), [](unsigned char c) { return c < 32; }, ' ');
-    const std::string at = line > 0 ? fmt::format("kernel.py:{}:{}: error: {}", line, number_of(*got, "column"), words) : "error: " + words;
+    const std::string at = line > 0 ? fmt::format("kernel.py:{}:{}: error: {}", line, counted(*got, "column"), words) : "error: " + words;
     return Answer{{}, {}, BuildFailure{at, at, false}};
   }
   Answer answer;
@@ -69,7 +69,7 @@ Result<Answer> answer_of(const json& request, std::chrono::seconds deadline) {
   answer.functions = answer.whole.value("functions", json::array());
   const json& asked = request["functions"];
   bool fits = answer.functions.is_array() && answer.functions.size() == asked.size();
-  for (size_t i = 0; fits && i < asked.size(); ++i) fits = text_of(answer.functions[i], "name") == asked[i]["name"];
+  for (size_t i = 0; fits && i < asked.size(); ++i) fits = spoken(answer.functions[i], "name") == asked[i]["name"];
   if (!fits) answer.failure = BuildFailure{"the compiler answered for other functions than were asked for", {}, false};
   return answer;
 }
@@ -87,17 +87,13 @@ std::string hash_for(const std::string& what, const std::string& triton, const k
   return base::Hasher().add("triton-build-1").add(what).add(triton).add(triton_programs_hash()).add(kernel.source).add(the_case).finish();
 }
 
-Result<BuildOutcome> no_sanitizer() {
-  return fail(ErrorCode::kUnavailable, "Triton kernels have no sanitized builds", "the interpreter (emulator:triton) looks at every access");
-}
-
 class TtirToolchain final : public Toolchain {
  public:
   explicit TtirToolchain(std::string version) : name_("Triton " + version) {}
   std::string name() const override { return name_; }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options) override {
-    if (options.sanitize) return no_sanitizer();
+    // A sanitized build is the same: the interpreter looks at every access as it is.
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
     const std::string hash = hash_for("ttir", name_, kernel, kernel::case_name(kernel, task, bindings));
     HONE_TRY(const fs::path runner, worker_program("hone-ttir"));
@@ -107,7 +103,7 @@ class TtirToolchain final : public Toolchain {
       return BuildOutcome(std::move(build));
     };
     if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept));
-    HONE_TRY(const Answer answer, answer_of(request_for(kernel, cases, "cuda:90", "ttir"), options.deadline));
+    HONE_TRY(const Answer answer, compiled(request_for(kernel, cases, "cuda:90", "ttir"), options.deadline));
     if (answer.failure) return BuildOutcome(*answer.failure);
     Build build;
     build.hash = hash;
@@ -117,8 +113,8 @@ class TtirToolchain final : public Toolchain {
     for (const kernel::Launch& launch : kernel.header.launches) names.push_back(launch.function);
     std::string text = fmt::format("hone-ttir 1\n{}\n", fmt::join(names, " "));
     for (const json& function : answer.functions) {
-      const std::string name = text_of(function, "name");
-      text += text_of(function, "ttir");
+      const std::string name = spoken(function, "name");
+      text += spoken(function, "ttir");
       build.symbols[name] = name;
     }
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
@@ -167,7 +163,8 @@ class TritonToolchain final : public Toolchain {
   std::string name() const override { return name_; }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options) override {
-    if (options.sanitize) return no_sanitizer();
+    if (options.sanitize)
+      return fail(ErrorCode::kUnavailable, "Triton kernels for cards have no sanitized builds", "the interpreter (emulator:triton) looks at every access");
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
     const std::string hash = hash_for(target_, name_ + (disassembler_ ? disassembler_->name : ""), kernel, kernel::case_name(kernel, task, bindings));
     if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept), options);
@@ -177,7 +174,7 @@ class TritonToolchain final : public Toolchain {
     json request = request_for(kernel, cases, asked, "binary");
     if (ptxas_) request["ptx"] = ptxas_->ptx;
     const auto begin = std::chrono::steady_clock::now();
-    HONE_TRY(const Answer answer, answer_of(request, options.deadline));
+    HONE_TRY(const Answer answer, compiled(request, options.deadline));
     if (answer.failure) return BuildOutcome(*answer.failure);
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
     Build build;
@@ -196,7 +193,7 @@ class TritonToolchain final : public Toolchain {
 
   /// PTX to a cubin, looked over. Says why it is not taken.
   Result<std::string> assemble(const json& answer, const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, Build& build, const BuildOptions& options) {
-    HONE_TRY_VOID(base::write_file_atomic(folder / "kernel.ptx", text_of(answer, "ptx")));
+    HONE_TRY_VOID(base::write_file_atomic(folder / "kernel.ptx", spoken(answer, "ptx")));
     const std::vector<std::string> argv = {ptxas_->program.string(), "-lineinfo", "-v", "--regAllocOptLevel=2", "--gpu-name=" + arch_, "kernel.ptx", "-o", kBinary};
     build.command = fmt::format("triton (PTX) && {}", fmt::join(argv, " "));
     HONE_TRY(const CompilerRun run, run_compiler(argv, folder, ptxas_->program.parent_path(), options.deadline));
@@ -253,12 +250,12 @@ class TritonToolchain final : public Toolchain {
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string& name = cases[i].function;
       const json metadata = functions[i].value("metadata", json::object());
-      if (text_of(functions[i], "symbol") != build.symbols[name]) return fmt::format("the compiler calls {} otherwise than its binary", name);
-      if (number_of(metadata, "num_warps") != cases[i].warps)
-        return fmt::format("{} was built for {} warps, its launch has {}", name, number_of(metadata, "num_warps"), cases[i].warps);
-      if (number_of(metadata, "num_ctas") > 1 || metadata.value("launch_cooperative_grid", false) || number_of(metadata, "profile_scratch_size") != 0 || number_of(metadata, "tmem_size") != 0)
+      if (spoken(functions[i], "symbol") != build.symbols[name]) return fmt::format("the compiler calls {} otherwise than its binary", name);
+      if (counted(metadata, "num_warps") != cases[i].warps)
+        return fmt::format("{} was built for {} warps, its launch has {}", name, counted(metadata, "num_warps"), cases[i].warps);
+      if (counted(metadata, "num_ctas") > 1 || metadata.value("launch_cooperative_grid", json()) == true || counted(metadata, "profile_scratch_size") != 0 || counted(metadata, "tmem_size") != 0)
         return fmt::format("{} needs a launch that hone does not make (clusters, cooperative grids, profiling)", name);
-      const int64_t shared = number_of(metadata, "shared"), scratch = number_of(metadata, "global_scratch_size");
+      const int64_t shared = counted(metadata, "shared"), scratch = counted(metadata, "global_scratch_size");
       if (shared < 0 || shared > kMostShared || scratch < 0 || scratch > kMostScratch) return fmt::format("{} asks for {} bytes of shared memory and {} of its own a block", name, shared, scratch);
       build.facts["dynamic_shared_bytes/" + name] = static_cast<double>(shared);
       if (scratch > 0) build.facts["scratch_bytes/" + name] = static_cast<double>(scratch);
@@ -292,6 +289,10 @@ Result<std::unique_ptr<Toolchain>> ttir_toolchain() {
   const auto& install = find_triton();
   if (!install) return tl::unexpected(install.error());
   return std::unique_ptr<Toolchain>(std::make_unique<TtirToolchain>(install->version));
+}
+
+Result<std::unique_ptr<Toolchain>> emulator_toolchain(kernel::Language language) {
+  return language == kernel::Language::kTriton ? ttir_toolchain() : simt_toolchain();
 }
 
 Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {

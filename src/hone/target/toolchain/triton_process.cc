@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kPrograms[] = {"triton_build.py", "triton_check.py"};
-constexpr const char* kToInstall = "make triton installs it, or name a Python that has it in HONE_TRITON_PYTHON";
+constexpr const char* kHowToInstallTriton = "make triton installs it, or name a Python that has it in HONE_TRITON_PYTHON";
 constexpr int64_t kMostAnswer = int64_t{64} << 20;
 
 std::string said(const char* name) {
@@ -85,7 +85,7 @@ Result<TritonInstall> look_for_triton() {
   for (const fs::path& python : pythons)
     if (asked != "none" && fs::exists(python, ignored))
       if (auto found = triton_of(python)) return *std::move(found);
-  return fail(ErrorCode::kUnavailable, asked.empty() || asked == "none" ? "Triton kernels need Triton, and there is none" : fmt::format("{} has no Triton", asked), kToInstall);
+  return fail(ErrorCode::kUnavailable, asked.empty() || asked == "none" ? "Triton kernels need Triton, and there is none" : fmt::format("{} has no Triton", asked), kHowToInstallTriton);
 }
 
 /// One warm process.
@@ -116,7 +116,7 @@ class Compiler {
     theirs = base::Fd();
     HONE_TRY(const std::string version, compiler->answer(std::chrono::seconds(60)));
     if (version != install->version)
-      return fail(ErrorCode::kUnavailable, fmt::format("Triton does not load in the jail ({} said \"{}\")", install->python.string(), version.substr(0, 80)), kToInstall);
+      return fail(ErrorCode::kUnavailable, fmt::format("Triton does not load in the jail ({} said \"{}\")", install->python.string(), version.substr(0, 80)), kHowToInstallTriton);
     return compiler;
   }
 

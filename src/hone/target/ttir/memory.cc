@@ -45,13 +45,13 @@ Memory::Place Memory::find(uint64_t address, int bytes, bool write) {
   if (number == 0 || number > spaces_.size()) throw Stop{simt::Finding::kOutOfBounds, std::string(write ? "stores to" : "loads from") + " an address that is no tensor's"};
   Space& space = spaces_[number - 1];
   const auto offset = static_cast<int64_t>(address - this->address(static_cast<uint32_t>(number - 1)));
-  const std::string where = " (buffer " + std::to_string(space.buffer.index) + ")";
+  const auto where = [&] { return " (buffer " + std::to_string(space.buffer.index) + ")"; };
   if (offset < 0 || offset > space.buffer.bytes - bytes)
-    throw Stop{simt::Finding::kOutOfBounds, std::string(write ? "stores " : "loads ") + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) + " of" + where +
+    throw Stop{simt::Finding::kOutOfBounds, std::string(write ? "stores " : "loads ") + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) + " of" + where() +
                                                ", which has " + std::to_string(space.buffer.bytes)};
   if (reinterpret_cast<uint64_t>(space.buffer.base + offset) % static_cast<uint64_t>(bytes) != 0)
-    throw Stop{simt::Finding::kUndefined, "an access of " + std::to_string(bytes) + " bytes is not aligned in" + where};
-  if (write && space.buffer.kind == simt::BufferKind::kInput) throw Stop{simt::Finding::kOutOfBounds, "stores to" + where + ", which is an input"};
+    throw Stop{simt::Finding::kUndefined, "an access of " + std::to_string(bytes) + " bytes is not aligned in" + where()};
+  if (write && space.buffer.kind == simt::BufferKind::kInput) throw Stop{simt::Finding::kOutOfBounds, "stores to" + where() + ", which is an input"};
   return {&space, offset};
 }
 

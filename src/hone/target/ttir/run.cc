@@ -16,18 +16,27 @@ enum Code : int {
   kMapElementwise, kNothing, kMakeDescriptor, kDescriptorLoad, kDescriptorStore, kFor, kIf, kWhile, kReturn, kYield, kCondition, kBranch, kAssert, kAtomicLoad, kAtomicStore, kPoison,
 };
 
+/// Which of the kind: an operation's arithmetic.
+enum Sub : int {
+  kNone,
+  kAddi, kSubi, kMuli, kDivsi, kDivui, kRemsi, kRemui, kCeildivsi, kFloordivsi, kAndi, kOri, kXori, kShli, kShrsi, kShrui, kMaxsi, kMaxui, kMinsi, kMinui, kMulhiui,
+  kAddf, kSubf, kMulf, kDivf, kRemf, kMaxnumf, kMinnumf, kMaximumf, kMinimumf,
+  kEq, kNe, kLt, kLe, kGt, kGe, kUlt, kUle, kUgt, kUge, kOrd, kUno,
+};
+
 struct Known {
   std::string_view name;
   int code;
+  int sub = kNone;
 };
 
 constexpr Known kOps[] = {
-    {"arith.constant", kConstant}, {"arith.addi", kBinary}, {"arith.subi", kBinary}, {"arith.muli", kBinary}, {"arith.divsi", kBinary}, {"arith.divui", kBinary},
-    {"arith.remsi", kBinary}, {"arith.remui", kBinary}, {"arith.ceildivsi", kBinary}, {"arith.floordivsi", kBinary}, {"arith.andi", kBinary}, {"arith.ori", kBinary},
-    {"arith.xori", kBinary}, {"arith.shli", kBinary}, {"arith.shrsi", kBinary}, {"arith.shrui", kBinary}, {"arith.maxsi", kBinary}, {"arith.maxui", kBinary},
-    {"arith.minsi", kBinary}, {"arith.minui", kBinary}, {"arith.addf", kBinary}, {"arith.subf", kBinary}, {"arith.mulf", kBinary}, {"arith.divf", kBinary},
-    {"arith.remf", kBinary}, {"arith.maxnumf", kBinary}, {"arith.minnumf", kBinary}, {"arith.maximumf", kBinary}, {"arith.minimumf", kBinary},
-    {"tt.precise_divf", kBinary}, {"tt.approx_divf", kBinary}, {"tt.mulhiui", kBinary}, {"arith.cmpi", kCompareInt}, {"arith.cmpf", kCompareFloat},
+    {"arith.constant", kConstant}, {"arith.addi", kBinary, kAddi}, {"arith.subi", kBinary, kSubi}, {"arith.muli", kBinary, kMuli}, {"arith.divsi", kBinary, kDivsi}, {"arith.divui", kBinary, kDivui},
+    {"arith.remsi", kBinary, kRemsi}, {"arith.remui", kBinary, kRemui}, {"arith.ceildivsi", kBinary, kCeildivsi}, {"arith.floordivsi", kBinary, kFloordivsi}, {"arith.andi", kBinary, kAndi}, {"arith.ori", kBinary, kOri},
+    {"arith.xori", kBinary, kXori}, {"arith.shli", kBinary, kShli}, {"arith.shrsi", kBinary, kShrsi}, {"arith.shrui", kBinary, kShrui}, {"arith.maxsi", kBinary, kMaxsi}, {"arith.maxui", kBinary, kMaxui},
+    {"arith.minsi", kBinary, kMinsi}, {"arith.minui", kBinary, kMinui}, {"arith.addf", kBinary, kAddf}, {"arith.subf", kBinary, kSubf}, {"arith.mulf", kBinary, kMulf}, {"arith.divf", kBinary, kDivf},
+    {"arith.remf", kBinary, kRemf}, {"arith.maxnumf", kBinary, kMaxnumf}, {"arith.minnumf", kBinary, kMinnumf}, {"arith.maximumf", kBinary, kMaximumf}, {"arith.minimumf", kBinary, kMinimumf},
+    {"tt.precise_divf", kBinary, kDivf}, {"tt.approx_divf", kBinary, kDivf}, {"tt.mulhiui", kBinary, kMulhiui}, {"arith.cmpi", kCompareInt}, {"arith.cmpf", kCompareFloat},
     {"arith.select", kSelect}, {"arith.extsi", kCast}, {"arith.extui", kCast}, {"arith.trunci", kCast}, {"arith.sitofp", kCast}, {"arith.uitofp", kCast},
     {"arith.fptosi", kCast}, {"arith.fptoui", kCast}, {"arith.extf", kCast}, {"arith.truncf", kCast}, {"arith.bitcast", kCast}, {"arith.index_cast", kCast},
     {"tt.bitcast", kCast}, {"tt.fp_to_fp", kCast}, {"tt.int_to_ptr", kCast}, {"tt.ptr_to_int", kCast}, {"arith.negf", kOne}, {"tt.precise_sqrt", kOne},
@@ -184,8 +193,8 @@ class Program {
 
   void execute(const Op& op);
   void binary(const Op& op);
-  uint64_t integers(const std::string& name, int64_t a, int64_t b, Elem elem, uint8_t& bad);
-  static double floats(const std::string& name, double a, double b);
+  uint64_t integers(int sub, int64_t a, int64_t b, Elem elem, uint8_t& bad);
+  static double floats(int sub, double a, double b);
   static uint64_t float_lane(double value, Elem elem) { return elem == Elem::kF64 ? lane_of(value) : lane_of(rounded(value, elem)); }
   void compare(const Op& op);
   void cast(const Op& op);
@@ -267,7 +276,7 @@ void Program::constant(const Op& op) {
   result(op, each(type, [&](size_t i) { return parsed[parsed.size() == 1 ? 0 : i]; }));
 }
 
-uint64_t Program::integers(const std::string& name, int64_t a, int64_t b, Elem elem, uint8_t& bad) {
+uint64_t Program::integers(int sub, int64_t a, int64_t b, Elem elem, uint8_t& bad) {
   const auto wide = [&](__int128 exact) {
     const int64_t kept = wrapped(static_cast<int64_t>(exact), elem);
     // Unsigned arithmetic goes round as it pleases: only what is used as an address is asked.
@@ -277,52 +286,53 @@ uint64_t Program::integers(const std::string& name, int64_t a, int64_t b, Elem e
   const int bits = bits_of(elem);
   const auto ua = static_cast<uint64_t>(unsigned_part(a, elem)), ub = static_cast<uint64_t>(unsigned_part(b, elem));
   const auto back = [&](uint64_t value) { return static_cast<uint64_t>(wrapped(static_cast<int64_t>(value), elem)); };
-  const auto need_divisor = [&] {
-    if (b == 0) throw Stop{simt::Finding::kUndefined, "divides an integer by 0"};
-  };
-  if (name == "arith.addi") return wide(static_cast<__int128>(a) + b);
-  if (name == "arith.subi") return wide(static_cast<__int128>(a) - b);
-  if (name == "arith.muli") return wide(static_cast<__int128>(a) * b);
-  if (name == "arith.divsi" || name == "arith.remsi" || name == "arith.floordivsi" || name == "arith.ceildivsi") {
-    need_divisor();
-    if (b == -1) return name == "arith.remsi" ? 0 : wide(-static_cast<__int128>(a));
-    const int64_t quotient = a / b, rest = a % b;
-    if (name == "arith.remsi") return static_cast<uint64_t>(rest);
-    if (name == "arith.floordivsi") return static_cast<uint64_t>(quotient - (rest != 0 && (rest < 0) != (b < 0)));
-    if (name == "arith.ceildivsi") return static_cast<uint64_t>(quotient + (rest != 0 && (rest < 0) == (b < 0)));
-    return static_cast<uint64_t>(quotient);
+  const bool divides = sub == kDivsi || sub == kDivui || sub == kRemsi || sub == kRemui || sub == kCeildivsi || sub == kFloordivsi;
+  if (divides && b == 0) throw Stop{simt::Finding::kUndefined, "divides an integer by 0"};
+  // The one quotient that does not fit.
+  if (divides && b == -1 && sub != kDivui && sub != kRemui) return sub == kRemsi ? 0 : wide(-static_cast<__int128>(a));
+  const bool beyond = ub >= static_cast<uint64_t>(bits);  // a shift by more than the width
+  switch (sub) {
+    case kAddi: return wide(static_cast<__int128>(a) + b);
+    case kSubi: return wide(static_cast<__int128>(a) - b);
+    case kMuli: return wide(static_cast<__int128>(a) * b);
+    case kDivsi: return static_cast<uint64_t>(a / b);
+    case kRemsi: return static_cast<uint64_t>(a % b);
+    case kFloordivsi: return static_cast<uint64_t>(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+    case kCeildivsi: return static_cast<uint64_t>(a / b + (a % b != 0 && (a % b < 0) == (b < 0)));
+    case kDivui: return back(ua / ub);
+    case kRemui: return back(ua % ub);
+    case kAndi: return static_cast<uint64_t>(a & b);
+    case kOri: return static_cast<uint64_t>(a | b);
+    case kXori: return static_cast<uint64_t>(a ^ b);
+    case kShli: return beyond ? 0 : back(ua << ub);
+    case kShrsi: return static_cast<uint64_t>(beyond ? (a < 0 ? -1 : 0) : a >> ub);
+    case kShrui: return beyond ? 0 : back(ua >> ub);
+    case kMaxsi: return static_cast<uint64_t>(std::max(a, b));
+    case kMinsi: return static_cast<uint64_t>(std::min(a, b));
+    case kMaxui: return back(std::max(ua, ub));
+    case kMinui: return back(std::min(ua, ub));
+    case kMulhiui: return back(static_cast<uint64_t>((static_cast<unsigned __int128>(ua) * ub) >> bits));
+    default: unknown("an operation of floats on integers");
   }
-  if (name == "arith.divui") return need_divisor(), back(ua / ub);
-  if (name == "arith.remui") return need_divisor(), back(ua % ub);
-  if (name == "arith.andi") return static_cast<uint64_t>(a & b);
-  if (name == "arith.ori") return static_cast<uint64_t>(a | b);
-  if (name == "arith.xori") return static_cast<uint64_t>(a ^ b);
-  if (name == "arith.shli" || name == "arith.shrsi" || name == "arith.shrui") {
-    if (ub >= static_cast<uint64_t>(bits)) return name == "arith.shrsi" && a < 0 ? ~uint64_t{0} : 0;
-    if (name == "arith.shli") return back(ua << ub);
-    return name == "arith.shrsi" ? static_cast<uint64_t>(a >> ub) : back(ua >> ub);
-  }
-  if (name == "arith.maxsi") return static_cast<uint64_t>(std::max(a, b));
-  if (name == "arith.minsi") return static_cast<uint64_t>(std::min(a, b));
-  if (name == "arith.maxui") return back(std::max(ua, ub));
-  if (name == "arith.minui") return back(std::min(ua, ub));
-  if (name == "tt.mulhiui") return back(static_cast<uint64_t>((static_cast<unsigned __int128>(ua) * ub) >> bits));
-  unknown(name);
 }
 
-double Program::floats(const std::string& name, double a, double b) {
-  if (name == "arith.addf") return a + b;
-  if (name == "arith.subf") return a - b;
-  if (name == "arith.mulf") return a * b;
-  if (name == "arith.divf" || name == "tt.precise_divf" || name == "tt.approx_divf") return a / b;
-  if (name == "arith.remf") return std::fmod(a, b);
-  // max.f32 and max.NaN.f32: the first loses a NaN that stands beside a number.
-  if (name == "arith.maxnumf") return std::isnan(a) ? b : std::isnan(b) ? a : (a > b || (a == b && !std::signbit(a)) ? a : b);
-  if (name == "arith.minnumf") return std::isnan(a) ? b : std::isnan(b) ? a : (a < b || (a == b && std::signbit(a)) ? a : b);
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
-  if (name == "arith.maximumf") return a > b || (a == b && !std::signbit(a)) ? a : b;
-  if (name == "arith.minimumf") return a < b || (a == b && std::signbit(a)) ? a : b;
-  unknown(name);
+double Program::floats(int sub, double a, double b) {
+  const bool nan_here = std::isnan(a) || std::isnan(b);
+  const auto larger = [](double x, double y) { return x > y || (x == y && !std::signbit(x)) ? x : y; };
+  const auto smaller = [](double x, double y) { return x < y || (x == y && std::signbit(x)) ? x : y; };
+  switch (sub) {
+    case kAddf: return a + b;
+    case kSubf: return a - b;
+    case kMulf: return a * b;
+    case kDivf: return a / b;
+    case kRemf: return std::fmod(a, b);
+    // max.f32 and max.NaN.f32: the first loses a NaN that stands beside a number.
+    case kMaxnumf: return std::isnan(a) ? b : std::isnan(b) ? a : larger(a, b);
+    case kMinnumf: return std::isnan(a) ? b : std::isnan(b) ? a : smaller(a, b);
+    case kMaximumf: return nan_here ? std::numeric_limits<double>::quiet_NaN() : larger(a, b);
+    case kMinimumf: return nan_here ? std::numeric_limits<double>::quiet_NaN() : smaller(a, b);
+    default: unknown("an operation of integers on floats");
+  }
 }
 
 void Program::binary(const Op& op) {
@@ -331,7 +341,7 @@ void Program::binary(const Op& op) {
   const Type type = shape_of(a, b, a.type.elem);
   if (is_float(type.elem)) {
     // In double and then rounded is what one operation of f32, f16 or bf16 gives.
-    Value value = each(type, [&](size_t i) { return float_lane(floats(op.name, a.number(lane_in(a, i)), b.number(lane_in(b, i))), type.elem); });
+    Value value = each(type, [&](size_t i) { return float_lane(floats(op.sub, a.number(lane_in(a, i)), b.number(lane_in(b, i))), type.elem); });
     inherit(value, a);
     inherit(value, b);
     return result(op, std::move(value));
@@ -340,7 +350,7 @@ void Program::binary(const Op& op) {
   bool any = false;
   std::vector<uint8_t> over(static_cast<size_t>(type.lanes()), 0);
   Value value = each(type, [&](size_t i) {
-    const uint64_t lane = integers(op.name, a.integer(lane_in(a, i)), b.integer(lane_in(b, i)), type.elem, over[i]);
+    const uint64_t lane = integers(op.sub, a.integer(lane_in(a, i)), b.integer(lane_in(b, i)), type.elem, over[i]);
     any |= over[i] != 0;
     return lane;
   });
@@ -348,12 +358,12 @@ void Program::binary(const Op& op) {
   inherit(value, a);
   inherit(value, b);
   // An overflow is no longer one where the low bits were all that was wanted.
-  if (op.name == "arith.remui" || op.name == "arith.remsi" || op.name == "arith.andi" || op.name == "arith.xori" || op.name == "arith.shrui")
+  if (op.sub == kRemui || op.sub == kRemsi || op.sub == kAndi || op.sub == kXori || op.sub == kShrui)
     for (uint8_t& bad : value.bad) bad &= static_cast<uint8_t>(~kOverflow);
   // False and anything is false.
-  if (type.elem == Elem::kI1 && (op.name == "arith.andi" || op.name == "arith.ori"))
+  if (type.elem == Elem::kI1 && (op.sub == kAndi || op.sub == kOri))
     for (size_t i = 0; i < value.bad.size(); ++i) {
-      const uint64_t settles = op.name == "arith.ori";
+      const uint64_t settles = op.sub == kOri;
       const size_t la = lane_in(a, i), lb = lane_in(b, i);
       if ((!a.bad_at(la) && a.lanes[la] == settles) || (!b.bad_at(lb) && b.lanes[lb] == settles)) value.bad[i] = 0, value.lanes[i] = settles;
     }
@@ -362,45 +372,51 @@ void Program::binary(const Op& op) {
 
 void Program::compare(const Op& op) {
   const Value &a = operand(op, 0), &b = operand(op, 1);
-  const std::string how = op.words.empty() ? "" : op.words[0];
   const Type type = shape_of(a, b, Elem::kI1);
-  const bool floating = op.code == kCompareFloat;
-  const auto truth = [&](size_t i) -> bool {
-    const size_t la = lane_in(a, i), lb = lane_in(b, i);
-    if (floating) {
-      const double x = a.number(la), y = b.number(lb);
-      const bool unordered = std::isnan(x) || std::isnan(y);
-      if (how == "uno") return unordered;
-      if (how == "ord") return !unordered;
-      if (unordered) return how[0] == 'u';
-      const std::string_view rest = std::string_view(how).substr(1);
-      if (rest == "eq") return x == y;
-      if (rest == "ne") return x != y;
-      if (rest == "lt") return x < y;
-      if (rest == "le") return x <= y;
-      if (rest == "gt") return x > y;
-      if (rest == "ge") return x >= y;
-      unknown("arith.cmpf " + how);
+  const int sub = op.sub;
+  const auto holds = [sub](auto x, auto y) -> bool {
+    switch (sub) {
+      case kEq: return x == y;
+      case kNe: return x != y;
+      case kLt: case kUlt: return x < y;
+      case kLe: case kUle: return x <= y;
+      case kGt: case kUgt: return x > y;
+      case kGe: case kUge: return x >= y;
+      default: return false;
     }
-    const int64_t x = a.integer(la), y = b.integer(lb);
-    const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
-    if (how == "eq") return x == y;
-    if (how == "ne") return x != y;
-    if (how == "slt") return x < y;
-    if (how == "sle") return x <= y;
-    if (how == "sgt") return x > y;
-    if (how == "sge") return x >= y;
-    if (how == "ult") return ux < uy;
-    if (how == "ule") return ux <= uy;
-    if (how == "ugt") return ux > uy;
-    if (how == "uge") return ux >= uy;
-    unknown("arith.cmpi " + how);
   };
-  if (how.size() < 2) unknown(op.name + " " + how);
-  Value value = each(type, [&](size_t i) { return static_cast<uint64_t>(truth(i)); });
+  Value value;
+  if (op.code == kCompareFloat) {
+    const bool if_unordered = op.words[0][0] == 'u';
+    value = each(type, [&](size_t i) -> uint64_t {
+      const double x = a.number(lane_in(a, i)), y = b.number(lane_in(b, i));
+      if (std::isnan(x) || std::isnan(y)) return if_unordered;
+      return sub == kOrd || (sub != kUno && holds(x, y));
+    });
+  } else if (sub >= kUlt) {
+    value = each(type, [&](size_t i) -> uint64_t { return holds(a.lanes[lane_in(a, i)], b.lanes[lane_in(b, i)]); });
+  } else {
+    value = each(type, [&](size_t i) -> uint64_t { return holds(a.integer(lane_in(a, i)), b.integer(lane_in(b, i))); });
+  }
   inherit(value, a, kMasked | kUnwritten);
   inherit(value, b, kMasked | kUnwritten);
   result(op, std::move(value));
+}
+
+/// How a comparison compares; kNone: in a way that is not known.
+int comparison(const Op& op) {
+  const std::string_view how = op.words.empty() ? std::string_view() : op.words[0];
+  if (how == "eq") return kEq;
+  if (how == "ne") return kNe;
+  if (how == "ord") return kOrd;
+  if (how == "uno") return kUno;
+  if (how.size() != 3) return kNone;
+  const bool is_unsigned = op.code == kCompareInt && how[0] == 'u';
+  const std::string_view rest = how.substr(1);
+  constexpr std::string_view kNames[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  for (int i = 0; i < 6; ++i)
+    if (rest == kNames[i]) return is_unsigned ? kUlt + i - 2 : kEq + i;
+  return kNone;
 }
 
 void Program::cast(const Op& op) {
@@ -626,10 +642,10 @@ void Program::atomic(const Op& op) {
         return {true, to_memory(float_lane(a.number(0) + b.number(0), elem), elem)};
       }
       uint8_t ignored = 0;
-      const char* name = kind == "add" ? "arith.addi" : kind == "and" ? "arith.andi" : kind == "or" ? "arith.ori" : kind == "xor" ? "arith.xori" : kind == "max" ? "arith.maxsi"
-                         : kind == "min" ? "arith.minsi" : kind == "umax" ? "arith.maxui" : kind == "umin" ? "arith.minui" : nullptr;
-      if (!name || !is_int(elem)) unknown("tt.atomic_rmw " + kind);
-      return {true, to_memory(integers(name, static_cast<int64_t>(old), static_cast<int64_t>(mine), elem, ignored), elem)};
+      const int sub = kind == "add" ? kAddi : kind == "and" ? kAndi : kind == "or" ? kOri : kind == "xor" ? kXori : kind == "max" ? kMaxsi : kind == "min" ? kMinsi
+                      : kind == "umax" ? kMaxui : kind == "umin" ? kMinui : kNone;
+      if (sub == kNone || !is_int(elem)) unknown("tt.atomic_rmw " + kind);
+      return {true, to_memory(integers(sub, static_cast<int64_t>(old), static_cast<int64_t>(mine), elem, ignored), elem)};
     };
     value.lanes[i] = from_memory(memory_.atomic(address, bytes, acquire, release, bad[i], change), elem);
     any |= bad[i] != 0;
@@ -988,7 +1004,7 @@ void Program::execute(const Op& op) {
       Value value = each(x.type, [&](size_t i) {
         const double v = x.number(i);
         if (all && std::isnan(v)) return x.lanes[i];
-        return float_lane(floats("arith.minnumf", floats("arith.maxnumf", v, low.number(lane_in(low, i))), high.number(lane_in(high, i))), x.type.elem);
+        return float_lane(floats(kMinnumf, floats(kMaxnumf, v, low.number(lane_in(low, i))), high.number(lane_in(high, i))), x.type.elem);
       });
       for (const Value* v : {&x, &low, &high}) inherit(value, *v);
       return result(op, std::move(value));
@@ -1044,7 +1060,9 @@ std::string prepare_region(Region& region) {
   for (Block& block : region)
     for (Op& op : block.ops) {
       for (const Known& known : kOps)
-        if (known.name == op.name) op.code = known.code;
+        if (known.name == op.name) op.code = known.code, op.sub = known.sub;
+      if (op.code == kCompareInt || op.code == kCompareFloat) op.sub = comparison(op);
+      if ((op.code == kCompareInt || op.code == kCompareFloat) && op.sub == kNone) op.code = -1;
       if (op.code < 0 && op.name.starts_with("math.")) op.code = function_of_one(op.name) ? kOne : function_of_two(op.name) ? kTwo : -1;
       if (op.code < 0) return op.name + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
       if (op.code == kExtern) {

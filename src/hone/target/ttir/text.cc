@@ -170,7 +170,10 @@ class Reader {
       need(">");
       return type;
     }
-    if (take("!tt.ptr<")) {
+    // Where an operation takes nothing else, a pointer is written <f32> and a descriptor <32x16xf32>.
+    const bool bare = look("<");
+    const bool bare_block = bare && at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1]));
+    if (take("!tt.ptr<") || (bare && !bare_block && take("<"))) {
       type.elem = Elem::kPointer;
       const Type to = this->type();
       if (to.tensor) bad("block pointers are not interpreted");
@@ -179,7 +182,7 @@ class Reader {
       need(">");
       return type;
     }
-    if (take("!tt.tensordesc<")) {
+    if (take("!tt.tensordesc<") || (bare_block && take("<"))) {
       type.elem = Elem::kDescriptor;
       if (look("tensor<")) {
         const Type block = this->type();

@@ -72,7 +72,7 @@ def constant(text):
 def source_of(function, request):
     """Arguments are matched with parameters by position; what is left over must have a default."""
     names, arguments = function.arg_names, request["arguments"]
-    start = function.starting_line_number
+    start = function.def_file_line_number
     if len(arguments) > len(names): raise Problem(f"{request['name']} has {len(names)} parameters, its launch gives {len(arguments)}", start)
     constants, signature, attributes = {}, {}, {}
     for index, name in enumerate(names):
@@ -169,7 +169,7 @@ def place_of(error, module):
         if node is not None and source is not None:
             for function in vars(module).values():
                 while function is not None and not isinstance(function, JITFunction) and hasattr(function, "fn"): function = function.fn
-                if isinstance(function, JITFunction) and function.src == source: found = (function.starting_line_number + node.lineno - 1, node.col_offset + 1)
+                if isinstance(function, JITFunction) and function.src == source: found = (function.def_file_line_number + node.lineno - 1, node.col_offset + 1)
         error = error.__cause__
     return found
 

@@ -1,0 +1,106 @@
+#include "hone/target/toolchain/triton_start.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hone/kernel/write_header.h"
+#include "hone/target/toolchain/triton_process.h"
+
+namespace hone::target {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kDescribeDeadline{60};
+
+/// The values of `name` in the configurations, in order of appearance; empty: it is in none.
+std::vector<int64_t> values_in(const json& configs, const std::string& name) {
+  std::vector<int64_t> all;
+  for (const json& config : configs)
+    if (const auto it = config.find(name); it != config.end() && (it->is_number_integer() || it->is_boolean())) {
+      const int64_t value = it->is_boolean() ? it->get<bool>() : it->get<int64_t>();
+      if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
+    }
+  return all;
+}
+
+bool has_tunable(const kernel::Header& header, const std::string& name) {
+  return std::any_of(header.tunables.begin(), header.tunables.end(), [&](const kernel::Tunable& t) { return t.name == name; });
+}
+
+void add_tunable(kernel::Header& header, const std::string& name, std::vector<int64_t> values) {
+  if (!has_tunable(header, name)) header.tunables.push_back({name, std::move(values)});
+}
+
+/// Puts the constants among a launch's arguments. Says what is missing.
+Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, const json& function, const std::string& where) {
+  const json& parameters = function["parameters"];
+  const json& configs = function["configs"];
+  bool changed = false;
+  if (launch.args.size() < parameters.size()) {
+    std::vector<kernel::Argument> args;
+    size_t next = 0;
+    const auto of_run_time = static_cast<size_t>(std::count_if(parameters.begin(), parameters.end(), [](const json& p) { return !p.value("constant", false); }));
+    if (launch.args.size() > of_run_time) return false;  // some constants are given: by position, as the compiler will see
+    for (const json& parameter : parameters) {
+      const std::string name = parameter.value("name", "");
+      if (!parameter.value("constant", false)) {
+        if (next >= launch.args.size())
+          return fail(ErrorCode::kInput, fmt::format("{} takes {} arguments of run time, its launch gives {}", launch.function, of_run_time, launch.args.size()), "", where);
+        args.push_back(launch.args[next++]);
+        continue;
+      }
+      const std::vector<int64_t> values = values_in(configs, name);
+      kernel::Argument constant;
+      constant.kind = kernel::Argument::Kind::kConstant;
+      constant.value = task::IntExpr::symbol(name);
+      if (!values.empty()) add_tunable(header, name, values);
+      if (!has_tunable(header, name)) {
+        constant.tensor = parameter.value("default", "");
+        if (constant.tensor.empty())
+          return fail(ErrorCode::kInput, fmt::format("nothing says what the constant {} of {} is", name, launch.function),
+                      fmt::format("give it a tunable of that name, or \"=VALUE\" in its place among the arguments"), where);
+      }
+      args.push_back(std::move(constant));
+      changed = true;
+    }
+    launch.args = std::move(args);
+  }
+  // The header's own words stand; those of its defaults' are the configurations'.
+  for (const auto& [key, name, to, otherwise] : {std::tuple{"num_warps", "WARPS", &launch.warps, int64_t{4}}, {"num_stages", "STAGES", &launch.stages, int64_t{3}}})
+    if (const auto values = values_in(configs, key); !values.empty() && to->is_constant() && to->constant() == otherwise) {
+      add_tunable(header, name, values);
+      *to = task::IntExpr::symbol(name);
+      changed = true;
+    }
+  return changed;
+}
+
+}  // namespace
+
+Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path) {
+  const json request = {{"source", kernel.source}, {"target", "cuda:90"}, {"want", "describe"}, {"functions", json::array()}};
+  HONE_TRY(const json answer, ask_triton(request, kDescribeDeadline));
+  const std::string where(path);
+  if (answer.contains("error"))
+    return fail(ErrorCode::kInput, answer.value("error", "it is not taken"), "docs/triton.md says what a module may hold",
+                fmt::format("{}:{}:{}", where, answer.value("line", 0), answer.value("column", 0)));
+  kernel::Header header = kernel.header;
+  bool changed = false;
+  try {
+    for (kernel::Launch& launch : header.launches)
+      for (const json& function : answer.at("functions"))
+        if (function.at("name") == launch.function) {
+          HONE_TRY(const bool more, complete_launch(header, launch, function, where));
+          changed = changed || more;
+        }
+  } catch (const json::exception&) {
+    // The answer comes out of the module's own process.
+    return fail(ErrorCode::kInput, "the compiler's answer makes no sense", "", where);
+  }
+  if (!changed) return kernel;
+  return kernel::with_header(kernel, header);
+}
+
+}  // namespace hone::target

@@ -1,0 +1,14 @@
+// An ordinary Triton kernel, whose header says only grid and arguments, made one of hone's: what @triton.autotune lists
+// become tunables, constants are given by name. Thread-safe.
+#pragma once
+#include "hone/kernel/kernel.h"
+
+namespace hone::target {
+
+/// The kernel as it is where every parameter is given. Else its launches' arguments are those of run time, in order, and
+/// constants (tl.constexpr) are taken from a tunable of their name: the header's, or one made of the values that the autotune
+/// configurations have. num_warps and num_stages become WARPS and STAGES. The first configuration is the default. kInput: a
+/// constant of which nothing is said; kUnavailable without Triton.
+[[nodiscard]] Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path);
+
+}  // namespace hone::target
