@@ -20,6 +20,15 @@ Written gathered(const Site& site, std::string_view) {
   return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("index"), axis));
 }
 
+Written taken_along(const Site& site, std::string_view) {
+  if (!site.has("dim")) return no_word(site, "without dim");
+  const task::Shape &from = site.type_of("self").shape, &index = site.type_of("indices").shape;
+  const int64_t axis = site.axis("dim", "self", 0);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (static_cast<int64_t>(i) != axis && from[i] != index.at(i)) return no_word(site, "with indices that broadcast");
+  return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("indices"), axis));
+}
+
 /// x[:, indices]
 Written indexed(const Site& site, std::string_view) {
   const Argument::List& indices = *site.node().find("indices")->list();
@@ -40,11 +49,19 @@ Written sorted(const Site& site, std::string_view) {
   return std::vector<std::string>{fmt::format("sort({})", arguments), site.flag("stable") ? fmt::format("argsort({})", arguments) : std::string()};
 }
 
+/// In order or not: the language gives them in order, which is one of the orders that PyTorch may give.
+Written best(const Site& site, std::string_view) {
+  if (!site.flag("sorted")) return no_word(site, "without an order");
+  return std::vector<std::string>{fmt::format("narrow(sort({0}, axis={1}, descending={2}), {1}, 0, {3})", site.text("self"), site.axis("dim", "self", -1), site.flag("largest"), site.integer("k", 1)), ""};
+}
+
 constexpr Row kIndices[] = {
     {"aten.embedding.default", embedded},
     {"aten.index_select.default", taken},
     {"aten.gather.default", gathered},
     {"aten.index.Tensor", indexed},
+    {"aten.take_along_dim.default", taken_along},
+    {"aten.topk.default", best},
     {"aten.sort.default", sorted},
     {"aten.sort.stable", sorted},
 };

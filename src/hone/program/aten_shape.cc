@@ -44,7 +44,15 @@ Written repeated(const Site& site, std::string_view) {
   return written(fmt::format("tile({}, {})", text, list_text(repeats)));
 }
 
-/// Empty tensors of rank 1 fit anywhere in PyTorch.
+/// Every element, or every slice of an axis, so many times side by side.
+Written spread(const Site& site, std::string_view) {
+  std::string text = site.text("self");
+  int64_t axis = 0;
+  if (site.has("dim")) axis = site.axis("dim", "self", 0);
+  else text = fmt::format("reshape({}, [{}])", text, task::element_count(site.type_of("self").shape));
+  return written(fmt::format("repeat_interleave({}, {}, {})", text, site.integer("repeats", 1), axis));
+}
+
 Written concatenated(const Site& site, std::string_view) {
   std::vector<std::string> all;
   for (const Argument& tensor : *site.node().find("tensors")->list()) all.push_back(site.term(tensor));
@@ -199,6 +207,7 @@ constexpr Row kShapes[] = {
     {"aten.expand.default", expanded},
     {"aten.expand_as.default", expanded},
     {"aten.repeat.default", repeated},
+    {"aten.repeat_interleave.self_int", spread},
     {"aten.cat.default", concatenated},
     {"aten.concat.default", concatenated},
     {"aten.stack.default", stacked},

@@ -174,6 +174,8 @@ class Pass {
   /// [B, H, T, E] as reshape(expand(unsqueeze(x, 2))) of x [B, H / n, T, E], every head n times side by side: x and n.
   std::optional<std::pair<int, int64_t>> repeated_heads(int id) const {
     const auto at = [&](int i) -> const Node& { return out_.nodes[static_cast<size_t>(i)]; };
+    if (base_name(at(id).op) == "repeat_interleave" && at(id).type().shape.size() == 4 && number_of(at(id), "dim", -1) == 1 && source_of(at(id)) >= 0)
+      return std::pair(source_of(at(id)), static_cast<int64_t>(number_of(at(id), "repeats", 1)));
     if (base_name(at(id).op) != "reshape") return std::nullopt;
     const int expanded = source_of(at(id));
     if (expanded < 0 || base_name(at(expanded).op) != "expand") return std::nullopt;
@@ -213,8 +215,8 @@ Program living(Program program) {
       for (Argument& item : *list) self(self, item);
   };
   for (size_t i = 0; i < program.nodes.size(); ++i) {
-    if (!alive[i] && program.nodes[i].role != Role::kUser) continue;
-    if (!alive[i] && !program.nodes[i].is_input()) continue;
+    const Role role = program.nodes[i].role;
+    if (!alive[i] && !(program.nodes[i].is_input() && (role == Role::kUser || role == Role::kFixed))) continue;
     Node node = std::move(program.nodes[i]);
     for (auto& [name, argument] : node.arguments) rename(rename, argument);
     to[i] = static_cast<int>(kept.size());

@@ -88,6 +88,13 @@ struct Output {
   Argument value;       ///< a node, or a constant
 };
 
+/// A tensor of the state_dict.
+struct StateEntry {
+  ValueType type;
+  std::string torch_type;   ///< "float32"
+  bool parameter = false;   ///< else a buffer
+};
+
 struct Program {
   std::string name;     ///< an identifier, after the file
   bool train = false;
@@ -95,7 +102,7 @@ struct Program {
   std::vector<Node> nodes;
   std::vector<Output> outputs;
   std::string arguments_tree, results_tree;           ///< how PyTorch flattens them (pytree's own text)
-  std::map<std::string, ValueType> state;             ///< the module's state_dict
+  std::map<std::string, StateEntry> state;            ///< the module's state_dict
   std::map<std::string, std::string> aliases;         ///< names of one and the same tensor: to the first of them
 };
 

@@ -18,6 +18,11 @@ tl::unexpected<Error> no_capture(const std::string& what) {
   return fail(ErrorCode::kInput, "this is no captured program: " + what, "hone makes one of a model's file: hone explain model.py");
 }
 
+/// What is written into generated Python as it stands: names of operators, of their arguments, of types.
+bool is_plain(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+}
+
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
@@ -33,8 +38,10 @@ class Reader {
     program_.results_tree = json_["trees"].value("results", "");
     const Json aliases = json_.value("aliases", Json::object());
     for (const auto& [name, first] : aliases.items()) program_.aliases[name] = first.get<std::string>();
-    for (const auto& [name, type] : json_["state"].items()) {
-      HONE_TRY(program_.state[name], value_type(type, name));
+    for (const auto& [name, entry] : json_["state"].items()) {
+      HONE_TRY(ValueType type, value_type(entry, name));
+      if (!is_plain(entry.value("torch", "float32"))) return no_capture(name + " has no type");
+      program_.state[name] = {std::move(type), entry.value("torch", "float32"), entry.value("parameter", false)};
     }
     for (const Json& row : json_["nodes"]) HONE_TRY_VOID(node(row));
     for (const Json& row : json_["outputs"]) HONE_TRY_VOID(output(row));
@@ -88,19 +95,23 @@ class Reader {
     }
     if (json.contains("dtype")) {
       const std::string name = json["dtype"].get<std::string>();
+      if (!is_plain(name)) return no_capture(name + " is no element type");
       if (const auto type = task::dtype_from(name)) return Argument{*type};
       return Argument{Foreign{"torch." + name}};
     }
     if (json.contains("symbol"))
       return fail(ErrorCode::kInput, fmt::format("the program computes with {}, which depends on the values of tensors", json["symbol"].dump()),
                   "avoid .item(), nonzero and the like in forward()");
-    return Argument{Foreign{json.value("other", "?")}};
+    std::string text = json.value("other", "?");
+    if (text.starts_with("torch.") && !is_plain(text)) return no_capture(text);
+    return Argument{Foreign{std::move(text)}};
   }
 
   Status node(const Json& row) {
     Node node;
     HONE_TRY(node.name, base::string_at(row, "name"));
     HONE_TRY(node.op, base::string_at(row, "op"));
+    if (!is_plain(node.op)) return fail(ErrorCode::kInput, fmt::format("the program calls {}, which is no operator", node.op), "use PyTorch's operators on tensors in forward()");
     if (!row.contains("type")) return no_capture(node.name + " has no type");
     node.several = row["type"].is_array();
     for (const Json& type : node.several ? row["type"] : Json::array({row["type"]})) {
@@ -135,6 +146,7 @@ class Reader {
     for (const Json& name : row.value("positional", Json::array())) positional.push_back(name.get<std::string>());
     const Json arguments = row.value("arguments", Json::object());
     const auto add = [&](const std::string& name) -> Status {
+      if (!is_plain(name)) return no_capture(fmt::format("{} has an argument \"{}\"", node.name, name));
       HONE_TRY(Argument value, argument(arguments[name]));
       node.arguments.emplace_back(name, std::move(value));
       return {};

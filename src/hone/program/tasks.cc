@@ -1,6 +1,7 @@
 #include "hone/program/tasks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -32,6 +33,7 @@ class Writer {
   /// The text without the name.
   Result<std::string> write() {
     for (const int id : body(program_, region_)) HONE_TRY_VOID(statement(id));
+    drop_unread();
     std::string text = "compute = \"\"\"\n";
     for (const std::string& line : lines_) text += line + "\n";
     text += "\"\"\"\n[inputs]\n";
@@ -102,6 +104,23 @@ class Writer {
     if (node.several) term = std::move(texts);
     else term = {named(short_name(node.op), std::move(texts.at(0)))};
     return {};
+  }
+
+  /// An operand that gives nothing but its type or shape (zeros_like) is no input.
+  void drop_unread() {
+    std::set<std::string> words;
+    for (const std::string& line : lines_)
+      for (size_t at = 0; at < line.size();) {
+        size_t end = at;
+        while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_')) ++end;
+        words.insert(line.substr(at, end - at));
+        at = std::max(end, at + 1);
+      }
+    for (size_t i = inputs_.size(); i-- > 0;) {
+      if (words.count(terms_[static_cast<size_t>(inputs_[i])].front()) > 0) continue;
+      inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
+      input_rows_.erase(input_rows_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 
   std::string named(const std::string& base, std::string text) {

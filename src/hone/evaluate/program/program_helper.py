@@ -174,7 +174,12 @@ class Program:
                         "use tensors, tuples, lists and dictionaries") from error
         return {"format": 1, "torch": self.torch.__version__, "name": pathlib.Path(self.name).stem, "train": self.train, "nodes": nodes,
                 "outputs": outputs, "trees": trees, "aliases": self.aliases(),
-                "state": {name: type_of(tensor) for name, tensor in self.module.state_dict().items()}}
+                "state": self.state()}
+
+    def state(self):
+        parameters = {name for name, _ in self.module.named_parameters(remove_duplicate=False)}
+        return {name: {**type_of(tensor), "torch": str(tensor.dtype).removeprefix("torch."), "parameter": name in parameters}
+                for name, tensor in self.module.state_dict().items()}
 
     def aliases(self):
         """Names of one and the same parameter, as in tied weights: the first of each."""
@@ -281,12 +286,14 @@ class Program:
 
 
 def run_module(torch, module, arguments):
-    """Results, and the state afterwards: what a training step leaves in the buffers is part of the answer."""
+    """Results by name, and buffers as they are afterwards: what a training step leaves in them is part of the answer."""
     import torch.utils._pytree as pytree
     with torch.no_grad():
         results = module(*arguments[0], **arguments[1])
     tensors = [leaf for leaf in pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
-    return tensors + [buffer for _, buffer in sorted(module.named_buffers())]
+    named = {f"result {number}": tensor for number, tensor in enumerate(tensors)}
+    named.update({name: buffer.clone() for name, buffer in module.named_buffers()})
+    return named
 
 
 def in_double(torch, module, arguments):
@@ -366,19 +373,12 @@ class Session:
         self.composed.load_state_dict(module.state_dict())
         found = run_module(torch, self.composed, arguments)
         self.composed.load_state_dict(program.module.state_dict())
-        count = len(eager) - len(list(module.buffers()))
-        named = dict(self.composed.named_buffers())
-        kept = [named[name] for name, _ in sorted(module.named_buffers()) if name in named]
-        wanted = [i for i, (name, _) in enumerate(sorted(module.named_buffers())) if name in named]
-        found = found[:count] + kept
-        eager = eager[:count] + [eager[count + i] for i in wanted]
-        truth = truth[:count] + [truth[count + i] for i in wanted]
-        if len(found) != len(eager):
-            return {"outputs": [], "wrong": f"{len(found)} results where the module gives {len(eager)}"}
-        names = [f"result {i}" for i in range(count)] + [name for name, _ in sorted(module.named_buffers()) if name in named]
+        missing = [name for name in eager if name.startswith("result ") and name not in found]
+        if missing or len([n for n in found if n.startswith("result ")]) != len([n for n in eager if n.startswith("result ")]):
+            return {"outputs": [], "wrong": "not as many results as the module gives"}
         return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.dtype).removeprefix("torch."), "f32"),
-                             "eager": compared(torch, e, t), "ours": compared(torch, f, t),
-                             "same_type": f.dtype == e.dtype} for name, f, e, t in zip(names, found, eager, truth)]}
+                             "eager": compared(torch, e, truth[name]), "ours": compared(torch, found[name], truth[name]),
+                             "same_type": found[name].dtype == e.dtype} for name, e in eager.items() if name in found]}
 
     def times(self, request):
         torch, (arguments, keywords) = self.torch, self.program.arguments

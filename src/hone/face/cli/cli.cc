@@ -139,6 +139,8 @@ int run_cli(int argc, char** argv) {
   CLI::App* command = add("optimize", "find a faster kernel for a task");
   add_task(command, optimizing.task);
   command->add_option("--save", optimizing.save, "write the task to this file")->type_name("FILE");
+  command->add_option("--export", optimizing.package, "of a PyTorch program: write a package with one nn.Module here")->type_name("FOLDER");
+  command->add_flag("--train", optimizing.train, "of a PyTorch program: as in training, with batch statistics");
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets")->type_name("NAME")->capture_default_str();
   command->add_option("--language", optimizing.languages, "that kernels may be written in, of those the target takes: c++, cuda, hip; left out: all")
       ->type_name("LIST");
@@ -341,7 +343,8 @@ int run_cli(int argc, char** argv) {
   command = add("explain", "show a task's graph, its least cost and the patterns that cover it");
   add_task(command, explaining.task);
   command->add_option("--target", explaining.target, "whose patterns are shown: see hone targets")->type_name("NAME")->capture_default_str();
-  command->add_option("--save", explaining.save, "folder to write the built-in kernels to: fused.cc, the most promising, and unfused.cc");
+  command->add_option("--save", explaining.save, "folder to write the built-in kernels to: fused.cc, the most promising, and unfused.cc; or a program's tasks");
+  command->add_flag("--train", explaining.train, "of a PyTorch program: as in training, with batch statistics");
   add_json(command, explaining.json);
   command->callback([&] { action = [&] { return explain(explaining); }; });
 

@@ -29,6 +29,8 @@ struct OptimizeArguments {
   int threads = 0;
   bool no_memory = false;
   bool json = false;
+  std::string package;                   ///< of a program: folder for the package; empty: none
+  bool train = false;                    ///< of a program: as in training
 };
 
 struct KernelArguments {
@@ -81,9 +83,10 @@ struct PackArguments {
 
 struct ExplainArguments {
   TaskArguments task;
-  std::string save;                      ///< folder for the built-in kernels; empty: none
+  std::string save;                      ///< folder for the built-in kernels, or a program's tasks; empty: none
   std::string target = "cpu";
   bool json = false;
+  bool train = false;                    ///< of a program: as in training
 };
 
 struct McpArguments {

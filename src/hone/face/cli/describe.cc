@@ -13,6 +13,7 @@
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
+#include "hone/face/program/optimise.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/traffic.h"
 #include "hone/target/calibrate/speed_of_light.h"
@@ -189,6 +190,7 @@ Status save_kernels(const task::Task& task, const std::filesystem::path& folder)
 }  // namespace
 
 Result<int> explain(const ExplainArguments& arguments) {
+  if (const auto program = evaluate::program_source(arguments.task.file)) return explain_program(*program, arguments);
   HONE_TRY(const task::Task task, task_of(arguments.task));
   HONE_TRY(const kernel::Limits limits, target::limits_of(arguments.target));
   json inputs = json::array(), workloads = json::array(), patterns = json::array(), unfused;

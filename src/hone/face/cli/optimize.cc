@@ -11,6 +11,7 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/display.h"
 #include "hone/face/cli/text.h"
+#include "hone/face/program/optimise.h"
 #include "hone/face/report/report.h"
 
 namespace hone::face {
@@ -105,6 +106,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
       return fail(ErrorCode::kUsage, "both a task and a run to replay are given", "the run has its task with it: hone optimize --replay RUN");
     return replay(arguments.replay, arguments.json);
   }
+  if (const auto program = evaluate::program_source(arguments.task.file)) return optimize_program(*program, arguments);
   HONE_TRY_VOID(target::check_target_name(arguments.target));
   engine::RunOptions options;
   options.target = arguments.target;

@@ -1,0 +1,189 @@
+#include "hone/evaluate/program/program_session.h"
+
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/base/embedded.h"
+#include "hone/base/process/process.h"
+#include "hone/evaluate/baseline/pytorch.h"
+#include "hone/evaluate/baseline/pytorch_process.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+using base::Json;
+namespace fs = std::filesystem;
+
+constexpr int kRequests = 3;  // the process's descriptor
+constexpr std::chrono::minutes kLoad{20}, kCompose{20}, kQuick{1};
+constexpr std::chrono::minutes kRuns{20};
+
+/// Folders that a Python reads its modules from.
+Result<std::vector<fs::path>> folders_of(const fs::path& python) {
+  base::SpawnOptions spawn;
+  spawn.argv = {python.string(), "-c", "import json, sys\nprint(json.dumps([p for p in (sys.prefix, sys.base_prefix, *sys.path) if p]))"};
+  spawn.environment = pytorch_environment();
+  HONE_TRY(const base::Exit exit, base::run(spawn, std::chrono::minutes(1)));
+  const Json list = Json::parse(exit.out, nullptr, false);
+  if (!exit.ok() || !list.is_array()) return fail(ErrorCode::kUnavailable, fmt::format("{} does not say where its modules are: {}", python.string(), exit.describe()));
+  std::vector<fs::path> folders;
+  for (const Json& one : list) {
+    std::error_code ignored;
+    if (fs::path path = one.get<std::string>(); fs::exists(path, ignored)) folders.push_back(std::move(path));
+  }
+  return folders;
+}
+
+base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads) {
+  const auto helper = base::find_embedded("program/program_helper.py");
+  HONE_CHECK(helper.has_value(), "the helper is built in");
+  base::SpawnOptions spawn;
+  spawn.argv = {python.string(), "-c", std::string(*helper)};
+  spawn.environment = pytorch_environment();
+  spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) spawn.environment[name] = scratch.string();
+  spawn.environment["TORCHINDUCTOR_CACHE_DIR"] = (scratch / "torchinductor").string();
+  spawn.capture_output = false;
+  base::Jail jail;
+  jail.readable = std::move(readable);
+  jail.writable = {scratch};
+  jail.file_bytes = int64_t{64} << 30;
+  jail.processes = 1024;
+  spawn.jail = jail;
+  return spawn;
+}
+
+OutputOff off_of(const Json& json) {
+  return {json.value("scale", 0.0), json.value("max", 0.0), json.value("rms", 0.0), json.value("broken", int64_t{0}), json.value("differ", int64_t{0})};
+}
+
+/// A message of two lines is one with its hint.
+tl::unexpected<Error> refused(const std::string& text) {
+  const size_t line = text.find('\n');
+  if (line == std::string::npos) return fail(ErrorCode::kInput, text);
+  return fail(ErrorCode::kInput, text.substr(0, line), text.substr(line + 1));
+}
+
+}  // namespace
+
+struct ProgramSession::State {
+  explicit State(base::Child its) : child(std::move(its)) {}
+  base::Child child;
+  Channel channel;
+  uint64_t seed = 0;
+};
+
+std::optional<ProgramSource> program_source(const std::string& text) {
+  if (text.ends_with(".py")) return ProgramSource{text, {}};
+  const size_t colon = text.rfind(".py:");
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  return ProgramSource{text.substr(0, colon + 3), text.substr(colon + 4)};
+}
+
+ProgramSession::ProgramSession(std::unique_ptr<State> state, base::ScratchDirectory scratch) : state_(std::move(state)), scratch_(std::move(scratch)) {}
+ProgramSession::~ProgramSession() = default;
+
+fs::path ProgramSession::constants() const { return scratch_.path() / "constants.pt"; }
+
+Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSource& source) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(source.file, ignored)) return fail(ErrorCode::kNotFound, fmt::format("there is no file {}", source.file.string()));
+  const Result<PythonTorch>& python = find_pytorch();
+  if (!python) return tl::unexpected(python.error());
+  const fs::path file = fs::canonical(source.file, ignored);
+  HONE_TRY(auto readable, folders_of(python->python));
+  readable.push_back(file.parent_path());
+  HONE_TRY(base::ScratchDirectory scratch, base::ScratchDirectory::create("program"));
+  const int threads = source.threads > 0 ? source.threads : target::cpu_info().threads;
+  base::SpawnOptions spawn = process_for(python->python, std::move(readable), scratch.path(), threads);
+  HONE_TRY(auto pair, socket_pair());
+  spawn.descriptors[kRequests] = pair.second.get();
+  HONE_TRY(base::Child child, base::Child::spawn(spawn));
+  auto state = std::make_unique<State>(std::move(child));
+  state->channel = Channel(std::move(pair.first));
+  state->seed = std::random_device()();
+  std::unique_ptr<ProgramSession> session(new ProgramSession(std::move(state), std::move(scratch)));
+  session->description_ = fmt::format("PyTorch {}, {} thread{}", python->torch_version, threads, threads == 1 ? "" : "s");
+  HONE_TRY(const Json program, session->ask({{"do", "load"}, {"file", file.string()}, {"function", source.function.empty() ? Json() : Json(source.function)},
+                                             {"train", source.train}, {"threads", threads}, {"seed", session->state_->seed % 1000000},
+                                             {"constants", session->constants().string()}}, kLoad));
+  session->capture_ = base::canonical_json(program);
+  return session;
+}
+
+Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds deadline) {
+  const std::string text = request.dump();
+  const auto size = static_cast<uint32_t>(text.size());
+  std::string message(reinterpret_cast<const char*>(&size), sizeof size);
+  message += text;
+  const auto until = std::chrono::steady_clock::now() + deadline;
+  Reply reply{Reply::How::kClosed, {}};
+  if (state_->channel.send(message, until)) reply = state_->channel.receive(sizeof size, until);
+  if (reply.how == Reply::How::kDone) {
+    uint32_t length = 0;
+    std::memcpy(&length, reply.text.data(), sizeof length);
+    reply = state_->channel.receive(length, until);
+  }
+  switch (reply.how) {
+    case Reply::How::kDone: break;
+    case Reply::How::kError: return refused(reply.text);
+    case Reply::How::kDeadline: return fail(ErrorCode::kExhausted, fmt::format("the program gives no answer ({})", request.value("do", "")), "try smaller shapes");
+    case Reply::How::kClosed:
+      return fail(ErrorCode::kUnavailable, fmt::format("the program's process has ended ({}): {}", request.value("do", ""), state_->child.wait(std::chrono::seconds(1)).describe()),
+                  "does it fit into memory, and does python run it?");
+  }
+  return base::parse_json(reply.text, "the program's process");
+}
+
+Result<std::map<std::string, std::string>> ProgramSession::compose(const std::string& package) {
+  HONE_TRY(const Json answer, ask({{"do", "compose"}, {"folder", folder().string()}, {"package", package}}, kCompose));
+  std::map<std::string, std::string> refusals;
+  for (const auto& [task, reason] : answer.value("refused", Json::object()).items()) refusals[task] = reason.is_string() ? reason.get<std::string>() : reason.dump();
+  return refusals;
+}
+
+Status ProgramSession::use(const std::map<std::string, bool>& tasks) {
+  HONE_TRY([[maybe_unused]] const Json answer, ask({{"do", "use"}, {"steps", tasks}}, kQuick));
+  return {};
+}
+
+Result<std::vector<OutputCheck>> ProgramSession::check(int set, int weights) {
+  HONE_TRY(const Json answer, ask({{"do", "errors"}, {"set", set}, {"weights", weights}, {"seed", state_->seed % 1000000}}, kRuns));
+  std::vector<OutputCheck> all;
+  if (answer.contains("wrong")) all.push_back({"results", "", {}, {}, answer["wrong"].get<std::string>()});
+  for (const Json& row : answer.value("outputs", Json::array())) {
+    OutputCheck check;
+    check.name = row.value("name", "");
+    check.dtype = row.value("dtype", "");
+    const Json ours = row.value("ours", Json::object()), eager = row.value("eager", Json::object());
+    if (ours.contains("wanted")) check.wrong = fmt::format("its shape is {} where the module's is {}", ours["shape"].dump(), ours["wanted"].dump());
+    if (!row.value("same_type", false)) check.wrong = "its element type is not the module's";
+    check.ours = off_of(ours);
+    check.eager = off_of(eager);
+    all.push_back(std::move(check));
+  }
+  return all;
+}
+
+Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::vector<std::string>& tasks, double seconds) {
+  HONE_TRY(const Json answer, ask({{"do", "steps"}, {"steps", tasks}, {"seconds", seconds}}, kRuns));
+  std::map<std::string, StepTime> times;
+  for (const auto& [step, ns] : answer.value("eager", Json::object()).items()) times[step].eager_ns = ns.get<double>();
+  for (const auto& [step, ns] : answer.value("kernel", Json::object()).items()) times[step].kernel_ns = ns.get<double>();
+  return times;
+}
+
+Result<ProgramSession::Times> ProgramSession::times(bool compiled, int pairs, double seconds) {
+  HONE_TRY(const Json answer, ask({{"do", "times"}, {"against", compiled ? "compile" : "eager"}, {"pairs", pairs}, {"seconds", seconds}, {"seed", state_->seed % 1000000}}, kRuns));
+  Times times;
+  for (const Json& ns : answer.value("ours", Json::array())) times.ours_ns.push_back(ns.get<double>());
+  for (const Json& ns : answer.value("theirs", Json::array())) times.theirs_ns.push_back(ns.get<double>());
+  if (times.ours_ns.size() != times.theirs_ns.size()) return fail(ErrorCode::kInternal, "times are no pairs");
+  return times;
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,86 @@
+// A user's PyTorch program in a jailed Python process of its own (program_helper.py): captured, and later run, as it is and
+// composed of hone's kernels. The file is code: the process sees Python, the file's folder and a scratch folder, has no
+// network, and nothing that it says decides about a kernel. What it measures of the whole program is the user's own
+// affair, as the file could do anything to it. One thread drives a session.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/base/file.h"
+#include "hone/base/json.h"
+#include "hone/base/result.h"
+
+namespace hone::evaluate {
+
+struct ProgramSource {
+  std::filesystem::path file;
+  std::string function;   ///< returns the module and its inputs; empty: the file has Model, get_inputs and get_init_inputs
+  bool train = false;     ///< as in training: batch statistics, buffers that change
+  int threads = 0;        ///< of PyTorch; 0: all
+};
+
+/// "model.py" or "model.py:block"; none where the text names no Python file.
+[[nodiscard]] std::optional<ProgramSource> program_source(const std::string& text);
+
+/// How far off one output is, in units of its root mean square.
+struct OutputOff {
+  double scale = 0, max = 0, rms = 0;
+  int64_t broken = 0;   ///< elements that are finite on one side only
+  int64_t differ = 0;   ///< of integers and bools: elements that are not equal
+};
+
+/// One output under one draw of inputs and weights: against the module computed in fp64.
+struct OutputCheck {
+  std::string name, dtype;
+  OutputOff eager, ours;
+  std::string wrong;    ///< another shape or type than the module's
+};
+
+/// One step's time in its place.
+struct StepTime {
+  double eager_ns = 0, kernel_ns = 0;
+};
+
+class ProgramSession {
+ public:
+  /// kUnavailable where there is no torch; kInput where the file makes no program that can be captured: one line, and a
+  /// hint that says what to do.
+  [[nodiscard]] static Result<std::unique_ptr<ProgramSession>> start(const ProgramSource& source);
+  ~ProgramSession();
+
+  /// What torch.export made of it, as program::read_program() takes it.
+  [[nodiscard]] const std::string& capture() const { return capture_; }
+  /// Tensors that no state_dict has, written by torch.save().
+  [[nodiscard]] std::filesystem::path constants() const;
+  /// A folder that the process may write to, for the package that it is to import.
+  [[nodiscard]] std::filesystem::path folder() const { return scratch_.path(); }
+  [[nodiscard]] const std::string& description() const { return description_; }  ///< "PyTorch 2.13.0+cpu, 2 threads"
+
+  /// Imports a package that lies in folder(); then it can be checked and timed. Reasons by task where a kernel does not run.
+  [[nodiscard]] Result<std::map<std::string, std::string>> compose(const std::string& package);
+  /// Which tasks use their kernels from now on.
+  [[nodiscard]] Status use(const std::map<std::string, bool>& tasks);
+  /// Set 0 is the given inputs, others are drawn anew; so with weights.
+  [[nodiscard]] Result<std::vector<OutputCheck>> check(int set, int weights);
+  /// By step of the composed program.
+  [[nodiscard]] Result<std::map<std::string, StepTime>> step_times(const std::vector<std::string>& tasks, double seconds);
+  struct Times {
+    std::vector<double> ours_ns, theirs_ns;  ///< pairs, taken in turns
+  };
+  [[nodiscard]] Result<Times> times(bool compiled, int pairs, double seconds);
+
+ private:
+  struct State;
+  ProgramSession(std::unique_ptr<State> state, base::ScratchDirectory scratch);
+  [[nodiscard]] Result<base::Json> ask(const base::Json& request, std::chrono::nanoseconds deadline);
+  std::unique_ptr<State> state_;
+  base::ScratchDirectory scratch_;
+  std::string capture_, description_;
+};
+
+}  // namespace hone::evaluate

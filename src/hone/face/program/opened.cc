@@ -1,0 +1,152 @@
+#include "hone/face/program/opened.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "hone/face/cli/text.h"
+#include "hone/pattern/library.h"
+#include "hone/program/normalise.h"
+#include "hone/target/calibrate/speed_of_light.h"
+#include "hone/task/graph/cost.h"
+
+namespace hone::face {
+namespace {
+
+using base::Json;
+using program::Region;
+using program::Step;
+
+Result<TaskPrice> price_of(const task::Task& task, const target::CpuPeaks& peaks) {
+  TaskPrice price;
+  HONE_TRY(const auto graph, task::instantiate(task.primitive, task.workloads.front().bindings));
+  const task::Cost cost = task::minimal_cost(graph);
+  price.least_ns = std::max(target::memory_ns(cost, peaks), target::compute_ns(cost, task.track, peaks));
+  std::vector<std::string> why_not;
+  const auto offers = pattern::offers_cpp(task, why_not);
+  if (!offers.empty()) price.pattern = offers.front().pattern;
+  else price.why_not = fmt::format("{}", fmt::join(why_not, "; "));
+  return price;
+}
+
+/// Tasks from the one whose least time, as often as it runs, is longest.
+std::vector<size_t> by_weight(const OpenedProgram& opened) {
+  std::vector<size_t> order(opened.plan.tasks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return opened.prices[a].least_ns * opened.multiplicity(a) > opened.prices[b].least_ns * opened.multiplicity(b); });
+  return order;
+}
+
+std::string operations_of(const OpenedProgram& opened, const Step& step) {
+  std::vector<std::string> names;
+  for (const int id : step.body) names.push_back(opened.program.nodes[static_cast<size_t>(id)].op);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string name_of_value(const OpenedProgram& opened, int id) {
+  const program::Node& node = opened.program.nodes[static_cast<size_t>(id)];
+  return node.is_input() && node.role != program::Role::kUser ? node.target : node.name;
+}
+
+std::string values_text(const OpenedProgram& opened, const std::vector<int>& nodes) {
+  std::vector<std::string> all;
+  for (const int id : nodes) all.push_back(fmt::format("\"{}\"", name_of_value(opened, id)));
+  return fmt::format("[{}]", fmt::join(all, ", "));
+}
+
+}  // namespace
+
+double OpenedProgram::least_ns() const {
+  double sum = 0;
+  for (size_t i = 0; i < prices.size(); ++i) sum += prices[i].least_ns * multiplicity(i);
+  return sum;
+}
+
+double OpenedProgram::covered_share() const {
+  double sum = 0;
+  for (size_t i = 0; i < prices.size(); ++i)
+    if (!prices[i].pattern.empty()) sum += prices[i].least_ns * multiplicity(i);
+  const double all = least_ns();
+  return all > 0 ? sum / all : 0;
+}
+
+int OpenedProgram::steps(Region::Kind kind) const {
+  return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; }));
+}
+
+Result<OpenedProgram> open_program(const evaluate::ProgramSource& source, int threads) {
+  OpenedProgram opened;
+  HONE_TRY(opened.session, evaluate::ProgramSession::start(source));
+  HONE_TRY(program::Program program, program::read_program(opened.session->capture()));
+  HONE_TRY(opened.program, program::normalise(std::move(program)));
+  opened.plan = program::plan_program(opened.program, program::cut(opened.program));
+  const target::CpuPeaks peaks = target::cpu_peaks(threads);
+  for (const program::CutTask& task : opened.plan.tasks) {
+    HONE_TRY(TaskPrice price, price_of(task.task, peaks));
+    opened.prices.push_back(std::move(price));
+  }
+  return opened;
+}
+
+std::string cut_text(const OpenedProgram& opened) {
+  const double all = opened.least_ns();
+  std::string text = fmt::format("{}: {} operators, cut into {} steps: {} of {} distinct tasks, {} of PyTorch's, {} folded into the weights\n", opened.program.name,
+                                 opened.program.nodes.size() - static_cast<size_t>(std::count_if(opened.program.nodes.begin(), opened.program.nodes.end(),
+                                                                                                 [](const program::Node& node) { return node.is_input(); })),
+                                 opened.plan.steps.size(), opened.steps(Region::Kind::kTask), opened.plan.tasks.size(), opened.steps(Region::Kind::kEager),
+                                 opened.steps(Region::Kind::kFold));
+  Table table({"task", "times", "least", "share", "pattern", "inputs", "outputs"});
+  for (const size_t i : by_weight(opened)) {
+    const task::Task& task = opened.plan.tasks[i].task;
+    const TaskPrice& price = opened.prices[i];
+    const auto shapes = [](const auto& list, auto type_of) {
+      std::vector<std::string> all_types;
+      for (const auto& one : list) all_types.push_back(type_of(one));
+      return fmt::format("{}", fmt::join(all_types, " "));
+    };
+    table.add({task.name, fmt::format("{}", opened.plan.tasks[i].steps.size()), time_text(price.least_ns),
+               fmt::format("{:.0f} %", all > 0 ? 100 * price.least_ns * opened.multiplicity(i) / all : 0), price.pattern.empty() ? "none" : price.pattern,
+               shapes(task.inputs, [](const task::InputSpec& input) { return input.constant ? std::string("w") : input.type.to_string(); }),
+               shapes(task.outputs, [](const auto& output) { return output.second.to_string(); })});
+  }
+  text += table.to_string();
+  text += fmt::format("  the least time of all tasks: {}; patterns cover {:.0f} % of it\n", time_text(all), 100 * opened.covered_share());
+  for (size_t i = 0; i < opened.prices.size(); ++i)
+    if (opened.prices[i].pattern.empty()) text += fmt::format("  no pattern for {}: {}\n", opened.plan.tasks[i].task.name, opened.prices[i].why_not);
+  for (const Step& step : opened.plan.steps)
+    if (step.kind == Region::Kind::kEager) text += fmt::format("  PyTorch's: {}\n", step.why == "a view" ? operations_of(opened, step) : step.why);
+  return text;
+}
+
+Json cut_json(const OpenedProgram& opened) {
+  Json tasks = Json::array(), eager = Json::array();
+  for (const size_t i : by_weight(opened)) {
+    const TaskPrice& price = opened.prices[i];
+    tasks.push_back({{"task", opened.plan.tasks[i].task.name}, {"hash", opened.plan.tasks[i].task.hash()}, {"multiplicity", opened.plan.tasks[i].steps.size()},
+                     {"bound_ns", price.least_ns}, {"pattern", price.pattern.empty() ? Json() : Json(price.pattern)}});
+  }
+  for (const Step& step : opened.plan.steps)
+    if (step.kind == Region::Kind::kEager) eager.push_back({{"operators", operations_of(opened, step)}, {"why", step.why}});
+  return {{"program", opened.program.name}, {"tasks", tasks}, {"eager", eager}, {"folded", opened.steps(Region::Kind::kFold)}, {"bound_ns", opened.least_ns()},
+          {"covered", opened.covered_share()}};
+}
+
+Status write_cut(const OpenedProgram& opened, const std::filesystem::path& folder) {
+  HONE_TRY_VOID(base::make_directories(folder / "tasks"));
+  for (const program::CutTask& task : opened.plan.tasks) HONE_TRY_VOID(base::write_file_atomic(folder / "tasks" / (task.task.name + ".toml"), task.task.to_toml()));
+  std::string text = fmt::format("# A PyTorch program, cut into tasks (tasks/NAME.toml): what hone explain shows.\nname = \"{}\"\ntorch = \"{}\"\ntrain = {}\n", opened.program.name,
+                                 opened.program.torch, opened.program.train);
+  for (const Step& step : opened.plan.steps) {
+    text += "\n[[step]]\n";
+    if (step.task >= 0) text += fmt::format("task = \"{}\"\n", opened.plan.tasks[static_cast<size_t>(step.task)].task.name);
+    else text += fmt::format("{} = \"{}\"\n", step.kind == Region::Kind::kFold ? "fold" : "pytorch", operations_of(opened, step));
+    text += fmt::format("inputs = {}\noutputs = {}\n", values_text(opened, step.inputs), values_text(opened, step.outputs));
+  }
+  return base::write_file_atomic(folder / (opened.program.name + ".program.toml"), text);
+}
+
+}  // namespace hone::face

@@ -1,0 +1,59 @@
+// Packages written from captured programs (test/cases/program), without PyTorch.
+#include "hone/face/program/package.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/program/normalise.h"
+
+namespace hone::face {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::map<std::string, std::string> package_of(const std::string& name) {
+  const auto json = base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name));
+  EXPECT_TRUE(json);
+  auto program = program::normalise(*program::read_program(*json));
+  EXPECT_TRUE(program);
+  const program::Plan plan = program::plan_program(*program, program::cut(*program));
+  ProgramPackage package;
+  package.name = name + "_hone";
+  package.constants = "bytes";
+  const auto files = program_package(*program, plan, package);
+  EXPECT_TRUE(files);
+  std::map<std::string, std::string> all;
+  for (const ExportedFile& file : *files) all[file.name] = file.content;
+  return all;
+}
+
+TEST(PackageTest, StepsRunInOrderAndForgetWhatTheyDoNotNeed) {
+  const auto files = package_of("mlp");
+  const std::string& module = files.at("mlp_hone/_module.py");
+  EXPECT_THAT(module, HasSubstr("def eager_linear_add("));
+  EXPECT_THAT(module, HasSubstr("\"up.weight\": ((512, 128), torch.float32, True)"));
+  EXPECT_THAT(module, HasSubstr("    STEPS = [\n        TASKS[\"linear_layer_norm_gelu\"],\n        TASKS[\"linear_add\"]]"));
+  EXPECT_THAT(module, HasSubstr("del n"));
+  EXPECT_THAT(module, HasSubstr("INPUTS = [(\"x\", (64, 128), torch.float32)]"));
+  EXPECT_THAT(files.at("mlp_hone/__init__.py"), HasSubstr("Module"));
+  EXPECT_EQ(files.at("mlp_hone/constants.pt"), "bytes");
+  EXPECT_THAT(files.at("README.md"), HasSubstr("load_state_dict"));
+}
+
+TEST(PackageTest, FoldsAndConstantsAndTiedWeights) {
+  const auto files = package_of("llama");
+  const std::string& module = files.at("llama_hone/_module.py");
+  EXPECT_THAT(module, HasSubstr("def fold(weights):"));
+  EXPECT_THAT(module, HasSubstr("CONSTANTS = [\"frequencies\"]"));
+  EXPECT_THAT(module, HasSubstr("FOLDS = [(fold, [0])]"));
+  EXPECT_THAT(module, Not(HasSubstr("None, None)")));
+  const auto tied = package_of("gpt");
+  EXPECT_THAT(tied.at("gpt_hone/_module.py"), HasSubstr("ALIASES = {\"head.weight\": \"tokens.weight\"}"));
+}
+
+}  // namespace
+}  // namespace hone::face

@@ -1,0 +1,217 @@
+// Programs in PyTorch's own process: captured anew, composed of steps, compared with the module. Skipped without PyTorch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hone/base/file.h"
+#include "hone/evaluate/baseline/pytorch_testing.h"
+#include "hone/evaluate/program/program_session.h"
+#include "hone/face/program/optimise.h"
+#include "hone/face/program/package.h"
+#include "hone/program/aten.h"
+#include "hone/program/normalise.h"
+
+namespace hone::face {
+namespace {
+
+using evaluate::ProgramSession;
+using evaluate::ProgramSource;
+using program::Region;
+using testing::HasSubstr;
+
+const std::string kCases = HONE_SOURCE_DIR "/test/cases/program/";
+
+struct Captured {
+  std::unique_ptr<ProgramSession> session;
+  program::Program program;
+  program::Plan plan;
+};
+
+Captured captured(const ProgramSource& source) {
+  Captured all;
+  auto session = ProgramSession::start(source);
+  EXPECT_TRUE(session) << session.error().to_string();
+  if (!session) return all;
+  all.session = std::move(*session);
+  auto program = program::normalise(*program::read_program(all.session->capture()));
+  EXPECT_TRUE(program) << program.error().to_string();
+  all.program = std::move(*program);
+  all.plan = program::plan_program(all.program, program::cut(all.program));
+  return all;
+}
+
+/// The program as steps; `by_language`: each task as hone writes it in PyTorch from the task's text.
+void expect_composed_is_right(Captured& all, bool by_language) {
+  ProgramPackage package;
+  package.name = all.program.name + "_steps";
+  const auto constants = base::read_file(all.session->constants());
+  ASSERT_TRUE(constants);
+  package.constants = *constants;
+  for (size_t i = 0; by_language && i < all.plan.tasks.size(); ++i) {
+    const task::Task& task = all.plan.tasks[i].task;
+    const auto source = evaluate::emit_pytorch(task, task.workloads.front().bindings);
+    ASSERT_TRUE(source) << task.name << ": " << source.error().to_string();
+    package.sources[static_cast<int>(i)] = *source;
+  }
+  const auto files = program_package(all.program, all.plan, package);
+  ASSERT_TRUE(files);
+  for (const ExportedFile& file : *files) {
+    const auto path = all.session->folder() / file.name;
+    ASSERT_TRUE(base::make_directories(path.parent_path()));
+    ASSERT_TRUE(base::write_file_atomic(path, file.content));
+  }
+  const auto composed = all.session->compose(package.name);
+  ASSERT_TRUE(composed) << composed.error().to_string();
+  for (const auto& [set, weights] : {std::pair{0, 0}, {1, 0}, {2, 1}}) {
+    const auto outputs = all.session->check(set, weights);
+    ASSERT_TRUE(outputs) << outputs.error().to_string();
+    ASSERT_FALSE(outputs->empty());
+    for (const auto& output : *outputs) EXPECT_EQ(accuracy_reason(output, {}), "") << "set " << set << ", weights " << weights;
+  }
+}
+
+TEST(ProgramTest, WhatIsCapturedIsWhatTheTestsGoBy) {
+  SKIP_WITHOUT_TORCH();
+  const Captured all = captured({kCases + "mlp.py", {}});
+  ASSERT_TRUE(all.session);
+  const auto kept = base::read_file(kCases + "mlp.json");
+  ASSERT_TRUE(kept);
+  const auto wanted = program::read_program(*kept), found = program::read_program(all.session->capture());
+  ASSERT_TRUE(wanted && found);
+  ASSERT_EQ(wanted->nodes.size(), found->nodes.size());
+  for (size_t i = 0; i < wanted->nodes.size(); ++i) {
+    EXPECT_EQ(wanted->nodes[i].op, found->nodes[i].op);
+    EXPECT_EQ(wanted->nodes[i].arguments, found->nodes[i].arguments);
+    EXPECT_EQ(wanted->nodes[i].types, found->nodes[i].types);
+  }
+}
+
+TEST(ProgramTest, StepsGiveWhatTheModuleGives) {
+  SKIP_WITHOUT_TORCH();
+  for (const char* name : {"residual", "llama", "gpt"}) {
+    SCOPED_TRACE(name);
+    Captured all = captured({fmt::format("{}{}.py", kCases, name), {}});
+    ASSERT_TRUE(all.session);
+    expect_composed_is_right(all, true);
+  }
+}
+
+TEST(ProgramTest, TrainingLeavesItsStatisticsInTheBuffers) {
+  SKIP_WITHOUT_TORCH();
+  Captured all = captured({kCases + "residual.py", {}, true});
+  ASSERT_TRUE(all.session);
+  EXPECT_TRUE(std::any_of(all.program.outputs.begin(), all.program.outputs.end(), [](const program::Output& output) { return output.mutation; }));
+  expect_composed_is_right(all, true);
+}
+
+/// Rows of the table, in the language and back in PyTorch: adds those that were seen.
+void expect_same_meaning(const char* family, std::set<std::string>& seen) {
+  SCOPED_TRACE(family);
+  Captured all = captured({kCases + "operators.py", family});
+  ASSERT_TRUE(all.session);
+  for (const program::Step& step : all.plan.steps)
+    if (step.kind != Region::Kind::kEager)
+      for (const int id : step.body) seen.insert(all.program.nodes[static_cast<size_t>(id)].op);
+  expect_composed_is_right(all, true);
+}
+
+TEST(ProgramTest, OperatorsMeanTheSameInTheLanguage) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  expect_same_meaning("elementwise", seen);
+  EXPECT_GE(seen.size(), 80U);
+}
+
+TEST(ProgramTest, LongOperatorsMeanTheSameInTheLanguage) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices"}) expect_same_meaning(family, seen);
+  // The others are spellings that torch.export of today replaces by those: older ones, and a device's own.
+  int unseen = 0;
+  for (const std::string& op : program::known_operators()) unseen += seen.count(op) == 0;
+  EXPECT_LE(unseen, 60);
+}
+
+/// A file, what is named of it, and what is said about it.
+struct Bad {
+  std::string text;
+  const char* function;
+  const char* message;
+};
+
+void expect_refused(const std::vector<Bad>& cases) {
+  const auto folder = base::ScratchDirectory::create("bad_programs");
+  ASSERT_TRUE(folder);
+  for (const Bad& bad : cases) {
+    SCOPED_TRACE(bad.text);
+    const auto file = folder->path() / "bad.py";
+    ASSERT_TRUE(base::write_file_atomic(file, bad.text));
+    auto session = ProgramSession::start({file, bad.function});
+    Error error;
+    if (!session) {
+      error = session.error();
+    } else {
+      auto read = program::read_program((*session)->capture());
+      if (read) read = program::normalise(std::move(*read));
+      ASSERT_FALSE(read);
+      error = read.error();
+    }
+    EXPECT_THAT(error.message, HasSubstr(bad.message));
+    EXPECT_EQ(error.message.find('\n'), std::string::npos);
+    EXPECT_NE(error.hint, "");
+  }
+}
+
+const std::string kModel = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        ";
+const std::string kInputs = "\ndef get_inputs():\n    return [torch.randn(4, 6)]\n";
+
+TEST(ProgramTest, WhatCannotBeCapturedIsSaidInOneLine) {
+  SKIP_WITHOUT_TORCH();
+  expect_refused({{"x = 1\n", "", "has no Model (it defines no functions or classes)"}, {kModel + "return x if x.sum() > 0 else -x" + kInputs, "", "torch.export cannot follow forward()"}});
+}
+
+TEST(ProgramTest, LongWhatCannotBeCapturedIsSaidInOneLine) {
+  SKIP_WITHOUT_TORCH();
+  expect_refused({
+      {"def f(:\n", "", "is no Python: line 1"},
+      {"raise ValueError('oh')\n", "", "fails when it is read: ValueError: oh"},
+      {kModel + "return x\n", "", "has no get_inputs"},
+      {kModel + "return x" + kInputs, "blok", "has no blok"},
+      {"def f():\n    return 3\n", "f", "gives no module and inputs but int"},
+      {kModel + "return x[x > 0]" + kInputs, "", "depend"},
+      {kModel + "return x + torch.rand(6)" + kInputs, "", "random"},
+      {kModel + "x += 1; return x" + kInputs, "", "changes one of its arguments"},
+      {kModel + "return x @ x" + kInputs, "", "torch.export cannot follow forward()"},
+  });
+}
+
+TEST(ProgramTest, TheFileSeesNeitherTheNetworkNorOtherFiles) {
+  SKIP_WITHOUT_TORCH();
+  const auto folder = base::ScratchDirectory::create("jailed_program");
+  const auto other = base::ScratchDirectory::create("secret");
+  ASSERT_TRUE(folder && other);
+  ASSERT_TRUE(base::write_file_atomic(other->path() / "secret.txt", "hidden"));
+  const auto file = folder->path() / "curious.py";
+  ASSERT_TRUE(base::write_file_atomic(file, fmt::format("open('{}/secret.txt').read()\n", other->path().string())));
+  const auto session = ProgramSession::start({file, {}});
+  ASSERT_FALSE(session);
+  EXPECT_THAT(session.error().message, HasSubstr("fails when it is read"));
+  ASSERT_TRUE(base::write_file_atomic(file, "import socket\nsocket.create_connection(('127.0.0.1', 9))\n"));
+  const auto connected = ProgramSession::start({file, {}});
+  ASSERT_FALSE(connected);
+  EXPECT_THAT(connected.error().message, HasSubstr("fails when it is read"));
+}
+
+TEST(ProgramSourceTest, IsAPythonFileOrAFunctionOfOne) {
+  EXPECT_EQ(evaluate::program_source("a/model.py")->function, "");
+  EXPECT_EQ(evaluate::program_source("model.py:block")->function, "block");
+  EXPECT_EQ(evaluate::program_source("model.py:block")->file, "model.py");
+  EXPECT_FALSE(evaluate::program_source("task.toml"));
+  EXPECT_FALSE(evaluate::program_source(""));
+}
+
+}  // namespace
+}  // namespace hone::face

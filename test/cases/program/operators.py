@@ -1,0 +1,167 @@
+"""Operators by family, each on tensors of its own: what the table of ATen's operators is tested on. A function gives a module
+that returns a list of results, and its inputs; shapes are small and odd, and some tensors are not dense."""
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Each(nn.Module):
+    """Calls each function on its own tensors."""
+
+    def __init__(self, cases):
+        super().__init__()
+        self.functions, self.counts = [case[0] for case in cases], [len(case) - 1 for case in cases]
+
+    def forward(self, *tensors):
+        results, at = [], 0
+        for function, count in zip(self.functions, self.counts):
+            result = function(*tensors[at:at + count])
+            results += list(result) if isinstance(result, (tuple, list)) else [result]
+            at += count
+        return results
+
+
+def made(cases):
+    return Each(cases), [tensor for case in cases for tensor in case[1:]]
+
+
+def real(*shape, dtype=torch.float32):
+    return torch.randn(*shape).to(dtype)
+
+
+def strided(*shape):
+    return torch.randn(*reversed(shape)).permute(*reversed(range(len(shape))))
+
+
+def positive(*shape):
+    return torch.rand(*shape) + 0.1
+
+
+def unit(*shape):
+    return torch.rand(*shape) * 1.8 - 0.9
+
+
+def whole(*shape, low=-5, high=6):
+    return torch.randint(low, high, shape)
+
+
+def elementwise():
+    floats = [F.relu, F.relu6, torch.sigmoid, torch.tanh, torch.exp, torch.exp2, torch.expm1, torch.abs, torch.neg, torch.sign, torch.floor, torch.ceil, torch.round,
+              torch.trunc, torch.sin, torch.cos, torch.atan, torch.sinh, torch.cosh, torch.erf, F.silu, F.mish, F.selu, F.celu, F.elu, F.hardswish, F.hardsigmoid,
+              F.hardtanh, F.logsigmoid, F.softplus, F.leaky_relu, F.gelu, F.softshrink, F.hardshrink, torch.isnan, torch.isinf, torch.square, torch.positive]
+    cases = [(f, strided(5, 7) if i % 3 == 0 else real(3, 5, 2)) for i, f in enumerate(floats)]
+    cases += [(f, positive(4, 3)) for f in (torch.log, torch.log2, torch.log1p, torch.sqrt, torch.rsqrt, torch.reciprocal)]
+    cases += [(f, unit(4, 3)) for f in (torch.asin, torch.acos, torch.tan)]
+    cases += [
+        (torch.add, real(4, 1), strided(4, 3)), (lambda x, y: torch.add(x, y, alpha=2.5), real(4, 3), real(3)), (lambda x: x + 1, whole(4)), (lambda x: x + 0.5, whole(4)),
+        (torch.sub, real(4, 3), real(1, 3)), (lambda x, y: torch.sub(x, y, alpha=3), whole(4, 3), whole(4, 3)), (lambda x: 2 - x, real(5)), (lambda x: torch.rsub(x, 2.5), real(5)),
+        (torch.mul, real(4, 3), whole(4, 3)), (lambda x: x * -2.0, real(4)), (torch.div, real(4, 3), positive(4, 3)), (torch.div, whole(4, 3), whole(4, 3, low=1)), (lambda x: x / 3, whole(4)),
+        (lambda x, y: torch.div(x, y, rounding_mode="floor"), real(4, 3), positive(4, 3)), (lambda x, y: torch.div(x, y, rounding_mode="trunc"), real(4, 3), positive(4, 3)),
+        (lambda x, y: x // y, whole(4, 3), whole(4, 3, low=1)), (lambda x, y: x % y, whole(4, 3), whole(4, 3, low=1)), (lambda x: x % 3, whole(6)),
+        (lambda x: x ** 2, real(5)), (lambda x: x ** 3, real(5)), (lambda x: x ** 0.5, positive(5)), (lambda x: x ** -1.5, positive(5)), (torch.pow, positive(4, 3), real(4, 3)),
+        (lambda x: 2.0 ** x, real(5)), (torch.maximum, real(4, 3), real(3)), (torch.minimum, real(4, 3), real(3)), (torch.max, real(4, 3), real(4, 3)), (torch.atan2, real(4, 3), real(4, 3)),
+        (lambda x: torch.clamp(x, -0.5, 0.5), real(6)), (lambda x: torch.clamp(x, min=0.1), real(6)), (lambda x: torch.clamp(x, max=0.1), real(6)),
+        (torch.clamp, real(6), real(6) - 3, real(6) + 3), (lambda x: x.clamp_min(0.2), real(6)), (lambda x: x.clamp_max(0.2), real(6)),
+        (lambda x: F.gelu(x, approximate="tanh"), real(4, 3)), (lambda x: F.leaky_relu(x, 0.2), real(4)), (lambda x: F.elu(x, 0.7), real(4)), (lambda x: F.celu(x, 0.7), real(4)),
+        (lambda x: F.softplus(x, 2.0, 10.0), real(4, 3)), (lambda x: F.hardtanh(x, -0.3, 0.8), real(9)), (lambda x: F.glu(x, dim=1), real(3, 8)), (F.glu, real(3, 8)),
+        (lambda x, y: torch.where(x > 0, x, y), real(4, 3), real(4, 3)), (lambda x: torch.where(x > 0, x, 0.25), real(4, 3)), (lambda x: x.masked_fill(x > 0, -7.0), real(4, 3)),
+        (lambda x: x.to(torch.bfloat16), real(4, 3)), (lambda x: x.to(torch.float64) * 2, real(4, 3)), (lambda x: x.to(torch.int32), real(4, 3) * 9), (lambda x: x.bool(), whole(7)),
+        (lambda x: x.float() + 0.5, whole(7)), (lambda x, y: x.type_as(y), whole(7), real(7)), (lambda x, y: torch.lerp(x, y, 0.3), real(4), real(4)), (torch.lerp, real(4), real(4), unit(4)),
+        (lambda x, y, z: torch.addcmul(x, y, z, value=0.5), real(4, 3), real(4, 3), real(3)), (lambda x, y, z: torch.addcdiv(x, y, z, value=2), real(4), real(4), positive(4)),
+        (lambda x, y: (x > 0) & (y > 0), real(6), real(6)), (lambda x, y: (x > 0) | (y > 0), real(6), real(6)), (lambda x, y: (x > 0) ^ (y > 0), real(6), real(6)), (lambda x: ~(x > 0), real(6)),
+        (lambda x, y: torch.logical_and(x > 0, y > 0), real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
+    ]
+    compare = (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)
+    cases += [(f, whole(5, 3), whole(5, 3)) for f in compare]
+    cases += [((lambda f: lambda x: f(x, 1))(f), whole(5, 3)) for f in compare]
+    cases += [(f, real(4, 3, dtype=d), real(4, 3, dtype=d)) for f in (torch.add, torch.mul) for d in (torch.bfloat16, torch.float64)]
+    return made(cases)
+
+
+def reductions():
+    cases = [
+        (torch.sum, real(4, 5)), (lambda x: x.sum(1), strided(4, 5)), (lambda x: x.sum((0, 2), keepdim=True), real(3, 4, 5)), (lambda x: x.sum(-1), whole(4, 5)), (torch.mean, real(4, 5)),
+        (lambda x: x.mean(-1, keepdim=True), real(4, 5)), (lambda x: x.mean((1, 2)), real(3, 4, 5)), (torch.prod, unit(6) + 1), (lambda x: x.prod(1), unit(3, 4) + 1),
+        (lambda x: x.amax(1), real(4, 5)), (lambda x: x.amin((0, 1)), real(4, 5)), (torch.max, real(4, 5)), (torch.min, real(4, 5)), (lambda x: tuple(x.max(1)), real(4, 5)),
+        (lambda x: tuple(x.min(0, keepdim=True)), real(4, 5)), (lambda x: x.max(1).values, real(4, 5)), (lambda x: x.argmax(1), real(4, 5)), (lambda x: x.argmin(0, keepdim=True), real(4, 5)),
+        (torch.argmax, real(4, 5)), (lambda x: (x > 1).any(), real(4, 5)), (lambda x: (x > 1).any(1), real(4, 5)), (lambda x: (x > -1).all(), real(4, 5)), (lambda x: (x > -1).all(0), real(4, 5)),
+        (lambda x: x.logsumexp(1), real(4, 5)), (lambda x: x.logsumexp((0, 1), keepdim=True), real(4, 5)), (torch.var, real(4, 5)), (lambda x: x.var(1), real(4, 5)),
+        (lambda x: x.var(1, unbiased=False, keepdim=True), real(4, 5)), (lambda x: x.std(0), real(4, 5)), (lambda x: x.std((0, 1), correction=0), real(4, 5)),
+        (lambda x: torch.linalg.vector_norm(x, dim=1), real(4, 5)), (lambda x: x.norm(dim=1, keepdim=True), real(4, 5)), (lambda x: torch.linalg.vector_norm(x, ord=1), real(4, 5)),
+        (torch.norm, real(4, 5)), (lambda x: F.normalize(x, dim=1), real(4, 5)), (lambda x: F.softmax(x, dim=-1), real(4, 5)), (lambda x: F.softmax(x, dim=0), strided(4, 5)),
+        (lambda x: F.softmax(x, dim=-1, dtype=torch.float32), real(4, 5, dtype=torch.bfloat16)), (lambda x: F.log_softmax(x, dim=1), real(4, 5)), (lambda x: F.softmin(x, dim=1), real(4, 5)),
+        (lambda x: x.cumsum(1), real(4, 5)), (lambda x: x.cumsum(-2), whole(4, 5)), (lambda x: x.cumprod(1), unit(4, 5) + 1), (lambda x: torch.logcumsumexp(x, 1), real(4, 5)),
+        (lambda x: torch.cummax(x, 1).values, real(4, 5)), (lambda x: torch.cummin(x, 0).values, real(4, 5)),
+        (lambda x: F.layer_norm(x, (5,)), real(4, 5)), (lambda x, w, b: F.layer_norm(x, (4, 5), w, b), real(3, 4, 5), real(4, 5), real(4, 5)), (lambda x, w: F.rms_norm(x, (5,), w), real(4, 5), real(5)),
+        (lambda x, w: F.rms_norm(x, (5,), w, 1e-6), real(4, 5), real(5)), (lambda x, w, b: F.group_norm(x, 2, w, b), real(3, 4, 5), real(4), real(4)), (lambda x: F.group_norm(x, 4), real(3, 4, 5, 2)),
+        (lambda x: F.instance_norm(x), real(3, 4, 5, 2)), (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), real(3, 4, 5), real(4), real(4)),
+        (lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), real(3, 4, 5, 2), real(4), positive(4), real(4), real(4)), (lambda x, m, v: F.batch_norm(x, m, v, eps=1e-3), real(6, 4), real(4), positive(4)),
+        (lambda x: F.batch_norm(x, None, None, training=True), real(6, 4, 3)),
+        (lambda x: F.layer_norm(x, (8,)), real(4, 8, dtype=torch.bfloat16)), (lambda x: x.sum(1), real(4, 8, dtype=torch.bfloat16)), (lambda x: F.softmax(x, -1), real(4, 8, dtype=torch.bfloat16)),
+    ]
+    return made(cases)
+
+
+def products():
+    cases = [
+        (F.linear, real(4, 5), real(6, 5), real(6)), (F.linear, strided(2, 4, 5), real(6, 5)), (F.linear, real(5), real(6, 5)), (torch.matmul, real(4, 5), real(5, 6)), (torch.matmul, real(5), real(5, 6)),
+        (torch.matmul, real(4, 5), real(5)), (torch.matmul, real(5), real(5)), (torch.matmul, real(2, 1, 4, 5), real(3, 5, 6)), (torch.mm, strided(4, 5), strided(5, 6)), (torch.mv, real(4, 5), real(5)),
+        (torch.bmm, real(2, 4, 5), real(2, 5, 6)), (torch.dot, real(5), real(5)), (torch.outer, real(4), real(5)), (torch.addmm, real(6), real(4, 5), real(5, 6)),
+        (lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), real(4, 6), real(4, 5), real(5, 6)), (torch.baddbmm, real(2, 4, 6), real(2, 4, 5), real(2, 5, 6)),
+        (lambda a, b: torch.einsum("bij,bjk->bik", a, b), real(2, 4, 5), real(2, 5, 3)), (lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b), real(2, 3, 4, 5), real(2, 3, 6, 5)),
+        (F.conv1d, real(2, 4, 9), real(6, 4, 3), real(6)), (lambda x, w: F.conv1d(x, w, stride=2, padding=1, dilation=2), real(2, 4, 12), real(6, 4, 3)), (lambda x, w: F.conv2d(x, w, padding=1), real(2, 4, 6, 5), real(3, 4, 3, 3)),
+        (lambda x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(1, 0), groups=2), real(2, 4, 6, 5), real(6, 2, 3, 2), real(6)), (lambda x, w: F.conv2d(x, w, padding="same"), real(2, 4, 6, 5), real(3, 4, 3, 3)),
+        (lambda x, w: F.conv2d(x, w, padding="valid"), real(2, 4, 6, 5), real(3, 4, 3, 3)), (F.conv3d, real(1, 2, 4, 5, 6), real(3, 2, 2, 2, 2)), (F.conv_transpose1d, real(2, 4, 6), real(4, 3, 3), real(3)),
+        (lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), real(2, 4, 5, 4), real(4, 3, 3, 3)), (lambda x, w: F.conv_transpose2d(x, w, groups=2), real(2, 4, 5, 4), real(4, 3, 2, 2)),
+        (lambda x, w: F.conv_transpose3d(x, w, stride=2), real(1, 2, 3, 3, 2), real(2, 3, 2, 2, 2)),
+        (F.scaled_dot_product_attention, real(2, 3, 6, 8), real(2, 3, 7, 8), real(2, 3, 7, 8)), (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), real(2, 3, 6, 8), real(2, 3, 6, 8), real(2, 3, 6, 8)),
+        (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.3), real(2, 3, 6, 8), real(2, 3, 7, 8), real(2, 3, 7, 8), real(6, 7)),
+        (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), real(2, 4, 6, 8), real(2, 2, 7, 8), real(2, 2, 7, 8)),
+        (lambda q, k, v: F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)), real(2, 4, 6, 8), real(2, 2, 7, 8), real(2, 2, 7, 8)),
+        (F.linear, real(4, 8, dtype=torch.bfloat16), real(6, 8, dtype=torch.bfloat16)), (F.linear, real(4, 8, dtype=torch.float64), real(6, 8, dtype=torch.float64)),
+    ]
+    return made(cases)
+
+
+def windows():
+    cases = [
+        (lambda x: F.max_pool1d(x, 3), real(2, 4, 9)), (lambda x: F.max_pool2d(x, 2), real(2, 3, 6, 7)), (lambda x: F.max_pool2d(x, 3, 2, 1), real(2, 3, 6, 7)),
+        (lambda x: F.max_pool2d(x, 2, ceil_mode=True), real(2, 3, 5, 7)), (lambda x: F.max_pool2d(x, (3, 2), stride=1, dilation=(1, 2)), real(2, 3, 6, 7)), (lambda x: F.max_pool3d(x, 2), real(1, 2, 4, 4, 5)),
+        (lambda x: F.avg_pool1d(x, 3, 2), real(2, 4, 9)), (lambda x: F.avg_pool2d(x, 2), real(2, 3, 6, 7)), (lambda x: F.avg_pool2d(x, 3, 2, 1), real(2, 3, 6, 7)),
+        (lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), real(2, 3, 6, 7)), (lambda x: F.avg_pool2d(x, 2, ceil_mode=True), real(2, 3, 5, 7)), (lambda x: F.avg_pool3d(x, 2), real(1, 2, 4, 4, 5)),
+        (lambda x: F.adaptive_avg_pool1d(x, 3), real(2, 4, 9)), (lambda x: F.adaptive_avg_pool2d(x, 1), real(2, 4, 6, 5)), (lambda x: F.adaptive_avg_pool2d(x, (3, 5)), real(2, 4, 6, 5)),
+        (lambda x: F.adaptive_avg_pool3d(x, 2), real(1, 2, 4, 4, 6)), (lambda x: F.adaptive_max_pool2d(x, (3, 1)), real(2, 4, 6, 5)), (lambda x: F.adaptive_max_pool1d(x, 3), real(2, 4, 9)),
+        (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), real(2, 3, 4, 5)), (lambda x: F.interpolate(x, size=(8, 15), mode="nearest"), real(2, 3, 4, 5)),
+        (lambda x: F.interpolate(x, scale_factor=3, mode="nearest"), real(2, 3, 4)), (lambda x: F.adaptive_avg_pool2d(x, (4, 3)), real(2, 4, 6, 5)),
+    ]
+    return made(cases)
+
+
+def shapes():
+    cases = [
+        (lambda x: x.reshape(6, 2) + 1, real(3, 4)), (lambda x: x.reshape(-1) * 2, strided(3, 4)), (lambda x: x.view(2, 2, 3) + 1, real(4, 3)), (lambda x: x.flatten(1) + 1, real(2, 3, 4)), (lambda x: x.unflatten(1, (2, 3)) + 1, real(4, 6)),
+        (lambda x: x.squeeze() + 1, real(1, 3, 1)), (lambda x: x.squeeze(0) + 1, real(1, 3, 1)), (lambda x: x.squeeze((0, 2)) + 1, real(1, 3, 1)), (lambda x: x.unsqueeze(-1) + 1, real(3, 4)),
+        (lambda x: x.permute(2, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.permute(-1, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.transpose(-1, -2) * 2, real(2, 3, 4)), (lambda x: x.t() * 2, real(3, 4)), (lambda x: x.mT * 2, real(2, 3, 4)),
+        (lambda x: x.expand(3, 4) * 2, real(3, 1)), (lambda x: x.expand(2, -1, 4) * 2, real(3, 1)), (lambda x, y: x.expand_as(y) + y, real(1, 4), real(3, 4)), (lambda x: x.repeat(2, 3), real(2, 3)), (lambda x: x.repeat(2, 1, 3), real(2, 3)),
+        (lambda x, y: torch.cat((x, y), 1), real(2, 3), real(2, 4)), (lambda x, y: torch.cat((x, y), -2), strided(2, 3), real(4, 3)), (lambda x, y: torch.stack((x, y), 1), real(2, 3), real(2, 3)), (lambda x, y: torch.stack((x, y), -1), real(2, 3), real(2, 3)),
+        (lambda x: x[1:] + 1, real(4, 3)), (lambda x: x[:, ::2] + 1, real(4, 7)), (lambda x: x[..., -3:-1] + 1, real(4, 7)), (lambda x: x[1] + 1, real(4, 3)), (lambda x: x[:, -1] + 1, real(4, 3)), (lambda x: x[:, 1:6:3] + 1, real(4, 7)),
+        (lambda x: [y + 1 for y in x.split(2, 1)], real(3, 5)), (lambda x: [y + 1 for y in x.split([1, 4], 1)], real(3, 5)), (lambda x: [y + 1 for y in x.chunk(3, 0)], real(7, 2)), (lambda x: [y + 1 for y in x.unbind(1)], real(3, 2)),
+        (lambda x: x.chunk(2, -1)[1] * 2, real(3, 6)), (lambda x: F.pad(x, (1, 2)), real(3, 4)), (lambda x: F.pad(x, (1, 0, 2, 1), value=0.5), real(3, 4)), (lambda x: torch.roll(x, (1, -2), (0, 1)), real(3, 4)), (lambda x: torch.roll(x, 2, 1), real(3, 4)),
+        (lambda x: x.flip(0, -1), real(3, 4)), (torch.triu, real(4, 5)), (lambda x: torch.tril(x, -1), real(4, 5)), (lambda x: x.diagonal() * 2, real(4, 4)), (lambda x: x.diagonal(dim1=-2, dim2=-1) * 2, real(2, 4, 4)),
+        (lambda x: x.unfold(1, 3, 3) * 2, real(2, 7)), (lambda x: x + torch.zeros(4, 3), real(4, 3)), (lambda x: x * torch.ones_like(x), real(4, 3)), (lambda x: x + torch.full((3,), 2.5), real(4, 3)), (lambda x: x + torch.full_like(x, 0.5), real(4, 3)),
+        (lambda x: x + torch.arange(3), real(4, 3)), (lambda x: x * torch.arange(1, 7, 2), real(4, 3)), (lambda x: x + torch.eye(3), real(3, 3)), (lambda x: x.masked_fill(torch.tril(torch.ones(4, 4)) == 0, -math.inf).softmax(-1), real(2, 4, 4)),
+        (lambda x: x + x.new_zeros(3), real(4, 3)), (lambda x: x.movedim(0, 2) + 1, real(2, 3, 4)), (lambda x: x.swapaxes(0, 1) + 1, real(2, 3)), (lambda x: x.repeat_interleave(2, 1) + 1, real(2, 3)),
+    ]
+    return made(cases)
+
+
+def indices():
+    cases = [
+        (F.embedding, whole(4, 3, low=0, high=7), real(7, 5)), (lambda x, i: x.index_select(1, i), real(3, 6), whole(4, low=0, high=6)), (lambda x, i: x.index_select(-2, i), real(3, 6), whole(4, low=0, high=3)),
+        (lambda x, i: x.gather(1, i), real(3, 6), whole(3, 4, low=0, high=6)), (lambda x, i: x[i], real(6, 3), whole(4, low=0, high=6)), (lambda x, i: x[:, i], real(3, 6), whole(2, 2, low=0, high=6)),
+        (lambda x: x[:, [2, 0]], real(3, 6)), (lambda x: torch.sort(x, 1).values, real(3, 6)), (lambda x: list(torch.sort(x, dim=0, descending=True, stable=True)), real(3, 6)), (lambda x: torch.topk(x, 2).values, real(3, 6)),
+        (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(3, 2, low=0, high=6)),
+    ]
+    return made(cases)
