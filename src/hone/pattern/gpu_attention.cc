@@ -214,15 +214,22 @@ class Writer {
 
 }  // namespace
 
-std::vector<Offer> gpu_attention_offers(const task::Task& task, kernel::Language language) {
-  if (language != kernel::Language::kCuda) return {};
-  const auto found = find_attention(task);
-  if (!found) return {};
-  const Writer writer(task, *found);
-  if (!writer.obstacle().empty()) return {};
+std::vector<Offer> gpu_attention_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
-  for (const bool split : writer.has_few_rows() ? std::vector<bool>{true, false} : std::vector<bool>{false})
-    if (auto offer = writer.offer(split)) offers.push_back(std::move(*offer));
+  const auto none = [&](const std::string& why) {
+    why_not.push_back("attention: " + why);
+    return offers;
+  };
+  if (language != kernel::Language::kCuda) return none("in CUDA only");
+  const auto found = find_attention(task);
+  if (!found) return none(found.error().message);
+  const Writer writer(task, *found);
+  if (const std::string why = writer.obstacle(); !why.empty()) return none(why);
+  for (const bool split : writer.has_few_rows() ? std::vector<bool>{true, false} : std::vector<bool>{false}) {
+    auto offer = writer.offer(split);
+    if (!offer) return none(offer.error().message);
+    offers.push_back(std::move(*offer));
+  }
   return offers;
 }
 

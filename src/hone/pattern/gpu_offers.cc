@@ -35,7 +35,7 @@ constexpr int64_t kFewRows = 512;
 /// Offers of single patterns.
 std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   std::vector<Offer> offers = gpu_conv_offers(task, language);
-  if (offers.empty()) offers = gpu_attention_offers(task, language);
+  if (offers.empty()) offers = gpu_attention_offers(task, language, why_not);
   if (!offers.empty()) return offers;
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
     if (kernel) {

@@ -164,7 +164,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   HONE_TRY(const target::BuildOutcome outcome, toolchain->build(kernel, task, workload.bindings, {.mix = true}));
   std::FILE* out = arguments.json ? stderr : stdout;
   json line = {{"target", arguments.target}, {"toolchain", toolchain->name()}, {"workload", {{"name", workload.name}, {"bindings", workload.bindings}}},
-               {"built", false}, {"reason", ""}, {"log", ""}, {"binary", nullptr}, {"writable_global_bytes", nullptr}, {"limits_of", card ? json(card->model) : json()},
+               {"built", false}, {"code", nullptr}, {"reason", ""}, {"log", ""}, {"binary", nullptr}, {"writable_global_bytes", nullptr}, {"limits_of", card ? json(card->model) : json()},
                {"functions", json::array()}};
   if (const auto* failure = std::get_if<target::BuildFailure>(&outcome)) {
     fmt::print(out, "not built for {} ({}): {}\n", arguments.target, toolchain->name(), failure->reason);
@@ -180,6 +180,7 @@ Result<int> build_kernel(const KernelArguments& arguments) {
                           : target::is_shipped(build.toolchain) ? "" : " (kept from before)");
     print_text(out, build, functions, card, task::bindings_text(workload.bindings));
     line["built"] = true;
+    line["code"] = build.code;
     line["toolchain"] = build.toolchain;
     line["log"] = build.log;
     line["binary"] = build.artifact.string();

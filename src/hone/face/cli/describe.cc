@@ -149,7 +149,7 @@ json plan_of(const pattern::Offer& offer, const task::Task& task, const kernel::
     text += fmt::format("      {} on a grid of {}{}\n", launch.function, fmt::join(grid, " by "), when.empty() ? "" : ", when " + when);
     launches.push_back({{"function", launch.function}, {"grid", grid}, {"when", when.empty() ? json() : json(when)}});
   }
-  return {{"plan", launches}, {"action", offer.action}, {"launches", traffic ? json(traffic->launches.size()) : json()},
+  return {{"plan", launches}, {"hash", offer.kernel.hash()}, {"action", offer.action}, {"launches", traffic ? json(traffic->launches.size()) : json()},
           {"bytes_moved", traffic ? json(traffic->all()) : json()}};
 }
 

@@ -160,7 +160,8 @@ class ProgramRun {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return gain[a] > gain[b]; });
     HONE_TRY(archive::Store store, open_archive());
-    HONE_TRY(std::shared_ptr<target::Toolchain> toolchain, target::local_toolchain());
+    HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(options_));
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(options_.target, wanted));
     for (const size_t i : order) {
       results_[i].seconds = seconds[i];
       if (seconds[i] <= 0) {
@@ -171,20 +172,20 @@ class ProgramRun {
         results_[i].note = "interrupted";
         continue;
       }
-      HONE_TRY_VOID(optimise_task(i, store, toolchain));
+      HONE_TRY_VOID(optimise_task(i, store, bench));
       say("  {}: {}\n", task(i).name, results_[i].note);
     }
     return {};
   }
 
   /// A failure is this task's alone.
-  Status optimise_task(size_t i, archive::Store& store, const std::shared_ptr<target::Toolchain>& toolchain) {
+  Status optimise_task(size_t i, archive::Store& store, const std::shared_ptr<engine::Workbench>& bench) {
     engine::RunOptions options = options_;
     options.budget_seconds = results_[i].seconds;
     options.sampling_seconds = std::clamp(results_[i].seconds / 4, 1.0, 20.0);
     options.opponents = arguments_.opponents == "all" ? "none" : arguments_.opponents;  // the whole meets PyTorch
     TaskResult& result = results_[i];
-    auto services = engine::local_services(task(i), store, toolchain, options, home(), hurried);
+    auto services = engine::local_services(task(i), store, bench, options, home(), hurried);
     if (!services) {
       result.note = services.error().message;
       return {};

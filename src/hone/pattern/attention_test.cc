@@ -1,0 +1,84 @@
+// Which graphs are attention, however they were written, and what is said of those that are not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hone/pattern/attention.h"
+#include "hone/pattern/gpu_attention.h"
+#include "hone/pattern/gpu_offers_testing.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kSizes = "B=2,H=4,S=48,T=48,E=32";
+const std::vector<std::string> kInputs = {"q=bf16[B,H,S,E]", "k=bf16[B,H,T,E]", "v=bf16[B,H,T,E]"};
+
+Result<Attention> found(const std::string& compute, const std::vector<std::string>& inputs = kInputs) {
+  return find_attention(normal_form(task_of(compute, inputs, kSizes)));
+}
+
+TEST(Attention, IsFoundHoweverItWasWritten) {
+  for (const char* compute : {"y = attention(q, k, v)", "y = softmax(q @ k.mT * 0.25, axis=-1) @ v", "y = softmax(tanh(q @ k.mT) * 30.0, axis=-1) @ v",
+                              "y = relu(attention(q, k, v, causal=true)) + q",
+                              "i = arange(S)\nd = i[:, none] - i[none, :]\ny = softmax(where((d >= 0) & (d < 8), q @ k.mT, -inf), axis=-1) @ v"}) {
+    const auto attention = found(compute);
+    ASSERT_TRUE(attention) << compute << ": " << attention.error().message;
+    EXPECT_EQ(attention->scores->column.extent.to_string(), "T") << compute;
+    EXPECT_EQ(attention->scores->depth.extent.to_string(), "E") << compute;
+    EXPECT_EQ(attention->values->column.extent.to_string(), "E") << compute;
+  }
+}
+
+TEST(Attention, KnowsWhichKeysAQueryNeverSees) {
+  EXPECT_EQ(found("y = attention(q, k, v)")->sees_up_to, std::nullopt);
+  EXPECT_EQ(found("y = attention(q, k, v, causal=true)")->sees_up_to, 0);
+  // A mask that is read may hide anything or nothing.
+  auto inputs = kInputs;
+  inputs.emplace_back("m=bool[S,T]");
+  EXPECT_EQ(found("y = attention(q, k, v, m)", inputs)->sees_up_to, std::nullopt);
+}
+
+TEST(Attention, IsNotWhatOnlyLooksLikeIt) {
+  EXPECT_FALSE(found("y = softmax(q @ k.mT, axis=-2) @ v"));          // over the queries
+  EXPECT_FALSE(found("y = (q @ k.mT) @ v"));                           // no softmax
+  EXPECT_FALSE(found("w = softmax(q @ k.mT, axis=-1)\ny = (w @ v) * sum(w, axis=-1, keepdims=true)"));  // weights used twice
+  EXPECT_FALSE(found("y = softmax(q @ k.mT, axis=-1) @ (softmax(q @ k.mT, axis=-1) @ v)"));  // twice
+}
+
+TEST(Attention, AGraphsCoreGoesFromOneProductToTheOther) {
+  const task::Task task = normal_form(task_of("y = layer_norm(attention(q, k, v, causal=true))", kInputs, kSizes));
+  const auto cores = attention_cores(task.primitive);
+  ASSERT_EQ(cores.size(), 1U);
+  const task::Node& first = task.primitive.node(*cores[0].begin());
+  const task::Node& last = task.primitive.node(*cores[0].rbegin());
+  EXPECT_EQ(first.prim, task::Prim::kDot);
+  EXPECT_EQ(last.prim, task::Prim::kDot);
+}
+
+std::vector<Offer> offers(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes, std::vector<std::string>& why_not,
+                          kernel::Language language = kernel::Language::kCuda) {
+  return gpu_attention_offers(normal_form(task_of(compute, inputs, sizes)), language, why_not);
+}
+
+TEST(GpuAttention, SharesTheKeysOfAHeadWhereQueriesAreFew) {
+  std::vector<std::string> why;
+  EXPECT_THAT(actions(offers("y = attention(q, k, v)", kInputs, kSizes, why)), ElementsAre("one pass over the keys"));
+  EXPECT_THAT(actions(offers("y = attention(q, k, v)", kInputs, "B=2,H=4,S=1,T=48,E=32", why)),
+              ElementsAre("one pass over the keys, shared between blocks", "one pass over the keys"));
+  EXPECT_THAT(why, IsEmpty());
+}
+
+TEST(GpuAttention, SaysWhyNot) {
+  std::vector<std::string> why;
+  EXPECT_THAT(offers("y = attention(q, k, v)", {"q=f32[B,H,S,E]", "k=f32[B,H,T,E]", "v=f32[B,H,T,E]"}, kSizes, why), IsEmpty());
+  EXPECT_THAT(offers("y = attention(q, k, v)", kInputs, "B=1,H=1,S=16,T=16,E=512", why), IsEmpty());
+  EXPECT_THAT(offers("y = attention(q, k, v)", kInputs, kSizes, why, kernel::Language::kHip), IsEmpty());
+  EXPECT_THAT(why, ElementsAre(HasSubstr("16-bit type"), HasSubstr("heads of up to 256"), HasSubstr("CUDA only")));
+}
+
+}  // namespace
+}  // namespace hone::pattern

@@ -1,0 +1,64 @@
+// Attention's kernels on the emulator of CUDA, at sizes that fill no tile: forms of masks and heads, and how warps share the work.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/gpu_attention.h"
+#include "hone/pattern/names.h"
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+namespace {
+
+struct Given {
+  const char* name;
+  const char* compute;
+  std::vector<std::string> inputs;
+  std::vector<std::string> sizes;
+};
+void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+
+class GpuAttention : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuAttention, IsAcceptedHoweverTheWorkIsShared) {
+  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, GetParam().sizes);
+  ASSERT_TRUE(task) << task.error().to_string();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
+  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  std::vector<std::string> why_not;
+  const Names names(*task);
+  const std::vector<Offer> offers = names.given(gpu_attention_offers(normal_form(names.task()), kernel::Language::kCuda, why_not));
+  ASSERT_FALSE(offers.empty()) << (why_not.empty() ? "" : why_not[0]);
+  for (const Offer& offer : offers)
+    for (const kernel::Config& choice : {kernel::Config{}, kernel::Config{{"ROW_WARPS", 2}, {"KEY_WARPS", 2}, {"KEYS", 32}, {"STAGES", 3}}}) {
+      kernel::Kernel kernel = offer.kernel;
+      for (const auto& tunable : kernel.header.tunables) {
+        const auto wanted = choice.find(tunable.name);
+        if (wanted != choice.end() && std::find(tunable.values.begin(), tunable.values.end(), wanted->second) != tunable.values.end())
+          kernel.config[tunable.name] = wanted->second;
+      }
+      const auto screening = (*evaluator)->screen(kernel);
+      ASSERT_TRUE(screening) << screening.error().to_string();
+      EXPECT_TRUE(screening->verdict.accepted()) << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
+                                                 << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+    }
+}
+
+const std::vector<std::string> kHeads = {"q=bf16[B,H,S,E]", "k=bf16[B,H,T,E]", "v=bf16[B,H,T,E]"};
+const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
+INSTANTIATE_TEST_SUITE_P(
+    Forms, GpuAttention,
+    testing::Values(Given{"causal_of_groups", "y = attention(q, k, v, causal=true, enable_gqa=true)", {"q=f16[B,H,S,E]", "k=f16[B,G,T,E]", "v=f16[B,G,T,E]"},
+                          {"B=1,H=4,G=2,S=37,T=37,E=40", "B=2,H=2,G=1,S=16,T=16,E=16"}},
+                    Given{"one_query", "y = attention(q, k, v)", kHeads, {"B=2,H=3,S=1,T=301,E=24"}},
+                    Given{"odd_heads", "y = attention(q, k, v)", kHeads, {"B=1,H=2,S=19,T=45,E=21"}},
+                    Given{"with_a_bias", "y = softmax(q @ k.mT * 0.2 + m, axis=-1) @ v", {kHeads[0], kHeads[1], kHeads[2], "m=bf16[H,S,T]"}, {"B=2,H=2,S=33,T=50,E=16"}},
+                    Given{"padded", "y = attention(q, k, v, m)", {kHeads[0], kHeads[1], kHeads[2], "m=bool[S,T]"}, {"B=1,H=2,S=20,T=36,E=32"}},
+                    Given{"and_then", "y = gelu(attention(q, k, v, causal=true)) + q", kHeads, {"B=1,H=2,S=40,T=40,E=32"}}), name_of);
+
+}  // namespace
+}  // namespace hone::pattern
