@@ -142,7 +142,8 @@ Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds d
 Result<std::map<std::string, std::string>> ProgramSession::compose(const std::string& package) {
   HONE_TRY(const Json answer, ask({{"do", "compose"}, {"folder", folder().string()}, {"package", package}}, kCompose));
   std::map<std::string, std::string> refusals;
-  for (const auto& [task, reason] : answer.value("refused", Json::object()).items()) refusals[task] = reason.is_string() ? reason.get<std::string>() : reason.dump();
+  const Json reasons = answer.value("refused", Json::object());
+  for (const auto& [task, reason] : reasons.items()) refusals[task] = reason.is_string() ? reason.get<std::string>() : reason.dump();
   return refusals;
 }
 
@@ -172,16 +173,17 @@ Result<std::vector<OutputCheck>> ProgramSession::check(int set, int weights) {
 Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::vector<std::string>& tasks, double seconds) {
   HONE_TRY(const Json answer, ask({{"do", "steps"}, {"steps", tasks}, {"seconds", seconds}}, kRuns));
   std::map<std::string, StepTime> times;
-  for (const auto& [step, ns] : answer.value("eager", Json::object()).items()) times[step].eager_ns = ns.get<double>();
-  for (const auto& [step, ns] : answer.value("kernel", Json::object()).items()) times[step].kernel_ns = ns.get<double>();
+  const Json eager = answer.value("eager", Json::object()), kernel = answer.value("kernel", Json::object());
+  for (const auto& [step, ns] : eager.items()) times[step].eager_ns = ns.is_number() ? ns.get<double>() : 0;
+  for (const auto& [step, ns] : kernel.items()) times[step].kernel_ns = ns.is_number() ? ns.get<double>() : 0;
   return times;
 }
 
 Result<ProgramSession::Times> ProgramSession::times(bool compiled, int pairs, double seconds) {
   HONE_TRY(const Json answer, ask({{"do", "times"}, {"against", compiled ? "compile" : "eager"}, {"pairs", pairs}, {"seconds", seconds}, {"seed", state_->seed % 1000000}}, kRuns));
   Times times;
-  for (const Json& ns : answer.value("ours", Json::array())) times.ours_ns.push_back(ns.get<double>());
-  for (const Json& ns : answer.value("theirs", Json::array())) times.theirs_ns.push_back(ns.get<double>());
+  for (const Json& ns : answer.value("ours", Json::array())) times.ours_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
+  for (const Json& ns : answer.value("theirs", Json::array())) times.theirs_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
   if (times.ours_ns.size() != times.theirs_ns.size()) return fail(ErrorCode::kInternal, "times are no pairs");
   return times;
 }

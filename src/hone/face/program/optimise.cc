@@ -324,7 +324,8 @@ class ProgramRun {
     };
     Json all = {{"program", opened_.program.name}, {"tasks", tasks}, {"checked", whole_.checked}, {"ns", whole_.ours_ns}, {"bound_ns", opened_.least_ns()},
                 {"covered", opened_.covered_share()}, {"eager", against(whole_.eager, whole_.against_eager, whole_.eager_ns)}, {"folder", folder_.string()}};
-    all["compile"] = whole_.no_compiler.empty() ? against(whole_.compiled, whole_.against_compiled, whole_.compiled_ns) : Json{{"absent", whole_.no_compiler}};
+    all["compile"] = whole_.no_compiler.empty() ? against(whole_.compiled, whole_.against_compiled, whole_.compiled_ns) : Json();
+    all["compile_absent"] = whole_.no_compiler.empty() ? Json() : Json(whole_.no_compiler);
     return all;
   }
 

@@ -14,7 +14,6 @@
 namespace hone::face {
 namespace {
 
-using program::Argument;
 using program::Node;
 using program::Plan;
 using program::Program;
@@ -62,7 +61,7 @@ class ModuleText {
  private:
   [[nodiscard]] const Node& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
 
-  [[nodiscard]] std::string value(const Argument& argument, std::string_view name) const {
+  [[nodiscard]] std::string value(const program::Argument& argument, std::string_view name) const {
     if (argument.is_none()) return "None";
     if (const auto* flag = std::get_if<bool>(&argument.value)) return *flag ? "True" : "False";
     if (const auto* whole = std::get_if<int64_t>(&argument.value)) return fmt::format("{}", *whole);
@@ -70,9 +69,9 @@ class ModuleText {
     if (const auto* text = std::get_if<std::string>(&argument.value)) return python_string(*text);
     if (const auto* type = std::get_if<task::DType>(&argument.value)) return fmt::format("torch.{}", torch_type(*type));
     if (const Ref* ref = argument.ref()) return fmt::format("n{}", ref->node);
-    if (const Argument::List* list = argument.list()) {
+    if (const program::Argument::List* list = argument.list()) {
       std::vector<std::string> all;
-      for (const Argument& item : *list) all.push_back(value(item, name));
+      for (const program::Argument& item : *list) all.push_back(value(item, name));
       return fmt::format("[{}]", fmt::join(all, ", "));
     }
     const std::string& foreign = std::get<program::Foreign>(argument.value).text;
