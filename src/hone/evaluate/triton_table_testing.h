@@ -45,11 +45,11 @@ struct TritonCase {
   }
 };
 
-/// Sorted by name. HONE_TRITON_ONLY=name leaves those whose file has the name in it.
-inline std::vector<TritonCase> triton_table() {
+/// The table, or the ordinary kernels ("ordinary"), which say only grid and arguments. Sorted by name. HONE_TRITON_ONLY=name leaves those whose file has the name in it.
+inline std::vector<TritonCase> triton_table(const std::string& folder = "") {
   const char* const only = std::getenv("HONE_TRITON_ONLY");
   std::vector<TritonCase> all;
-  for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/test/triton")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR "/test/triton/") + folder)) {
     if (entry.path().extension() != ".py") continue;
     TritonCase c;
     c.name = entry.path().filename().string();

@@ -32,7 +32,6 @@ TEST(TritonHeader, IsTheModulesDocstring) {
 
 TEST(TritonHeader, WarpsAreForTritonAndBlocksAreNot) {
   EXPECT_FALSE(parse_kernel("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"k\"\ngrid = [\"1\"]\nblock = [\"1\"]\nwarps = \"4\"\nargs = []\n*/", "k.cu"));
-  EXPECT_FALSE(parse_kernel("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"k\"\ngrid = [\"1\"]\nblock = [\"1\"]\nargs = [\"=B\"]\n*/", "k.cu"));
 }
 
 TEST(TritonHeader, BindsWarpsNumbersAndWhatTheCompilerAdds) {

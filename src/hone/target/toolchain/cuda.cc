@@ -81,7 +81,10 @@ class CudaToolchain final : public Toolchain {
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
-    if (kernel.header.language == kernel::Language::kTriton) return triton_.build(kernel, task, bindings, options);
+    if (kernel.header.language == kernel::Language::kTriton) {
+      HONE_TRY(Toolchain* const triton, triton_.toolchain());
+      return triton->build(kernel, task, bindings, options);
+    }
     if (kernel.header.language != kernel::Language::kCuda)
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)
@@ -121,6 +124,10 @@ class CudaToolchain final : public Toolchain {
   }
 
   Result<std::string> assembly(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) override {
+    if (kernel.header.language == kernel::Language::kTriton) {
+      HONE_TRY(Toolchain* const triton, triton_.toolchain());
+      return triton->assembly(kernel, task, bindings);
+    }
     if (compilers_.none()) return no_compiler();
     const BuildOptions options;
     HONE_TRY(std::string unit, gpu_unit(kernel, task, bindings, compilers_.nvrtc.has_value()));

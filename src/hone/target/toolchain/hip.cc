@@ -46,7 +46,10 @@ class HipToolchain final : public Toolchain {
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
-    if (kernel.header.language == kernel::Language::kTriton) return triton_.build(kernel, task, bindings, options);
+    if (kernel.header.language == kernel::Language::kTriton) {
+      HONE_TRY(Toolchain* const triton, triton_.toolchain());
+      return triton->build(kernel, task, bindings, options);
+    }
     if (kernel.header.language != kernel::Language::kHip)
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)

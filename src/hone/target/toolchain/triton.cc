@@ -168,13 +168,8 @@ class TritonToolchain final : public Toolchain {
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
     const std::string hash = hash_for(target_, name_ + (disassembler_ ? disassembler_->name : ""), kernel, kernel::case_name(kernel, task, bindings));
     if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept), options);
-    // Triton calls Hopper 90 and writes sm_90a.
-    std::string asked = "hip:" + arch_;
-    if (ptxas_) asked = "cuda:" + std::string(arch_.begin() + 3, std::find_if(arch_.begin() + 3, arch_.end(), [](unsigned char c) { return !std::isdigit(c); }));
-    json request = request_for(kernel, cases, asked, "binary");
-    if (ptxas_) request["ptx"] = ptxas_->ptx;
     const auto begin = std::chrono::steady_clock::now();
-    HONE_TRY(const Answer answer, compiled(request, options.deadline));
+    HONE_TRY(const Answer answer, compiled(request_for_binary(kernel, cases), options.deadline));
     if (answer.failure) return BuildOutcome(*answer.failure);
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
     Build build;
@@ -188,8 +183,25 @@ class TritonToolchain final : public Toolchain {
     return finished(std::move(build), options);
   }
 
+  Result<std::string> assembly(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) override {
+    if (!ptxas_) return Toolchain::assembly(kernel, task, bindings);
+    HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
+    HONE_TRY(const Answer answer, compiled(request_for_binary(kernel, cases), BuildOptions().deadline));
+    if (answer.failure) return fail(ErrorCode::kInput, answer.failure->reason);
+    return spoken(answer.whole, "ptx");
+  }
+
  private:
   static constexpr const char* kBinary = "kernel.bin";
+
+  [[nodiscard]] json request_for_binary(const kernel::Kernel& kernel, const std::vector<kernel::FunctionCase>& cases) const {
+    // Triton calls Hopper 90 and writes sm_90a.
+    std::string asked = "hip:" + arch_;
+    if (ptxas_) asked = "cuda:" + std::string(arch_.begin() + 3, std::find_if(arch_.begin() + 3, arch_.end(), [](unsigned char c) { return !std::isdigit(c); }));
+    json request = request_for(kernel, cases, asked, "binary");
+    if (ptxas_) request["ptx"] = ptxas_->ptx;
+    return request;
+  }
 
   /// PTX to a cubin, looked over. Says why it is not taken.
   Result<std::string> assemble(const json& answer, const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, Build& build, const BuildOptions& options) {
@@ -309,14 +321,12 @@ Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
   return std::unique_ptr<Toolchain>(std::make_unique<TritonToolchain>(std::move(target), install->version, std::move(ptxas), std::move(disassembler)));
 }
 
-Result<BuildOutcome> OtherLanguage::build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!triton_) {
-      HONE_TRY(triton_, triton_toolchain(target_));
-    }
+Result<Toolchain*> OtherLanguage::toolchain() {
+  const std::scoped_lock lock(mutex_);
+  if (!triton_) {
+    HONE_TRY(triton_, triton_toolchain(target_));
   }
-  return triton_->build(kernel, task, bindings, options);
+  return triton_.get();
 }
 
 Result<std::string> triton_compiler() {

@@ -21,7 +21,7 @@ namespace hone::target {
 class OtherLanguage {
  public:
   explicit OtherLanguage(std::string target) : target_(std::move(target)) {}
-  Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options);
+  Result<Toolchain*> toolchain();
 
  private:
   std::string target_;

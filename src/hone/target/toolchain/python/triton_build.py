@@ -119,11 +119,16 @@ def compile_one(module, request, wanted):
         if extension == "cubin": break
         made = stage(made, metadata)
         if extension == "ttir":
-            answer["ttir"] = str(made)
+            answer["ttir"] = without_folders(str(made))
             if request["want"] == "ttir": return answer, None
     answer["metadata"] = {key: metadata.get(key) for key in METADATA}
     answer["symbol"] = metadata["name"]
     return answer, made
+
+
+def without_folders(text):
+    """Of this machine nothing: a location names a file and a line."""
+    return re.sub(r'loc\("[^"]*/([^"/]*)":', r'loc("\1":', text)
 
 
 def join_ptx(modules):
