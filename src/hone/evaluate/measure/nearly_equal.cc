@@ -27,8 +27,7 @@ std::optional<int> add_nearly_equal(Playing& play, std::vector<int>& slots, base
   const auto like = static_cast<int64_t>(rng.below(slots.size()));
   stage.draw_near(stage.content_of(free.front()), stage.content_of(slots[static_cast<size_t>(like)]), 1 + largest_input(stage) / kElementsAChange,
                   base::secret_seed());
-  const auto after = like + 1 + static_cast<int64_t>(rng.below(slots.size() - static_cast<size_t>(like)));
-  slots.insert(slots.begin() + after, free.front());
+  slots.insert(slots.begin() + like + 1, free.front());
   return free.front();
 }
 

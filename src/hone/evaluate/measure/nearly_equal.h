@@ -10,8 +10,8 @@
 
 namespace hone::evaluate {
 
-/// Draws a slot's inputs as those of one of `slots` with some elements changed, here and there, and puts it somewhere
-/// after that one. The slot; nothing where there is none that is free.
+/// Draws a slot's inputs as those of one of `slots` with some elements changed, here and there, and puts it just after that one:
+/// some remember no more than one call. The slot; nothing where there is none that is free.
 [[nodiscard]] std::optional<int> add_nearly_equal(Playing& play, std::vector<int>& slots, base::Rng& rng);
 
 /// What a verdict on such a call says.

@@ -12,6 +12,13 @@
 
 namespace hone::target::worker {
 
+/// The loader's own: where the calling thread has a module's variables. (dlinfo() does not say so of those that have a fixed place
+/// in every thread, the only ones that a kernel may have.)
+struct ThreadIndex {
+  unsigned long module, offset;
+};
+extern "C" void* __tls_get_addr(ThreadIndex* index);
+
 /// The writable memory of a shared object, as it was when this was made.
 class Pristine {
  public:
@@ -19,8 +26,8 @@ class Pristine {
   void remember(void* handle) {
     const link_map* map = nullptr;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map) return;
-    handle_ = handle;
     base_ = map->l_addr;
+    if (dlinfo(handle, RTLD_DI_TLS_MODID, &module_) != 0) return;
     dl_iterate_phdr([](dl_phdr_info* info, size_t, void* self) { return static_cast<Pristine*>(self)->take(*info); }, this);
   }
   /// For the library's own variables; once.
@@ -29,8 +36,9 @@ class Pristine {
   }
   /// For the calling thread's copies of its thread-local variables.
   void restore_thread() const {
-    void* block = nullptr;
-    if (!thread_bytes_ || dlinfo(handle_, RTLD_DI_TLS_DATA, &block) != 0 || !block) return;
+    if (!thread_bytes_) return;
+    ThreadIndex index{module_, 0};
+    void* const block = __tls_get_addr(&index);
     std::memcpy(block, thread_image_.data(), thread_image_.size());
     std::memset(static_cast<char*>(block) + thread_image_.size(), 0, thread_bytes_ - thread_image_.size());
   }
@@ -66,7 +74,7 @@ class Pristine {
   }
 
   static constexpr uintptr_t kPage = 4096;
-  void* handle_ = nullptr;
+  size_t module_ = 0;   ///< as the loader numbers those with thread-locals
   uintptr_t base_ = 0;
   std::vector<Kept> kept_;
   size_t thread_bytes_ = 0;
