@@ -234,6 +234,8 @@ Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing
 /// Fresh inputs for both, where there is room beside the pool's and time: a kernel remembers nothing from call to call then.
 bool TimedEvaluator::deals_afresh(const Playing& play) const {
   return play.has_fresh_slots() && std::max(play.drawing_ns, play.judging_ns) < kMostForFresh;
+}
+
 /// A workload's first call again and again, its blocks in every order: whoever hangs on one of them, or on two threads running at
 /// once, is found out. Says too whether the answers were the same to the bit.
 Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play, Promotion& promotion) {
