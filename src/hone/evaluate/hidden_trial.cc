@@ -27,8 +27,6 @@ std::span<const Family> hidden_families(const task::Task& task) {
 /// with fewer threads and less arithmetic come first.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
 constexpr double kFewOperations = 1 << 20;
-/// Regions of an edge stage, one a tensor and call, must fit into a session's table.
-constexpr int kMostRegions = 60;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 12;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
@@ -112,7 +110,7 @@ Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bin
   const int tensors = static_cast<int>(task.inputs.size() + task.outputs.size());
   const int64_t bytes = call_bytes(task, bindings).value_or(1);
   const std::span<const Family> families = hidden_families(task);
-  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostRegions / tensors, kMostBytes / bytes), 1, std::ssize(families)));
+  options.calls = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(kMostEdgeRegions / tensors, kMostBytes / bytes), 1, std::ssize(families)));
   options.contents = options.calls;
   options.edge = true;
   options.threads = target::cpu_info().threads;
@@ -157,8 +155,15 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
     base::Rng rng(base::secret_seed());
     for (size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[rng.below(i)]);
     stage.poison(slots);
+    // Which family meets which order is a secret too: the slots are shuffled.
+    std::vector<target::BlockOrder> orders(std::begin(target::kBlockOrders), std::end(target::kBlockOrders));
+    for (size_t i = orders.size(); i > 1; --i) std::swap(orders[i - 1], orders[rng.below(i)]);
     std::vector<target::Call> calls;
-    for (const int slot : slots) calls.push_back(stage.call(slot));
+    for (const int slot : slots) {
+      calls.push_back(stage.call(slot));
+      calls.back().order = orders[calls.size() % orders.size()];
+      calls.back().order_seed = base::secret_seed();
+    }
     const auto outcome = loaded.session->run(calls, deadline);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);

@@ -58,8 +58,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
   }
   const base::Span span(sanitize ? "sanitized build" : "build");
   target::BuildOptions options = build_options_;
-  // Reports name lines, and nobody waits for speed.
-  if (sanitize) options.sanitize = true, options.optimisation = "-O1";
+  options.sanitize = sanitize;
   HONE_TRY(target::BuildOutcome outcome, toolchain_->build(kernel, task_, bindings, options));
   const std::scoped_lock lock(builds_mutex_);
   return builds_.emplace(std::move(key), std::move(outcome)).first->second;
@@ -91,6 +90,8 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
   }
   target::CpuSessionOptions session;
   session.threads = threads_;
+  session.edges = stage.edge();
+  session.timed = !stage.edge() && !sanitize;
   session.tensor_bytes = tensor_bytes(stage.graph());
   for (const auto& input : task_.inputs) session.names.push_back(input.name);
   for (const auto& [name, type] : task_.outputs) session.names.push_back(name);

@@ -212,24 +212,32 @@ Status Stage::State::lay_out() {
 }
 
 Status Stage::State::lay_out_edges() {
-  // The runner maps nothing behind a region: a tensor at its very end has a cliff after it.
-  const auto add = [&](int64_t bytes, target::Region::Access access) -> Result<int64_t> {
-    HONE_TRY(target::Region region, allocate(round_up(bytes, kLine), access));
-    const int64_t offset = region.size() - round_up(bytes, kLine);
+  // The runner maps nothing on either side of a region: a tensor at its end has a cliff after it, one at its beginning before it.
+  std::vector<uint64_t> turn(input_bytes.size() + output_bytes.size());
+  for (uint64_t& first : turn) first = rng.below(2);
+  struct Place {
+    int64_t offset;
+    bool at_end;
+  };
+  const auto add = [&](int64_t bytes, target::Region::Access access, int slot, size_t tensor) -> Result<Place> {
+    HONE_TRY(target::Region region, allocate(round_up(bytes, kLine) + kGuard, access));
+    const bool at_end = (static_cast<uint64_t>(slot) + turn[tensor]) % 2 == 0;
+    const int64_t offset = at_end ? region.size() - round_up(bytes, kLine) : 0;
     regions.push_back(std::move(region));
-    return offset;
+    return Place{offset, at_end};
   };
   for (int slot = 0; slot < options.calls; ++slot) {
     auto& places = inputs.emplace_back();
-    for (const int64_t bytes : input_bytes) {
-      HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kInput));
-      places.push_back({static_cast<int32_t>(regions.size()) - 1, offset});
+    for (size_t i = 0; i < input_bytes.size(); ++i) {
+      HONE_TRY(const Place place, add(input_bytes[i], target::Region::Access::kInput, slot, i));
+      places.push_back({static_cast<int32_t>(regions.size()) - 1, place.offset});
     }
     auto& row = cells.emplace_back();
-    for (const int64_t bytes : output_bytes) {
-      HONE_TRY(const int64_t offset, add(bytes, target::Region::Access::kOutput));
-      const int64_t start = std::max<int64_t>(0, offset - kGuard);
-      row.push_back({static_cast<int>(regions.size()) - 1, start, regions.back().size() - start, offset, {}});
+    for (size_t i = 0; i < output_bytes.size(); ++i) {
+      HONE_TRY(const Place place, add(output_bytes[i], target::Region::Access::kOutput, slot, input_bytes.size() + i));
+      const int64_t start = place.at_end ? place.offset - kGuard : 0;
+      const int64_t end = place.at_end ? regions.back().size() : round_up(output_bytes[i], kLine) + kGuard;
+      row.push_back({static_cast<int>(regions.size()) - 1, start, end - start, place.offset, {}});
     }
   }
   return {};
@@ -507,6 +515,7 @@ std::vector<const target::Region*> Stage::regions() const {
 }
 
 target::Card* Stage::card() const { return state_->options.card.get(); }
+bool Stage::edge() const { return state_->options.edge; }
 int Stage::calls() const { return state_->options.calls; }
 int Stage::contents() const { return static_cast<int>(state_->contents.size()); }
 const task::Task& Stage::task() const { return state_->task; }

@@ -24,8 +24,8 @@ inline constexpr int64_t kSomeElements = 1 << 12;
 struct StageOptions {
   int calls = 1;        ///< separate sets of buffers: the most calls that one batch may hold
   int contents = 4;     ///< different input contents among them
-  /// Every tensor ends where mapped memory ends, so that reading or writing past it faults. Takes a
-  /// region a tensor and call: few calls only.
+  /// Every tensor begins or ends where mapped memory does, so that reading or writing past it faults: in some slots
+  /// the one, in others the other. Takes a region a tensor and call: few calls only.
   bool edge = false;
   int threads = 2;      ///< for drawing and checking
   /// Where the buffers lie; none: in this machine's memory.
@@ -33,6 +33,9 @@ struct StageOptions {
   /// Where what is known of the task at this shape is looked up and kept; none: nowhere.
   std::shared_ptr<const Facts> facts;
 };
+
+/// A stage with edges has no more regions than a session's table holds.
+inline constexpr int kMostEdgeRegions = 60;
 
 class Stage {
  public:
@@ -46,6 +49,7 @@ class Stage {
   [[nodiscard]] std::vector<const target::Region*> regions() const;
   [[nodiscard]] target::Card* card() const;   ///< that its buffers are on; null on a CPU
   [[nodiscard]] int calls() const;
+  [[nodiscard]] bool edge() const;
   [[nodiscard]] int contents() const;
   /// Bytes of inputs and outputs of one call.
   [[nodiscard]] int64_t call_bytes() const;

@@ -18,6 +18,7 @@
 #include "hone/evaluate/measure/judging.h"
 #include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/evaluate/measure/workload.h"
+#include "hone/evaluate/memory_need.h"
 #include "hone/evaluate/promotion.h"
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/sanitize.h"
@@ -34,6 +35,8 @@ constexpr int kHiddenShapesScreened = 3;
 constexpr int kHiddenShapesPromoted = 6;
 /// Small and odd ones, where a step beyond the end shows soonest.
 constexpr int kShapesSanitized = 4;
+/// Where a task asks for equal bits, so many rounds of all orders are compared.
+constexpr int kRoundsOfOrders = 3;
 /// Far behind after one look: the rest would only cost time.
 constexpr double kFarBehind = 0.6;
 /// Screening draws fresh inputs for each repetition, and judges its calls, where either takes no longer (nanoseconds).
@@ -85,6 +88,8 @@ class TimedEvaluator final : public Evaluator {
   Result<bool> check_applies(const Kernel& kernel, Screening& screening);
   Verdict check_pool(Player& player, Playing& play, Spent& spent);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
+  void require_repeatable(Promotion& promotion) const;
+  Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
   Status time_against_yardstick(Player& player, Course& course, Screening& screening);
@@ -166,7 +171,13 @@ Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) 
     const Stopwatch watch(spent.verify);
     if (play.has_fresh_slots()) near = add_nearly_equal(play, slots, rng_);
     stage.poison(slots);
-    for (const int slot : slots) calls.push_back(stage.call(slot));
+    for (const int slot : slots) {
+      calls.push_back(stage.call(slot));
+      // The first as it is timed, for its pace; the others in any order of blocks.
+      if (calls.size() == 1) continue;
+      calls.back().order = target::kBlockOrders[rng_.below(std::size(target::kBlockOrders))];
+      calls.back().order_seed = base::secret_seed();
+    }
   }
   target::BatchOutcome outcome;
   {
@@ -223,6 +234,43 @@ Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing
 /// Fresh inputs for both, where there is room beside the pool's and time: a kernel remembers nothing from call to call then.
 bool TimedEvaluator::deals_afresh(const Playing& play) const {
   return play.has_fresh_slots() && std::max(play.drawing_ns, play.judging_ns) < kMostForFresh;
+}
+
+/// A workload's first call again and again, its blocks in every order: whoever hangs on one of them, or on two threads running at
+/// once, is found out. Says too whether the answers were the same to the bit.
+Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play, Promotion& promotion) {
+  const Stopwatch watch(promotion.spent.verify);
+  Stage& stage = *play.stage;
+  HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
+  if (!loaded.session) return loaded.verdict;
+  const int slots[] = {pick_slots(stage, 1, rng_).front()};
+  std::optional<size_t> first;
+  Verdict closest;
+  for (int round = 0; round < (task_.deterministic ? kRoundsOfOrders : 1); ++round)
+    for (const target::BlockOrder order : target::kBlockOrders) {
+      stage.poison(slots);
+      target::Call call = stage.call(slots[0]);
+      call.order = order;
+      call.order_seed = base::secret_seed();
+      const target::BatchOutcome outcome = loaded.session->run({&call, 1}, deadline_for(play.bound_ns(), 1));
+      if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+      Verdict verdict = stage.check(slots[0]);
+      if (!verdict.accepted()) return verdict;
+      if (nearer(verdict, closest)) closest = std::move(verdict);
+      size_t bits = 0;
+      for (const auto output : stage.outputs(slots[0]))
+        bits = bits * 31 + std::hash<std::string_view>()({reinterpret_cast<const char*>(output.data()), output.size()});
+      promotion.bitwise_deterministic &= first.value_or(bits) == bits;
+      first = first.value_or(bits);
+    }
+  return closest;
+}
+
+/// What a task that asks for it makes of answers that differ.
+void TimedEvaluator::require_repeatable(Promotion& promotion) const {
+  if (!task_.deterministic || promotion.bitwise_deterministic || !promotion.verdict.accepted()) return;
+  promotion.verdict.kind = VerdictKind::kNotRepeatable;
+  promotion.verdict.reason = "calls on equal inputs differ bitwise, and the task says deterministic = true";
 }
 
 Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
@@ -378,6 +426,11 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     HONE_TRY(Verdict verdict, check_all_families(kernel, course.play, promotion.spent));
     if (!verdict.accepted() || nearer(verdict, promotion.verdict)) promotion.verdict = std::move(verdict);
     if (!promotion.verdict.accepted()) return promotion;
+    if (loader_.card()) continue;
+    HONE_TRY(Verdict ordered, check_orders(kernel, course.play, promotion));
+    if (!ordered.accepted()) promotion.verdict = std::move(ordered);
+    require_repeatable(promotion);
+    if (!promotion.verdict.accepted()) return promotion;
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
     // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,
@@ -397,6 +450,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     sampled += result.sampling_seconds;
     promotion.workloads.push_back(std::move(result));
   }
+  require_repeatable(promotion);
   std::sort(promotion.absent.begin(), promotion.absent.end());
   promotion.absent.erase(std::unique(promotion.absent.begin(), promotion.absent.end()), promotion.absent.end());
   return promotion;
@@ -422,6 +476,10 @@ Result<std::vector<Conditions>> TimedEvaluator::conditions(const Kernel& kernel,
 Result<std::unique_ptr<Evaluator>> cpu_evaluator(const task::Task& task,
                                                  std::shared_ptr<target::Toolchain> toolchain,
                                                  const EvaluatorOptions& options) {
+  {
+    HONE_TRY(const std::vector<Playing> plays, plan_workloads(task));
+    HONE_TRY_VOID(check_memory(task, plays, target::available_memory()));
+  }
   HONE_TRY_VOID(check_task(task, options.facts.get()));
   auto evaluator = std::make_unique<TimedEvaluator>(task, std::move(toolchain), options);
   HONE_TRY_VOID(evaluator->prepare());

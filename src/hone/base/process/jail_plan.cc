@@ -31,6 +31,8 @@ constexpr int kUserInside = 1000;
 constexpr int kReservedPids = 300;
 constexpr int kMaxLinks = 40;
 constexpr rlim_t kOpenFiles = 1024;
+/// Of a runner's threads: the usual, whatever ours is.
+constexpr int64_t kRunnersStack = int64_t{8} << 20;
 
 bool is_inside(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
@@ -176,6 +178,7 @@ void plan_limits(JailPlan& plan, const Jail& jail) {
   same(RLIMIT_CORE, 0);
   same(RLIMIT_NOFILE, kOpenFiles);
   same(RLIMIT_FSIZE, jail.file_bytes);
+  if (jail.calls == Jail::Calls::kRunner) same(RLIMIT_STACK, kRunnersStack);
   if (jail.memory_bytes > 0) same(RLIMIT_AS, jail.memory_bytes);
   if (jail.cpu_seconds > 0) {
     // The soft limit names itself (SIGXCPU), the hard one cannot be caught.

@@ -266,12 +266,19 @@ TEST_F(Jail, LockDownLeavesCompute) {
 TEST_F(Jail, LockDownKillsWhateverAsksForMore) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer makes calls of its own";
   jail_.calls = base::Jail::Calls::kRunner;
-  for (const char* call : {"open", "open in another thread", "fork", "kill", "socket", "map code",
-                           "map a file", "make code"})
+  for (const char* call : {"open", "open in another thread", "read", "fork", "kill", "socket", "sleep", "give memory back", "punch a hole",
+                           "unmap", "move memory", "make code"})
     EXPECT_EQ(run_jailed("lock_and", {call}).describe(),
               "killed by SIGSYS (a system call the jail forbids)")
         << call;
   EXPECT_EQ(run_jailed("lock_and", {"abort"}).describe(), "killed by SIGABRT (it aborted itself)");
+}
+
+TEST_F(Jail, LoadingStartsNothing) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer makes calls of its own";
+  jail_.calls = base::Jail::Calls::kRunner;
+  for (const char* call : {"map code", "seal", "open"}) EXPECT_EQ(says("load_and", {call}), "ok") << call;
+  for (const char* call : {"thread", "fork", "kill", "memfd"}) EXPECT_EQ(says("load_and", {call}), "EPERM") << call;
 }
 
 TEST_F(Jail, CostsLittle) {

@@ -45,9 +45,11 @@ struct JailSupport {
 };
 [[nodiscard]] const JailSupport& probe_jail();
 
-/// For a runner inside its jail, after loading what it needs and starting its threads: from here on
-/// all of them have only anonymous memory, futexes, clocks, yielding, reading, writing and closing
-/// open descriptors, abort and exit. Any other system call kills the process (SIGSYS).
+/// For a runner inside its jail, once its threads are there: from here on all of them may read files and map
+/// them, code included, and no more: what a loader needs. No thread can be started. Anything else is EPERM.
+[[nodiscard]] Status lock_down_but_for_loading();
+/// And after loading: futexes, clocks, yielding, writing to open descriptors, abort and exit. Memory is what there
+/// is: asking for more is EPERM. Any other system call kills the process (SIGSYS).
 [[nodiscard]] Status lock_down();
 
 struct SpawnOptions {

@@ -67,18 +67,26 @@ constexpr std::array kNetwork = {SCMP_SYS(socket), SCMP_SYS(bind),   SCMP_SYS(co
 constexpr std::array kNamespaceFlags = {CLONE_NEWNS,  CLONE_NEWUSER, CLONE_NEWPID,   CLONE_NEWNET,
                                         CLONE_NEWIPC, CLONE_NEWUTS,  CLONE_NEWCGROUP};
 
-/// Left to a locked-down runner without conditions.
+/// Left to a locked-down runner without conditions. Nothing here gives memory back or takes it: what is shared with
+/// others has to stay as it is.
 constexpr std::array kCompute = {
-    SCMP_SYS(munmap),        SCMP_SYS(mremap),        SCMP_SYS(madvise),
-    SCMP_SYS(brk),           SCMP_SYS(futex),         SCMP_SYS(clock_gettime),
-    SCMP_SYS(clock_getres),  SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
-    SCMP_SYS(gettimeofday),  SCMP_SYS(time),          SCMP_SYS(getcpu),
-    SCMP_SYS(sched_yield),   SCMP_SYS(sched_getaffinity), SCMP_SYS(read),
-    SCMP_SYS(write),         SCMP_SYS(readv),         SCMP_SYS(writev),
-    SCMP_SYS(poll),          SCMP_SYS(ppoll),         SCMP_SYS(close),
-    SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigprocmask), SCMP_SYS(restart_syscall),
-    SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rseq),
-    SCMP_SYS(exit),          SCMP_SYS(exit_group)};
+    SCMP_SYS(futex),         SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres),   SCMP_SYS(gettimeofday),
+    SCMP_SYS(time),          SCMP_SYS(getcpu),        SCMP_SYS(sched_yield),    SCMP_SYS(write),
+    SCMP_SYS(writev),        SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigprocmask), SCMP_SYS(restart_syscall),
+    SCMP_SYS(getpid),        SCMP_SYS(gettid),        SCMP_SYS(rseq),           SCMP_SYS(exit),
+    SCMP_SYS(exit_group)};
+
+/// What the C library does without when it is refused (an abort that wants room for its message).
+constexpr std::array kMoreMemory = {SCMP_SYS(mmap), SCMP_SYS(brk)};
+
+/// What a loader needs besides.
+constexpr std::array kLoading = {
+    SCMP_SYS(openat),     SCMP_SYS(open),     SCMP_SYS(close),     SCMP_SYS(read),       SCMP_SYS(pread64),
+    SCMP_SYS(lseek),      SCMP_SYS(fstat),    SCMP_SYS(stat),      SCMP_SYS(newfstatat), SCMP_SYS(statx),
+    SCMP_SYS(access),     SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+    SCMP_SYS(getcwd),     SCMP_SYS(mmap),     SCMP_SYS(munmap),    SCMP_SYS(mremap),     SCMP_SYS(mprotect),
+    SCMP_SYS(madvise),    SCMP_SYS(brk),      SCMP_SYS(getrandom), SCMP_SYS(uname),      SCMP_SYS(prlimit64),
+    SCMP_SYS(sysinfo),    SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl), SCMP_SYS(seccomp)};
 
 template <class... Conditions>
 bool rule(const Context& context, uint32_t action, int call, Conditions... conditions) {
@@ -156,16 +164,22 @@ std::vector<sock_filter> compile(Jail::Calls calls, bool network) {
   return program;
 }
 
-bool fill_lock(const Context& context) {
+bool allow_computing(const Context& context) {
   bool good = true;
   for (const int call : kCompute) good &= rule(context, SCMP_ACT_ALLOW, call);
-  good &= rule(context, SCMP_ACT_ALLOW, SCMP_SYS(mmap), is(2, PROT_EXEC, 0),
-               is(3, MAP_ANONYMOUS, MAP_ANONYMOUS));
-  good &= rule(context, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), is(2, PROT_EXEC, 0));
   // abort() signals itself.
-  good &= rule(context, SCMP_ACT_ALLOW, SCMP_SYS(tgkill),
-               is(0, kInt, static_cast<uint64_t>(getpid())), is(2, kInt, SIGABRT));
-  return good;
+  return good && rule(context, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), is(0, kInt, static_cast<uint64_t>(getpid())),
+                      is(2, kInt, SIGABRT));
+}
+
+/// For all threads, or for none.
+Status lock(const Context& context, bool consistent) {
+  HONE_CHECK(consistent, "the runner's filter is inconsistent");
+  seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1);
+  if (const int error = seccomp_load(context.get()); error != 0)
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot lock the runner down: {}", std::strerror(-error)));
+  return {};
 }
 
 }  // namespace
@@ -179,16 +193,18 @@ std::span<const sock_filter> jail_filter(Jail::Calls calls, bool network) {
   return filter;
 }
 
+Status lock_down_but_for_loading() {
+  const Context context(seccomp_init(kRefuse));
+  bool good = context && allow_computing(context);
+  for (const int call : kLoading) good &= rule(context, SCMP_ACT_ALLOW, call);
+  return lock(context, good);
+}
+
 Status lock_down() {
   const Context context(seccomp_init(SCMP_ACT_KILL_PROCESS));
-  HONE_CHECK(context && fill_lock(context), "the runner's filter is inconsistent");
-  seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  // For all threads, or for none.
-  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1);
-  if (const int error = seccomp_load(context.get()); error != 0)
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot lock the runner down: {}", std::strerror(-error)));
-  return {};
+  bool good = context && allow_computing(context);
+  for (const int call : kMoreMemory) good &= rule(context, kRefuse, call);
+  return lock(context, good);
 }
 
 }  // namespace hone::base

@@ -59,16 +59,45 @@ class ControlBlock {
   Control* control_ = nullptr;
 };
 
+/// What a batch is said to have done that did not end, by how the blocks of its call were run.
+std::string_view waiting_words(BlockOrder order) {
+  switch (order) {
+    case BlockOrder::kUsual: return "";
+    case BlockOrder::kNeighbours: return ", its blocks taken one at a time by whichever thread was free";
+    case BlockOrder::kShuffled: return ", its blocks in a shuffled order";
+    case BlockOrder::kForwardsAlone: return ", its blocks run one after another on one thread: no block may wait for another";
+    case BlockOrder::kBackwardsAlone: return ", its blocks run from the last to the first on one thread: no block may wait for another";
+  }
+  return "";
+}
+
 class CpuSession final : public Session {
  public:
   CpuSession(ControlBlock control, base::Child child, std::filesystem::path artifact, std::vector<std::string> names)
       : control_(std::move(control)), child_(std::move(child)), artifact_(std::move(artifact)), names_(std::move(names)) {}
 
-  /// Waits for the first word from the runner, frozen afterwards.
+  /// Waits for the first word from the runner, frozen afterwards: it holds nothing of the candidate's yet.
   BatchOutcome wait_ready(std::chrono::nanoseconds deadline) {
     BatchOutcome outcome = wait_finished(0, deadline);
     if (outcome.how == BatchOutcome::How::kDone && !child_.freeze()) outcome = died();
     return outcome;
+  }
+  /// What an empty batch takes, with the threads and pages that all later ones have.
+  void time_empty_batches() {
+    std::vector<int64_t> times;
+    for (int i = 0; i < kEmptyBatches; ++i) {
+      const BatchOutcome outcome = run({}, std::chrono::seconds(5));
+      if (outcome.how != BatchOutcome::How::kDone) return;
+      times.push_back(outcome.wall_ns);
+    }
+    std::nth_element(times.begin(), times.begin() + kEmptyBatches / 2, times.end());
+    empty_ns_ = times[kEmptyBatches / 2];
+  }
+  /// The candidate into the process, frozen afterwards.
+  BatchOutcome load(std::chrono::nanoseconds deadline) {
+    (*control_).command = worker::Command::kLoad;
+    loaded_ = true;
+    return release(deadline);
   }
   [[nodiscard]] worker::State state() const { return (*control_).state.load(); }
   /// What an interpreter says of a kernel that it cannot run; empty for anything else.
@@ -81,9 +110,19 @@ class CpuSession final : public Session {
   BatchOutcome run(std::span<const Call> calls, std::chrono::nanoseconds deadline) override {
     Control& control = *control_;
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
+    control.command = worker::Command::kRun;
+    // What it may have kept of earlier calls is taken from it first, outside its time, and before it learns of these.
+    if (!calls.empty() && control.library == 0) {
+      control.calls = 0;
+      control.scrub = base::secret_seed() | 1;
+      const BatchOutcome scrubbed = release(deadline);
+      control.scrub = 0;
+      if (scrubbed.how != BatchOutcome::How::kDone) return scrubbed;
+    }
     control.calls = static_cast<uint32_t>(calls.size());
     for (size_t c = 0; c < calls.size(); ++c) {
       HONE_CHECK(calls[c].tensors.size() == control.tensors);
+      control.order[c] = {calls[c].order, 0, calls[c].order_seed};
       for (size_t t = 0; t < calls[c].tensors.size(); ++t)
         control.placement[c][t] = {calls[c].tensors[t].offset, calls[c].tensors[t].region, 0};
     }
@@ -91,32 +130,16 @@ class CpuSession final : public Session {
     control.warm = all(&Call::hot);
     for (uint32_t t = 0; control.warm && t < control.tensors; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
     control.idle = all(&Call::idle);
-    // What it may have kept of earlier calls is taken from it first, outside its time.
-    if (!calls.empty() && control.library == 0) {
-      const uint32_t count = std::exchange(control.calls, 0);
-      control.scrub = base::secret_seed() | 1;
-      const BatchOutcome scrubbed = release(deadline);
-      control.scrub = 0;
-      control.calls = count;
-      if (scrubbed.how != BatchOutcome::How::kDone) return scrubbed;
-    }
     return release(deadline);
   }
 
   int pid() const override { return child_.pid(); }
 
-  int64_t empty_batch_ns() override {
-    std::vector<int64_t> times;
-    for (int i = 0; i < 15; ++i) {
-      const BatchOutcome outcome = run({}, std::chrono::seconds(5));
-      if (outcome.how != BatchOutcome::How::kDone) return 0;
-      times.push_back(outcome.wall_ns);
-    }
-    std::nth_element(times.begin(), times.begin() + 7, times.end());
-    return times[7];
-  }
+  int64_t empty_batch_ns() override { return empty_ns_; }
 
  private:
+  static constexpr int kEmptyBatches = 15;
+
   /// Has the runner do what the control block says, by our clock.
   BatchOutcome release(std::chrono::nanoseconds deadline) {
     Control& control = *control_;
@@ -135,7 +158,19 @@ class CpuSession final : public Session {
     outcome.wall_ns = base::system_clock().now_ns() - start;
     outcome.contended_ns =
         std::max<int64_t>(0, run_delay_ns(child_.pid()) - waited) + (stolen_ns() - stolen);
+    if (const uint32_t outside = control.outside.load(std::memory_order_relaxed)) went_outside(outside, outcome);
     return outcome;
+  }
+
+  void went_outside(uint32_t outside, BatchOutcome& outcome) {
+    const size_t named = (*control_).tensors + outside - 1;
+    const bool scratch = outside > (*control_).workspaces;
+    outcome.how = BatchOutcome::How::kDied;
+    outcome.outside = true;
+    outcome.why = scratch ? "wrote outside its scratch"
+                          : fmt::format("wrote outside workspace {}", named < names_.size() ? names_[named] : std::to_string(outside - 1));
+    outcome.finding = outcome.why;
+    child_.kill();
   }
 
   BatchOutcome died() {
@@ -163,7 +198,9 @@ class CpuSession final : public Session {
         child_.kill();
         BatchOutcome late;
         late.how = BatchOutcome::How::kDeadline;
-        late.why = fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9);
+        const uint32_t call = control.call.load(std::memory_order_relaxed);
+        late.why = fmt::format("did not finish within {:.1f} s{}", static_cast<double>(deadline.count()) * 1e-9,
+                               loaded_ && call < control.calls ? waiting_words(control.order[call].order) : "");
         return late;
       }
     }
@@ -174,7 +211,24 @@ class CpuSession final : public Session {
   std::filesystem::path artifact_;
   std::vector<std::string> names_;
   uint32_t batch_ = 0;
+  int64_t empty_ns_ = 0;
+  bool loaded_ = false;
 };
+
+/// Of the memory that can be had, what a kernel's own may take: the oracle and the compiler need some.
+constexpr double kMostOwnMemory = 0.8;
+
+/// Why the plan's workspaces and scratch do not fit into this machine; empty when they do.
+std::string too_large(const Control& control, int threads) {
+  double workspaces = 0, scratch = 0;
+  for (uint32_t i = 0; i < control.workspaces; ++i) workspaces += static_cast<double>(control.workspace[i].bytes);
+  for (uint32_t i = 0; i < control.launches; ++i) scratch = std::max(scratch, static_cast<double>(control.launch[i].shared_bytes) * threads);
+  const int64_t available = available_memory();
+  if (available < 0 || workspaces + scratch <= kMostOwnMemory * static_cast<double>(available)) return {};
+  constexpr double kMiB = 1 << 20;
+  return fmt::format("its workspaces and shared bytes need {:.0f} MiB, and {:.0f} MiB of memory are available", (workspaces + scratch) / kMiB,
+                     static_cast<double>(available) / kMiB);
+}
 
 Status fill_cpu_control(Control& control, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions, int threads) {
   if (regions.size() > static_cast<size_t>(worker::kMaxRegions))
@@ -216,7 +270,11 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
     std::copy(options.tensor_bytes.begin(), options.tensor_bytes.end(), control.tensor_bytes);
     prepare_emulation(*build.emulates, plan, build.facts, options.tensor_bytes, control);
   }
+  if (!build.emulates)
+    if (std::string why = too_large(control, threads); !why.empty()) return Outcome(LoadFailure{std::move(why), {}});
   control.library = options.library_threads > 0;
+  control.edges = options.edges;
+  control.mark = base::secret_seed();
   fs::path program = build.runner;
   if (build.sanitized) {
     HONE_CHECK(!program.empty() && options.tensor_bytes.size() == static_cast<size_t>(tensors));
@@ -245,8 +303,11 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
   auto session = std::make_unique<CpuSession>(std::move(block), std::move(child), build.artifact, options.names);
   const BatchOutcome ready = session->wait_ready(options.start_deadline);
-  if (ready.how != BatchOutcome::How::kDone)
-    return Outcome(LoadFailure{"while loading: " + ready.why, ready.output});
+  if (ready.how != BatchOutcome::How::kDone) return Outcome(LoadFailure{"before loading: " + ready.why, ready.output});
+  if (session->state() != worker::State::kWaiting) return Outcome(LoadFailure{state_words(session->state()), {}});
+  if (options.timed) session->time_empty_batches();
+  const BatchOutcome loaded = session->load(options.start_deadline);
+  if (loaded.how != BatchOutcome::How::kDone) return Outcome(LoadFailure{"while loading: " + loaded.why, loaded.output});
   if (session->state() != worker::State::kReady) {
     const std::string said = session->refusal();
     return Outcome(LoadFailure{said.empty() ? state_words(session->state()) : said, {}});

@@ -16,6 +16,10 @@ struct CpuSessionOptions {
   /// its jail, but keeps its system calls. 0: a kernel, which keeps none.
   int library_threads = 0;
   std::chrono::seconds start_deadline{60};
+  /// Batches will be timed: what an empty one takes is measured before anything of the build is in the process.
+  bool timed = true;
+  /// For checks: in each call of a batch, by turns, workspaces and scratch begin or end where mapped memory does.
+  bool edges = false;
   /// Exact sizes of inputs and outputs; needed for a sanitized or emulated build.
   std::vector<int64_t> tensor_bytes;
   /// Of inputs, outputs and workspaces, for what the emulator says.

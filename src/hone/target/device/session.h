@@ -12,6 +12,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/result.h"
+#include "hone/target/worker/block_order.h"
 
 namespace hone::target {
 
@@ -84,6 +85,9 @@ struct Call {
   bool hot = false;
   /// On a CPU: nothing but that is done, to know how long it takes.
   bool idle = false;
+  /// On a CPU: how its blocks run, and what a shuffled order is drawn from.
+  BlockOrder order = BlockOrder::kUsual;
+  uint64_t order_seed = 0;
 };
 
 struct BatchOutcome {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/elf_check.h"
 #include "hone/target/toolchain/sanitized_runner.h"
+#include "hone/target/toolchain/source_check.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -143,7 +145,7 @@ class CppToolchain final : public Toolchain {
     std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
-                                     "-shared", "-Wno-psabi", "-Wno-ignored-attributes",
+                                     "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi", "-Wno-ignored-attributes",
                                      "-I" + headers_.string()};
     if (!options.instructions.empty()) {
       const auto native = std::find(argv.begin(), argv.end(), "-march=native");
@@ -153,7 +155,7 @@ class CppToolchain final : public Toolchain {
     if (options.sanitize)
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
     base::Hasher hasher;
-    hasher.add("cpp-build-2").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
+    hasher.add("cpp-build-3").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
     for (const std::string& argument : argv) hasher.add(argument);
     hasher.add(headers_.string());
     const std::string hash = hasher.finish();
@@ -174,6 +176,8 @@ class CppToolchain final : public Toolchain {
       HONE_TRY(const std::string evasion, find_evasion(argv, scratch.path(), headers_, options.deadline));
       if (!evasion.empty()) return BuildOutcome(BuildFailure{evasion, {}, true});
     }
+    HONE_TRY(std::optional<BuildFailure> unseen, look_into(kernel, argv, scratch.path(), options.deadline));
+    if (unseen) return BuildOutcome(std::move(*unseen));
     argv.insert(argv.end(), {"-o", "kernel.so", "unit.cc", "-lm"});
     HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
     if (run.late)
@@ -198,6 +202,20 @@ class CppToolchain final : public Toolchain {
   }
 
  private:
+  /// What keeps the unit from being compiled at all.
+  Result<std::optional<BuildFailure>> look_into(const kernel::Kernel& kernel, std::vector<std::string> argv, const fs::path& folder,
+                                                std::chrono::seconds deadline) const {
+    using Found = std::optional<BuildFailure>;
+    if (std::string why = refuse_directives(kernel.source); !why.empty()) return Found(BuildFailure{std::move(why), {}, false});
+    argv.insert(argv.end(), {"-E", "-o", "unit.ii", "unit.cc"});
+    HONE_TRY(const CompilerRun run, run_compiler(argv, folder, headers_, deadline));
+    if (run.late) return Found(BuildFailure{fmt::format("the compiler was stopped after {} s", deadline.count()), run.log, false});
+    if (!run.ok) return Found(BuildFailure{first_error(run.log), run.log, false});
+    HONE_TRY(const std::string text, base::read_file(folder / "unit.ii"));
+    std::string why = refuse_text(text);
+    return why.empty() ? Found() : Found(BuildFailure{std::move(why), {}, false});
+  }
+
   [[nodiscard]] Result<const Compiler*> compiler_for(const kernel::Kernel& kernel) const {
     const std::string& wanted = kernel.header.compiler;
     if (wanted.empty()) return &compilers_.front();

@@ -12,9 +12,11 @@ namespace hone::target {
 
 struct ElfFacts {
   std::vector<std::string> undefined;   ///< symbols it expects others to define
+  std::vector<std::string> libraries;   ///< it wants loaded, beside those that every runner has
   int64_t text_bytes = 0;               ///< executable sections
-  int64_t data_bytes = 0;               ///< writable: .data and .bss, linker bookkeeping apart
+  int64_t data_bytes = 0;               ///< writable once it is loaded, by program headers, and a thread's variables
   int constructors = 0;                 ///< functions run at load time, compiler's own apart
+  std::string forbidden;                ///< why nobody may load it, sanitized or not ("has an indirect function (f)"); empty: nothing
   /// Variables of an emulated GPU's shared memory: mangled names, bytes.
   std::vector<std::pair<std::string, int64_t>> shared;
 };

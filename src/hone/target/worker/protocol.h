@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "hone/target/toolchain/include/hone/simt/context.h"
+#include "hone/target/worker/block_order.h"
 
 namespace hone::target::worker {
 
@@ -22,11 +23,18 @@ inline constexpr int kMaxCalls = 4096;
 
 enum class State : uint32_t {
   kStarting,
+  kWaiting,       ///< buffers and threads are there, nothing of the candidate's is
   kReady,         ///< loaded and locked down
   kNoLibrary,     ///< the shared object does not load
   kNoEntries,     ///< it has no table of entries
   kNoMemory,      ///< mappings or workspaces failed
   kNoLock,        ///< the system-call filter could not be installed
+};
+
+/// What a batch is for.
+enum class Command : uint32_t {
+  kRun,           ///< the calls, as long as the clock runs; before kLoad there are none
+  kLoad,          ///< the candidate; says so in `state`
 };
 
 /// How a launch's argument i is passed: the entry finds pointers in tensors[] and integers in values[].
@@ -64,13 +72,25 @@ struct PlacementInfo {
   int32_t unused;
 };
 
+/// How the blocks of one call are to run.
+struct OrderInfo {
+  BlockOrder order;
+  uint32_t unused;
+  uint64_t seed;
+};
+
 struct Control {
   alignas(64) std::atomic<uint32_t> released;   ///< number of the batch that may run; futex word
   alignas(64) std::atomic<uint32_t> finished;   ///< number of the batch that has run; futex word
   std::atomic<State> state;
+  std::atomic<uint32_t> call;                   ///< of the batch, that runs or ran last
+  std::atomic<uint32_t> outside;                ///< not 0: bytes beside a workspace (its number + 1) or scratch (all of them + 1) changed
   alignas(64) uint32_t threads;
   uint32_t regions, launches, workspaces, tensors, calls;
   uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail
+  Command command;
+  uint32_t edges;     ///< not 0: workspaces and scratch begin and end, in turn, where mapped memory does; for checks
+  uint64_t mark;      ///< what lies beside workspaces and scratch
   uint32_t emulated;  ///< not 0: a GPU kernel; entries get a simt::Context instead of scratch, on one thread
   int64_t arena_bytes;                          ///< emulated: address space for the emulator
   uint64_t seed;                                ///< emulated: of the order of turns
@@ -82,6 +102,7 @@ struct Control {
   RegionInfo region[kMaxRegions];
   WorkspaceInfo workspace[kMaxWorkspaces];
   Launch launch[kMaxLaunches];
+  OrderInfo order[kMaxCalls];
   PlacementInfo placement[kMaxCalls][kMaxTensors];
 };
 

@@ -1,12 +1,14 @@
-// The process around a CPU candidate: maps the shared buffers, loads the candidate, closes the jail
-// behind itself, then runs batches of calls over a small thread pool until it is killed. It holds no
-// expected answer, no clock that anybody reads, and nothing worth stealing.
+// The process around a CPU candidate: maps the shared buffers and starts its threads; is timed with nothing
+// to do, while nothing of the candidate's is there; closes its jail but for loading, loads the candidate,
+// closes the rest, then runs batches of calls over the threads until it is killed. It holds no expected
+// answer, no clock that anybody reads, and nothing worth stealing.
 //
 //   hone-runner LIBRARY          (descriptors as in protocol.h)
 //
 // The same source, compiled on the spot with HONE_SANITIZED_RUNNER and the sanitizers, runs builds that are
-// instrumented alike: every tensor, workspace and scratch is then an allocation of its own, of the exact
-// size, and the jail stays as open as it was while loading, because a report needs more than computing.
+// instrumented alike, on memory laid out alike: what lies beside tensors, workspaces and scratch is forbidden
+// by the sanitizer's word. The jail then stays as open as it was while loading, because a report needs more
+// than computing.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -18,12 +20,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <vector>
 
 #if !defined(HONE_SANITIZED_RUNNER)
 #include "hone/base/process/process.h"
 #endif
+#include "hone/target/worker/own_memory.h"
 #include "hone/target/worker/protocol.h"
 #include "hone/target/worker/scrub.h"
 
@@ -59,21 +63,11 @@ void pin_to(int index) {
 
 #if defined(HONE_SANITIZED_RUNNER)
 constexpr bool kSanitized = true;
-/// To the byte, so that a step beyond is one into the sanitizer's red zone.
-std::byte* allocate(int64_t bytes) {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 64, static_cast<size_t>(bytes)) != 0) return nullptr;
-  return static_cast<std::byte*>(memory);
-}
+bool close_jail_but_for_loading() { return true; }
 bool close_jail() { return true; }
 #else
 constexpr bool kSanitized = false;
-/// Whole pages, there at once.
-std::byte* allocate(int64_t bytes) {
-  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-}
+bool close_jail_but_for_loading() { return base::lock_down_but_for_loading().has_value(); }
 bool close_jail() { return base::lock_down().has_value(); }
 #endif
 
@@ -84,8 +78,38 @@ struct Job {
   const int64_t* grid;
   int64_t blocks;
   int64_t chunk;
-  void (*each)(void* context, int index) = nullptr;
+  OrderInfo order;
+  void (*each)(void* context, int index) = nullptr;   ///< instead: what every thread does once
   void* context = nullptr;
+
+  /// The block that comes at a place of the order.
+  [[nodiscard]] int64_t block(int64_t place) const {
+    switch (order.order) {
+      case BlockOrder::kShuffled: return shuffled(place);
+      case BlockOrder::kBackwardsAlone: return blocks - 1 - place;
+      default: return place;
+    }
+  }
+  void run(void* scratch, int64_t begin, int64_t end) const {
+    if (order.order == BlockOrder::kUsual) return entry(arguments, scratch, grid, begin, end);
+    for (int64_t place = begin; place < end; ++place) {
+      const int64_t at = block(place);
+      entry(arguments, scratch, grid, at, at + 1);
+    }
+  }
+
+ private:
+  /// Steps of a secret length, which has no divisor in common with the number of blocks, from a secret beginning.
+  [[nodiscard]] int64_t shuffled(int64_t place) const {
+    const auto all = static_cast<unsigned __int128>(blocks);
+    return static_cast<int64_t>((static_cast<unsigned __int128>(place) * step() + order.seed) % all);
+  }
+  [[nodiscard]] uint64_t step() const {
+    const auto all = static_cast<uint64_t>(blocks);
+    uint64_t step = order.seed / all % all;
+    while (std::gcd(step, all) != 1) step = (step + 1) % all;
+    return step;
+  }
 };
 
 /// Fixed team of threads, the calling one included. Between batches it sleeps on a futex; inside a
@@ -93,30 +117,35 @@ struct Job {
 class Pool {
  public:
   /// `arena`: address space for an emulator (bytes); its pages are there when first touched.
-  Pool(int threads, int64_t shared_bytes, int64_t arena) : size_(threads) {
+  Pool(int threads, int64_t shared_bytes, int64_t arena) : size_(threads), scratch_(static_cast<size_t>(threads)) {
     if (arena > 0) {
       void* memory = mmap(nullptr, static_cast<size_t>(arena), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      scratch_.push_back(memory == MAP_FAILED ? nullptr : memory);
-      pin_to(0);
-      return;
+      arena_ = memory == MAP_FAILED ? nullptr : memory;
+      mapped_ = arena_ != nullptr;
+    } else {
+      mapped_ = std::all_of(scratch_.begin(), scratch_.end(), [&](Space& s) { return s.map(shared_bytes); });
+      for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
     }
-    scratch_bytes_ = kSanitized ? std::max<int64_t>(shared_bytes, 1) : (shared_bytes + 4095) / 4096 * 4096 + 4096;
-    for (int i = 0; i < threads; ++i) scratch_.push_back(allocate(scratch_bytes_));
-    for (int i = 1; i < threads; ++i) std::thread([this, i] { serve(i); }).detach();
     pin_to(0);
   }
 
   /// True once every thread is pinned (the closed jail allows no pinning) and has its scratch.
   [[nodiscard]] bool ready() const {
-    while (pinned_.load(std::memory_order_acquire) != size_ - 1) pause_cpu();
-    return std::none_of(scratch_.begin(), scratch_.end(), [](void* p) { return !p; });
+    while (!arena_ && pinned_.load(std::memory_order_acquire) != size_ - 1) pause_cpu();
+    return mapped_;
   }
   [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] void* scratch() const { return scratch_[0]; }
+  [[nodiscard]] void* arena() const { return arena_; }
 
-  /// Each thread's, to fill or look at.
-  [[nodiscard]] void* scratch_of(int index) const { return scratch_[static_cast<size_t>(index)]; }
-  [[nodiscard]] int64_t scratch_bytes() const { return scratch_bytes_; }
+  void place_scratch(int64_t bytes, bool at_end, uint64_t mark) {
+    for (Space& space : scratch_) space.place(bytes, at_end, mark);
+  }
+  [[nodiscard]] bool scratch_intact() const {
+    return arena_ || std::all_of(scratch_.begin(), scratch_.end(), [](const Space& s) { return s.intact(); });
+  }
+
+  /// Each thread's, to fill.
+  [[nodiscard]] Space& scratch_of(int index) { return scratch_[static_cast<size_t>(index)]; }
 
   void begin_batch() {
     if (size_ == 1) return;
@@ -126,24 +155,22 @@ class Pool {
   void end_batch() { awake_.store(0, std::memory_order_release); }
 
   void run(const Job& job) {
-    if (size_ == 1 || job.blocks <= job.chunk) {
-      job.entry(job.arguments, scratch_[0], job.grid, 0, job.blocks);
-      return;
-    }
-    share(job);
+    const bool alone = job.order.order == BlockOrder::kForwardsAlone || job.order.order == BlockOrder::kBackwardsAlone;
+    if (size_ > 1 && !alone && job.blocks > job.chunk) return spread(job);
+    job.run(scratch_[0].at(), 0, job.blocks);
   }
-  /// f(index) on each thread.
+  /// f(index) on each thread; between begin_batch() and end_batch().
   template <class F>
   void everywhere(F f) {
     Job job{};
     job.each = [](void* context, int index) { (*static_cast<F*>(context))(index); };
     job.context = &f;
     if (size_ == 1) return job.each(job.context, 0);
-    share(job);
+    spread(job);
   }
 
  private:
-  void share(const Job& job) {
+  void spread(const Job& job) {
     job_ = job;
     next_.store(0, std::memory_order_relaxed);
     pending_.store(size_ - 1, std::memory_order_relaxed);
@@ -158,8 +185,7 @@ class Pool {
     for (;;) {
       const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
       if (begin >= job.blocks) return;
-      job.entry(job.arguments, scratch_[static_cast<size_t>(index)], job.grid, begin,
-                std::min(begin + job.chunk, job.blocks));
+      job.run(scratch_[static_cast<size_t>(index)].at(), begin, std::min(begin + job.chunk, job.blocks));
     }
   }
 
@@ -179,8 +205,9 @@ class Pool {
   }
 
   int size_;
-  int64_t scratch_bytes_ = 0;
-  std::vector<void*> scratch_;
+  std::vector<Space> scratch_;
+  void* arena_ = nullptr;
+  bool mapped_ = false;
   Job job_{};
   std::atomic<int> pinned_{0};
   alignas(64) std::atomic<int64_t> next_{0};
@@ -206,63 +233,105 @@ class Runner {
  public:
   explicit Runner(Control& control) : control_(control) {}
 
-  State load(const char* library) {
+  /// All that is there before the candidate.
+  bool map() {
     for (uint32_t i = 0; i < control_.regions; ++i) {
-      const RegionInfo& info = control_.region[i];
       const int fd = kFirstRegionFd + static_cast<int>(i);
-      std::byte* base = map_between_cliffs(info, fd);
-      if (!base) return State::kNoMemory;
+      std::byte* base = map_between_cliffs(control_.region[i], fd);
+      if (!base) return false;
       close(fd);
       regions_.push_back(base);
     }
-    for (uint32_t i = 0; i < control_.workspaces; ++i) {
-      std::byte* base = allocate(control_.workspace[i].bytes);
-      if (!base) return State::kNoMemory;
-      workspaces_.push_back(base);
-    }
-    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return State::kNoLibrary;
-    entries_ = static_cast<const Entry*>(dlsym(handle, kEntriesSymbol));
-    if (!entries_) return State::kNoEntries;
-    // A sanitizer has its own opinion of what lies between variables, and the emulator of its own state.
-    if (!kSanitized && !control_.emulated && !control_.library) pristine_.remember(handle);
-    return State::kReady;
+    workspaces_.resize(control_.workspaces);
+    for (uint32_t i = 0; i < control_.workspaces; ++i)
+      if (!workspaces_[i].map(control_.workspace[i].bytes)) return false;
+    return true;
   }
 
-  [[noreturn]] void serve(Pool& pool) {
+  [[noreturn]] void serve(Pool& pool, const char* library) {
     uint32_t batch = 0;
+    control_.finished.store(UINT32_MAX, std::memory_order_release);
+    futex_wake(control_.finished);
     for (;;) {
       while (control_.released.load(std::memory_order_acquire) == batch)
         futex_wait(control_.released, batch);
       batch = control_.released.load(std::memory_order_acquire);
-      pool.begin_batch();
-      if (control_.scrub != 0) scrub(pool);
-      for (uint32_t call = 0; call < control_.calls; ++call) {
-        ++context_.call;
-        if (control_.warm != 0) warm(pool, call);
-        if (control_.idle == 0) run_call(pool, call);
+      switch (control_.command) {
+        case Command::kLoad: control_.state.store(load(library, pool), std::memory_order_release); break;
+        case Command::kRun: run_batch(pool); break;
       }
-      pool.end_batch();
       control_.finished.store(batch, std::memory_order_release);
       futex_wake(control_.finished);
     }
   }
 
+  /// An unwritten workspace must not look like a right answer, nor carry one over.
+  void fill_workspaces(uint64_t secret) {
+    for (uint32_t i = 0; i < control_.workspaces; ++i) fill_unforeseen(workspaces_[i].at(), control_.workspace[i].bytes, secret);
+  }
+
+  /// Workspaces and scratch of a call. Where edges are looked at, they lie at the beginning and at the end of their memory in turn.
+  void place(Pool& pool, uint32_t call) {
+    const bool at_end = control_.edges != 0 && call % 2 == 0;
+    for (uint32_t i = 0; i < control_.workspaces; ++i) workspaces_[i].place(control_.workspace[i].bytes, at_end, control_.mark);
+    for (uint32_t i = 0; i < control_.launches; ++i) scratch_bytes_ = std::max(scratch_bytes_, control_.launch[i].shared_bytes);
+    if (!control_.emulated) pool.place_scratch(scratch_bytes_, at_end, control_.mark);
+  }
+
  private:
+  State load(const char* library, Pool& pool) {
+    if (control_.library == 0 && !close_jail_but_for_loading()) return State::kNoLock;
+    void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return State::kNoLibrary;
+    entries_ = static_cast<const Entry*>(dlsym(handle, kEntriesSymbol));
+    if (!entries_) return State::kNoEntries;
+    // A library keeps its own state, an emulator looks after a device's, and sanitizers keep theirs between globals.
+    if (!control_.library && !control_.emulated && !kSanitized) {
+      pristine_.remember(handle);
+      // Room for each thread's variables: later there is none to be had.
+      pool.begin_batch();
+      pool.everywhere([handle](int) { make_thread_locals(handle); });
+      pool.end_batch();
+    }
+    if (control_.library == 0 && !close_jail()) return State::kNoLock;
+    return State::kReady;
+  }
+
+  void look_beside(const Pool& pool) {
+    for (uint32_t i = 0; i < control_.workspaces; ++i)
+      if (!workspaces_[i].intact()) control_.outside.store(i + 1, std::memory_order_relaxed);
+    if (!pool.scratch_intact()) control_.outside.store(control_.workspaces + 1, std::memory_order_relaxed);
+  }
+
+  void run_batch(Pool& pool) {
+    pool.begin_batch();
+    if (control_.scrub != 0) scrub(pool);
+    for (uint32_t call = 0; call < control_.calls; ++call) {
+      control_.call.store(call, std::memory_order_relaxed);
+      ++context_.call;
+      if (control_.edges) place(pool, call), fill_workspaces(control_.mark + call);
+      if (control_.warm != 0) warm(pool, call);
+      if (control_.idle == 0) run_call(pool, call);
+      if (control_.edges) look_beside(pool);
+    }
+    if (!control_.edges) look_beside(pool);
+    pool.end_batch();
+  }
+
   [[nodiscard]] std::byte* placed(uint32_t call, uint32_t tensor) const {
     const PlacementInfo& at = control_.placement[call][tensor];
     return regions_[static_cast<size_t>(at.region)] + at.offset;
   }
 
-  /// An unwritten workspace must not look like a right answer, nor carry one over.
+  /// Nothing of one batch may be in the next.
   void scrub(Pool& pool) {
     const uint64_t secret = control_.scrub;
-    for (uint32_t i = 0; i < control_.workspaces; ++i) fill_unforeseen(workspaces_[i], control_.workspace[i].bytes, secret);
+    fill_workspaces(secret);
     pristine_.restore_globals();
     if (kSanitized || control_.emulated) return;
     const auto each = [&](int index) {
       pristine_.restore_thread();
-      fill_unforeseen(pool.scratch_of(index), pool.scratch_bytes(), secret);
+      fill_unforeseen(pool.scratch_of(index).at(), scratch_bytes_, secret);
       clear_dead_stack();
     };
     pool.everywhere(each);
@@ -291,27 +360,19 @@ class Runner {
     call_ = call;
     std::byte* tensors[kMaxTensors] = {};
     for (uint32_t t = 0; t < control_.tensors; ++t) tensors[t] = placed(call, t);
-    if (!kSanitized) {
-      run_launches(pool, tensors);
-      return;
-    }
-    for (uint32_t t = 0; t < control_.tensors; ++t) {
-      const int64_t bytes = control_.tensor_bytes[t];
-      tensors[t] = allocate(bytes);
-      std::memcpy(tensors[t], placed(call, t), static_cast<size_t>(bytes));
-    }
+    if (kSanitized) forbid_all_but(tensors);
     run_launches(pool, tensors);
-    for (uint32_t t = 0; t < control_.tensors; ++t) {
-      if (control_.region[control_.placement[call][t].region].writable)
-        std::memcpy(placed(call, t), tensors[t], static_cast<size_t>(control_.tensor_bytes[t]));
-      std::free(tensors[t]);
-    }
+  }
+
+  /// The sanitizer's word on the regions: nothing but these tensors, to the byte.
+  void forbid_all_but(std::byte* const* tensors) const {
+    for (uint32_t r = 0; r < control_.regions; ++r) forbid_bytes(regions_[r], regions_[r] + control_.region[r].bytes);
+    for (uint32_t t = 0; t < control_.tensors; ++t) allow_bytes(tensors[t], tensors[t] + control_.tensor_bytes[t]);
   }
 
   void run_launches(Pool& pool, std::byte* const* tensors) {
     for (uint32_t i = 0; i < control_.workspaces; ++i)
-      if (control_.workspace[i].zero)
-        std::memset(workspaces_[i], 0, static_cast<size_t>(control_.workspace[i].bytes));
+      if (control_.workspace[i].zero) workspaces_[i].fill(0);
     for (uint32_t i = 0; i < control_.launches; ++i) {
       const Launch& launch = control_.launch[i];
       uint64_t slots[kMaxArguments] = {};
@@ -323,7 +384,7 @@ class Runner {
           slots[a] = reinterpret_cast<uint64_t>(tensors[argument.tensor]);
         } else {
           const size_t workspace = static_cast<uint32_t>(argument.tensor) - control_.tensors;
-          slots[a] = reinterpret_cast<uint64_t>(workspaces_[workspace]);
+          slots[a] = reinterpret_cast<uint64_t>(workspaces_[workspace].at());
         }
       }
       const int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
@@ -331,15 +392,16 @@ class Runner {
         emulate(pool, i, slots, tensors);
         continue;
       }
+      const OrderInfo& order = control_.order[call_];
       // Eight chunks a thread: even enough at the end, long enough runs for the prefetcher.
-      const int64_t chunk = std::max<int64_t>(1, blocks / (8 * pool.size()));
-      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk});
+      const int64_t chunk = order.order == BlockOrder::kUsual ? std::max<int64_t>(1, blocks / (8 * pool.size())) : 1;
+      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk, order});
     }
   }
 
   void emulate(const Pool& pool, uint32_t number, const uint64_t* slots, std::byte* const* tensors) {
     const Launch& launch = control_.launch[number];
-    context_.arena = static_cast<char*>(pool.scratch());
+    context_.arena = static_cast<char*>(pool.arena());
     context_.arena_bytes = control_.arena_bytes;
     context_.report = &control_.report;
     context_.launch = number;
@@ -354,7 +416,7 @@ class Runner {
                                              writable ? simt::BufferKind::kOutput : simt::BufferKind::kInput, t};
     }
     for (uint32_t w = 0; w < control_.workspaces; ++w)
-      context_.buffer[context_.buffers++] = {reinterpret_cast<char*>(workspaces_[w]), control_.workspace[w].bytes,
+      context_.buffer[context_.buffers++] = {reinterpret_cast<char*>(workspaces_[w].at()), control_.workspace[w].bytes,
                                              control_.workspace[w].zero ? simt::BufferKind::kZeroed : simt::BufferKind::kWorkspace,
                                              control_.tensors + w};
     entries_[launch.entry](slots, &context_, launch.grid, 0, launch.grid[0] * launch.grid[1] * launch.grid[2]);
@@ -363,7 +425,9 @@ class Runner {
   Control& control_;
   simt::Context context_{};
   uint32_t call_ = 0;
-  std::vector<std::byte*> regions_, workspaces_;
+  std::vector<std::byte*> regions_;
+  std::vector<Space> workspaces_;
+  int64_t scratch_bytes_ = 0;
   const Entry* entries_ = nullptr;
   Pristine pristine_;
   std::atomic<unsigned> warmed_{0};   ///< so that the reading is not left out
@@ -379,15 +443,14 @@ int run(int argc, char** argv) {
   for (uint32_t i = 0; i < control.launches; ++i)
     shared = std::max(shared, control.launch[i].shared_bytes);
   Runner runner(control);
-  State state = runner.load(argv[1]);
+  const bool mapped = runner.map();
   Pool pool(static_cast<int>(control.threads), shared, control.emulated ? control.arena_bytes : 0);
-  if (state == State::kReady && !pool.ready()) state = State::kNoMemory;
-  if (state == State::kReady && control.library == 0 && !close_jail()) state = State::kNoLock;
-  control.state.store(state, std::memory_order_release);
-  control.finished.store(UINT32_MAX, std::memory_order_release);
-  futex_wake(control.finished);
-  if (state != State::kReady) return 4;
-  runner.serve(pool);
+  const bool there = pool.ready() && mapped;
+  control.state.store(there ? State::kWaiting : State::kNoMemory, std::memory_order_release);
+  if (!there) return 4;
+  runner.place(pool, 0);
+  runner.fill_workspaces(control.mark);
+  runner.serve(pool, argv[1]);
 }
 
 }  // namespace

@@ -170,6 +170,21 @@ inline int own_an_inmate(const Arguments& a) {
   return 0;
 }
 
+/// Locks itself down, but for loading, with a second thread alive, then does one thing. Prints how it went.
+inline int load_and(const Arguments& a) {
+  alignas(4096) static char page[4096];
+  const int file = ::open("/proc/self/exe", O_RDONLY);
+  if (!lock_down_but_for_loading()) return 1;
+  if (a[0] == "map code") return say(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) != MAP_FAILED);
+  if (a[0] == "seal") return say(::mprotect(page, sizeof page, PROT_READ) == 0);
+  if (a[0] == "open") return say(::open("/dev/null", O_RDONLY) >= 0);
+  if (a[0] == "thread") return say(::syscall(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, nullptr, 0, 0, 0) >= 0);
+  if (a[0] == "fork") return say(::fork() >= 0);
+  if (a[0] == "kill") return say(::kill(::getppid(), 0) == 0);
+  if (a[0] == "memfd") return say(::memfd_create("x", 0) >= 0);
+  return 1;
+}
+
 /// Locks itself down with a second thread alive, then does one thing. Prints "done" if it lives.
 inline int lock_and(const Arguments& a) {
   std::atomic<int> step{0};
@@ -178,36 +193,34 @@ inline int lock_and(const Arguments& a) {
     while (step != 2) sched_yield();
     if (a[0] == "open in another thread") ::open("/dev/null", O_RDONLY);
     step = 3;
+    for (;;) sched_yield();  // ending gives memory back
   });
   while (step != 1) sched_yield();
-  if (!lock_down()) return 1;
+  std::vector<double> values(1 << 20, 1.5);
+  alignas(4096) static char page[4096];
+  if (!lock_down_but_for_loading() || !lock_down()) return 1;
   const auto write_out = [](const char* text) { return ::write(1, text, strlen(text)) > 0; };
   if (a[0] == "compute") {
-    std::vector<double> values(1 << 20, 1.5);
     double sum = 0;
     for (double value : values) sum += value;
-    void* big = ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    big = ::mremap(big, 1 << 20, 1 << 22, MREMAP_MAYMOVE);
-    if (big == MAP_FAILED || ::mprotect(big, 4096, PROT_READ) != 0 || sum < 1) return 1;
-    char byte = 0;
-    if (::read(0, &byte, 1) != 1 || byte != 'i') return 1;
-    ::usleep(100);
+    if (sum < 1) return 1;
   }
+  // No more memory, and no harm done by asking.
+  if (a[0] == "compute" && ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) return 1;
   if (a[0] == "open") ::open("/dev/null", O_RDONLY);
+  if (a[0] == "read") { char byte; (void)!::read(0, &byte, 1); }
   if (a[0] == "fork") ::fork();
   if (a[0] == "kill") ::kill(::getppid(), 0);
   if (a[0] == "abort") std::abort();
   if (a[0] == "socket") ::socketpair(AF_UNIX, SOCK_STREAM, 0, nullptr);
-  if (a[0] == "map code")
-    (void)!::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (a[0] == "map a file") (void)!::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, 0, 0);
-  if (a[0] == "make code") {
-    alignas(4096) static char page[4096];
-    (void)!::mprotect(page, sizeof page, PROT_READ | PROT_EXEC);
-  }
+  if (a[0] == "sleep") ::usleep(1);
+  if (a[0] == "give memory back") ::madvise(page, sizeof page, MADV_DONTNEED);
+  if (a[0] == "punch a hole") ::madvise(page, sizeof page, MADV_REMOVE);
+  if (a[0] == "unmap") ::munmap(page, sizeof page);
+  if (a[0] == "move memory") (void)!::mremap(page, sizeof page, 2 * sizeof page, MREMAP_MAYMOVE);
+  if (a[0] == "make code") (void)!::mprotect(page, sizeof page, PROT_READ | PROT_EXEC);
   step = 2;
   while (step != 3) sched_yield();
-  other.join();
   if (!write_out("done\n")) return 1;
   _exit(0);
 }
@@ -249,6 +262,7 @@ inline const Behaviours kInmates = {
     {"leave_an_orphan", leave_an_orphan},
     {"own_an_inmate", own_an_inmate},
     {"lock_and", lock_and},
+    {"load_and", load_and},
     {"run_tests_without", run_tests_without},
 };
 
