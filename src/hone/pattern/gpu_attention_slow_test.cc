@@ -52,8 +52,8 @@ const std::vector<std::string> kHeads = {"q=bf16[B,H,S,E]", "k=bf16[B,H,T,E]", "
 const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
 INSTANTIATE_TEST_SUITE_P(
     Forms, GpuAttention,
-    testing::Values(Given{"causal_of_groups", "y = attention(q, k, v, causal=true, enable_gqa=true)", {"q=f16[B,H,S,E]", "k=f16[B,G,T,E]", "v=f16[B,G,T,E]"},
-                          {"B=1,H=4,G=2,S=37,T=37,E=40", "B=2,H=2,G=1,S=16,T=16,E=16"}},
+    testing::Values(Given{"causal_of_groups", "y = attention(q, k, v, causal=true, enable_gqa=true)", {"q=f16[B,G*H,S,E]", "k=f16[B,G,S,E]", "v=f16[B,G,S,E]"},
+                          {"B=1,H=2,G=2,S=37,E=40", "B=2,H=2,G=1,S=16,E=16"}},
                     Given{"one_query", "y = attention(q, k, v)", kHeads, {"B=2,H=3,S=1,T=301,E=24"}},
                     Given{"odd_heads", "y = attention(q, k, v)", kHeads, {"B=1,H=2,S=19,T=45,E=21"}},
                     Given{"with_a_bias", "y = softmax(q @ k.mT * 0.2 + m, axis=-1) @ v", {kHeads[0], kHeads[1], kHeads[2], "m=bf16[H,S,T]"}, {"B=2,H=2,S=33,T=50,E=16"}},

@@ -138,14 +138,15 @@ struct Attention {
           most = fmaxf(most, s);
         }
       most = of_quad(most, true);
-      const float shrink = rows[r].shrink(most), scaled = most == -__builtin_inff() ? 0.0f : most * 1.4426950408889634f;
+      // The difference before the scale: it is small and nearly exact where the scores are large, and they may be as large as floats are.
+      const float shrink = rows[r].shrink(most), from = most == -__builtin_inff() ? 0.0f : most;
       float sum = 0;
       HONE_UNROLL
       for (int n = 0; n < 2 * kSteps; ++n)
         HONE_UNROLL
         for (int e = 0; e < 2; ++e) {
           float& s = score[n][2 * r + e];
-          s = exp2f(s * 1.4426950408889634f - scaled);
+          s = exp2f((s - from) * 1.4426950408889634f);
           sum += s;
         }
       rows[r].most = most;
