@@ -1,5 +1,5 @@
 # task: y = (x - mean(x, axis=-1, keepdims=true)) * rsqrt(var(x, axis=-1, keepdims=true) + 1e-5) * w + b | x=f32[7,100] w=f32[100] b=f32[100] |
-# expect: wrong
+# expect: wrong or less accurate
 """hone
 language = "triton"
 

@@ -66,9 +66,9 @@ int64_t unsigned_part(int64_t value, Elem elem) {
   return bits >= 64 ? value : value & ((int64_t{1} << bits) - 1);
 }
 
-float to_tf32(float value) {
-  // The units read the upper 19 bits.
-  return std::isfinite(value) ? std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000u) : value;
+/// The units read the upper 19 bits; `nearest`: where a product is made of several, parts are rounded before.
+float to_tf32(float value, bool nearest = false) {
+  return std::isfinite(value) ? std::bit_cast<float>((std::bit_cast<uint32_t>(value) + (nearest ? 0x1000u : 0u)) & 0xffffe000u) : value;
 }
 
 class Program {
@@ -671,8 +671,9 @@ void Program::dot(const Op& op) {
   const size_t parts = in != Elem::kF32 || precision == "ieee" || precision == "tf32" ? 1 : precision == "bf16x6" ? 3 : 2;
   const auto part = [&](float x, size_t which) {
     if (in != Elem::kF32 || precision == "ieee") return x;
-    for (size_t i = 0; i < which; ++i) x -= precision.starts_with("tf32") ? to_tf32(x) : rounded(x, Elem::kBF16);
-    return precision.starts_with("tf32") ? to_tf32(x) : rounded(x, Elem::kBF16);
+    const bool tf32 = precision.starts_with("tf32");
+    for (size_t i = 0; i < which; ++i) x -= tf32 ? to_tf32(x, true) : rounded(x, Elem::kBF16);
+    return tf32 ? to_tf32(x, parts > 1) : rounded(x, Elem::kBF16);
   };
   const auto split = [&](const Value& v) {
     std::vector<float> all(v.lanes.size() * parts);

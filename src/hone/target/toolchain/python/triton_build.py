@@ -11,7 +11,6 @@ import json
 import linecache
 import os
 import re
-import signal
 import sys
 import types
 
@@ -227,16 +226,16 @@ def write_all(fd, data):
 
 
 def serve(socket):
-    """One process a request: what a kernel does to its process is gone with it."""
+    """One process a request: what a kernel does to its process is gone with it. One that does not end is ended with the whole jail, by
+    whoever waits for the answer."""
     while True:
         request = read_message(socket)
         here, there = os.pipe()
         child = os.fork()
         if child == 0:
-            os.setpgid(0, 0)
-            os.close(socket)
-            os.close(here)
             try:
+                os.close(socket)
+                os.close(here)
                 text = json.dumps(work(json.loads(request)))
             except BaseException as error:  # noqa: BLE001
                 text = json.dumps({"error": f"the compiler failed: {type(error).__name__}: {error}"[:600], "line": 0, "column": 0})
@@ -249,10 +248,6 @@ def serve(socket):
             if not more: break
             text += more
         os.close(here)
-        try:
-            os.killpg(child, signal.SIGKILL)
-        except OSError:
-            pass
         _, status = os.waitpid(child, 0)
         if not text: text = json.dumps({"error": f"the compiler ended with status {status}", "line": 0, "column": 0}).encode()
         write_all(socket, b"%d\n" % len(text) + text)
