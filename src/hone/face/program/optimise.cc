@@ -42,12 +42,24 @@ struct TaskResult {
   bool used = false;
 };
 
+/// The composed program and one of PyTorch's ways, in turns: times of different sessions are never compared.
+struct Duel {
+  evaluate::Ratio ratio;
+  evaluate::Comparison comparison = evaluate::Comparison::kInconclusive;
+  double ours_ns = 0, theirs_ns = 0;
+  [[nodiscard]] std::string to_string() const {
+    return fmt::format("{} against {}: {} {}", time_text(ours_ns), time_text(theirs_ns), ratio_text(ratio), evaluate::name_of(comparison));
+  }
+  [[nodiscard]] Json to_json() const {
+    return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? Json(ratio.high) : Json()},
+            {"comparison", evaluate::name_of(comparison)}, {"ours_ns", ours_ns}, {"theirs_ns", theirs_ns}};
+  }
+};
+
 /// What the whole of it came to.
 struct Whole {
   std::string checked;           ///< "8 draws, 12 outputs"
-  evaluate::Ratio eager, compiled;
-  evaluate::Comparison against_eager = evaluate::Comparison::kInconclusive, against_compiled = evaluate::Comparison::kInconclusive;
-  double ours_ns = 0, eager_ns = 0, compiled_ns = 0;
+  Duel eager, compiled;
   std::string no_compiler;       ///< why torch.compile did not take part
 };
 
@@ -289,25 +301,22 @@ class ProgramRun {
   }
 
   Status measure() {
-    HONE_TRY(auto pairs, opened_.session->times(false, 60, 10));
-    fill(pairs, whole_.eager, whole_.against_eager, whole_.eager_ns);
-    auto compiled = opened_.session->times(true, 60, 10);
-    if (compiled) fill(*compiled, whole_.compiled, whole_.against_compiled, whole_.compiled_ns);
+    HONE_TRY(const auto pairs, opened_.session->times(false, 60, 10));
+    whole_.eager = duel_of(pairs);
+    const auto compiled = opened_.session->times(true, 60, 10);
+    if (compiled) whole_.compiled = duel_of(*compiled);
     else whole_.no_compiler = compiled.error().message;
     return {};
   }
 
-  void fill(const ProgramSession::Times& times, evaluate::Ratio& ratio, evaluate::Comparison& comparison, double& theirs) {
+  static Duel duel_of(const ProgramSession::Times& times) {
     evaluate::CompareOptions options;
     options.min_processes = 1;  // one process holds: for the user's program, here and now
     evaluate::Comparer comparer(options);
     for (size_t i = 0; i < times.ours_ns.size(); ++i)
       if (const evaluate::PairedSample sample{times.ours_ns[i], times.theirs_ns[i], 0}; evaluate::usable(sample)) comparer.add(sample);
-    if (comparer.pairs() == 0) return;
-    ratio = comparer.ratio();
-    comparison = comparer.decision();
-    whole_.ours_ns = evaluate::median(times.ours_ns);
-    theirs = evaluate::median(times.theirs_ns);
+    if (comparer.pairs() == 0) return {};
+    return {comparer.ratio(), comparer.decision(), evaluate::median(times.ours_ns), evaluate::median(times.theirs_ns)};
   }
 
   [[nodiscard]] Json json() const {
@@ -319,12 +328,9 @@ class ProgramRun {
                        {"run", result.run.empty() ? Json() : Json(result.run)}, {"champion", result.champion.empty() ? Json() : Json(result.champion)},
                        {"used", result.used}, {"why", result.note}});
     }
-    const auto against = [](const evaluate::Ratio& ratio, evaluate::Comparison comparison, double ns) {
-      return Json{{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? Json(ratio.high) : Json()}, {"comparison", evaluate::name_of(comparison)}, {"ns", ns}};
-    };
-    Json all = {{"program", opened_.program.name}, {"tasks", tasks}, {"checked", whole_.checked}, {"ns", whole_.ours_ns}, {"bound_ns", opened_.least_ns()},
-                {"covered", opened_.covered_share()}, {"eager", against(whole_.eager, whole_.against_eager, whole_.eager_ns)}, {"folder", folder_.string()}};
-    all["compile"] = whole_.no_compiler.empty() ? against(whole_.compiled, whole_.against_compiled, whole_.compiled_ns) : Json();
+    Json all = {{"program", opened_.program.name}, {"tasks", tasks}, {"checked", whole_.checked}, {"bound_ns", opened_.least_ns()}, {"covered", opened_.covered_share()},
+                {"eager", whole_.eager.to_json()}, {"folder", folder_.string()}};
+    all["compile"] = whole_.no_compiler.empty() ? whole_.compiled.to_json() : Json();
     all["compile_absent"] = whole_.no_compiler.empty() ? Json() : Json(whole_.no_compiler);
     return all;
   }
@@ -349,14 +355,10 @@ class ProgramRun {
     std::map<int, ProgramKernel> used;
     for (const auto& [i, kernel] : kernels_)
       if (results_[static_cast<size_t>(i)].used) used.emplace(i, kernel);
-    notes_ = {fmt::format("Measured where it was made ({}): {}", opened_.session->description(), eager_text())};
+    notes_ = {fmt::format("Measured where it was made ({}), against eager: {}", opened_.session->description(), whole_.eager.to_string())};
     for (size_t i = 0; i < results_.size(); ++i) notes_.push_back(fmt::format("\n- {} x{}: {}", task(i).name, opened_.plan.tasks[i].steps.size(), results_[i].note));
     HONE_TRY(const auto files, package(package_name(), used));
     return write(files, folder);
-  }
-
-  [[nodiscard]] std::string eager_text() const {
-    return fmt::format("{} against eager's {}: {} {}", time_text(whole_.ours_ns), time_text(whole_.eager_ns), ratio_text(whole_.eager), evaluate::name_of(whole_.against_eager));
   }
 
   void report() const {
@@ -370,10 +372,8 @@ class ProgramRun {
     }
     say("\n{}: in place, all steps of a task together\n{}", opened_.program.name, table.to_string());
     say("\n  right: {}, as accurate as PyTorch's own\n", whole_.checked);
-    say("  {}\n", eager_text());
-    if (whole_.no_compiler.empty())
-      say("  torch.compile's {}: {} {}\n", time_text(whole_.compiled_ns), ratio_text(whole_.compiled), evaluate::name_of(whole_.against_compiled));
-    else say("  without torch.compile: {}\n", whole_.no_compiler);
+    say("  eager: {}\n", whole_.eager.to_string());
+    say("  torch.compile: {}\n", whole_.no_compiler.empty() ? whole_.compiled.to_string() : whole_.no_compiler);
     say("  plan: {}\n", (folder_ / (opened_.program.name + ".plan.json")).string());
     if (!arguments_.package.empty()) say("  package: {}\n", arguments_.package);
     if (arguments_.json) fmt::print("{}\n", base::canonical_json(json()));
