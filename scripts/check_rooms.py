@@ -28,6 +28,9 @@ USING_NAMESPACE = re.compile(r"^\s*using\s+namespace\s+(?!\S*literals;)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"hone/([^/"]+)(/?)')
 OPEN_NAMESPACE = re.compile(r"(?:inline )?namespace\b\s*([\w:]*)\s*\{$")
 OWN_TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?) (\w+)\b(?!\s*;)")
+OWN_ENUM = re.compile(r"enum (?!class\b)(?:\w+ )?[^;]*\{")
+ENUMERATOR = re.compile(r"\bk[A-Z]\w*")
+PUBLIC_TYPE = re.compile(r"^(?:struct|class|union|enum class|enum) (\w+)\b")
 OWN_ALIAS = re.compile(r"using (?:[\w:]*::)?(\w+)(?: = .*)?;")
 OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| = )")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
@@ -92,8 +95,14 @@ def own_names(lines):
     alias's text or None, line)."""
     text = RAW_STRING.sub(lambda raw: '""' + "\n" * raw.group().count("\n"), "\n".join(lines))
     spaces = []
+    in_enum = False
     for number, line in enumerate(text.split("\n"), 1):
         line = ATTRIBUTE.sub("", line).strip("\r\n")
+        if "" in spaces and (in_enum or OWN_ENUM.match(line)):
+            # An enumerator without `class` is a name of the namespace.
+            for name in ENUMERATOR.findall(line.partition("//")[0]):
+                yield "::".join(filter(None, spaces)), name, None, number
+            in_enum = "}" not in line
         if space := OPEN_NAMESPACE.match(line):
             spaces.append(space.group(1))
         elif line.startswith("}") and "namespace" in line and spaces:
@@ -105,14 +114,28 @@ def own_names(lines):
                 yield "::".join(filter(None, spaces)), found.group(1), alias and line, number
 
 
-def check_own_names(sources):
-    """`sources`: (room, path, lines) of all that is compiled into the rooms' libraries."""
+def check_own_names(sources, public):
+    """`sources`: (room, path, lines) of all that is compiled into the rooms' libraries, several files at a time;
+    `public`: of each room the types that its headers declare, and where."""
     seen = {}
     for room, path, lines in sources:
         for space, name, alias, number in own_names(lines):
             first_path, first_alias = seen.setdefault((room, space, name), (path, alias))
             if first_path != path and not (alias and alias == first_alias):
                 yield f"{path}:{number}: {name} is a name of {first_path}'s own too"
+            if alias and (room, space, name) in public and not alias.startswith(f"using {space}::{name};"):
+                yield f"{path}:{number}: {name} is a type of {public[room, space, name]} too"
+
+
+def public_types(room, path, lines):
+    """What a header declares outside of other types: ((room, namespace, name), path)."""
+    space = ""
+    for line in lines:
+        line = ATTRIBUTE.sub("", line)
+        if opened := OPEN_NAMESPACE.match(line):
+            space = opened.group(1)
+        elif found := PUBLIC_TYPE.match(line):
+            yield (room, space, found.group(1)), path
 
 
 def check(root):
@@ -124,6 +147,7 @@ def check(root):
     if described != rooms:
         yield f"docs/design.md:1: rooms {described} differ from CMakeLists.txt's {rooms}"
     sources = []
+    public = {}
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             path = file.relative_to(root)
@@ -141,7 +165,9 @@ def check(root):
                     yield from check_includes(path, lines, room, rooms)
                     if path.suffix == ".cc" and not path.stem.endswith(("_test", "_main")):
                         sources.append((room, path, lines))
-    yield from check_own_names(sources)
+                    elif path.suffix == ".h":
+                        public.update(public_types(room, path, lines))
+    yield from check_own_names(sources, public)
 
 
 def self_test():
@@ -181,6 +207,12 @@ def self_test():
         "a constant of one name in two files": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nconstexpr int kRows = 2;\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nconst Row kRows[] = {{1}};\n"},
+        "an enumerator of one name in two files": {
+            "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nenum Code : int {\n  kRow, kColumn,\n};\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nconst Row kColumn[] = {{1}};\n"},
+        "an alias that hides a type of the room": {
+            "src/hone/task/w.h": "// W.\n#pragma once\nnamespace hone::task {\nstruct Row {\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Row = Table::Row;\n"},
         "an alias with two meanings": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nusing Kind = Row::Kind;\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Kind = Op::Kind;\n"},

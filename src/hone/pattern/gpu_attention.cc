@@ -21,7 +21,7 @@ using task::IntExpr;
 /// Registers hold the queries and the result of 16 rows a warp: wider heads have no room beside the scores.
 constexpr int64_t kWidestHead = 256;
 /// Up to so many rows are one warp's: then warps share the keys.
-constexpr int64_t kFewRows = 16;
+constexpr int64_t kRowsOfAWarp = 16;
 
 int64_t largest(const task::Task& task, const IntExpr& extent) {
   int64_t most = 0;
@@ -29,9 +29,9 @@ int64_t largest(const task::Task& task, const IntExpr& extent) {
   return most;
 }
 
-class Writer {
+class AttentionWriter {
  public:
-  Writer(const task::Task& task, const Attention& attention)
+  AttentionWriter(const task::Task& task, const Attention& attention)
       : task_(task), all_(attention),
         query_(attention.scores_task, *attention.scores, attention.scores->a, attention.scores->row),
         key_(attention.scores_task, *attention.scores, attention.scores->b, attention.scores->column),
@@ -46,7 +46,7 @@ class Writer {
     return {};
   }
 
-  [[nodiscard]] bool has_few_rows() const { return largest(task_, all_.scores->row.extent) <= kFewRows; }
+  [[nodiscard]] bool has_few_rows() const { return largest(task_, all_.scores->row.extent) <= kRowsOfAWarp; }
 
   Result<Offer> offer(bool split) const {
     const std::string parameters = gpu_parameters_of(task_);
@@ -223,7 +223,7 @@ std::vector<Offer> gpu_attention_offers(const task::Task& task, kernel::Language
   if (language != kernel::Language::kCuda) return none("in CUDA only");
   const auto found = find_attention(task);
   if (!found) return none(found.error().message);
-  const Writer writer(task, *found);
+  const AttentionWriter writer(task, *found);
   if (const std::string why = writer.obstacle(); !why.empty()) return none(why);
   for (const bool split : writer.has_few_rows() ? std::vector<bool>{true, false} : std::vector<bool>{false}) {
     auto offer = writer.offer(split);

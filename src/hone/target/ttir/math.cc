@@ -19,7 +19,7 @@ double round_away(double x) { return std::round(x); }
 double round_even(double x) { return std::nearbyint(x); }
 
 // libdevice's names are without "__nv_" and the f of single precision.
-constexpr One kOne[] = {
+constexpr One kOfOne[] = {
     {"exp", [](double x) { return std::exp(x); }},       {"exp2", [](double x) { return std::exp2(x); }},     {"exp10", [](double x) { return std::pow(10.0, x); }},
     {"expm1", [](double x) { return std::expm1(x); }},   {"log", [](double x) { return std::log(x); }},       {"log2", [](double x) { return std::log2(x); }},
     {"log10", [](double x) { return std::log10(x); }},   {"log1p", [](double x) { return std::log1p(x); }},   {"sqrt", [](double x) { return std::sqrt(x); }},
@@ -37,7 +37,7 @@ constexpr One kOne[] = {
     {"fast_tanh", [](double x) { return std::tanh(x); }}, {"fast_sin", [](double x) { return std::sin(x); }}, {"fast_cos", [](double x) { return std::cos(x); }},
 };
 
-constexpr Two kTwo[] = {
+constexpr Two kOfTwo[] = {
     {"pow", [](double a, double b) { return std::pow(a, b); }},       {"fast_pow", [](double a, double b) { return std::pow(a, b); }},
     {"atan2", [](double a, double b) { return std::atan2(a, b); }},   {"fmod", [](double a, double b) { return std::fmod(a, b); }},
     {"hypot", [](double a, double b) { return std::hypot(a, b); }},   {"copysign", [](double a, double b) { return std::copysign(a, b); }},
@@ -65,7 +65,7 @@ auto of(const Row (&rows)[N], std::string_view name) -> decltype(rows[0].functio
 
 }  // namespace
 
-OfOne function_of_one(std::string_view name) { return of(kOne, name); }
-OfTwo function_of_two(std::string_view name) { return of(kTwo, name); }
+OfOne function_of_one(std::string_view name) { return of(kOfOne, name); }
+OfTwo function_of_two(std::string_view name) { return of(kOfTwo, name); }
 
 }  // namespace hone::target::ttir

@@ -7,14 +7,14 @@
 namespace hone::task {
 namespace {
 
-using Node = IntExpr::Node;
+using ExprNode = IntExpr::Node;
 
 template <class Visit>
-void for_each_node(const Node& node, Visit visit) {
+void for_each_node(const ExprNode& node, Visit visit) {
   visit(node);
-  for (const IntExpr& arg : node.args) for_each_node(Node::of(arg), visit);
-  for (const Node::Term& term : node.terms)
-    for (const Node::Ptr& factor : term.factors) for_each_node(*factor, visit);
+  for (const IntExpr& arg : node.args) for_each_node(ExprNode::of(arg), visit);
+  for (const ExprNode::Term& term : node.terms)
+    for (const ExprNode::Ptr& factor : term.factors) for_each_node(*factor, visit);
 }
 
 void add_sides(const IntExpr& a, const IntExpr& b, std::vector<IntExpr>& all) {
@@ -26,7 +26,7 @@ void add_sides(const IntExpr& a, const IntExpr& b, std::vector<IntExpr>& all) {
 
 std::vector<IntExpr> distinctions(const IntExpr& expression) {
   std::vector<IntExpr> all;
-  for_each_node(Node::of(expression), [&](const Node& node) {
+  for_each_node(ExprNode::of(expression), [&](const ExprNode& node) {
     switch (node.op) {
       case IntOp::kEq: case IntOp::kNe: case IntOp::kLt: case IntOp::kLe: case IntOp::kGt: case IntOp::kGe:
         return add_sides(node.args[0], node.args[1], all);
@@ -45,9 +45,9 @@ std::vector<IntExpr> distinctions(const IntExpr& expression) {
 
 std::set<int64_t> numbers_in(const IntExpr& expression) {
   std::set<int64_t> all;
-  for_each_node(Node::of(expression), [&](const Node& node) {
+  for_each_node(ExprNode::of(expression), [&](const ExprNode& node) {
     if (node.op == IntOp::kConstant) all.insert(node.value);
-    for (const Node::Term& term : node.terms) all.insert(term.coefficient);
+    for (const ExprNode::Term& term : node.terms) all.insert(term.coefficient);
   });
   return all;
 }
