@@ -123,7 +123,7 @@ def check_own_names(sources, public):
             first_path, first_alias = seen.setdefault((room, space, name), (path, alias))
             if first_path != path and not (alias and alias == first_alias):
                 yield f"{path}:{number}: {name} is a name of {first_path}'s own too"
-            if alias and (room, space, name) in public and not alias.startswith(f"using {space}::{name};"):
+            if (room, space, name) in public and not (alias and " = " not in alias):
                 yield f"{path}:{number}: {name} is a type of {public[room, space, name]} too"
 
 
@@ -213,6 +213,9 @@ def self_test():
         "an alias that hides a type of the room": {
             "src/hone/task/w.h": "// W.\n#pragma once\nnamespace hone::task {\nstruct Row {\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Row = Table::Row;\n"},
+        "a type of a file's own that hides one of the room": {
+            "src/hone/task/w.h": "// W.\n#pragma once\nnamespace hone::task {\nclass Row {\n",
+            "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nstruct Row {\n};\n"},
         "an alias with two meanings": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nusing Kind = Row::Kind;\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Kind = Op::Kind;\n"},

@@ -25,14 +25,14 @@ constexpr int64_t kDrawPart = 8 * kDrawBlock;
 constexpr int64_t kTile = 32;
 
 /// A tensor being drawn into memory.
-struct Tensor : DrawnTensor {
+struct TensorToFill : DrawnTensor {
   uint8_t* data;
 
   [[nodiscard]] uint8_t* at(int64_t element) const { return data + element * task::size_of(type); }
 };
 
 /// An index from a random word (`element` of the tensor): below the bound.
-uint64_t index_of(const Tensor& t, uint32_t word, int64_t element) {
+uint64_t index_of(const TensorToFill& t, uint32_t word, int64_t element) {
   const uint64_t n = t.bound;
   const auto scaled = [n](uint64_t fraction) {  // of 2^32
     return static_cast<uint64_t>((static_cast<unsigned __int128>(fraction) * n) >> 32);
@@ -49,7 +49,7 @@ uint64_t index_of(const Tensor& t, uint32_t word, int64_t element) {
 
 /// A whole number from t.least to t.most, from two random words: the ends and what lies beside them, powers of two and their
 /// neighbours, all magnitudes alike, all numbers alike.
-int64_t wide_integer(const Tensor& t, uint32_t word, uint32_t other) {
+int64_t wide_integer(const TensorToFill& t, uint32_t word, uint32_t other) {
   const uint64_t range = static_cast<uint64_t>(t.most - t.least) + 1;
   const uint64_t random = (uint64_t{other} << 28) ^ (word >> 4);
   const auto within = [&](int64_t v) { return std::clamp(v, t.least, t.most); };
@@ -74,7 +74,7 @@ int64_t wide_integer(const Tensor& t, uint32_t word, uint32_t other) {
 
 /// Puts NaN and infinities in: row by row another way, or one alone in the whole tensor.
 template <class T>
-void put_in_non_finite(const Tensor& t, T* values, int64_t first, int64_t count) {
+void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t count) {
   constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   const bool positive = t.recipe.kind == DrawKind::kPositive;
   const auto kind = [&](uint64_t which, bool only_infinities) {
@@ -118,7 +118,7 @@ void put_in_non_finite(const Tensor& t, T* values, int64_t first, int64_t count)
 
 /// Zeros `values`, which start at element `first`, outside their triangle.
 template <class T>
-void keep_triangle(const Tensor& t, T* values, int64_t first, int64_t count) {
+void keep_triangle(const TensorToFill& t, T* values, int64_t first, int64_t count) {
   if (t.structure != Structure::kTriu && t.structure != Structure::kTril) return;
   for (int64_t row_start = first - first % t.columns; row_start < first + count; row_start += t.columns) {
     const int64_t row = row_start / t.columns % t.rows;
@@ -131,7 +131,7 @@ void keep_triangle(const Tensor& t, T* values, int64_t first, int64_t count) {
 }
 
 template <class T>
-void zero_slabs(const Tensor& t, T* values, int64_t first, int64_t count) {
+void zero_slabs(const TensorToFill& t, T* values, int64_t first, int64_t count) {
   for (const Slab& slab : t.slabs) {
     const int64_t period = slab.stride * slab.extent;
     for (int64_t begin = first / period * period + slab.index * slab.stride; begin < first + count; begin += period) {
@@ -143,7 +143,7 @@ void zero_slabs(const Tensor& t, T* values, int64_t first, int64_t count) {
 
 /// Scales whole rows to a sum of one.
 template <class T>
-void normalise(const Tensor& t, T* values, int64_t count) {
+void normalise(const TensorToFill& t, T* values, int64_t count) {
   constexpr T kSmall = T{0x1p-8};  // what a positive domain makes of the sparse family's zeros is below
   for (T* row = values; row < values + count; row += t.columns) {
     if (t.zeros_in_simplex && *std::max_element(row, row + t.columns) >= kSmall)
@@ -157,7 +157,7 @@ void normalise(const Tensor& t, T* values, int64_t count) {
 }
 
 template <class T>
-void finish_values(const Tensor& t, T* values, int64_t first, int64_t count) {
+void finish_values(const TensorToFill& t, T* values, int64_t first, int64_t count) {
   if (t.non_finite) put_in_non_finite(t, values, first, count);
   keep_triangle(t, values, first, count);
   zero_slabs(t, values, first, count);
@@ -187,7 +187,7 @@ void store(DType type, const float* values, int64_t count, uint8_t* to) {
 
 /// Draws elements first .. first + count. Blocks are drawn whole, so what sticks out at either end is
 /// drawn in vain.
-void draw_part(const Tensor& t, int64_t first, int64_t count) {
+void draw_part(const TensorToFill& t, int64_t first, int64_t count) {
   const int64_t begin = first / kDrawBlock, end = (first + count + kDrawBlock - 1) / kDrawBlock;
   const int64_t skipped = first - begin * kDrawBlock;
   const auto room = static_cast<size_t>((end - begin) * kDrawBlock);
@@ -227,7 +227,7 @@ void draw_part(const Tensor& t, int64_t first, int64_t count) {
 
 /// Copies the upper triangles over the lower ones, a band of rows of one matrix.
 template <class T>
-void mirror(const Tensor& t, int64_t band) {
+void mirror(const TensorToFill& t, int64_t band) {
   const int64_t n = t.rows, bands = (n + kTile - 1) / kTile;
   T* matrix = reinterpret_cast<T*>(t.data) + band / bands * n * n;
   const int64_t top = band % bands * kTile, bottom = std::min(top + kTile, n);
@@ -236,7 +236,7 @@ void mirror(const Tensor& t, int64_t band) {
       for (int64_t j = left; j < std::min(left + kTile, i); ++j) matrix[i * n + j] = matrix[j * n + i];
 }
 
-void mirror_band(const Tensor& t, int64_t band) {
+void mirror_band(const TensorToFill& t, int64_t band) {
   switch (task::size_of(t.type)) {
     case 1: return mirror<uint8_t>(t, band);
     case 2: return mirror<uint16_t>(t, band);
@@ -263,7 +263,7 @@ std::string_view name_of(Family family) {
 
 void draw(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family,
           uint64_t seed, void* data, int threads, const std::vector<Stretch>* only) {
-  const Tensor t{drawn_tensor(spec, shape, bounds, family, seed), static_cast<uint8_t*>(data)};
+  const TensorToFill t{drawn_tensor(spec, shape, bounds, family, seed), static_cast<uint8_t*>(data)};
   if (t.total == 0) return;
   // A simplex is drawn in whole rows, so that each part can be normalised where it is drawn.
   const int64_t grain = t.simplex ? std::max<int64_t>(kDrawPart / t.columns, 1) * t.columns : kDrawPart;

@@ -89,9 +89,9 @@ Result<TritonInstall> look_for_triton() {
 }
 
 /// One warm process.
-class Compiler {
+class TritonCompiler {
  public:
-  static Result<std::unique_ptr<Compiler>> start() {
+  static Result<std::unique_ptr<TritonCompiler>> start() {
     const auto& install = find_triton();
     if (!install) return tl::unexpected(install.error());
     HONE_TRY(const fs::path programs, programs_folder());
@@ -112,7 +112,7 @@ class Compiler {
     jail.memory_bytes = int64_t{8} << 30;
     spawn.jail = jail;
     HONE_TRY(base::Child child, base::Child::spawn(spawn));
-    auto compiler = std::unique_ptr<Compiler>(new Compiler(std::move(scratch), std::move(child), std::move(ours)));
+    auto compiler = std::unique_ptr<TritonCompiler>(new TritonCompiler(std::move(scratch), std::move(child), std::move(ours)));
     theirs = base::Fd();
     HONE_TRY(const std::string version, compiler->answer(std::chrono::seconds(60)));
     if (version != install->version)
@@ -132,7 +132,7 @@ class Compiler {
   }
 
  private:
-  Compiler(base::ScratchDirectory scratch, base::Child child, base::Fd socket)
+  TritonCompiler(base::ScratchDirectory scratch, base::Child child, base::Fd socket)
       : scratch_(std::move(scratch)), child_(std::move(child)), socket_(std::move(socket)) {}
 
   Result<std::string> answer(std::chrono::seconds deadline) {
@@ -179,19 +179,19 @@ std::string triton_programs_hash() {
 
 Result<json> ask_triton(const json& request, std::chrono::seconds deadline) {
   static std::mutex mutex;
-  static std::vector<std::unique_ptr<Compiler>> idle;
+  static std::vector<std::unique_ptr<TritonCompiler>> idle;
   const auto take = [] {
     const std::scoped_lock lock(mutex);
-    std::unique_ptr<Compiler> one;
+    std::unique_ptr<TritonCompiler> one;
     if (!idle.empty()) one = std::move(idle.back()), idle.pop_back();
     return one;
   };
-  std::unique_ptr<Compiler> compiler = take();
+  std::unique_ptr<TritonCompiler> compiler = take();
   const std::string text = request.dump(-1, ' ', false, json::error_handler_t::replace);
   auto answer = compiler ? compiler->ask(text, deadline) : tl::unexpected(Error{ErrorCode::kUnavailable, {}, {}, {}});
   // One that ended while it waited says nothing of this kernel.
   if (!answer && answer.error().code == ErrorCode::kUnavailable) {
-    HONE_TRY(compiler, Compiler::start());
+    HONE_TRY(compiler, TritonCompiler::start());
     answer = compiler->ask(text, deadline);
   }
   if (!answer) return tl::unexpected(answer.error());
