@@ -1,4 +1,4 @@
-# task: y = relu(sqrt(x)) | x=f32[1000] |
+# task: y = relu(x) | x=f32[1000] |
 # expect: accepted
 """hone
 language = "triton"
@@ -15,5 +15,5 @@ import triton.language as tl
 @triton.jit
 def k(x, y, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
-    v = tl.sqrt(tl.load(x + i, mask=i < n))
+    v = tl.load(x + i, mask=i < n)
     tl.store(y + i, tl.maximum(v, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=i < n)

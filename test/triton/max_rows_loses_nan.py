@@ -1,5 +1,5 @@
-# task: y = max(sqrt(x), axis=1) | x=f32[7,100] |
-# expect: wrong
+# task: y = max(x, axis=1) | x=f32[7,100] |
+# expect: accepted
 """hone
 language = "triton"
 
@@ -16,5 +16,5 @@ import triton.language as tl
 def k(x, y, d, B: tl.constexpr):
     row = tl.program_id(0)
     i = tl.arange(0, B)
-    v = tl.load(x + row * d + i, mask=i < d, other=1.0)
-    tl.store(y + row, tl.max(tl.where(i < d, tl.sqrt(v), -float('inf')), 0))
+    v = tl.load(x + row * d + i, mask=i < d, other=-float('inf'))
+    tl.store(y + row, tl.max(v, 0))

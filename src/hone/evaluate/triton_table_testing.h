@@ -23,6 +23,8 @@ struct TritonCase {
   std::string found;           ///< "accepted", or the verdict and its reason
 
   [[nodiscard]] bool expects(std::string_view kind) const {
+    // Which of the two, the secret inputs decide.
+    if (verdict == "wrong" && kind == "less accurate") return true;
     const size_t either = verdict.find(" or ");
     return kind == verdict.substr(0, either) || (either != std::string::npos && kind == verdict.substr(either + 4));
   }

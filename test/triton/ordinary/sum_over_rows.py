@@ -5,7 +5,7 @@ language = "triton"
 
 [[launch]]
 kernel = "col_sum"
-grid = ["ceil_div(D, BLOCK_N)"]
+grid = ["ceil_div(D, 32)"]
 args = ["x", "y", "i32:B", "i32:D", "=32", "=32"]
 """
 import triton

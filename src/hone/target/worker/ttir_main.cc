@@ -1,5 +1,5 @@
-// The process around a Triton kernel without a card: maps the shared buffers, reads the kernel's TTIR, closes the jail behind
-// itself, then interprets batches of calls until it is killed or finds something. It speaks the runner's protocol.
+// The process around a Triton kernel without a card: maps the shared buffers, reads the kernel's TTIR when it is told to, closes the
+// jail behind itself, then interprets batches of calls until it is killed or finds something. It speaks the runner's protocol.
 //
 //   hone-ttir TEXT          (descriptors as in protocol.h)
 #include <linux/futex.h>
@@ -77,11 +77,23 @@ class Interpreter {
     return true;
   }
 
-  [[noreturn]] void serve() {
+  /// Says that it waits, then does what each batch is for: the kernel's text is read when that is asked, with the jail closed
+  /// behind it.
+  [[noreturn]] void serve(const char* file) {
+    control_.finished.store(UINT32_MAX, std::memory_order_release);
+    wake(control_.finished);
     for (uint32_t batch = 0;;) {
       while (control_.released.load(std::memory_order_acquire) == batch) wait_for(control_.released, batch);
       batch = control_.released.load(std::memory_order_acquire);
-      for (uint32_t call = 0; call < control_.calls; ++call) run_call(call);
+      if (control_.command == Command::kLoad) {
+        const State state = !read(file) ? State::kNoEntries : base::lock_down() ? State::kReady : State::kNoLock;
+        control_.state.store(state, std::memory_order_release);
+      } else if (control_.scrub == 0 && control_.idle == 0) {  // it keeps nothing between calls, and nobody times it
+        for (uint32_t call = 0; call < control_.calls; ++call) {
+          control_.call.store(call, std::memory_order_relaxed);
+          run_call(call);
+        }
+      }
       control_.finished.store(batch, std::memory_order_release);
       wake(control_.finished);
     }
@@ -149,15 +161,10 @@ int run(int argc, char** argv) {
   auto& control = *static_cast<Control*>(memory);
   close(kControlFd);
   Interpreter interpreter(control);
-  State state = State::kReady;
-  if (!interpreter.map()) state = State::kNoMemory;
-  if (state == State::kReady && !interpreter.read(argv[1])) state = State::kNoEntries;
-  if (state == State::kReady && !base::lock_down()) state = State::kNoLock;
-  control.state.store(state, std::memory_order_release);
-  control.finished.store(UINT32_MAX, std::memory_order_release);
-  wake(control.finished);
-  if (state != State::kReady) return 4;
-  interpreter.serve();
+  const bool mapped = interpreter.map();
+  control.state.store(mapped ? State::kWaiting : State::kNoMemory, std::memory_order_release);
+  if (!mapped) return 4;
+  interpreter.serve(argv[1]);
 }
 
 }  // namespace
