@@ -48,14 +48,16 @@ class StageArena final : public Arena {
     for (Side& side : sides_) side.player.pace = Pace(play.batch);
   }
 
-  int64_t now_ns() override { return base::system_clock().now_ns(); }
+  /// The contest's clock. On a card it stands still while contents are drawn and judged: that takes seconds there and would leave no time for
+  /// pairs, and it has a share of its own (draw_for).
+  int64_t now_ns() override { return base::system_clock().now_ns() - (loader_.card() ? drawing_ns_ : 0); }
 
   Status open() override {
     if (!loader_.card()) return {};
     const Stopwatch watch(promotion_.spent.verify);
     std::vector<int> all(static_cast<size_t>(play_.stage->calls()));
     std::iota(all.begin(), all.end(), 0);
-    began_ns_ = now_ns();
+    began_ns_ = base::system_clock().now_ns();
     draw_anew(all);
     return {};
   }
@@ -121,7 +123,7 @@ class StageArena final : public Arena {
   /// Fresh contents. On a card, where drawing gigabytes and their answers can take a thousand times as long as a kernel's call:
   /// everything once, after the candidate was fixed (open), and then as often as that takes no more than its share of the time.
   void draw_for(std::span<const int> slots) {
-    afresh_ = !loader_.card() || static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(now_ns() - began_ns_);
+    afresh_ = !loader_.card() || static_cast<double>(drawing_ns_) < kDrawingShare * static_cast<double>(base::system_clock().now_ns() - began_ns_);
     if (afresh_) draw_anew(slots);
   }
 

@@ -41,6 +41,9 @@ constexpr int kRoundsOfOrders = 3;
 constexpr double kFarBehind = 0.6;
 /// Screening draws fresh inputs for each repetition, and judges its calls, where either takes no longer (nanoseconds).
 constexpr int64_t kMostForFresh = 60'000'000;
+/// So long answers of families that are never timed are judged whole at a workload, and then some elements of each (nanoseconds):
+/// to find a whole answer to a product of gigabytes takes seconds.
+constexpr int64_t kMostForWhole = 5'000'000'000;
 
 /// A workload with the kernel that screening times candidates against.
 struct Course {
@@ -86,7 +89,7 @@ class TimedEvaluator final : public Evaluator {
   void set_compute_side(const target::CpuPeaks& peaks);
   Result<bool> check_build(const Kernel& kernel, Screening& screening);
   Result<bool> check_applies(const Kernel& kernel, Screening& screening);
-  Verdict check_pool(Player& player, Playing& play, Spent& spent);
+  Verdict check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until = INT64_MAX);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
   void require_repeatable(Promotion& promotion) const;
   Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
@@ -158,9 +161,9 @@ Result<bool> TimedEvaluator::check_applies(const Kernel& kernel, Screening& scre
   return true;
 }
 
-/// One call of each of the pool's contents, judged in full, and one on nearly the same as one of them. Tells the player's
-/// pace.
-Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) {
+/// One call of each of the pool's contents, judged whole until that time and by some elements after it, and one on nearly the same as
+/// one of them. Tells the player's pace.
+Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until) {
   Stage& stage = *play.stage;
   std::vector<int> slots = pick_slots(stage, stage.calls(), rng_);
   std::erase_if(slots, [&](int slot) { return stage.content_of(slot) >= play.pool; });
@@ -189,7 +192,7 @@ Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent) 
   const Stopwatch watch(spent.verify);
   Verdict closest;
   for (const int slot : pool) {
-    Verdict verdict = stage.check(slot);
+    Verdict verdict = base::system_clock().now_ns() < whole_until ? stage.check(slot) : stage.check_some({&slot, 1});
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
@@ -215,14 +218,17 @@ Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing
   }
   const std::span<const Family> families = untimed_families(task_);
   const auto turn = static_cast<size_t>(play.pool);
+  // Nobody knows which ones are judged whole where not all can be.
+  const size_t begin = families.empty() ? 0 : rng_.below(families.size());
+  const int64_t whole_until = base::system_clock().now_ns() + kMostForWhole;
   Verdict closest;
   for (size_t first = 0; first < families.size() && closest.accepted(); first += turn) {
     if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
     {
       const Stopwatch watch(spent.verify);
-      for (size_t c = 0; c < turn; ++c) stage.draw(static_cast<int>(c), families[(first + c) % families.size()], base::secret_seed());
+      for (size_t c = 0; c < turn; ++c) stage.draw(static_cast<int>(c), families[(begin + first + c) % families.size()], base::secret_seed());
     }
-    Verdict verdict = check_pool(player, play, spent);
+    Verdict verdict = check_pool(player, play, spent, whole_until);
     if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);
   }
   // Nothing is timed on denormals.
