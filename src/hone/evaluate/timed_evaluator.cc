@@ -220,7 +220,10 @@ Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing
     if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
     {
       const Stopwatch watch(spent.verify);
-      for (size_t c = 0; c < turn; ++c) stage.draw(static_cast<int>(c), families[(first + c) % families.size()], base::secret_seed());
+      for (size_t c = 0; c < turn; ++c) {
+        const Family family = families[(first + c) % families.size()];
+        stage.draw(static_cast<int>(c), family, stage.telling_seed(family));
+      }
     }
     Verdict verdict = check_pool(player, play, spent);
     if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);
