@@ -19,9 +19,10 @@ bool is_prime(int64_t n) {
 
 int64_t random_below(base::Rng& rng, int64_t n) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(n))); }
 
-/// All magnitudes up to `most` alike.
+/// Of all magnitudes up to `most`, the larger more often: there are more of them.
 int64_t any_magnitude(base::Rng& rng, int64_t most) {
-  const int64_t power = int64_t{1} << random_below(rng, std::bit_width(static_cast<uint64_t>(most)));
+  const int bits = std::bit_width(static_cast<uint64_t>(most));
+  const int64_t power = int64_t{1} << std::max(random_below(rng, bits), random_below(rng, bits));
   return std::min(most, power + random_below(rng, power));
 }
 
@@ -30,19 +31,24 @@ int64_t any_magnitude(base::Rng& rng, int64_t most) {
 int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
   const int64_t power = int64_t{1} << random_below(rng, std::bit_width(static_cast<uint64_t>(most)));
   if (aligned) {
-    const int64_t unit = std::min<int64_t>(most, int64_t{4} << random_below(rng, 7));
-    return random_below(rng, 2) == 0 ? std::min(most, std::max<int64_t>(power, 4)) : unit * any_magnitude(rng, std::max<int64_t>(1, most / unit));
+    const int units = std::clamp<int>(std::bit_width(static_cast<uint64_t>(most)) - 4, 1, 7);  // several of the unit fit
+    const int64_t unit = std::min<int64_t>(most, int64_t{4} << random_below(rng, units));
+    return random_below(rng, 4) == 0 ? std::min(most, std::max<int64_t>(power, 4)) : unit * any_magnitude(rng, std::max<int64_t>(1, most / unit));
   }
-  switch (random_below(rng, 8)) {
+  switch (random_below(rng, 16)) {
     case 0: return std::min<int64_t>(most, 1 + random_below(rng, 3));
     case 1: return power;
-    case 2: return std::clamp<int64_t>(power + 2 * random_below(rng, 2) - 1, 1, most);
-    case 3: {
+    case 2:
+    case 3: return std::clamp<int64_t>(power + 2 * random_below(rng, 2) - 1, 1, most);
+    case 4:
+    case 5:
+    case 6: {
       int64_t prime = any_magnitude(rng, most);
       while (prime > 2 && !is_prime(prime)) --prime;
       return prime;
     }
-    case 4: return std::min(most, any_magnitude(rng, most) | 1);
+    case 7:
+    case 8: return std::min(most, any_magnitude(rng, most) | 1);
     default: return any_magnitude(rng, most);
   }
 }
@@ -68,7 +74,8 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
   const auto draw = [&](bool aligned, const task::Bindings& like, int attempt) {
     // Where many symbols multiply, large extents hardly ever fit together: less and less is asked for.
     const int bits = std::bit_width(static_cast<uint64_t>(most_elements)) - 1, left = std::max(2, bits - bits * attempt / kAttempts);
-    const int64_t most = int64_t{1} << (2 + random_below(rng, left - 1));
+    // Rather large than small: of small numbers there are few, and a kernel may know them all.
+    const int64_t most = int64_t{1} << (2 + std::max(random_below(rng, left - 1), random_below(rng, left - 1)));
     task::Bindings bindings = like;
     for (const std::string& symbol : symbols) {
       // Some symbols keep a workload's value: coupled shapes (H * 4 == D) would hardly be hit else.

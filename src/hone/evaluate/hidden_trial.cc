@@ -132,6 +132,7 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   ShapeSearch search;
   const bool emulates = loader_.emulates(kernel);
   search.most = thorough ? kSidesPromoted : kSidesScreened;
+  search.least = thorough ? kSidesPromoted / 2 : 1;
   if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 2;
   std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), loader_.limits_for(kernel), tried, base::secret_seed(), search);
   if (emulates)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -112,6 +113,21 @@ Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, co
   return bindings;
 }
 
+/// Any numbers whose product is no more than so many: the room is shared out among the symbols in turns.
+Bindings anywhere(const std::vector<std::string>& symbols, int64_t most_elements, base::Rng& rng) {
+  Bindings bindings;
+  double left = std::log2(static_cast<double>(most_elements));
+  const size_t first = rng.below(symbols.size());
+  for (size_t k = 0; k < symbols.size(); ++k) {
+    const bool last = k + 1 == symbols.size();
+    const double share = last ? left : left * static_cast<double>(20 + rng.below(61)) / 100;
+    const int64_t extent = 1 + draw_below(rng, static_cast<size_t>(std::exp2(share)));
+    bindings[symbols[(first + k) % symbols.size()]] = extent;
+    left = std::max(0.0, left - std::log2(static_cast<double>(extent)));
+  }
+  return bindings;
+}
+
 }  // namespace
 
 std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
@@ -132,11 +148,14 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
   base::Rng rng(seed, 0x73696465);
   const Bindings& first = task.workloads.front().bindings;
   for (size_t i = 0; i < kCandidates * search.most && found.size() < search.most; ++i) {
-    Bindings bindings = guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, sides.numbers(), rng);
+    const bool anything = i > kCandidates * search.most * 3 / 4 && found.size() < search.least;
+    Bindings bindings = anything && i % 2 == 0 ? anywhere(symbols, search.most_elements, rng)
+                                               : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, sides.numbers(), rng);
     for (const std::string& symbol : kernel.header.specialise)
       if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
     const auto fits = kernel::applies(kernel, bindings, limits);
-    if (!fits || !*fits || !learn(bindings, false)) continue;
+    if (!fits || !*fits || !(anything || learn(bindings, false))) continue;
+    if (anything && (std::ranges::count(tried, bindings) > 0 || std::ranges::count(found, bindings) > 0)) continue;
     if (!is_small(task, bindings, search.most_elements, search.most_operations)) continue;
     (void)learn(bindings, true);
     found.push_back(std::move(bindings));

@@ -19,11 +19,12 @@ namespace hone::evaluate {
 
 struct ShapeSearch {
   size_t most = 4;                ///< shapes
+  size_t least = 0;               ///< so many even where nothing new is found: at random, beside numbers of plan and source
   int64_t most_elements = 1 << 14;
   double most_operations = 0x1p22;
 };
 /// Small shapes that the kernel admits and that show it from sides which `tried` does not: a condition that holds nowhere
-/// there, or everywhere, another set of launches. Fewer where no more are found.
+/// there, or everywhere, another set of launches. Fewer than `most` where no more are found.
 [[nodiscard]] std::vector<task::Bindings> untried_sides(const kernel::Kernel& kernel, const task::Task& task, const kernel::Limits& limits,
                                                         std::span<const task::Bindings> tried, uint64_t seed, const ShapeSearch& search);
 

@@ -18,6 +18,7 @@
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
 #include "hone/evaluate/verify/draw/draw_kernels.h"
+#include "hone/evaluate/verify/draw/draw_tensor.h"
 #include "hone/evaluate/verify/integer_bounds.h"
 #include "hone/evaluate/verify/stretches.h"
 #include "hone/evaluate/parallel.h"
@@ -563,6 +564,23 @@ void Stage::draw(std::span<const Draw> draws) {
   parallel_for(static_cast<int64_t>(draws.size()), side_by_side ? s.options.threads : 1,
                [&](int64_t i) { s.draw_content(draws[static_cast<size_t>(i)], side_by_side ? 1 : s.options.threads); });
   for (const Draw& draw : draws) s.spread(s.contents[static_cast<size_t>(draw.content)]);
+}
+
+uint64_t Stage::telling_seed(Family family) const {
+  constexpr int kTries = 64;
+  const State& s = *state_;
+  uint64_t best = base::secret_seed();
+  if (family != Family::kSparse) return best;
+  int most = -1;
+  for (int i = 0; i < kTries && most < static_cast<int>(s.task.inputs.size()); ++i) {
+    State::Content content;
+    content.seed = base::secret_seed();
+    int with = 0;
+    for (size_t input = 0; input < s.task.inputs.size(); ++input)
+      with += !drawn_tensor(s.task.inputs[input], s.input_shape(input), s.bounds_of_inputs[input], family, State::seed_of(content, input)).slabs.empty();
+    if (with > most) most = with, best = content.seed;
+  }
+  return best;
 }
 
 void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {

@@ -67,6 +67,8 @@ class Stage {
     uint64_t seed = 0;
   };
   void draw(std::span<const Draw> draws);
+  /// A secret seed for one look at a family: of sparse inputs one with which as many as can be have their slabs of zeros.
+  [[nodiscard]] uint64_t telling_seed(Family family) const;
   /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
   /// those of another draw (a row of a simplex, both of a symmetric pair).
   void draw_near(int content, int like, int64_t changes, uint64_t seed);

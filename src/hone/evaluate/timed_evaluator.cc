@@ -226,7 +226,10 @@ Result<Verdict> TimedEvaluator::check_all_families(const Kernel& kernel, Playing
     if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
     {
       const Stopwatch watch(spent.verify);
-      for (size_t c = 0; c < turn; ++c) stage.draw(static_cast<int>(c), families[(begin + first + c) % families.size()], base::secret_seed());
+      for (size_t c = 0; c < turn; ++c) {
+        const Family family = families[(begin + first + c) % families.size()];
+        stage.draw(static_cast<int>(c), family, stage.telling_seed(family));
+      }
     }
     Verdict verdict = check_pool(player, play, spent, whole_until);
     if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);

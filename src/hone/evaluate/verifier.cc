@@ -38,7 +38,7 @@ Result<std::unique_ptr<Verifier>> Verifier::create(const task::Task& task, std::
     stage.calls = stage.contents = static_cast<int>(families.size());
     stage.threads = target::cpu_info().threads;
     HONE_TRY(auto made, Stage::create(task, workload.bindings, stage));
-    for (int c = 0; c < made->contents(); ++c) made->draw(c, families[static_cast<size_t>(c)], base::secret_seed());
+    for (int c = 0; c < made->contents(); ++c) made->draw(c, families[static_cast<size_t>(c)], made->telling_seed(families[static_cast<size_t>(c)]));
     verifier->stages_.push_back(std::move(made));
   }
   return verifier;
