@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/clock.h"
+#include "hone/base/hash.h"
+#include "hone/base/json.h"
 #include "hone/base/random.h"
 #include "hone/evaluate/compare/statistics.h"
 #include "hone/evaluate/parallel.h"
@@ -122,7 +124,15 @@ Status Sweep::take(const std::optional<tuning::TuningCache>& known) {
   if (known) {
     const bool same = std::equal(known->parameters.begin(), known->parameters.end(), cache.parameters.begin(), cache.parameters.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name && a.values == b.values; });
-    if (!same) return fail(ErrorCode::kInput, "the cache is of a kernel with other tunables", "name another file to begin anew");
+    constexpr std::string_view kAnew = "name another file, or remove this one, to measure anew";
+    if (!same) return fail(ErrorCode::kInput, "the cache is of a kernel with other tunables", std::string(kAnew));
+    if (known->problem_size != cache.problem_size)
+      return fail(ErrorCode::kInput, fmt::format("the cache was measured at {}, this is {}", known->problem_size, cache.problem_size), std::string(kAnew));
+    if (known->subject != cache.subject)
+      return fail(ErrorCode::kInput, known->subject.empty() ? "the cache does not say which source and task it was measured with"
+                                                            : "the cache was measured with another source, plan or task of this kernel", std::string(kAnew));
+    if (known->device != cache.device)
+      return fail(ErrorCode::kInput, fmt::format("the cache was measured on {}, this is {}", known->device, cache.device), std::string(kAnew));
     cache.points = known->points, cache.keys = known->keys, cache.measured = known->measured;
   }
   for (size_t i = 0; i < cache.points.size(); ++i) places_.emplace(cache.points[i], i);
@@ -276,9 +286,13 @@ Result<SweepResult> Sweep::run(const std::string& name, const std::optional<tuni
   const target::CpuInfo& cpu = target::cpu_info();
   result_.cache.device = fmt::format("{}, {}, {} threads", cpu.model, cpu.isa, threads_);
   result_.cache.kernel = name;
-  nlohmann::ordered_json sizes = nlohmann::ordered_json::object();
+  base::Json sizes = base::Json::object();
   for (const auto& [symbol, value] : task_.workloads.front().bindings) sizes[symbol] = value;
-  result_.cache.problem_size = sizes.dump();
+  result_.cache.problem_size = base::canonical_json(sizes);
+  Kernel plan = kernel_;
+  plan.config.clear();
+  plan.parent.clear();
+  result_.cache.subject = base::Hasher().add(plan.hash()).add(task_.hash()).finish();
   HONE_TRY_VOID(take(known));
   HONE_TRY(gauge_, evaluate::Gauge::create(task_, loader_, threads_));
   Status status;

@@ -29,7 +29,8 @@ kernel::Kernel composed(const Partition& partition, const std::vector<kernel::Ke
   for (const kernel::Kernel& kernel : kernels) {
     const size_t number = drafts.size() + 1;
     Draft draft = renamed(draft_of(kernel), names_of_part(kernel.header, number));
-    draft.about = fmt::format("\n// ---- part {} ----{}", number, draft.about);
+    // A kernel without includes has nothing before its text, which begins a line of its own all the same.
+    draft.about = fmt::format("\n// ---- part {} ----{}{}", number, draft.about.starts_with('\n') ? "" : "\n", draft.about);
     drafts.push_back(std::move(draft));
     notes.push_back(kernel.header.note);
   }

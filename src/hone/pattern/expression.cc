@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/narrow.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -28,17 +30,29 @@ std::string cast_text(const std::string& value, DType from, DType to, Way way) {
   }
   if (way == Way::kThread) {
     if (to == DType::kBF16 || to == DType::kF16)
-      return fmt::format("hone::gpu::rounded<{}>(static_cast<float>({}))", storage_type(to), value);
-    return value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
+      return fmt::format("hone::gpu::rounded<{}>({})", storage_type(to), task::is_float(from) ? value : fmt::format("static_cast<float>({})", value));
+    const std::string converted = value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
+    return narrows(from, to) ? fmt::format("hone::gpu::wrapped<{}>({})", storage_type(to), converted) : converted;
   }
-  // A narrowing between floating types rounds; computing goes on in the wider type.
+  // Rounding to a narrower floating type; computing goes on in the wider one.
   if (to == DType::kBF16 || to == DType::kF16) {
-    const char* name = to == DType::kBF16 ? "bf16" : "f16";
     const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
-    return way == Way::kVector32 ? fmt::format("hone::from_{0}(hone::to_{0}({1}))", name, source) : source;
+    return from == to ? source : fmt::format("hone::rounded<{}>({})", storage_type(to), source);
   }
-  if (value_type(from, way) == type) return value;
-  return fmt::format("hone::convert<{}>({})", type, value);
+  const std::string converted = value_type(from, way) == type ? value : fmt::format("hone::convert<{}>({})", type, value);
+  return narrows(from, to) ? fmt::format("hone::wrapped<{}>({})", storage_type(to), converted) : converted;
+}
+
+/// Integers wrap in their own type, which may be narrower than the one they are computed in.
+std::string whole_text(Prim op, DType type, const std::vector<std::string>& x, const char* room) {
+  const char* const name = op == Prim::kAdd ? "add" : op == Prim::kSub ? "sub" : op == Prim::kMul ? "mul" : op == Prim::kMod ? "mod"
+                           : op == Prim::kFloorDiv ? "div" : op == Prim::kPow ? "pow" : nullptr;
+  const std::string own = storage_type(type);
+  if (name) return fmt::format("{}whole_{}<{}>({}, {})", room, name, own, x[0], x[1]);
+  if (op == Prim::kNeg) return fmt::format("{}whole_sub<{}>({} * 0, {})", room, own, x[0], x[0]);
+  if (op == Prim::kAbs) return fmt::format("{0}wrapped<{1}>({0}abs({2}))", room, own, x[0]);
+  if (op == Prim::kFloor || op == Prim::kCeil || op == Prim::kRound || op == Prim::kTrunc) return x[0];
+  return {};
 }
 
 }  // namespace
@@ -153,6 +167,8 @@ std::string constant_text(const Node& node, Way way) {
 std::string operation_text(const Node& node, const std::vector<std::string>& operands,
                            const std::vector<DType>& types, Way way) {
   const char* const room = way == Way::kThread ? "hone::gpu::" : "hone::";
+  if (task::is_int(node.type.dtype))
+    if (std::string text = whole_text(node.prim, node.type.dtype, operands, room); !text.empty()) return text;
   switch (node.prim) {
     case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);
     case Prim::kSub:
@@ -160,13 +176,8 @@ std::string operation_text(const Node& node, const std::vector<std::string>& ope
       break;
     case Prim::kNeg: return "-" + operands[0];
     case Prim::kNot: return (way == Way::kScalar || way == Way::kThread ? "!" : "~") + operands[0];
-    case Prim::kMod:
-      if (task::is_float(node.type.dtype))
-        return fmt::format("{0} - {1} * {2}floor({0} / {1})", operands[0], operands[1], room);
-      return fmt::format("(({0} % {1}) + {1}) % {1}", operands[0], operands[1]);
-    case Prim::kFloorDiv:
-      if (task::is_float(node.type.dtype)) return fmt::format("{}floor({} / {})", room, operands[0], operands[1]);
-      return fmt::format("({0} - ((({0} % {1}) + {1}) % {1})) / {1}", operands[0], operands[1]);
+    case Prim::kMod: return fmt::format("{}modulo({}, {})", room, operands[0], operands[1]);
+    case Prim::kFloorDiv: return fmt::format("{}floor_quotient({}, {})", room, operands[0], operands[1]);
     default: break;
   }
   if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/expression.h"
+#include "hone/pattern/narrow.h"
 #include "hone/task/graph/fold.h"
 
 namespace hone::pattern::plain {
@@ -37,21 +38,18 @@ std::string cast_text(const std::string& x, DType from, DType to, bool rounds) {
   const char* const narrow = from == DType::kF64 ? "hone::plain::to_odd" : "float";
   if (to == DType::kBool) return from == DType::kBool ? x : x + " != 0";
   if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}({}({})))", storage_type(to), narrow, x);
-  if (task::is_int(to) && from != DType::kBool && (task::is_float(from) || task::size_of(from) > task::size_of(to)))
+  if (task::is_int(to) && task::is_float(from))
     return fmt::format("{}(hone::plain::whole<{}>({}))", type, storage_type(to), x);
+  if (narrows(from, to)) return fmt::format("{}({}({}))", type, storage_type(to), x);
   return fmt::format("{}({})", type, x);
 }
 
-/// Integers have few functions of their own.
-std::string whole_operation(const Node& node, const std::vector<std::string>& x) {
-  switch (node.prim) {
-    case Prim::kMod: return fmt::format("hone::plain::whole_modulo({}, {})", x[0], x[1]);
-    case Prim::kFloorDiv: return fmt::format("hone::plain::whole_quotient({}, {})", x[0], x[1]);
-    case Prim::kDiv: return fmt::format("({1} == 0 ? 0 : {0} / {1})", x[0], x[1]);
-    case Prim::kPow: return fmt::format("hone::pow(double({}), double({}))", x[0], x[1]);
-    case Prim::kFloor: case Prim::kCeil: case Prim::kRound: case Prim::kTrunc: return x[0];
-    default: return {};
-  }
+/// Functions of integers take 64 bits: of 32 a compiler cannot tell whether those or a double are meant.
+std::vector<std::string> for_a_function(const Node& node, std::vector<std::string> x) {
+  const DType type = node.type.dtype;
+  if (!function_of(node.prim) || !task::is_int(type) || type == DType::kI64) return x;
+  for (std::string& operand : x) operand = fmt::format("int64_t({})", operand);
+  return x;
 }
 
 std::string operation(const Function& f, const Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
@@ -59,11 +57,14 @@ std::string operation(const Function& f, const Node& node, const std::vector<std
     const bool rounds = node.attrs.contains("rounds") || f.plan().exact[static_cast<size_t>(node.operands[0])];
     return cast_text(x[0], types[0], node.type.dtype, rounds);
   }
-  if (task::is_int(node.type.dtype))
-    if (std::string text = whole_operation(node, x); !text.empty()) return text;
+  const bool real = task::is_float(node.type.dtype);
   switch (node.prim) {
-    case Prim::kMod: return fmt::format("hone::plain::modulo({}, {})", x[0], x[1]);
-    case Prim::kFloorDiv: return fmt::format("hone::plain::floor_quotient({}, {})", x[0], x[1]);
+    case Prim::kMod:
+      if (real) return fmt::format("hone::plain::modulo({}, {})", x[0], x[1]);
+      break;
+    case Prim::kFloorDiv:
+      if (real) return fmt::format("hone::plain::floor_quotient({}, {})", x[0], x[1]);
+      break;
     case Prim::kWhere: return fmt::format("{} ? {} : {}", x[0], x[1], x[2]);
     case Prim::kIsNan: return task::is_float(types[0]) ? fmt::format("{0} != {0}", x[0]) : "false";
     case Prim::kIsInf: return task::is_float(types[0]) ? fmt::format("hone::is_inf({})", x[0]) : "false";
@@ -72,7 +73,7 @@ std::string operation(const Function& f, const Node& node, const std::vector<std
       break;
     default: break;
   }
-  return operation_text(node, x, types, Way::kScalar);
+  return operation_text(node, for_a_function(node, x), types, Way::kScalar);
 }
 
 Position operand_position(const Function& f, const Node& node, int operand, const Position& at) {

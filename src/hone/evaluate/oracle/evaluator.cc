@@ -133,7 +133,7 @@ TiledEvaluator::Cost TiledEvaluator::cost_of(const Needs& needs) const {
     if (!needs.used[i] || is_kept(id, needs.box[i])) continue;
     const auto count = static_cast<double>(needs.box[i].count());
     if (!is_view(graph_.graph.node(id).prim))
-      cost.held += count * (want_scale_ && !facts_[i].exact ? 2 : 1);
+      cost.held += count * (want_scale_ && facts_[i].has_scale() ? 2 : 1);
     cost.work += count * work_per_element(graph_, id);
   }
   return cost;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hone/evaluate/oracle/attributes.h"
+
 namespace hone::evaluate {
 namespace {
 
 using task::DType;
+using task::Node;
 using task::Prim;
 
 /// Its results may lie outside the range of its operands' type.
@@ -18,6 +21,40 @@ bool may_leave(Prim op) {
       return true;
     default: return false;
   }
+}
+
+bool adds_products(Prim op) { return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose; }
+
+/// Whole numbers up to it are all doubles.
+constexpr double kExact = 0x1p53;
+
+double power_of(DType type, double base, double exponent) {
+  if (!std::isfinite(base) || !std::isfinite(exponent)) return std::pow(base, exponent);  // nobody's to say
+  if (exponent < 0) return std::abs(base) == 1 ? (std::fmod(exponent, 2) != 0 ? base : 1) : 0;
+  if (const double power = std::pow(base, exponent); type == DType::kI64 || std::abs(power) <= kExact) return power;
+  uint64_t result = 1, square = static_cast<uint64_t>(static_cast<int64_t>(base));
+  for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
+    if (left % 2 != 0) result *= square;
+    square *= square;
+  }
+  return wrapped(type, result);
+}
+
+/// Sums of these operands may pass 2^53 on the way to a result below it.
+bool sums_too_much(const Step& step) {
+  double largest = 1, terms = 1;
+  switch (step.node().prim) {
+    case Prim::kSum: case Prim::kCumSum: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: break;
+    default: return false;
+  }
+  for (const Tensor& operand : step.operands) {
+    const Tensor dense = densify(operand, step.pool);
+    const double* const end = dense.value + operand.box.count();
+    const double* const found = std::max_element(dense.value, end, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    if (found != end) largest *= std::abs(*found);
+    terms = std::max(terms, static_cast<double>(operand.box.count()));
+  }
+  return largest * terms > kExact;
 }
 
 }  // namespace
@@ -38,16 +75,87 @@ double wrapped(DType type, uint64_t bits) {
   }
 }
 
+WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const NodeFacts> before) {
+  const Node& node = graph.graph.node(id);
+  const DType type = node.type.dtype;
+  if (task::is_float(type)) return {};
+  if (type == DType::kBool) return {1, false};
+  const double most = type == DType::kI64 ? HUGE_VAL : std::ldexp(1.0, 8 * task::size_of(type) - 1);
+  double size = most;  // before it is wrapped
+  const auto of = [&](size_t k) {
+    const bool is_real = task::is_float(graph.graph.node(node.operands[k]).type.dtype);
+    return is_real ? HUGE_VAL : before[static_cast<size_t>(node.operands[k])].largest;
+  };
+  const auto elements = [&](int node_id) {
+    return graph.shapes.empty() ? HUGE_VAL : static_cast<double>(task::element_count(graph.shapes[static_cast<size_t>(node_id)]));
+  };
+  double operands = 0;
+  for (size_t k = 0; k < node.operands.size(); ++k) operands = std::max(operands, of(k));
+  switch (node.prim) {
+    case Prim::kInput: case Prim::kPow: case Prim::kProd: case Prim::kCumProd: break;
+    case Prim::kConstant: size = std::abs(number_attr(node, "value")); break;
+    case Prim::kSymbol: {
+      if (graph.shapes.empty()) break;
+      if (const auto value = node.attr<task::IntExpr>("value").eval(graph.bindings)) size = std::abs(static_cast<double>(*value));
+      break;
+    }
+    case Prim::kIota: case Prim::kArgMax: case Prim::kArgMin: case Prim::kArgSort:
+      size = elements(node.operands.empty() ? id : node.operands[0]);
+      break;
+    case Prim::kAdd: case Prim::kSub: size = of(0) + of(1); break;
+    case Prim::kMul: size = of(0) * of(1); break;
+    case Prim::kMod: size = of(1); break;
+    case Prim::kFloorDiv: size = of(0); break;
+    case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: size = of(0) * of(1) * std::min(elements(node.operands[0]), elements(node.operands[1])); break;
+    case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: size = operands * elements(node.operands[0]); break;
+    case Prim::kPad: size = std::max(operands, std::abs(number_attr(node, "value"))); break;
+    case Prim::kGather: case Prim::kTakeAlongAxis: size = of(0); break;
+    case Prim::kSign: size = 1; break;
+    case Prim::kWhere: size = std::max(of(1), of(2)); break;
+    default: size = operands;  // copies, picks, and casts
+  }
+  const bool from_real = node.prim == Prim::kCast && task::is_float(graph.graph.node(node.operands[0]).type.dtype);
+  const bool leaves = node.prim != Prim::kInput && !(size <= kExact) && (type == DType::kI64 || adds_products(node.prim));
+  return {size <= most ? size : most, from_real || leaves};
+}
+
+bool holds_whole(DType type, double value) {
+  const double half = std::ldexp(1.0, 8 * task::size_of(type) - 1);
+  return value > -half - (type == DType::kI64 ? 0 : 1) && value < half;
+}
+
+bool whole_binary(DType type, Prim op, int64_t n, const double* a, const double* b, double* y) {
+  if (!task::is_int(type)) return false;
+  switch (op) {
+    case Prim::kPow:
+      for (int64_t i = 0; i < n; ++i) y[i] = power_of(type, a[i], b[i]);
+      return true;
+    case Prim::kMod: case Prim::kFloorDiv:
+      for (int64_t i = 0; i < n; ++i) {
+        const double quotient = b[i] == 0 ? 0 : std::floor(a[i] / b[i]), rest = b[i] == 0 ? 0 : std::fma(-quotient, b[i], a[i]);
+        const bool over = rest != 0 && (rest < 0) != (b[i] < 0);  // the division rounded up
+        if (op == Prim::kFloorDiv) y[i] = over ? quotient - 1 : quotient;
+        else y[i] = over ? rest + b[i] : rest;
+      }
+      return true;
+    default: return false;
+  }
+}
+
 Tensor in_range(const Step& step, const Tensor& result) {
   const DType type = step.node().type.dtype;
-  if (!task::is_int(type) || type == DType::kI64 || !may_leave(step.node().prim)) return result;
+  if (!task::is_int(type) || !may_leave(step.node().prim)) return result;
   const Tensor dense = densify(result, step.pool);
   const int64_t count = result.box.count();
-  if (std::all_of(dense.value, dense.value + count, [&](double v) { return wrapped(type, v) == v; }))
-    return result;
+  const bool all_open = step.scaled() && sums_too_much(step);
+  const bool is_product = step.node().prim == Prim::kMul;  // exact in its 64 bits
+  const auto is_held = [&](double v) { return is_product || std::abs(v) <= kExact; };
+  const auto fits = [&](double v) { return is_held(v) && wrapped(type, v) == v; };
+  if (!all_open && std::all_of(dense.value, dense.value + count, fits)) return result;
   Fresh out = make_dense(result.box, result.scale != nullptr, step.pool);
   std::transform(dense.value, dense.value + count, out.value, [&](double v) { return wrapped(type, v); });
-  if (out.scale) std::copy_n(dense.scale, count, out.scale);
+  for (int64_t i = 0; out.scale && i < count; ++i)
+    out.scale[i] = all_open || !is_held(dense.value[i]) ? HUGE_VAL : dense.scale[i];
   return out.tensor;
 }
 

@@ -92,6 +92,24 @@ TEST(Oracle, a_condition_that_hangs_on_rounding_opens_the_jump) {
   EXPECT_EQ(sure.scale[0], 100);
 }
 
+TEST(Oracle, what_nobody_can_say_of_integers_is_open_and_nothing_else) {
+  Case c("i = i8(x); y = i + 1; z = f32(i) * w; v = where(w > 0, i, i8(0))", {"x=f32[4]", "w=f32[4]"});
+  c.set(0, {300, std::nan(""), 5, -128.5});
+  c.set(1, {0, 1, 2, 0});
+  for (int output = 0; output < static_cast<int>(c.task.outputs.size()); ++output) {
+    const Answer answer = c.answer(Arithmetic::kExact, output);
+    const std::string& name = c.task.outputs[static_cast<size_t>(output)].first;
+    EXPECT_TRUE(std::isinf(answer.scale[1])) << name;
+    for (const size_t sure : {2, 3}) EXPECT_TRUE(std::isfinite(answer.scale[sure])) << name << " " << sure;
+    for (const double scale : answer.scale) EXPECT_FALSE(std::isnan(scale)) << name;
+  }
+  Case sum("y = a + b", {"a=i64[2]", "b=i64[2]"});
+  sum.set(0, {0x1p60, 3});
+  sum.set(1, {1, 0x1p40});
+  EXPECT_TRUE(std::isinf(sum.answer().scale[0]));
+  EXPECT_EQ(sum.answer().scale[1], 0);
+}
+
 TEST(Oracle, integer_results_are_exact_unless_a_comparison_hangs_on_rounding) {
   Case c("s = sum(x, axis=1); y = cast(s > 1.0, i32)", {"x=f32[3,2]"});
   c.set(0, {0.75, 0.25, 1, 1, -1, -1});

@@ -72,16 +72,23 @@ bool is_exact(const Node& node, const std::vector<NodeFacts>& facts, bool inputs
 std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track) {
   const double least = track_unit(track);
   std::vector<NodeFacts> facts;
-  for (const Node& node : graph.graph.nodes) {
+  for (size_t id = 0; id < graph.graph.nodes.size(); ++id) {
+    const Node& node = graph.graph.nodes[id];
     const DType type = node.type.dtype;
+    const WholeFacts whole = whole_facts(graph, static_cast<int>(id), facts);
+    const bool open_below = std::any_of(node.operands.begin(), node.operands.end(), [&](int k) {
+      return facts[static_cast<size_t>(k)].open;
+    });
     const bool exact = is_exact(node, facts, least == 0), narrow = is_narrow(type);
     const double own = task::unit_roundoff(type) / kUnit;
     const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
     facts.push_back({.exact = exact,
+                     .open = whole.open || open_below,
                      .narrow = narrow,
                      .unit = narrow ? std::max(own, least) : own,
                      .operands = narrow && convolves && track == task::Track::kAsPytorch
-                                     ? track_unit(task::Track::kTf32) : 0});
+                                     ? track_unit(task::Track::kTf32) : 0,
+                     .largest = whole.largest});
   }
   return facts;
 }

@@ -13,11 +13,16 @@ namespace hone::evaluate {
 /// What is known of a node before any value is.
 struct NodeFacts {
   bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
+  bool open = false;    ///< some values may hang on integers that are nobody's to say (integer_range.h): their scale is infinite
   bool narrow = false;  ///< computed in fp32 when the arithmetic is not exact
   /// Unit roundoff over kUnit of its type, or of the track's where that is coarser; 0 for integers and
   /// bools.
   double unit = 0;
   double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
+
+  double largest = 0;   ///< of integers and bools: no value is larger in size
+
+  [[nodiscard]] bool has_scale() const { return !exact || open; }
 };
 [[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph,
                                               task::Track track = task::Track::kStrict);
@@ -44,7 +49,7 @@ struct Step {
     return facts[static_cast<size_t>(node().operands[k])];
   }
   /// The result carries scales.
-  [[nodiscard]] bool scaled() const { return want_scale && !fact().exact; }
+  [[nodiscard]] bool scaled() const { return want_scale && fact().has_scale(); }
   /// Every operation rounds to fp32.
   [[nodiscard]] bool rounds() const { return arithmetic != Arithmetic::kExact && fact().narrow; }
   /// The arithmetic is a reduced track's, which keeps fp32's inputs and sums in its own type.

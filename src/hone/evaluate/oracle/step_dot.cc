@@ -125,7 +125,7 @@ void finish_products(const Step& step, const Fresh& out) {
   const int64_t count = step.box.count();
   round_to_track(step, count, out.value);
   if (!out.scale) return;
-  if (step.operand_fact(0).exact && step.operand_fact(1).exact && step.fact().operands == 0)
+  if (!step.operand_fact(0).has_scale() && !step.operand_fact(1).has_scale() && step.fact().operands == 0)
     for (int64_t i = 0; i < count; ++i) out.scale[i] *= std::min(step.fact().unit, 1.0);
   kernels().at_least(count, out.value, step.fact().unit, out.scale);
   for (int64_t i = 0; i < count; ++i)

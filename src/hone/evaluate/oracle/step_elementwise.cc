@@ -103,8 +103,9 @@ Tensor binary_step(const Step& step) {
   for (int64_t i = 0; i < total; i += kChunk) {
     const int64_t n = std::min(kChunk, total - i);
     const double *x = a.value(i, n), *y = b.value(i, n);
-    k.binary(op, n, x, y, out.value + i);
-    if (op == Prim::kMul && task::is_int(step.node().type.dtype)) wrap_products(step.node().type.dtype, n, x, y, out.value + i);
+    const DType type = step.node().type.dtype;
+    if (!whole_binary(type, op, n, x, y, out.value + i)) k.binary(op, n, x, y, out.value + i);
+    if (op == Prim::kMul && task::is_int(type)) wrap_products(type, n, x, y, out.value + i);
     if (finish.rounds) k.round_f32(n, out.value + i);
     if (!out.scale) continue;
     const double *sx = a.scale(i, n), *sy = b.scale(i, n);
@@ -173,8 +174,12 @@ Tensor cast_step(const Step& step) {
       k.at_least(n, y, step.fact().unit, out.scale + i);
       settle_elementwise(step, n, x, a.exact() ? nullptr : a.scale(i, n), nullptr, nullptr, y, out.scale + i);
     } else if (task::is_float(from)) {
-      // Truncation: sure, or one off where an integer is near (to bool: where zero is).
+      // Truncation: sure, or one off where an integer is near (to bool: where zero is), or nobody's to say.
       for (int64_t j = 0; j < n; ++j) {
+        if (task::is_int(to) && !holds_whole(to, x[j])) {
+          out.scale[i + j] = HUGE_VAL;
+          continue;
+        }
         const double nearest = to == DType::kBool ? 0 : std::nearbyint(x[j]);
         double& s = out.scale[i + j];
         s = s > 0 && std::abs(x[j] - nearest) <= kAmbiguous * s

@@ -200,7 +200,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
-  const bool judged_exact = judged >= 0 && facts_of(graph, track)[static_cast<size_t>(judged)].exact;
+  const bool judged_exact = judged >= 0 && !facts_of(graph, track)[static_cast<size_t>(judged)].has_scale();
   HONE_CHECK(oracle.track() == track, "an oracle of another track");
   if (judged >= 0) reference.keys.resize(boxes.size());
   std::vector<OutputError> errors(boxes.size());

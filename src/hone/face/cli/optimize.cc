@@ -10,6 +10,7 @@
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/display.h"
+#include "hone/face/cli/refusals.h"
 #include "hone/face/cli/text.h"
 #include "hone/face/program/optimise.h"
 #include "hone/face/report/report.h"
@@ -30,9 +31,10 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
   if (const Status report = write_report(); report) written = page.string();
   else fmt::print(stderr, "hone: no report: {}\n", report.error().to_string());
   std::FILE* out = as_json ? stderr : stdout;
+  HONE_TRY(const auto events, store.events(result.run));
   if (result.champion.empty()) {
-    fmt::print(out, "\n{}: no champion, run {} ended by {}: {}\n  hone show {} lists what was tried\n", task.name, result.run, result.reason,
-               result.promotion ? result.promotion->verdict.reason : "no candidate was accepted", result.run);
+    fmt::print(out, "\n{}: no champion, run {} ended by {}: {}\n{}  hone show {} lists what was tried\n", task.name, result.run, result.reason,
+               result.promotion ? result.promotion->verdict.reason : "no candidate was accepted", refusals_text(events), result.run);
   } else {
     const auto summary = nlohmann::json::parse(result.summary_json);
     fmt::print(out, "\n{}: champion {}, run {} ended by {}\n\n{}", task.name, base::short_hash(result.champion), result.run,
@@ -42,6 +44,8 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
                summary.value("refused", 0), summary["seconds"].value("total", 0.0));
     fmt::print(out, "\n  kernel: {}\n", summary["champion"].value("path", ""));
   }
+  HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
+  if (const std::string text = start_text(events, options.start_source) + models_text(events); !text.empty()) fmt::print(out, "\n{}", text);
   if (!written.empty()) fmt::print(out, "  report: {}\n", written);
   if (result.reason == "interrupted") fmt::print(out, "  hone resume {} goes on with the search\n", result.run);
   const auto summary = nlohmann::json::parse(result.summary_json, nullptr, false);

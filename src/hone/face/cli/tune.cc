@@ -100,7 +100,7 @@ std::vector<tuner::Experience> warm_for(const NamedCache& cache, const std::vect
 tuner::TuningCache evaluated(const tuner::TuningCache& cache, const tuner::Replay& replay) {
   tuner::PointMap<size_t> index;
   for (size_t n = 0; n < cache.points.size(); ++n) index[cache.points[n]] = n;
-  tuner::TuningCache result{cache.device, cache.kernel, cache.problem_size, cache.objective, cache.parameters, replay.points, {}, {}};
+  tuner::TuningCache result{cache.device, cache.kernel, cache.problem_size, cache.subject, cache.objective, cache.parameters, replay.points, {}, {}};
   for (const tuner::Point& point : replay.points) {
     result.keys.push_back(cache.keys[index.at(point)]);
     result.measured.push_back(cache.measured[index.at(point)]);

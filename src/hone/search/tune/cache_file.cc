@@ -93,6 +93,7 @@ Result<TuningCache> parse_cache(std::string_view text, std::string_view name) {
   const auto text_at = [&](const char* key) { return file.contains(key) && file[key].is_string() ? file[key].get<std::string>() : std::string(); };
   cache.device = text_at("device_name");
   cache.kernel = text_at("kernel_name");
+  cache.subject = text_at("hone_subject");
   if (file.contains("problem_size")) cache.problem_size = base::canonical_json(file["problem_size"]);
   if (const std::string objective = text_at("objective"); !objective.empty()) cache.objective = objective;
   for (const Json& parameter : names) {
@@ -133,6 +134,7 @@ std::string cache_text(const TuningCache& cache) {
   file["device_name"] = cache.device;
   file["kernel_name"] = cache.kernel;
   file["problem_size"] = cache.problem_size.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(cache.problem_size);
+  if (!cache.subject.empty()) file["hone_subject"] = cache.subject;
   file["tune_params_keys"] = nlohmann::ordered_json::array();
   file["tune_params"] = nlohmann::ordered_json::object();
   for (const Parameter& p : cache.parameters) {

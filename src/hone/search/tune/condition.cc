@@ -204,6 +204,12 @@ bool Condition::holds(std::span<const Value* const> values) const {
   const Maybe value = Evaluation(*program_, values).eval(program_->root);
   return value && value->truth();
 }
+std::optional<Value> Condition::value(std::span<const Value* const> values) const {
+  if (program_->nodes[static_cast<size_t>(program_->root)].op == Op::kList) return std::nullopt;
+  const Maybe value = Evaluation(*program_, values).eval(program_->root);
+  if (!value) return std::nullopt;
+  return value->is_text() ? Value(*value->text) : value->is_whole() ? Value(value->whole) : Value(value->real);
+}
 const std::set<int>& Condition::uses() const { return program_->uses; }
 const std::string& Condition::text() const { return program_->text; }
 

@@ -7,6 +7,7 @@
 // True, False, names. As in Python, / gives a real number, // and % floor, `and` and `or` give an operand.
 #pragma once
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ class Condition {
   /// Whether the condition is true of these values. Division by zero, text where a number is needed and the
   /// like make it false: such a configuration can't be built.
   [[nodiscard]] bool holds(std::span<const Value* const> values) const;
+
+  /// What it is as an expression; nothing where holds() is false for having no value, and for a list.
+  [[nodiscard]] std::optional<Value> value(std::span<const Value* const> values) const;
 
   /// Indices of the tunables it speaks of.
   [[nodiscard]] const std::set<int>& uses() const;

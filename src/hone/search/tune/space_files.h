@@ -29,6 +29,7 @@ struct Measured {
 struct TuningCache {
   std::string device, kernel;
   std::string problem_size;               ///< JSON
+  std::string subject;                    ///< hone's own: hash of the source, plan and task that were measured; else empty
   std::string objective = "time";
   std::vector<Parameter> parameters;
   std::vector<Point> points;              ///< in the order of their keys

@@ -1,4 +1,5 @@
 #include "hone/search/tune/space_files.h"
+#include "hone/search/tune/value_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,6 +89,32 @@ TEST(T1Test, reads_lists_in_pythons_notation_and_conditions) {
   EXPECT_EQ(space.parameters().size(), 3u);
   EXPECT_EQ(space.points().size(), 6u);
   EXPECT_FALSE(space.allowed({0, 1, 0}));
+}
+
+TEST(ValueListTest, reads_what_kernel_tuner_writes) {
+  const auto text = [](std::string_view list) {
+    const auto values = parse_values(list);
+    if (!values) return values.error().message;
+    std::string all;
+    for (const Value& value : *values) all += (all.empty() ? "" : " ") + text_of(value);
+    return all;
+  };
+  EXPECT_EQ(text("[1, 2.5, 'a, b', True]"), "1 2.5 a, b 1");
+  EXPECT_EQ(text("(4, 8,)"), "4 8");
+  EXPECT_EQ(text("range(3)"), "0 1 2");
+  EXPECT_EQ(text("list(range(10, 0, -4))"), "10 6 2");
+  EXPECT_EQ(text("[2**i for i in range(0, 5)]"), "1 2 4 8 16");
+  EXPECT_EQ(text("[1] + [32 * i for i in range(1, 4)]"), "1 32 64 96");
+  EXPECT_EQ(text("[a * b for a in [1, 2] for b in range(3) if a != b]"), "0 2 0 2");
+  EXPECT_EQ(text("[i if i > 1 else 10 for i in (1, 2)]"), "10 2");
+  EXPECT_EQ(text("[f for f in ['for', 'in']]"), "for in");
+  EXPECT_THAT(text("range(10 ** 9)"), HasSubstr("100000"));
+  EXPECT_THAT(text("[i for i in range(400) for j in range(400)]"), HasSubstr("100000"));
+  EXPECT_THAT(text("[i for i]"), HasSubstr("for NAME in LIST"));
+  EXPECT_THAT(text("[j for i in range(3)]"), HasSubstr("\"j\""));
+  EXPECT_THAT(text("[1 / 0]"), HasSubstr("no value"));
+  EXPECT_THAT(text("range(1, 2, 0)"), HasSubstr("range()"));
+  for (const char* broken : {"", "[", "]", "(", "for", "[for]", "[1,,2", "'", "[']", "range(", "range()", "list()", "[x for x in]", "+", "[] +"}) text(broken);
 }
 
 TEST(T1Test, says_what_is_wrong) {

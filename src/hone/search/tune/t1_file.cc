@@ -5,23 +5,23 @@
 
 #include "hone/search/tune/space_files.h"
 #include "hone/search/tune/value_json.h"
+#include "hone/search/tune/value_list.h"
 
 namespace hone::search::tune {
 namespace {
 
 using base::Json;
 
-/// T1 writes lists as text in Python's notation: "[16, 32]", "['a', 'b']", "[True, False]".
-std::string as_json(std::string text) {
-  std::replace(text.begin(), text.end(), '\'', '"');
-  const auto replace = [&](std::string_view from, std::string_view to) {
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
-  };
-  replace("True", "true");
-  replace("False", "false");
-  replace("(", "[");
-  replace(")", "]");
-  return text;
+Result<std::vector<Value>> values_from(const Json& list) {
+  if (list.is_string()) return parse_values(list.get<std::string>());
+  if (!list.is_array()) return fail(ErrorCode::kInput, "no list");
+  std::vector<Value> all;
+  for (const Json& value : list) {
+    const auto read = value_of(value);
+    if (!read) return fail(ErrorCode::kInput, fmt::format("{} is no number and no text", value.dump()));
+    all.push_back(*read);
+  }
+  return all;
 }
 
 }  // namespace
@@ -39,14 +39,9 @@ Result<Space> parse_t1(std::string_view text, std::string_view name) {
   for (const Json& entry : space["TuningParameters"]) {
     if (!entry.is_object() || !entry.contains("Name") || !entry["Name"].is_string() || !entry.contains("Values")) return wrong("a tuning parameter without Name or Values");
     Parameter parameter{entry["Name"].get<std::string>(), {}};
-    Json list = entry["Values"];
-    if (list.is_string()) list = Json::parse(as_json(list.get<std::string>()), nullptr, false);
-    if (!list.is_array()) return wrong(fmt::format("the Values of {} are no list", parameter.name));
-    for (const Json& value : list) {
-      const auto read = value_of(value);
-      if (!read) return wrong(fmt::format("{}: {} is no number and no text", parameter.name, value.dump()));
-      parameter.values.push_back(*read);
-    }
+    auto values = values_from(entry["Values"]);
+    if (!values) return wrong(fmt::format("the Values of {}: {}", parameter.name, values.error().message));
+    parameter.values = std::move(*values);
     names.push_back(parameter.name);
     parameters.push_back(std::move(parameter));
   }

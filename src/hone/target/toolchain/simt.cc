@@ -69,7 +69,8 @@ class SimtToolchain final : public Toolchain {
       for (const std::string_view flag : kWatchFlags) argv.emplace_back(flag);
     }
     base::Hasher hasher;
-    hasher.add("simt-build-1").add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);
+    const std::string entries = simt_entries(kernel);
+    hasher.add("simt-build-2").add(entries).add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);
     for (const std::string& argument : argv) hasher.add(argument);
     const std::string hash = hasher.finish();
     fs::path runner;
@@ -85,6 +86,7 @@ class SimtToolchain final : public Toolchain {
     HONE_TRY(const fs::path runtime, runtime_for(*device, options.sanitize));
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("simt"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.cc", *unit));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "entries.c", entries));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "shared.ld", kLayout));
     HONE_TRY(const std::string object, base::read_file(runtime));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "runtime.o", object));
@@ -97,9 +99,12 @@ class SimtToolchain final : public Toolchain {
     compile.insert(compile.end(), {"-include-pch", prelude.string(), "-Xclang", "-fno-validate-pch", "-c", "-o", "unit.o", "unit.cc"});
     HONE_TRY(const CompilerRun run, run_compiler(compile, scratch.path(), headers_, options.deadline, {.readable = {prelude}}));
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
-    if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
-    const std::vector<std::string> link = {compiler_.program, "-shared", "-fuse-ld=bfd", "-Wl,-T,shared.ld", "-Wl,-z,norelro", "-o", "kernel.so",
-                                           "unit.o", "runtime.o", "-lm"};
+    if (!run.ok) {
+      const std::string wrong = call_error(run.log, kernel);
+      return BuildOutcome(BuildFailure{wrong.empty() ? first_error(run.log) : wrong, run.log, false});
+    }
+    const std::vector<std::string> link = {compiler_.program, "-shared", "-fPIC", "-fuse-ld=bfd", "-Wl,-T,shared.ld", "-Wl,-z,norelro", "-o", "kernel.so",
+                                           "unit.o", "runtime.o", "-x", "c", "entries.c", "-lm"};
     HONE_TRY(const CompilerRun linked, run_compiler(link, scratch.path(), headers_, options.deadline));
     if (!linked.ok) return BuildOutcome(BuildFailure{first_error(linked.log), linked.log, false});
     HONE_TRY(const ElfFacts facts, read_elf(scratch.path() / "kernel.so"));

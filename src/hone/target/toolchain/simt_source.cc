@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <set>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -80,10 +83,11 @@ const Tensor* find_tensor(const kernel::Kernel& kernel, const task::Task& task, 
   return nullptr;
 }
 
-/// The function that makes one thread's call, and the entry that runs the launch.
-Result<std::string> simt_entry(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
+/// The function that makes one thread's call: with the tensors' own types where the kernel takes them, which lets a
+/// template find its own, else with addresses.
+Result<std::string> simt_call(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
   const kernel::Launch& launch = kernel.header.launches[number];
-  std::vector<std::string> args;
+  std::vector<std::string> typed, plain;
   for (size_t i = 0; i < launch.args.size(); ++i) {
     const kernel::Argument& argument = launch.args[i];
     switch (argument.kind) {
@@ -92,22 +96,33 @@ Result<std::string> simt_entry(const kernel::Kernel& kernel, const task::Task& t
         if (!find_tensor(kernel, task, argument.tensor, tensor))
           return fail(ErrorCode::kInput, fmt::format("{} takes \"{}\", which is no input, output or workspace", launch.function, argument.tensor));
         const std::string_view type = cuda_type(tensor.type);
-        if (type.empty()) args.push_back(fmt::format("hone::simt::Longs<{}>{{a[{}]}}", tensor.input, i));
-        else args.push_back(fmt::format("({}{}*)a[{}]", tensor.input ? "const " : "", type, i));
-        break;
+        plain.push_back(fmt::format("::hone::simt::address(a[{}])", i));
+        typed.push_back(type.empty() ? plain.back() : fmt::format("::hone::simt::tensor<{}{}>(a[{}])", tensor.input ? "const " : "", type, i));
+        continue;
       }
-      case kernel::Argument::Kind::kI32: args.push_back(fmt::format("(int)a[{}]", i)); break;
-      case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(long long)a[{}]", i)); break;
+      case kernel::Argument::Kind::kI32: plain.push_back(fmt::format("(int)a[{}]", i)); break;
+      case kernel::Argument::Kind::kI64: plain.push_back(fmt::format("(long long)a[{}]", i)); break;
       case kernel::Argument::Kind::kShared:
         return fail(ErrorCode::kInput, fmt::format("{} takes \"shared\": a GPU kernel declares extern __shared__ instead", launch.function));
       default: HONE_CHECK(false, "an argument that only Triton's kernels have");
     }
+    typed.push_back(plain.back());
   }
-  return fmt::format(
-      "static void hone_call_{0}([[maybe_unused]] const uint64_t* a) {{ {1}({2}); }}\n"
-      "extern \"C\" void hone_entry_{0}(const uint64_t* a, void* context, const int64_t* grid, int64_t, int64_t) {{\n"
-      "  hone_simt_launch(context, a, {3}, {4}, grid, hone_call_{0});\n}}\n",
-      number, launch.function, fmt::join(args, ", "), launch.args.size(), launch.block.size());
+  const std::string as_typed = fmt::format("{}({})", launch.function, fmt::join(typed, ", "));
+  return fmt::format("extern \"C\" void hone_call_{0}(const unsigned long* all) {{ [](auto* a) {{ if constexpr (requires {{ {1}; }}) {1}; else {2}({3}); }}(all); }}\n",
+                     number, as_typed, launch.function, fmt::join(plain, ", "));
+}
+
+/// #undef for every word of `text`: neither a name nor a keyword in it is a macro of what stands before it.
+std::string without_macros(const std::string& text) {
+  std::set<std::string_view> words;
+  for (const Token& token : tokens_of(text)) {
+    const std::string_view word = std::string_view(text).substr(token.begin, token.end - token.begin);
+    if (is_word(word.front()) && !std::isdigit(static_cast<unsigned char>(word.front()))) words.insert(word);
+  }
+  std::string all;
+  for (const std::string_view word : words) all += fmt::format("#undef {}\n", word);
+  return all + text;
 }
 
 }  // namespace
@@ -163,16 +178,57 @@ Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& ta
     text += fmt::format("#define {} {}LL\n", symbol, it->second);
   }
   HONE_TRY(const std::string source, simt_rewrite(kernel.source, file));
-  text += fmt::format("#line 1 \"{}\"\n{}\n#line 1 \"entries.cc\"\n", file, source);
+  text += fmt::format("#line 1 \"{}\"\n{}\n", file, source);
+  std::string calls;
+  for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
+    HONE_TRY(const std::string call, simt_call(kernel, task, i));
+    calls += call;
+  }
+  const std::string undefined = without_macros(calls);
+  return text + undefined.substr(0, undefined.size() - calls.size()) + "#line 1 \"calls.cc\"\n" + calls;
+}
+
+std::string simt_entries(const kernel::Kernel& kernel) {
+  std::string text =
+      "#include <stdint.h>\n"
+      "#define HIDDEN __attribute__((visibility(\"hidden\")))\n"
+      "HIDDEN void hone_simt_launch(void*, const uint64_t*, int, int, const int64_t*, void (*)(const uint64_t*));\n";
   std::string table;
   for (size_t i = 0; i < kernel.header.launches.size(); ++i) {
-    HONE_TRY(const std::string entry, simt_entry(kernel, task, i));
-    text += entry;
+    const kernel::Launch& launch = kernel.header.launches[i];
+    text += fmt::format(
+        "HIDDEN void hone_call_{0}(const uint64_t*);\n"
+        "static void hone_entry_{0}(const uint64_t* a, void* context, const int64_t* grid, int64_t from, int64_t to) {{\n"
+        "  hone_simt_launch(context, a, {1}, {2}, grid, hone_call_{0});\n}}\n",
+        i, launch.args.size(), launch.block.size());
     table += fmt::format("{}hone_entry_{}", i ? ", " : "", i);
   }
   return text + fmt::format(
-      "using hone_entry = void (*)(const uint64_t*, void*, const int64_t*, int64_t, int64_t);\n"
-      "extern \"C\" __attribute__((visibility(\"default\"))) const hone_entry hone_entries[] = {{{}}};\n", table);
+      "typedef void (*hone_entry)(const uint64_t*, void*, const int64_t*, int64_t, int64_t);\n"
+      "__attribute__((visibility(\"default\"))) const hone_entry hone_entries[] = {{{}}};\n", table);
+}
+
+std::string call_error(const std::string& log, const kernel::Kernel& kernel) {
+  constexpr std::string_view kCalls = "calls.cc:", kError = " error: ", kNote = " note: ";
+  std::stringstream lines(log);
+  std::string line, wrong, where;
+  size_t launch = 0;
+  while (std::getline(lines, line)) {
+    const size_t error = line.find(kError), note = line.find(kNote);
+    if (wrong.empty() && error != std::string::npos) {
+      if (!line.starts_with(kCalls)) return {};
+      launch = std::strtoul(line.c_str() + kCalls.size(), nullptr, 10);
+      wrong = line.substr(error + kError.size());
+    } else if (!wrong.empty() && where.empty() && note != std::string::npos && line.starts_with("kernel.")) {
+      where = line.substr(0, line.find(':', line.find(':') + 1));
+      wrong = line.substr(note + kNote.size());
+    }
+  }
+  if (wrong.empty() || launch == 0 || launch > kernel.header.launches.size()) return {};
+  const kernel::Launch& of = kernel.header.launches[launch - 1];
+  if (wrong.starts_with("use of undeclared identifier")) return fmt::format("the launch of {} has no __global__ function of that name", of.function);
+  return fmt::format("{}{}the launch of {} gives it {} arguments, which it does not take: {}", where, where.empty() ? "" : ": ", of.function,
+                     of.args.size(), wrong);
 }
 
 }  // namespace hone::target

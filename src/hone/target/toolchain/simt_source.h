@@ -12,9 +12,17 @@ namespace hone::target {
 /// The header that every unit of the language begins with, below hone's headers.
 [[nodiscard]] std::string_view simt_prelude(kernel::Language language);
 
-/// kInput: a launch names what there is not, or the source has what the emulator has no meaning for (inline
-/// assembly), with its line.
+/// The source and behind it one function for each launch, on a line of its own of "calls.cc", that calls the kernel as one
+/// thread does. No macro of the source reaches these. kInput: a launch names what there is not, or the source has what the
+/// emulator has no meaning for (inline assembly), with its line.
 [[nodiscard]] Result<std::string> simt_unit(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings);
+
+/// The unit of its own, in C, in which the emulator runs the launches: the source has no say in it.
+[[nodiscard]] std::string simt_entries(const kernel::Kernel& kernel);
+
+/// What the compiler found wrong with a call of simt_unit(), in words about the launch and the kernel's own line; empty
+/// where its first error lies elsewhere.
+[[nodiscard]] std::string call_error(const std::string& log, const kernel::Kernel& kernel);
 
 /// kInput with the line of inline assembly, which is hone::prim's alone to use: on a real GPU too.
 [[nodiscard]] Status refuse_assembly(const std::string& source, const std::string& file);

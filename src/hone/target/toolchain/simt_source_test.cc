@@ -35,9 +35,30 @@ TEST(SimtSource, ArgumentsAreCheckedAgainstTheTask) {
   const auto task = task::task_from_expressions("y = x + 1", {"x=i64[N]"}, {"N=3"}).value();
   const auto unit = simt_unit(kernel_with("args = [\"x\", \"y\", \"i32:N\"]"), task, {{"N", 3}});
   ASSERT_TRUE(unit) << unit.error().to_string();
-  EXPECT_NE(unit->find("k(hone::simt::Longs<true>{a[0]}, hone::simt::Longs<false>{a[1]}, (int)a[2])"), std::string::npos) << *unit;
+  EXPECT_NE(unit->find("k(::hone::simt::address(a[0]), ::hone::simt::address(a[1]), (int)a[2])"), std::string::npos) << *unit;
   EXPECT_FALSE(simt_unit(kernel_with("args = [\"z\"]"), task, {{"N", 3}}));
   EXPECT_FALSE(simt_unit(kernel_with("args = [\"shared\"]"), task, {{"N", 3}}));
+}
+
+/// A macro of the source, be it a keyword's, is none any more where the call is made; the launch is in a file of its own.
+TEST(SimtSource, NoMacroReachesTheCall) {
+  const auto task = task::task_from_expressions("y = x + 1", {"x=f32[N]"}, {"N=3"}).value();
+  const kernel::Kernel kernel = kernel_with("args = [\"x\", \"y\", \"i32:N\"]");
+  const std::string unit = simt_unit(kernel, task, {{"N", 3}}).value();
+  const size_t calls = unit.find("#line 1 \"calls.cc\"\n");
+  ASSERT_NE(calls, std::string::npos);
+  for (const char* word : {"extern", "void", "const", "unsigned", "long", "float", "int", "a", "k", "hone", "requires", "constexpr"})
+    EXPECT_LT(unit.find(std::string("#undef ") + word + "\n"), calls) << word;
+  EXPECT_EQ(unit.find("hone_simt_launch"), std::string::npos);
+  EXPECT_NE(simt_entries(kernel).find("hone_simt_launch(context, a, 3, 1, grid, hone_call_0)"), std::string::npos);
+}
+
+TEST(SimtSource, AWrongCallIsToldByTheKernelsOwnLine) {
+  const kernel::Kernel kernel = kernel_with("args = [\"x\", \"y\"]");
+  EXPECT_EQ(call_error("calls.cc:1:99: error: no matching function for call to 'k'\nkernel.cu:9:17: note: candidate function not viable: requires 1 "
+                       "argument, but 2 were provided\n", kernel),
+            "kernel.cu:9: the launch of k gives it 2 arguments, which it does not take: candidate function not viable: requires 1 argument, but 2 were provided");
+  EXPECT_EQ(call_error("kernel.cu:3:1: error: unknown type name 'x'\ncalls.cc:1:1: error: no k\n", kernel), "");
 }
 
 TEST(SimtSource, RepeatedLaunchesCountTheirSteps) {

@@ -100,7 +100,7 @@ Coverage cover_reductions(const task::ConcreteGraph& graph, task::Track track, i
   Coverage coverage;
   for (int id = 0; id <= root; ++id) {
     const task::Node& node = graph.graph.node(id);
-    if (!task::is_reduction(node.prim)) continue;
+    if (!task::is_reduction(node.prim) || facts[static_cast<size_t>(id)].open) continue;
     const Box all = whole(graph.shapes[static_cast<size_t>(node.operands[0])]);
     if (task::element_count(graph.shapes[static_cast<size_t>(id)]) > kMostResults || all.count() < least) continue;
     if (elements_read(graph, evaluator, root, id, boxes) < std::max(least, all.count() / kWorthShare)) continue;

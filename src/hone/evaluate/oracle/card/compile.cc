@@ -60,6 +60,13 @@ std::optional<Op> op_of(Prim op) {
   }
 }
 
+/// Operations on integers that doubles do not do as they are.
+bool is_hard_whole(const task::Node& node) {
+  if (!task::is_int(node.type.dtype)) return false;
+  const Prim op = node.prim;
+  return op == Prim::kPow || op == Prim::kMod || op == Prim::kFloorDiv || (op == Prim::kMul && task::size_of(node.type.dtype) > 2);
+}
+
 /// Half of the range that whole numbers of the type are taken into; 0: they are not.
 double half_range(DType type) { return task::is_int(type) && type != DType::kI64 ? std::ldexp(1.0, 8 * task::size_of(type) - 1) : 0; }
 
@@ -108,7 +115,7 @@ class ReductionCompiler {
   [[nodiscard]] const Node& node(int id) const { return graph_.graph.node(id); }
   [[nodiscard]] const Shape& shape(int id) const { return graph_.shapes[static_cast<size_t>(id)]; }
   [[nodiscard]] const NodeFacts& fact(int id) const { return facts_[static_cast<size_t>(id)]; }
-  [[nodiscard]] bool scaled(int id) const { return want_scale_ && !fact(id).exact; }
+  [[nodiscard]] bool scaled(int id) const { return want_scale_ && fact(id).has_scale(); }
   [[nodiscard]] bool rounds(int id) const { return !exact_ && fact(id).narrow; }
 
   /// The operand's view: each dimension is made of its atoms.
@@ -154,6 +161,7 @@ class ReductionCompiler {
 
   int make(int id, const View& view) {
     const Node& n = node(id);
+    if (fact(id).open || is_hard_whole(n)) return -1;  // the host's affair (integer_range.h)
     const int64_t count = task::element_count(shape(id));
     switch (n.prim) {
       case Prim::kInput: return load_input(id, view);

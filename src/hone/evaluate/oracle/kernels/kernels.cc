@@ -44,7 +44,7 @@ double roundings_of(task::Prim op) {
       return 4;
     case Prim::kTan: case Prim::kSinh: case Prim::kPow: case Prim::kAtan2:
       return 8;
-    case Prim::kDiv: case Prim::kReciprocal: case Prim::kSqrt:
+    case Prim::kDiv: case Prim::kReciprocal: case Prim::kSqrt: case Prim::kFloorDiv:
       return 2;
     default:
       return 1;

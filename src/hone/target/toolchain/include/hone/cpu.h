@@ -16,3 +16,4 @@
 #include "hone/cpu/reduce.h"
 #include "hone/cpu/scan.h"
 #include "hone/cpu/vector.h"
+#include "hone/cpu/whole.h"

@@ -1,7 +1,11 @@
 // What plain kernels (patterns/cpp/plain.cc, patterns/gpu/plain.cu) are made of, scalar and simple enough to be
 // believed: the same text for CPUs and GPUs. Whoever includes it defines HONE_INLINE. No state; nothing fails.
 #pragma once
+#include "hone/whole.h"
+
 namespace hone::plain {
+
+using hone::to_odd;
 
 /// Columns that a block takes at a time: accumulators for them stay in the first-level cache.
 constexpr int64_t kColumns = 256;
@@ -29,30 +33,9 @@ HONE_INLINE double modulo(double a, double b) {
 }
 HONE_INLINE double floor_quotient(double a, double b) {
   const double q = __builtin_floor(a / b);
-  const double rest = __builtin_fma(-q, b, a);  // its sign tells whether the division rounded up
+  const double rest = q == 0 ? a : __builtin_fma(-q, b, a);  // its sign tells whether the division rounded up
+  if (__builtin_fabs(a) == __builtin_inf()) return __builtin_nan("");
   return rest != 0 && (rest < 0) != (b < 0) ? q - 1 : q;
-}
-/// For integers; by zero, which has no answer, 0.
-HONE_INLINE int64_t whole_modulo(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-HONE_INLINE int64_t whole_quotient(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
-/// x as a float that is to be rounded to 16 bits next: inexact ones become odd, so that both roundings together are one.
-HONE_INLINE float to_odd(double x) {
-  union {
-    float value;
-    uint32_t bits;
-  } near = {static_cast<float>(x)};
-  const double back = near.value;
-  if (back != x && x == x && (near.bits & 1) == 0) near.bits += (x < 0 ? -x : x) > (back < 0 ? -back : back) ? 1u : ~0u;
-  return near.value;
 }
 
 /// A value as the integer type that holds it: truncated, held to the type's range; NaN is 0.

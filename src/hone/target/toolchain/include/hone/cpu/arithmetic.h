@@ -193,6 +193,53 @@ HONE_LANEWISE(round, rint)  // half to even, like NumPy
 HONE_LANEWISE(sqrt, sqrt)
 #undef HONE_LANEWISE
 
+namespace detail {
+/// a - q * b, rounded once.
+template <class V>
+HONE_INLINE V rest_of(V a, V q, V b) {
+  if constexpr (kHasFma && FloatVector<V>) {
+    return fused(-q, b, a);
+  } else if constexpr (FloatVector<V>) {
+    V result{};
+    for (int i = 0; i < width<V>; ++i) result[i] = rest_of<Lane<V>>(a[i], q[i], b[i]);
+    return result;
+  } else if constexpr (Same<V, float>) {
+    return __builtin_fmaf(-q, b, a);
+  } else {
+    return __builtin_fma(-q, b, a);
+  }
+}
+/// Quotients below it have all their digits before the point in their type, so that rest_of() is exact.
+template <class V>
+inline constexpr Lane<V> kCountable = sizeof(Lane<V>) == 4 ? 0x1p23 : 0x1p52;
+}  // namespace detail
+
+/// a / b rounded down, as NumPy and PyTorch have it: the division may round up to a whole number, which the rest's sign
+/// tells. Where a is infinite there is no answer.
+template <class A, class B>
+HONE_INLINE Wider<A, B> floor_quotient(A left, B right) {
+  using V = Wider<A, B>;
+  const V a = widen<V>(left), b = widen<V>(right), q = hone::floor(a / b);
+  const V rest = select(q == 0, a, detail::rest_of<V>(a, q, b));  // b may be infinite
+  const V down = select((rest != 0) & ((rest < 0) != (b < 0)), q - 1, q);
+  return select(is_inf(a), widen<V>(static_cast<Lane<V>>(__builtin_nan(""))), down);
+}
+
+/// The remainder of a / b with b's sign, exact but for one rounding.
+template <class A, class B>
+HONE_INLINE Wider<A, B> modulo(A left, B right) {
+  using V = Wider<A, B>;
+  const V a = widen<V>(left), b = widen<V>(right), q = hone::trunc(a / b);
+  const auto countable = hone::abs(q) < detail::kCountable<V>;
+  V rest = select(q == 0, a, detail::rest_of<V>(a, q, b));
+  if (!all(countable))
+    rest = select(countable, rest, map([](Lane<V> x, Lane<V> y) -> Lane<V> {
+      if constexpr (sizeof(x) == 4) return __builtin_fmodf(x, y);
+      else return __builtin_fmod(x, y);
+    }, a, b));
+  return select((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest);
+}
+
 template <class V>
 HONE_INLINE V rsqrt(V x) { return 1 / hone::sqrt(x); }
 template <class V>

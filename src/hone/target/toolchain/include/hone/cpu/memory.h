@@ -5,6 +5,7 @@
 // The _n forms touch exactly the first n elements, 0 <= n <= width<V>: a page behind may be missing.
 #pragma once
 #include "hone/cpu/half.h"
+#include "hone/whole.h"
 
 namespace hone {
 
@@ -46,6 +47,11 @@ template <class V, class T>
 HONE_INLINE Raw<V, T> to_raw(V v) {
   using R = Raw<V, T>;
   if constexpr (Same<V, R>) return v;
+  else if constexpr (sizeof(Lane<V>) == 8 && (Same<T, bf16> || Same<T, f16>)) {
+    R raw{};
+    for (int i = 0; i < width<V>; ++i) raw[i] = T(to_odd(static_cast<double>(v[i]))).bits;
+    return raw;
+  }
   else if constexpr (Same<T, bf16>) return to_bf16(v);
   else if constexpr (Same<T, f16>) return to_f16(v);
   else if constexpr (Same<T, bool>) return narrow_to<uint8_t>((v != V{}) & 1);

@@ -6,13 +6,17 @@
 #include "hone/gpu.h"
 #include "hone/gpu/prim_math.h"
 
+#define HONE_INLINE HONE_DEVICE
+#include "hone/whole.h"
+
 namespace hone::gpu {
 
 using hone::abs; using hone::sign; using hone::exp; using hone::exp2; using hone::expm1; using hone::log; using hone::log2;
 using hone::log1p; using hone::sqrt; using hone::rsqrt; using hone::reciprocal; using hone::sin; using hone::cos; using hone::tan;
 using hone::asin; using hone::acos; using hone::atan; using hone::sinh; using hone::cosh; using hone::tanh; using hone::erf;
 using hone::floor; using hone::ceil; using hone::round; using hone::trunc; using hone::is_nan; using hone::is_inf; using hone::pow;
-using hone::atan2; using hone::max; using hone::min; using hone::select;
+using hone::atan2; using hone::max; using hone::min; using hone::select; using hone::wrapped; using hone::whole_add; using hone::whole_sub;
+using hone::whole_mul; using hone::whole_mod; using hone::whole_div; using hone::whole_pow; using hone::to_odd;
 
 /// a - b rounded by itself, never in one operation with the product that a is: a maximum that was found among rounded
 /// products lies below such a difference's exact product by up to half a unit of it, and exp() of that is infinite
@@ -68,6 +72,28 @@ HONE_DEVICE bool is_nan(float x) { return x != x; }
 HONE_DEVICE bool is_inf(float x) { return ::fabsf(x) == __builtin_inff(); }
 HONE_DEVICE float pow(float x, float y) { return ::powf(x, y); }
 HONE_DEVICE float atan2(float y, float x) { return ::atan2f(y, x); }
+
+/// a / b rounded down, as NumPy and PyTorch have it: the division may round up to a whole number, which the rest's sign
+/// tells. Where a is infinite there is no answer.
+HONE_DEVICE float floor_quotient(float a, float b) {
+  const float q = ::floorf(a / b), rest = q == 0 ? a : ::fmaf(-q, b, a);
+  if (is_inf(a)) return __builtin_nanf("");
+  return rest != 0 && (rest < 0) != (b < 0) ? q - 1.0f : q;
+}
+HONE_DEVICE double floor_quotient(double a, double b) {
+  const double q = ::floor(a / b), rest = q == 0 ? a : ::fma(-q, b, a);
+  if (is_inf(a)) return __builtin_nan("");
+  return rest != 0 && (rest < 0) != (b < 0) ? q - 1 : q;
+}
+/// The remainder of a / b with b's sign, exact but for one rounding.
+HONE_DEVICE float modulo(float a, float b) {
+  const float rest = ::fmodf(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+HONE_DEVICE double modulo(double a, double b) {
+  const double rest = ::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 HONE_DEVICE int32_t abs(int32_t x) { return x < 0 ? static_cast<int32_t>(-static_cast<uint32_t>(x)) : x; }
 HONE_DEVICE int32_t sign(int32_t x) { return (x > 0) - (x < 0); }
 HONE_DEVICE int32_t max(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -92,6 +118,8 @@ HONE_DEVICE float operator/(float x, const Divisor& by) {
 /// Rounded to a narrower floating type, to compute on with.
 template <class T>
 HONE_DEVICE float rounded(float x) { return static_cast<float>(static_cast<T>(x)); }
+template <class T>
+HONE_DEVICE float rounded(double x) { return rounded<T>(to_odd(x)); }
 
 /// A stored element as a thread computes with it: 16-bit floats as float, small integers as int32_t.
 HONE_DEVICE float value(float x) { return x; }

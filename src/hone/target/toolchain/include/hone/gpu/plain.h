@@ -5,4 +5,5 @@
 #define HONE_INLINE HONE_DEVICE
 #include "hone/cpu/integer.h"
 #include "hone/cpu/plan.h"
+#include "hone/whole.h"
 #include "hone/plain_loops.h"

@@ -63,6 +63,8 @@ inline float fdividef(float a, float b) { return a / b; }
 
 // exp(float) and its kin: <math.h> of C++ has the overloads, as both vendors have them.
 
+// Of two integers of different types what C++ makes of them in a sum, as both vendors have it: of int and unsigned that is
+// unsigned.
 #define HONE_MINMAX(T)                                     \
   constexpr T min(T a, T b) { return b < a ? b : a; }      \
   constexpr T max(T a, T b) { return a < b ? b : a; }
@@ -72,26 +74,18 @@ inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
-constexpr long long min(int a, long long b) { return a < b ? a : b; }
-constexpr long long min(long long a, int b) { return b < a ? b : a; }
-constexpr long long max(int a, long long b) { return a > b ? a : b; }
-constexpr long long max(long long a, int b) { return b > a ? b : a; }
-constexpr long min(int a, long b) { return a < b ? a : b; }
-constexpr long min(long a, int b) { return b < a ? b : a; }
-constexpr long max(int a, long b) { return a > b ? a : b; }
-constexpr long max(long a, int b) { return b > a ? b : a; }
-// Of a signed and an unsigned one, as CUDA has it: both count as unsigned.
-#define HONE_MIXED_MINMAX(S, U)                                    \
-  constexpr U min(S a, U b) { return min(static_cast<U>(a), b); }  \
-  constexpr U min(U a, S b) { return min(a, static_cast<U>(b)); }  \
-  constexpr U max(S a, U b) { return max(static_cast<U>(a), b); }  \
-  constexpr U max(U a, S b) { return max(a, static_cast<U>(b)); }
-HONE_MIXED_MINMAX(int, unsigned) HONE_MIXED_MINMAX(long, unsigned long) HONE_MIXED_MINMAX(long long, unsigned long long)
-#undef HONE_MIXED_MINMAX
+template <class A, class B>
+  requires(std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, B>)
+constexpr std::common_type_t<A, B> min(A a, B b) { using T = std::common_type_t<A, B>; return min(static_cast<T>(a), static_cast<T>(b)); }
+template <class A, class B>
+  requires(std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, B>)
+constexpr std::common_type_t<A, B> max(A a, B b) { using T = std::common_type_t<A, B>; return max(static_cast<T>(a), static_cast<T>(b)); }
 inline double min(float a, double b) { return fmin(static_cast<double>(a), b); }
 inline double min(double a, float b) { return fmin(a, static_cast<double>(b)); }
 inline double max(float a, double b) { return fmax(static_cast<double>(a), b); }
 inline double max(double a, float b) { return fmax(a, static_cast<double>(b)); }
+inline unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+inline unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
