@@ -93,6 +93,13 @@ void wrap_products(DType type, int64_t count, const double* x, const double* y, 
       products[i] = wrapped(type, static_cast<uint64_t>(static_cast<int64_t>(x[i])) * static_cast<uint64_t>(static_cast<int64_t>(y[i])));
 }
 
+/// What hangs on an integer that is nobody's to say is so too: a derivative, 0 at 0, tells nothing of it.
+void keep_open(const Step& step, int64_t count, const double* sx, const double* sy, double* scale) {
+  if (!step.fact().open) return;
+  for (int64_t i = 0; i < count; ++i)
+    if (std::isinf(sx[i]) || (sy && std::isinf(sy[i]))) scale[i] = HUGE_VAL;
+}
+
 Tensor binary_step(const Step& step) {
   const Kernels& k = kernels();
   const Prim op = step.node().prim;
@@ -111,6 +118,7 @@ Tensor binary_step(const Step& step) {
     const double *sx = a.scale(i, n), *sy = b.scale(i, n);
     k.binary_scale(op, n, x, sx, y, sy, out.value + i, finish.own, out.scale + i);
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
+    keep_open(step, n, sx, sy, out.scale + i);
   }
   return out.tensor;
 }

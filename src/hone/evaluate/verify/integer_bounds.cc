@@ -13,7 +13,7 @@ using task::DType;
 using task::Prim;
 
 /// Doubles hold every integer up to here.
-constexpr double kExact = 0x1p53;
+constexpr double kHeldExactly = 0x1p53;
 /// Integers of so many bits besides their sign are drawn whatever is computed of them: an i8 holds no more.
 constexpr int kLeastBits = 7, kMostBits = 52;
 
@@ -101,7 +101,7 @@ class Magnitudes {
     const bool turns = node.prim == Prim::kNeg || node.prim == Prim::kAbs;
     overflows |= value > most_of(type) - 1 && (turns || value > most_of(type) || is_arithmetic(node.prim));
     const bool product = node.prim == Prim::kMul && type != DType::kI64;  // the oracle's are exact in 64 bits
-    inexact |= !product && value >= kExact;
+    inexact |= !product && value >= kHeldExactly;
     return std::min(value, most_of(type));
   }
 

@@ -28,6 +28,10 @@ template <class V, class T, class R>
 HONE_INLINE V from_raw(R raw) {
   if constexpr (Same<V, R>) {
     return raw;
+  } else if constexpr (sizeof(Lane<V>) == 8 && (Same<T, bf16> || Same<T, f16>)) {
+    V v{};
+    for (int i = 0; i < width<V>; ++i) v[i] = static_cast<Lane<V>>(static_cast<float>(bit_cast<T>(raw[i])));
+    return v;
   } else if constexpr (Same<T, bf16>) {
     return from_bf16(raw);
   } else if constexpr (Same<T, f16>) {
@@ -51,8 +55,7 @@ HONE_INLINE Raw<V, T> to_raw(V v) {
     R raw{};
     for (int i = 0; i < width<V>; ++i) raw[i] = T(to_odd(static_cast<double>(v[i]))).bits;
     return raw;
-  }
-  else if constexpr (Same<T, bf16>) return to_bf16(v);
+  } else if constexpr (Same<T, bf16>) return to_bf16(v);
   else if constexpr (Same<T, f16>) return to_f16(v);
   else if constexpr (Same<T, bool>) return narrow_to<uint8_t>((v != V{}) & 1);
   else if constexpr (sizeof(T) < 4) return narrow_to<T>(v);
