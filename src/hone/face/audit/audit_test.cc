@@ -92,7 +92,7 @@ TEST(Audit, ValuesBelowAnAbsoluteTolerance) {
 }
 
 TEST(Audit, ATermThatIsTooSmallToBeSeen) {
-  EXPECT_THAT(said(audited(product("y = x @ w.T + 1e-12 * tanh(sum(x, axis=1, keepdims=true))"))),
+  EXPECT_THAT(said(audited(product("y = (x @ w.T) * (1.0 + 1e-9 * tanh(sum(x, axis=1, keepdims=true)))"))),
               testing::Contains(testing::StartsWith("left out: y: a term left out: mul")));
 }
 

@@ -25,6 +25,8 @@ using Inputs = std::vector<std::vector<uint8_t>>;
 
 /// Of each family: what passes them all is let through.
 constexpr int kDraws = 2;
+/// Exact answers nearer than this, as a part of their scale, are one: what is left is fp64's own rounding.
+constexpr double kSame = 1e-11;
 
 /// All inputs of a task, drawn whole or with the weights of norms at 1.
 class Source {
@@ -77,13 +79,24 @@ class Draw {
     }
   }
 
-  /// The answer of another graph over the same inputs.
-  [[nodiscard]] bool takes_graph(int output, const task::ConcreteGraph& other) const { return takes(output, other, inputs_); }
-  /// The answer to inputs of which one is drawn anew.
+  /// The answer of another graph over the same inputs, as a kernel rounds it.
+  [[nodiscard]] bool takes_graph(int output, const task::ConcreteGraph& other) const {
+    return takes(output, answers(output, other, inputs_, evaluate::arithmetic_of(task_.track)));
+  }
+  /// The exact answer to inputs of which one is drawn anew: what is refused is what it says, not how it rounds.
   [[nodiscard]] bool takes_other_input(int output, size_t input, uint64_t seed) const {
     Inputs inputs = inputs_;
     source_.draw(inputs, input, family_, seed);
-    return takes(output, graph_, inputs);
+    return takes(output, answers(output, graph_, inputs, evaluate::Arithmetic::kExact));
+  }
+  /// Whether another graph is another function here, whatever the gate thinks of it.
+  [[nodiscard]] bool differs(int output, const task::ConcreteGraph& other) const {
+    const std::vector<evaluate::Answer>& right = references_[static_cast<size_t>(output)].answers;
+    const std::vector<evaluate::Answer> found = answers(output, other, inputs_, evaluate::Arithmetic::kExact);
+    for (size_t box = 0; box < found.size(); ++box)
+      for (size_t i = 0; i < found[box].value.size(); ++i)
+        if (std::abs(found[box].value[i] - right[box].value[i]) > kSame * right[box].scale[i]) return true;
+    return false;
   }
   [[nodiscard]] bool zeros(int output) const {
     for (const evaluate::Answer& answer : references_[static_cast<size_t>(output)].answers)
@@ -93,12 +106,15 @@ class Draw {
   }
 
  private:
-  [[nodiscard]] bool takes(int output, const task::ConcreteGraph& graph, const Inputs& inputs) const {
-    const auto at = static_cast<size_t>(output);
+  [[nodiscard]] std::vector<evaluate::Answer> answers(int output, const task::ConcreteGraph& graph, const Inputs& inputs, evaluate::Arithmetic arithmetic) const {
     const evaluate::Oracle oracle(graph, source_.views(inputs), task_.track, threads_);
     std::vector<evaluate::Answer> answers;
-    for (const evaluate::Box& box : references_[at].boxes)
-      answers.push_back(oracle.evaluate(output, box, evaluate::arithmetic_of(task_.track), false, threads_));
+    for (const evaluate::Box& box : references_[static_cast<size_t>(output)].boxes)
+      answers.push_back(oracle.evaluate(output, box, arithmetic, false, threads_));
+    return answers;
+  }
+  [[nodiscard]] bool takes(int output, const std::vector<evaluate::Answer>& answers) const {
+    const auto at = static_cast<size_t>(output);
     const auto found = [&](int64_t box, int64_t position, int64_t, std::span<double> values) {
       std::copy_n(answers[static_cast<size_t>(box)].value.begin() + position, values.size(), values.begin());
     };
@@ -200,9 +216,16 @@ class Trials {
     for (int output = 0; output < static_cast<int>(outputs()); ++output)
       for (const LeftOut& one : all)
         if (reads(output, one)) suspects.push_back({output, &one});
-    sift(suspects, [](const Draw& draw, const Suspect& suspect) { return draw.takes_graph(suspect.output, suspect.left_out->graph); });
+    // What changes nothing, such as the maximum that a softmax subtracts where nothing overflows, is no mistake.
+    std::set<std::pair<int, const LeftOut*>> mistakes;
+    sift(suspects, [&](const Draw& draw, const Suspect& suspect) {
+      if (!draw.takes_graph(suspect.output, suspect.left_out->graph)) return false;
+      if (draw.differs(suspect.output, suspect.left_out->graph)) mistakes.emplace(suspect.output, suspect.left_out);
+      return true;
+    });
     for (const Suspect& suspect : suspects)
-      add(Kind::kLeftOut, fmt::format("{}: {}", output_name(suspect.output), suspect.left_out->what));
+      if (mistakes.contains({suspect.output, suspect.left_out}))
+        add(Kind::kLeftOut, fmt::format("{}: {}", output_name(suspect.output), suspect.left_out->what));
   }
 
   /// Whether what is left out is part of an output that is not constant, and does not come from inputs alone that are not read anyway.
