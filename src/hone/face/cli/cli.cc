@@ -187,6 +187,20 @@ int run_cli(int argc, char** argv) {
     action = [&] { return run_bench(benching); };
   });
 
+  AuditArguments auditing;
+  command = add("audit", "say which wrong answers a suite's tasks let through, and which tasks come to less than they look");
+  command->add_option("SUITE", auditing.suite, "folders of task files, or task files");
+  command->add_option("--drawn", auditing.drawn, "instead of a suite: N tasks drawn with a seed")->type_name("SEED:N");
+  command->add_option("--mix", auditing.mix, "draw them from this distribution instead of the published one (docs/drawn.md)")->type_name("FILE");
+  command->add_option("--only", auditing.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
+  command->add_option("-w,--workload", auditing.task.workloads, "the workload to look at, by its name (default: tiny, or the smallest)")
+      ->type_name("NAME")->allow_extra_args(false);
+  add_track(command, auditing.task.track);
+  command->add_option("--seed", auditing.seed, "of the inputs that are drawn")->type_name("N")->capture_default_str();
+  command->footer("Exit status: 0 nothing was found, 1 something was; the others as always (hone --help).");
+  add_json(command, auditing.json);
+  command->callback([&] { action = [&] { return audit_suite(auditing); }; });
+
   TuneArguments tuning;
   command = add("tune", "replay the tuner on tuning spaces of which everything was measured; or measure one");
   command->add_option("KERNEL", tuning.kernel, "kernel whose every configuration is to be measured: a file");
@@ -259,6 +273,19 @@ int run_cli(int argc, char** argv) {
   command->add_option("--target", judging.target, where)->type_name("NAME");
   add_threads(command, judging.threads);
   add_json(command, judging.json);
+  EvidenceArguments proving;
+  command = add("evidence", "write all that a claim about a kernel rests on into one file, or check such a file here");
+  command->add_option("KERNEL|RUN", proving.subject, "kernel with its task, or the run whose champion it is (last: the newest)");
+  add_task(command, proving.task);
+  command->add_option("-o,--output", proving.output, "file to write")->type_name("FILE");
+  command->add_option("--check", proving.check, "say of this evidence what holds here: parts, machine code, verdict on fresh inputs, ratios")->type_name("FILE");
+  command->add_option("--opponents", proving.opponents, "what to time it against: as of evaluate (default: all to write, none to check)")->type_name("LIST");
+  command->add_option("--target", proving.target, "where it is to run: see hone targets (default: by the kernel's language, or as the evidence says)")->type_name("NAME");
+  command->add_option("--seconds", proving.seconds, "of sampling against the opponents (default: 20)")->type_name("N")->check(CLI::Range(0.1, 3600.0));
+  command->footer("Exit status: 0 accepted, or all that can be told here holds; 1 not; the others as always (hone --help).");
+  add_threads(command, proving.threads);
+  add_json(command, proving.json);
+  command->callback([&] { action = [&] { return evidence_of(proving); }; });
   for (const bool diagnosing : {false, true}) {
     command = diagnosing ? judge("diagnose", "say what holds a kernel back, and what to do about it", 1,
                                  [](const KernelArguments& a) { return profile_kernel(a, true); })

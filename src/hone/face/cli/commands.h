@@ -81,6 +81,26 @@ struct PackArguments {
   int most = 0;                          ///< MiB; 0: no limit
 };
 
+struct AuditArguments {
+  std::vector<std::string> suite;        ///< folders and task files
+  std::string drawn, mix;                ///< SEED:N instead of a suite, and another mix than ours
+  TaskArguments task;                    ///< its workload and track
+  std::string only;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+struct EvidenceArguments {
+  std::string subject;                   ///< a kernel where a task is given, else a run; empty: `check` is given
+  TaskArguments task;
+  std::string output, check;             ///< files
+  std::string opponents;                 ///< empty: all to write, none to check
+  std::string target;                    ///< empty: by the kernel's language, or as the evidence says
+  double seconds = 0;                    ///< of sampling, a workload; 0: as always
+  int threads = 0;
+  bool json = false;
+};
+
 struct ExplainArguments {
   TaskArguments task;
   std::string save;                      ///< folder for the built-in kernels, or a program's tasks; empty: none
@@ -109,6 +129,8 @@ struct DraftArguments {
 /// A finished run with its models' questions and answers as one file; to standard output where `output` is empty.
 [[nodiscard]] Result<int> write_transcript(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
+/// Which degenerate answers the tasks of a suite let through, and which of them come to less than they look.
+[[nodiscard]] Result<int> audit_suite(const AuditArguments& arguments);
 /// Writes the tasks that `hone bench --drawn` would run into a folder; without one, to standard output.
 [[nodiscard]] Result<int> draw_suite(const std::string& wanted, const std::string& mix, const std::string& folder);
 /// Replays tuning spaces of which everything is known, or measures one.
@@ -124,6 +146,8 @@ struct DraftArguments {
 /// beside it (NAME.cu, NAME.toml). For figures; nobody verifies or times them.
 [[nodiscard]] Result<int> diagnose_files(const KernelArguments& arguments);
 [[nodiscard]] Result<int> compare_kernels(const KernelArguments& arguments);
+/// Writes all that a claim about a kernel rests on into one file, or says what of such a file holds here.
+[[nodiscard]] Result<int> evidence_of(const EvidenceArguments& arguments);
 /// For a card that need not be here: `target` is cuda:ARCH or hip:ARCH.
 [[nodiscard]] Result<int> build_kernel(const KernelArguments& arguments);
 /// Kernels built ahead of time, into one file or the end of a program.

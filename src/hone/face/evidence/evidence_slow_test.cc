@@ -1,0 +1,87 @@
+// Evidence of a kernel that is built, verified and timed here, replayed here; and what was tampered with.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hone/face/evidence/replay.h"
+#include "hone/pattern/library.h"
+
+namespace hone::face::evidence {
+namespace {
+
+using nlohmann::json;
+
+evaluate::EvaluatorOptions brief() {
+  evaluate::EvaluatorOptions options;
+  options.sampling_seconds = 1;
+  options.max_pairs = 10;
+  return options;
+}
+
+std::vector<std::string> differing(const std::vector<Line>& lines) {
+  std::vector<std::string> all;
+  for (const Line& line : lines)
+    if (line.state == Line::kDiffers) all.push_back(line.what + ": " + line.says);
+  return all;
+}
+
+const Line* line_of(const std::vector<Line>& lines, std::string_view what) {
+  for (const Line& line : lines)
+    if (line.what.starts_with(what)) return &line;
+  return nullptr;
+}
+
+Evidence read(const json& value) {
+  auto evidence = evidence_from(value.dump(), "softmax.json");
+  EXPECT_TRUE(evidence.has_value());
+  return *evidence;
+}
+
+TEST(EvidenceReplay, SoftmaxHoldsWhereItWasMadeAndTamperingIsTold) {
+  const auto bench = engine::Workbench::open("cpu");
+  ASSERT_TRUE(bench.has_value());
+  const auto task = task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B, D]"}, {"B=64,D=1000"});
+  ASSERT_TRUE(task.has_value());
+  const kernel::Kernel kernel = pattern::naive_cpp(*task);
+  const auto made = make_evidence(**bench, *task, kernel, "naive", 0, brief());
+  ASSERT_TRUE(made.has_value()) << made.error().to_string();
+  EXPECT_TRUE(made->promotion.verdict.accepted()) << made->promotion.verdict.reason;
+  ASSERT_EQ(made->binaries.size(), 2U);
+  EXPECT_FALSE(made->binaries[0].content.empty());
+  EXPECT_FALSE(made->promotion.seeds.empty());
+  EXPECT_FALSE(made->promotion.workloads.at(0).samples_ns.empty());
+
+  const json whole = json::parse(to_text(*made));
+  const Evidence again = read(whole);
+  EXPECT_EQ(differing(check_parts(again)), std::vector<std::string>{});
+  const auto here = replay(again, **bench, "naive", brief());
+  ASSERT_TRUE(here.has_value()) << here.error().to_string();
+  for (const char* what : {"device", "toolchain", "binary of kernel", "binary of naive", "verdict"}) {
+    const Line* line = line_of(*here, what);
+    ASSERT_NE(line, nullptr) << what;
+    EXPECT_EQ(line->state, Line::kHolds) << what << ": " << line->says;
+  }
+  EXPECT_NE(line_of(*here, "ratio to naive"), nullptr);
+
+  json claims_more = whole;
+  json& ratio = claims_more["promotion"]["workloads"][0]["opponents"][0]["ratio"];
+  ratio = {{"median", 90.0}, {"low", 80.0}, {"high", 100.0}};
+  const Evidence boasting = read(claims_more);
+  EXPECT_EQ(check_parts(boasting).front().state, Line::kDiffers);
+  const auto told = replay(boasting, **bench, "naive", brief());
+  ASSERT_TRUE(told.has_value());
+  ASSERT_NE(line_of(*told, "ratio to naive"), nullptr);
+  EXPECT_EQ(line_of(*told, "ratio to naive")->state, Line::kDiffers);
+
+  json other_source = whole;
+  const std::string source = whole["kernel"]["source"];
+  other_source["kernel"]["source"] = source + "\nextern \"C\" int added(int x) { return x + 1; }\n";
+  const Evidence tampered = read(other_source);
+  EXPECT_EQ(line_of(check_parts(tampered), "source")->state, Line::kDiffers);
+  const auto binaries = replay(tampered, **bench, "none", brief());
+  ASSERT_TRUE(binaries.has_value());
+  EXPECT_EQ(line_of(*binaries, "binary of kernel")->state, Line::kDiffers);
+}
+
+}  // namespace
+}  // namespace hone::face::evidence
