@@ -62,7 +62,7 @@ TEST_P(RandomGraphs, EveryWriterMakesTheOraclesAnswers) {
   uint64_t seed = first ? std::strtoull(first, nullptr, 10) : 1;
   do {
     random_graphs::Program program(seed);
-    const auto task = program.task(12);
+    const auto task = program.task(6);
     ASSERT_TRUE(task) << task.error().to_string() << "\n" << program.compute;
     SCOPED_TRACE(fmt::format("HONE_RANDOM_SEED={}", seed));
     expect_the_oracles_answers(*task, program.compute, GetParam());
