@@ -87,16 +87,19 @@ class Draw {
   [[nodiscard]] bool takes_other_input(int output, size_t input, uint64_t seed) const {
     Inputs inputs = inputs_;
     source_.draw(inputs, input, family_, seed);
-    return takes(output, answers(output, graph_, inputs, evaluate::Arithmetic::kExact));
+    std::vector<evaluate::Answer> found = answers(output, graph_, inputs, evaluate::Arithmetic::kExact);
+    // What cancels leaves fp64's rounding of its own terms, which may be large beside an answer whose terms are all zero.
+    for_each_element(output, found, [](double& value, double right, double, double scale) {
+      if (std::abs(value - right) <= kSame * scale) value = right;
+    });
+    return takes(output, found);
   }
   /// Whether another graph is another function here, whatever the gate thinks of it.
   [[nodiscard]] bool differs(int output, const task::ConcreteGraph& other) const {
-    const std::vector<evaluate::Answer>& right = references_[static_cast<size_t>(output)].answers;
-    const std::vector<evaluate::Answer> found = answers(output, other, inputs_, evaluate::Arithmetic::kExact);
-    for (size_t box = 0; box < found.size(); ++box)
-      for (size_t i = 0; i < found[box].value.size(); ++i)
-        if (std::abs(found[box].value[i] - right[box].value[i]) > kSame * right[box].scale[i]) return true;
-    return false;
+    std::vector<evaluate::Answer> found = answers(output, other, inputs_, evaluate::Arithmetic::kExact);
+    bool another = false;
+    for_each_element(output, found, [&](double value, double right, double scale, double) { another |= std::abs(value - right) > kSame * scale; });
+    return another;
   }
   [[nodiscard]] bool zeros(int output) const {
     for (const evaluate::Answer& answer : references_[static_cast<size_t>(output)].answers)
@@ -106,11 +109,18 @@ class Draw {
   }
 
  private:
+  /// Of answers with scales: each value beside the right one, and the scales of the right one and its own.
+  template <class Look>
+  void for_each_element(int output, std::vector<evaluate::Answer>& found, Look look) const {
+    const std::vector<evaluate::Answer>& right = references_[static_cast<size_t>(output)].answers;
+    for (size_t box = 0; box < found.size(); ++box)
+      for (size_t i = 0; i < found[box].value.size(); ++i) look(found[box].value[i], right[box].value[i], right[box].scale[i], found[box].scale[i]);
+  }
   [[nodiscard]] std::vector<evaluate::Answer> answers(int output, const task::ConcreteGraph& graph, const Inputs& inputs, evaluate::Arithmetic arithmetic) const {
     const evaluate::Oracle oracle(graph, source_.views(inputs), task_.track, threads_);
     std::vector<evaluate::Answer> answers;
     for (const evaluate::Box& box : references_[static_cast<size_t>(output)].boxes)
-      answers.push_back(oracle.evaluate(output, box, arithmetic, false, threads_));
+      answers.push_back(oracle.evaluate(output, box, arithmetic, arithmetic == evaluate::Arithmetic::kExact, threads_));
     return answers;
   }
   [[nodiscard]] bool takes(int output, const std::vector<evaluate::Answer>& answers) const {
