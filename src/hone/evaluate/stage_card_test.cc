@@ -41,8 +41,8 @@ TEST(StageOnACard, TheHostDrawsOnlyWhatIsRead) {
   for (const double x : p.input(0, 0)) right.push_back(static_cast<float>(x) + 1);
   p.put_output(0, right);
   EXPECT_TRUE(p.stage->check(0).accepted());
-  // The other slot's copy on the host is never needed, and of this one's only the sample.
-  EXPECT_GT(p.parts_untouched(0), 525 + 525 / 2);
+  // The other slot's copy on the host is never needed, and of this one's only the sample, whose places lie all over it.
+  EXPECT_GT(p.parts_untouched(0), 525 + 525 / 3);
   EXPECT_LT(p.parts_untouched(0), 2 * 525);
 }
 

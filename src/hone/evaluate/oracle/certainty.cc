@@ -106,7 +106,9 @@ void settle_elementwise(const Step& step, int64_t count, const double* x, const 
     const double dx = move_of(x[i], sx, i), dy = y ? move_of(y[i], sy, i) : 0.0;
     const bool from_overflow = (sx && is_overflowed(sx[i])) || (sy && is_overflowed(sy[i]));
     if (value[i] == 0) {
-      if (sure && dx == 0 && dy == 0 && !from_overflow && !may_underflow(op, x[i], y ? y[i] : 1)) scale[i] = 0;
+      // What two numbers leave by cancelling keeps its scale: (x - m) * w may be computed as x * w - m * w.
+      const bool cancelled = (op == Prim::kAdd || op == Prim::kSub) && x[i] != 0;
+      if (!cancelled && sure && dx == 0 && dy == 0 && !from_overflow && !may_underflow(op, x[i], y ? y[i] : 1)) scale[i] = 0;
       continue;
     }
     for (int corner = 0; corner < 4 && sure && (dx > 0 || dy > 0); ++corner)

@@ -15,7 +15,7 @@ namespace hone::evaluate {
 
 /// For element-wise operations of one operand or two (`y` null: of one): sure where the class stays when operands move by
 /// their scales `sx` and `sy` (null: exact). Changes the scales of values that are not finite, and of zeros: those that are
-/// exact have none, so that poles there are sure.
+/// exact have none, so that poles there are sure, but for what a sum or difference of other numbers leaves.
 void settle_elementwise(const Step& step, int64_t count, const double* x, const double* sx, const double* y, const double* sy,
                         const double* value, double* scale);
 

@@ -36,6 +36,10 @@ Result<kernel::Kernel> open_for(const KernelArguments& arguments, const task::Ta
   const std::string& name = arguments.kernels.front();
   std::error_code ignored;
   std::optional<kernel::Kernel> kernel;
+  // Said before anything is opened: the card may not be here.
+  const std::vector<kernel::Language> languages = target::languages_of(arguments.target);
+  if (arguments.caches && !languages.empty() && std::find(languages.begin(), languages.end(), kernel::Language::kCpp) == languages.end())
+    return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
   if (arguments.target.empty() && std::filesystem::exists(name, ignored)) {
     HONE_TRY(kernel, known_kernel(name));
     HONE_TRY(bench.place, workbench_for("", *kernel, arguments.threads));
@@ -53,8 +57,6 @@ Result<kernel::Kernel> open_for(const KernelArguments& arguments, const task::Ta
   if (!bench.place->target().has_clock())
     return fail(ErrorCode::kUsage, "kernels for GPUs are not profiled here: the emulator knows no time",
                 "--target cuda:0 profiles them on a card, where there is one; hone build says what their binaries need");
-  if (arguments.caches && bench.place->target().card())
-    return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
   if (arguments.caches) bench.caches = std::make_unique<diagnose::CacheModel>(bench.place->toolchain());
   bench.alternatives = bench.place->library(task);
   return std::move(*kernel);

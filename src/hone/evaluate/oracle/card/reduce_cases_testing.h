@@ -77,7 +77,8 @@ inline std::vector<ReduceCase> shape_cases() {
     cases.push_back({"y = max(f32(x) * 0.3, axis=0)", {fmt::format("x={}[61,97]", type)}, Family::kLarge});
   }
   for (const char* type : {"i64", "i32", "i16", "i8", "bool"}) {
-    cases.push_back({"y = sum(x, axis=1)", {fmt::format("x={}[61,97]", type)}});
+    // Sums of 64 bits may be more than a double holds: those stay the host's (integer_range.h).
+    cases.push_back({"y = sum(x, axis=1)", {fmt::format("x={}[61,97]", type)}, Family::kNormal, false, std::string_view(type) == "i64" ? 0U : 1U});
     cases.push_back({"y = sum(f32(x) * w, axis=0)", {fmt::format("x={}[61,97]", type), "w=f32[61,97]"}});
   }
   cases.push_back({"y = sum(i8(x * 100) + i8(w * 100), axis=1)", {"x=f32[61,97]", "w=f32[61,97]"}, Family::kLarge});
@@ -122,6 +123,8 @@ inline void compare_reductions(const ReduceCase& r, const MakeHelper& make) {
   for (size_t i = 0; i < here.value.size(); ++i) {
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     const double s = here.scale[i], t = there.scale[i];
+    // What a card folded to an infinity or a NaN may be sure or not: nobody says which (certainty.h), so it is not judged.
+    if (!std::isfinite(here.value[i]) && std::isinf(t)) continue;
     ASSERT_TRUE(same(s, t) || std::abs(s - t) <= 1e-12 * s + tiny)
         << "scale of element " << i << ": " << t << " for " << s << " of " << here.value[i];
     if (!std::isfinite(s)) continue;
