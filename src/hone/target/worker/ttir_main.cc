@@ -86,7 +86,8 @@ class Interpreter {
       while (control_.released.load(std::memory_order_acquire) == batch) wait_for(control_.released, batch);
       batch = control_.released.load(std::memory_order_acquire);
       if (control_.command == Command::kLoad) {
-        const State state = !read(file) ? State::kNoEntries : base::lock_down() ? State::kReady : State::kNoLock;
+        // The jail that loaders have: an interpreter asks for memory as it goes, and no code of the candidate's runs here.
+        const State state = !read(file) ? State::kNoEntries : base::lock_down_but_for_loading() ? State::kReady : State::kNoLock;
         control_.state.store(state, std::memory_order_release);
       } else if (control_.scrub == 0 && control_.idle == 0) {  // it keeps nothing between calls, and nobody times it
         for (uint32_t call = 0; call < control_.calls; ++call) {

@@ -81,7 +81,8 @@ inline std::vector<ReduceCase> shape_cases() {
     cases.push_back({"y = sum(x, axis=1)", {fmt::format("x={}[61,97]", type)}, Family::kNormal, false, std::string_view(type) == "i64" ? 0U : 1U});
     cases.push_back({"y = sum(f32(x) * w, axis=0)", {fmt::format("x={}[61,97]", type), "w=f32[61,97]"}});
   }
-  cases.push_back({"y = sum(i8(x * 100) + i8(w * 100), axis=1)", {"x=f32[61,97]", "w=f32[61,97]"}, Family::kLarge});
+  // Which integer a float beyond its range becomes is nobody's to say: the host's too.
+  cases.push_back({"y = sum(i8(x * 100) + i8(w * 100), axis=1)", {"x=f32[61,97]", "w=f32[61,97]"}, Family::kLarge, false, 0});
   cases.push_back({"y = sum(f16(x * 1000), axis=1)", {"x=f32[61,97]"}, Family::kLarge});
   cases.push_back({"y = sum(bf16(x), axis=1)", {"x=f32[61,97]"}, Family::kLarge});
   cases.push_back({"y = sum(where(bool(x), 1.5, w), axis=1)", {"x=f32[61,97]", "w=f32[61,97]"}, Family::kSparse});
@@ -125,7 +126,9 @@ inline void compare_reductions(const ReduceCase& r, const MakeHelper& make) {
     const double s = here.scale[i], t = there.scale[i];
     // What a card folded to an infinity or a NaN may be sure or not: nobody says which (certainty.h), so it is not judged.
     if (!std::isfinite(here.value[i]) && std::isinf(t)) continue;
-    ASSERT_TRUE(same(s, t) || std::abs(s - t) <= 1e-12 * s + tiny)
+    // Nor does a card know zeros of exact operands, which have no scale: it adds up what flushing may do, 2^-102 each time.
+    constexpr double kFlushed = 0x1p-90;
+    ASSERT_TRUE(same(s, t) || std::abs(s - t) <= 1e-12 * s + kFlushed)
         << "scale of element " << i << ": " << t << " for " << s << " of " << here.value[i];
     if (!std::isfinite(s)) continue;
     ASSERT_TRUE(same(here.value[i], there.value[i]) || std::abs(here.value[i] - there.value[i]) <= 1e-12 * s)
