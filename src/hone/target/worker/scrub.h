@@ -17,7 +17,8 @@ namespace hone::target::worker {
 struct ThreadIndex {
   unsigned long module, offset;
 };
-extern "C" void* __tls_get_addr(ThreadIndex* index);
+/// By another name here: a compiler with sanitizers knows the function by types of its own.
+extern "C" void* address_in_thread(ThreadIndex* index) __asm__("__tls_get_addr");
 
 /// The writable memory of a shared object, as it was when this was made.
 class Pristine {
@@ -38,7 +39,7 @@ class Pristine {
   void restore_thread() const {
     if (!thread_bytes_) return;
     ThreadIndex index{module_, 0};
-    void* const block = __tls_get_addr(&index);
+    void* const block = address_in_thread(&index);
     std::memcpy(block, thread_image_.data(), thread_image_.size());
     std::memset(static_cast<char*>(block) + thread_image_.size(), 0, thread_bytes_ - thread_image_.size());
   }
