@@ -177,7 +177,7 @@ class ProgramRun {
     for (const size_t i : order) {
       results_[i].seconds = seconds[i];
       if (seconds[i] <= 0) {
-        results_[i].note = opened_.prices[i].pattern.empty() ? "no pattern covers it" : "no budget left for what it may gain";
+        results_[i].note = opened_.prices[i].pattern.empty() ? "no pattern covers it" : gain[i] <= 0 ? "PyTorch takes no longer than the least time" : "no budget left for what it may gain";
         continue;
       }
       if (interrupted()) {
