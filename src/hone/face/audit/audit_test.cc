@@ -96,6 +96,13 @@ TEST(Audit, ATermThatIsTooSmallToBeSeen) {
               testing::Contains(testing::StartsWith("left out: y: a term left out: mul")));
 }
 
+TEST(Audit, AnInputThatTheBoundDoesNotSee) {
+  const Audited found = audited(product("h = x @ w.T\ny = h * (1.0 + 1e-9 * tanh(z))\nother = tanh(h)", "inputs.z = \"f32[1]\"\n"));
+  // `other` is not made from z at all, which is no finding.
+  EXPECT_THAT(said(found), testing::Contains("left out: y: the answer to other values of z"));
+  EXPECT_THAT(said(found), testing::Not(testing::Contains(testing::HasSubstr("does not depend on z"))));
+}
+
 TEST(Audit, WhatIsPrinted) {
   const std::vector<Audited> suite{{"a", "a.toml", "tiny", "", {{Kind::kConstant, "y is zero whatever the inputs are"}}}, {"b", "b.toml", "tiny", "", {}}};
   const nlohmann::json printed = to_json(suite);

@@ -13,7 +13,7 @@ enum class Kind : uint8_t {
   kUnread,     ///< it does not depend on one of them
   kAtOne,      ///< it does not once the weights of a norm are 1, as frameworks initialise them
   kPasses,     ///< a degenerate answer is let through: zeros, a constant, an input, half of the elements
-  kLeftOut,    ///< so is an answer with a term or an element left out
+  kLeftOut,    ///< so is an answer with a term or an element left out, or to other values of an input
   kSummed,     ///< a product of which only sums are needed
   kMoments,    ///< normalised values of which only sums are needed
   kPooled,     ///< a product of which only means of neighbours are needed

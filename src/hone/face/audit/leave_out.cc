@@ -43,20 +43,6 @@ void shorten(ConcreteGraph& graph, int id, size_t k, size_t axis) {
   graph.graph.nodes[static_cast<size_t>(id) + 1].operands[k] = id;
 }
 
-std::set<int> inputs_behind(const task::Graph& graph, int id) {
-  std::set<int> inputs, seen;
-  std::vector<int> todo{id};
-  while (!todo.empty()) {
-    const int next = todo.back();
-    todo.pop_back();
-    if (!seen.insert(next).second) continue;
-    if (graph.node(next).prim == Prim::kInput)
-      inputs.insert(static_cast<int>(std::find(graph.inputs.begin(), graph.inputs.end(), next) - graph.inputs.begin()));
-    for (const int operand : graph.node(next).operands) todo.push_back(operand);
-  }
-  return inputs;
-}
-
 /// "sum (3:9)": the operation, by the user's name for it if it has one, and where it stands in the computation.
 std::string place_of(const Node& node) {
   std::string text(task::name_of(node.prim));
@@ -116,6 +102,20 @@ void last_channel(const ConcreteGraph& graph, int id, std::vector<LeftOut>& all)
 }
 
 }  // namespace
+
+std::set<int> inputs_behind(const task::Graph& graph, int id) {
+  std::set<int> inputs, seen;
+  std::vector<int> todo{id};
+  while (!todo.empty()) {
+    const int next = todo.back();
+    todo.pop_back();
+    if (!seen.insert(next).second) continue;
+    if (graph.node(next).prim == Prim::kInput)
+      inputs.insert(static_cast<int>(std::find(graph.inputs.begin(), graph.inputs.end(), next) - graph.inputs.begin()));
+    for (const int operand : graph.node(next).operands) todo.push_back(operand);
+  }
+  return inputs;
+}
 
 std::vector<LeftOut> leave_out(const ConcreteGraph& graph) {
   std::vector<LeftOut> all;

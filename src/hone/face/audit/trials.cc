@@ -83,16 +83,20 @@ class Draw {
   [[nodiscard]] bool takes_graph(int output, const task::ConcreteGraph& other) const {
     return takes(output, answers(output, other, inputs_, evaluate::arithmetic_of(task_.track)));
   }
-  /// The exact answer to inputs of which one is drawn anew: what is refused is what it says, not how it rounds.
-  [[nodiscard]] bool takes_other_input(int output, size_t input, uint64_t seed) const {
+  /// What the exact answer is to inputs of which one is drawn anew: the same, another that the gate takes, or one that it refuses.
+  enum class Other : uint8_t { kEqual, kTaken, kRefused };
+  [[nodiscard]] Other other_input(int output, size_t input, uint64_t seed) const {
     Inputs inputs = inputs_;
     source_.draw(inputs, input, family_, seed);
     std::vector<evaluate::Answer> found = answers(output, graph_, inputs, evaluate::Arithmetic::kExact);
+    bool another = false;
     // What cancels leaves fp64's rounding of its own terms, which may be large beside an answer whose terms are all zero.
-    for_each_element(output, found, [](double& value, double right, double, double scale) {
+    for_each_element(output, found, [&](double& value, double right, double right_scale, double scale) {
       if (std::abs(value - right) <= kSame * scale) value = right;
+      another |= std::abs(value - right) > kSame * right_scale;
     });
-    return takes(output, found);
+    if (!takes(output, found)) return Other::kRefused;
+    return another ? Other::kTaken : Other::kEqual;
   }
   /// Whether another graph is another function here, whatever the gate thinks of it.
   [[nodiscard]] bool differs(int output, const task::ConcreteGraph& other) const {
@@ -178,12 +182,26 @@ class Trials {
   }
 
   using Pair = std::pair<int, size_t>;  ///< an output and an input
-  std::vector<Pair> unread_among(const std::set<size_t>& inputs) {
+  /// Those of `inputs` that an output is made from and does not depend on; into `taken` those that it does, though the gate does not see it.
+  std::vector<Pair> unread_among(const std::set<size_t>& inputs, std::vector<Pair>& taken) {
     std::vector<Pair> suspects;
     for (int output = 0; output < static_cast<int>(outputs()); ++output)
-      for (const size_t input : inputs) suspects.emplace_back(output, input);
-    sift(suspects, [&](const Draw& draw, const Pair& pair) { return draw.takes_other_input(pair.first, pair.second, rng_.next_u64()); });
+      for (const size_t input : inputs_of(output))
+        if (inputs.contains(input)) suspects.emplace_back(output, input);
+    std::set<Pair> seen;
+    sift(suspects, [&](const Draw& draw, const Pair& pair) {
+      const Draw::Other other = draw.other_input(pair.first, pair.second, rng_.next_u64());
+      if (other == Draw::Other::kTaken) seen.insert(pair);
+      return other != Draw::Other::kRefused;
+    });
+    std::copy_if(suspects.begin(), suspects.end(), std::back_inserter(taken), [&](const Pair& pair) { return seen.contains(pair); });
+    std::erase_if(suspects, [&](const Pair& pair) { return seen.contains(pair); });
     return suspects;
+  }
+  [[nodiscard]] std::set<size_t> inputs_of(int output) const {
+    std::set<size_t> inputs;
+    for (const int input : inputs_behind(graph_.graph, graph_.graph.outputs[static_cast<size_t>(output)])) inputs.insert(static_cast<size_t>(input));
+    return inputs;
   }
   [[nodiscard]] static std::set<size_t> of_output(const std::vector<Pair>& pairs, int output) {
     std::set<size_t> inputs;
@@ -195,10 +213,11 @@ class Trials {
   void find_unread() {
     std::set<size_t> all;
     for (size_t i = 0; i < task_.inputs.size(); ++i) all.insert(i);
-    unread_ = unread_among(all);
+    std::vector<Pair> taken;
+    unread_ = unread_among(all, taken);
     for (int output = 0; output < static_cast<int>(outputs()); ++output) {
       const std::set<size_t> here = of_output(unread_, output);
-      if (here.size() == all.size()) {
+      if (here.size() == inputs_of(output).size()) {
         constant_.insert(output);
         const Draw draw(task_, graph_, source_, bounds_, Family::kNormal, rng_.next_u64(), threads_);
         add(Kind::kConstant, fmt::format("{} is {} whatever the inputs are", output_name(output), draw.zeros(output) ? "zero" : "the same"));
@@ -206,6 +225,8 @@ class Trials {
         add(Kind::kUnread, fmt::format("{} does not depend on {}", output_name(output), input_names(here)));
       }
     }
+    for (const auto& [output, input] : taken)
+      add(Kind::kLeftOut, fmt::format("{}: the answer to other values of {}", output_name(output), task_.inputs[input].name));
   }
 
   /// What the evaluator itself asks before it looks at a kernel.
@@ -262,7 +283,8 @@ class Trials {
     for (size_t i = 0; i < task_.inputs.size(); ++i) (task_.inputs[i].domain == task::Domain::kNearOne ? weights : others).insert(i);
     if (weights.empty()) return;
     source_.set_at_one();
-    const std::vector<Pair> unread = unread_among(others);
+    std::vector<Pair> taken;
+    const std::vector<Pair> unread = unread_among(others, taken);
     for (int output = 0; output < static_cast<int>(outputs()); ++output) {
       std::set<size_t> here = of_output(unread, output);
       for (const size_t known : of_output(unread_, output)) here.erase(known);

@@ -38,12 +38,12 @@ Evidence read(const json& value) {
 }
 
 TEST(EvidenceReplay, SoftmaxHoldsWhereItWasMadeAndTamperingIsTold) {
-  const auto bench = engine::Workbench::open("cpu");
+  const auto bench = engine::Workbench::open("cpu", {1, {}});
   ASSERT_TRUE(bench.has_value());
   const auto task = task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B, D]"}, {"B=64,D=1000"});
   ASSERT_TRUE(task.has_value());
   const kernel::Kernel kernel = pattern::naive_cpp(*task);
-  const auto made = make_evidence(**bench, *task, kernel, "naive", 0, brief());
+  const auto made = make_evidence(**bench, *task, kernel, "naive", 1, brief());
   ASSERT_TRUE(made.has_value()) << made.error().to_string();
   EXPECT_TRUE(made->promotion.verdict.accepted()) << made->promotion.verdict.reason;
   ASSERT_EQ(made->binaries.size(), 2U);
