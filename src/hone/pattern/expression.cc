@@ -35,7 +35,9 @@ std::string cast_text(const std::string& value, DType from, DType to, Way way) {
     return narrows(from, to) ? fmt::format("hone::gpu::wrapped<{}>({})", storage_type(to), converted) : converted;
   }
   // Rounding to a narrower floating type; computing goes on in the wider one.
-  if (to == DType::kBF16 || to == DType::kF16) {
+  const bool in_doubles = way == Way::kVector64 || way == Way::kScalar;
+  const bool fits_f32 = from == DType::kF32 || from == DType::kBF16 || from == DType::kF16 || task::size_of(from) < 4;
+  if (to == DType::kBF16 || to == DType::kF16 || (to == DType::kF32 && in_doubles && !fits_f32)) {
     const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
     return from == to ? source : fmt::format("hone::rounded<{}>({})", storage_type(to), source);
   }

@@ -1,4 +1,4 @@
-// Numbers of narrow types in vectors: hone/whole.h lane by lane, and rounding to 16-bit floats.
+// Numbers of narrow types in vectors: hone/whole.h lane by lane, and rounding to narrower floats.
 #pragma once
 #include "hone/cpu/arithmetic.h"
 #include "hone/cpu/half.h"
@@ -18,10 +18,12 @@ template <class A, class B>
 concept WithWholeVector = Same<typename Wider<A, B>::Type, i32v> || Same<typename Wider<A, B>::Type, i64v>;
 }  // namespace detail
 
-/// x as the 16-bit float T holds it, rounded once.
+/// x as the narrower float T holds it, rounded once.
 template <class T, class V>
 HONE_INLINE V rounded(V x) {
-  if constexpr (Same<V, f32v> && Same<T, bf16>) return from_bf16(to_bf16(x));
+  if constexpr (Same<T, float> && Same<V, double>) return static_cast<float>(x);
+  else if constexpr (Same<T, float>) return __builtin_convertvector(__builtin_convertvector(x, detail::Of<float, sizeof(float) * width<V>>), V);
+  else if constexpr (Same<V, f32v> && Same<T, bf16>) return from_bf16(to_bf16(x));
   else if constexpr (Same<V, f32v>) return from_f16(to_f16(x));
   else return map([](Lane<V> lane) -> Lane<V> { return static_cast<float>(T(to_odd(lane))); }, x);
 }
