@@ -25,13 +25,10 @@ bool may_leave(Prim op) {
 
 bool adds_products(Prim op) { return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose; }
 
-/// Whole numbers up to it are all doubles.
-constexpr double kExact = 0x1p53;
-
 double power_of(DType type, double base, double exponent) {
   if (!std::isfinite(base) || !std::isfinite(exponent)) return std::pow(base, exponent);  // nobody's to say
   if (exponent < 0) return std::abs(base) == 1 ? (std::fmod(exponent, 2) != 0 ? base : 1) : 0;
-  if (const double power = std::pow(base, exponent); type == DType::kI64 || std::abs(power) <= kExact) return power;
+  if (const double power = std::pow(base, exponent); type == DType::kI64 || std::abs(power) <= kExactWhole) return power;
   uint64_t result = 1, square = static_cast<uint64_t>(static_cast<int64_t>(base));
   for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
     if (left % 2 != 0) result *= square;
@@ -54,7 +51,7 @@ bool sums_too_much(const Step& step) {
     if (found != end) largest *= std::abs(*found);
     terms = std::max(terms, static_cast<double>(operand.box.count()));
   }
-  return largest * terms > kExact;
+  return largest * terms > kExactWhole;
 }
 
 }  // namespace
@@ -65,6 +62,8 @@ double wrapped(DType type, double value) {
   if (value >= -half && value < half) return value;
   return value - std::floor((value + half) / (2 * half)) * 2 * half;
 }
+
+double most_of(DType type) { return std::ldexp(1.0, 8 * static_cast<int>(task::size_of(type)) - 1); }
 
 double wrapped(DType type, uint64_t bits) {
   switch (type) {
@@ -80,7 +79,7 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
   const DType type = node.type.dtype;
   if (task::is_float(type)) return {};
   if (type == DType::kBool) return {1, false};
-  const double most = type == DType::kI64 ? HUGE_VAL : std::ldexp(1.0, 8 * task::size_of(type) - 1);
+  const double most = type == DType::kI64 ? HUGE_VAL : most_of(type);
   double size = most;  // before it is wrapped
   const auto of = [&](size_t k) {
     const bool is_real = task::is_float(graph.graph.node(node.operands[k]).type.dtype);
@@ -115,13 +114,12 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
     default: size = operands;  // copies, picks, and casts
   }
   const bool from_real = node.prim == Prim::kCast && task::is_float(graph.graph.node(node.operands[0]).type.dtype);
-  const bool leaves = node.prim != Prim::kInput && !(size <= kExact) && (type == DType::kI64 || adds_products(node.prim));
+  const bool leaves = may_leave(node.prim) && !(size <= kExactWhole) && (type == DType::kI64 || adds_products(node.prim));
   return {size <= most ? size : most, from_real || leaves};
 }
 
 bool holds_whole(DType type, double value) {
-  const double half = std::ldexp(1.0, 8 * task::size_of(type) - 1);
-  return value > -half - (type == DType::kI64 ? 0 : 1) && value < half;
+  return value > -most_of(type) - (type == DType::kI64 ? 0 : 1) && value < most_of(type);
 }
 
 bool whole_binary(DType type, Prim op, int64_t n, const double* a, const double* b, double* y) {
@@ -149,7 +147,7 @@ Tensor in_range(const Step& step, const Tensor& result) {
   const int64_t count = result.box.count();
   const bool all_open = step.scaled() && sums_too_much(step);
   const bool is_product = step.node().prim == Prim::kMul;  // exact in its 64 bits
-  const auto is_held = [&](double v) { return is_product || std::abs(v) <= kExact; };
+  const auto is_held = [&](double v) { return is_product || std::abs(v) <= kExactWhole; };
   const auto fits = [&](double v) { return is_held(v) && wrapped(type, v) == v; };
   if (!all_open && std::all_of(dense.value, dense.value + count, fits)) return result;
   Fresh out = make_dense(result.box, result.scale != nullptr, step.pool);

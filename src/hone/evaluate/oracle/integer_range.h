@@ -9,6 +9,11 @@ namespace hone::evaluate {
 /// `value`, a whole number, as `type` holds it; itself for i64 and what is no integer.
 [[nodiscard]] double wrapped(task::DType type, double value);
 
+/// Whole numbers up to it are all doubles.
+inline constexpr double kExactWhole = 0x1p53;
+/// The magnitude of the least number of an integer type.
+[[nodiscard]] double most_of(task::DType type);
+
 /// The same of a number of 64 bits, of which doubles do not hold every one.
 [[nodiscard]] double wrapped(task::DType type, uint64_t bits);
 

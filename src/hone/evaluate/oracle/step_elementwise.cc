@@ -89,7 +89,7 @@ Tensor unary_step(const Step& step) {
 /// Products of integers, of which doubles do not hold every one.
 void wrap_products(DType type, int64_t count, const double* x, const double* y, double* products) {
   for (int64_t i = 0; i < count; ++i)
-    if (std::abs(products[i]) >= 0x1p53 && std::abs(x[i]) < 0x1p63 && std::abs(y[i]) < 0x1p63)
+    if (std::abs(products[i]) >= kExactWhole && std::abs(x[i]) < 0x1p63 && std::abs(y[i]) < 0x1p63)
       products[i] = wrapped(type, static_cast<uint64_t>(static_cast<int64_t>(x[i])) * static_cast<uint64_t>(static_cast<int64_t>(y[i])));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/region.h"
 
 namespace hone::evaluate {
@@ -12,13 +13,8 @@ namespace {
 using task::DType;
 using task::Prim;
 
-/// Doubles hold every integer up to here.
-constexpr double kHeldExactly = 0x1p53;
 /// Integers of so many bits besides their sign are drawn whatever is computed of them: an i8 holds no more.
 constexpr int kLeastBits = 7, kMostBits = 52;
-
-/// The magnitude of the least number of an integer type.
-double most_of(DType type) { return std::ldexp(1.0, 8 * static_cast<int>(task::size_of(type)) - 1); }
 
 /// Floats of this type are exact integers up to here.
 double exact_in(DType type) { return 1 / task::unit_roundoff(type); }
@@ -101,7 +97,7 @@ class Magnitudes {
     const bool turns = node.prim == Prim::kNeg || node.prim == Prim::kAbs;
     overflows |= value > most_of(type) - 1 && (turns || value > most_of(type) || is_arithmetic(node.prim));
     const bool product = node.prim == Prim::kMul && type != DType::kI64;  // the oracle's are exact in 64 bits
-    inexact |= !product && value >= kHeldExactly;
+    inexact |= !product && value >= kExactWhole;
     return std::min(value, most_of(type));
   }
 

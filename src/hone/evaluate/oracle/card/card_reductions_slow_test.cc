@@ -162,7 +162,9 @@ void compare_on_emulator(const std::vector<ReduceCase>& cases) {
       return std::move(CardReductions::create(card, c.graph, c.task.track, std::move(coverage), std::move(addresses)).value());
     });
     ASSERT_EQ(card.reductions.failure, "") << r.compute;
-    ASSERT_GT(card.reductions.launches_done, 0) << r.compute;
+    if (r.covered > 0) {
+      ASSERT_GT(card.reductions.launches_done, 0) << r.compute;
+    }
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
