@@ -39,7 +39,7 @@ TEST_P(GpuNvcc, CompilesWithoutSpills) {
   for (const Offer& offer : offers) {
     const auto source = scratch->path() / (offer.pattern + ".cu"), log = scratch->path() / "log";
     ASSERT_TRUE(base::write_file_atomic(source, unit(offer.kernel)));
-    const std::string command = fmt::format("nvcc -std=c++17 --expt-relaxed-constexpr -arch=sm_90a -Xptxas -v -cubin -I{}/src/hone/target/toolchain/include -o {}.cubin {} > {} 2>&1",
+    const std::string command = fmt::format("nvcc -std=c++20 --expt-relaxed-constexpr -arch=sm_90a -Xptxas -v -cubin -I{}/src/hone/target/toolchain/include -o {}.cubin {} > {} 2>&1",
                                             HONE_SOURCE_DIR, source.string(), source.string(), log.string());
     const int status = std::system(command.c_str());
     const std::string said = base::read_file(log).value_or("");

@@ -71,7 +71,9 @@ def elementwise():
         (lambda x: x.float() + 0.5, whole(7)), (lambda x, y: x.type_as(y), whole(7), real(7)), (lambda x, y: torch.lerp(x, y, 0.3), real(4), real(4)), (torch.lerp, real(4), real(4), unit(4)),
         (lambda x, y, z: torch.addcmul(x, y, z, value=0.5), real(4, 3), real(4, 3), real(3)), (lambda x, y, z: torch.addcdiv(x, y, z, value=2), real(4), real(4), positive(4)),
         (lambda x, y: (x > 0) & (y > 0), real(6), real(6)), (lambda x, y: (x > 0) | (y > 0), real(6), real(6)), (lambda x, y: (x > 0) ^ (y > 0), real(6), real(6)), (lambda x: ~(x > 0), real(6)),
-        (lambda x, y: torch.logical_and(x > 0, y > 0), real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
+        (lambda x, y: torch.logical_and(x > 0, y > 0), real(6), real(6)), (lambda x, y: torch.logical_or(x > 0, y > 0), real(6), real(6)), (lambda x, y: torch.logical_xor(x > 0, y > 0), real(6), real(6)),
+        (torch.bitwise_and, real(6) > 0, real(6) > 0), (torch.bitwise_or, real(6) > 0, real(6) > 0), (torch.bitwise_xor, real(6) > 0, real(6) > 0), (torch.min, real(4, 3), real(4, 3)),
+        (torch.clamp_min, real(6), real(6)), (torch.clamp_max, real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
     ]
     compare = (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)
     cases += [(f, whole(5, 3), whole(5, 3)) for f in compare]
