@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "hone/target/toolchain/toolchain.h"
-#include "hone/target/toolchain/triton.h"
 
 namespace hone::target {
 namespace {
@@ -24,13 +23,10 @@ class LocalToolchain final : public Toolchain {
     switch (kernel.header.language) {
       case kernel::Language::kCpp: return cpp_->build(kernel, task, bindings, options);
       case kernel::Language::kCuda:
-      case kernel::Language::kHip: {
-        HONE_TRY(Toolchain* const simt, this->simt());
-        return simt->build(kernel, task, bindings, options);
-      }
+      case kernel::Language::kHip:
       case kernel::Language::kTriton: {
-        HONE_TRY(Toolchain* const triton, this->triton());
-        return triton->build(kernel, task, bindings, options);
+        HONE_TRY(Toolchain* const emulator, emulator_for(kernel.header.language));
+        return emulator->build(kernel, task, bindings, options);
       }
       default:
         return fail(ErrorCode::kUnavailable, fmt::format("no toolchain for {} here", kernel::name_of(kernel.header.language)),
@@ -39,19 +35,12 @@ class LocalToolchain final : public Toolchain {
   }
 
  private:
-
-  Result<Toolchain*> simt() {
+  Result<Toolchain*> emulator_for(kernel::Language language) {
     const std::scoped_lock lock(mutex_);
-    if (!simt_) simt_ = simt_toolchain();
-    if (!*simt_) return tl::unexpected(simt_->error());
-    return (*simt_)->get();
-  }
-
-  Result<Toolchain*> triton() {
-    const std::scoped_lock lock(mutex_);
-    if (!triton_) triton_ = ttir_toolchain();
-    if (!*triton_) return tl::unexpected(triton_->error());
-    return (*triton_)->get();
+    auto& kept = language == kernel::Language::kTriton ? triton_ : simt_;
+    if (!kept) kept = emulator_toolchain(language);
+    if (!*kept) return tl::unexpected(kept->error());
+    return (*kept)->get();
   }
 
   std::unique_ptr<Toolchain> cpp_;

@@ -146,8 +146,7 @@ Ptxas ptxas_of(const fs::path& program) {
   return found;
 }
 
-Result<Ptxas> find_ptxas(const TritonInstall& install) {
-  const auto toolkit = find_cuda();
+Result<Ptxas> find_ptxas(const TritonInstall& install, const std::optional<CudaToolkit>& toolkit) {
   for (const fs::path& program : {toolkit ? toolkit->root / "bin/ptxas" : fs::path(), install.ptxas}) {
     if (std::error_code ignored; program.empty() || !fs::exists(program, ignored)) continue;
     if (Ptxas found = ptxas_of(program); !found.version.empty()) return found;
@@ -313,8 +312,9 @@ Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
   std::optional<Ptxas> ptxas;
   std::optional<Disassembler> disassembler;
   if (target.starts_with("cuda:")) {
-    HONE_TRY(ptxas, find_ptxas(*install));
-    disassembler = find_disassembler(find_cuda());
+    const auto toolkit = find_cuda();
+    HONE_TRY(ptxas, find_ptxas(*install, toolkit));
+    disassembler = find_disassembler(toolkit);
   } else if (const std::string arch = target.substr(target.find(':') + 1); std::find(std::begin(kTritonArchs), std::end(kTritonArchs), arch) == std::end(kTritonArchs)) {
     return fail(ErrorCode::kInput, fmt::format("Triton kernels are not built for \"{}\"", arch), fmt::format("of AMD's cards for {}", fmt::join(kTritonArchs, ", ")));
   }

@@ -27,11 +27,6 @@ constexpr const char* kPrograms[] = {"triton_build.py", "triton_check.py"};
 constexpr const char* kHowToInstallTriton = "make triton installs it, or name a Python that has it in HONE_TRITON_PYTHON";
 constexpr int64_t kMostAnswer = int64_t{64} << 20;
 
-std::string said(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string program_text(const char* name) {
   const auto text = base::find_embedded(std::string("python/") + name);
   HONE_CHECK(text.has_value(), name);
@@ -72,14 +67,13 @@ std::optional<TritonInstall> triton_of(const fs::path& python) {
 }
 
 Result<TritonInstall> look_for_triton() {
-  const std::string asked = said("HONE_TRITON_PYTHON");
+  const char* const chosen = std::getenv("HONE_TRITON_PYTHON");
+  const std::string asked = chosen ? chosen : "";
   std::vector<fs::path> pythons;
   if (!asked.empty()) {
     pythons.emplace_back(asked);
   } else {
-    const std::string home = said("HONE_HOME"), data = said("XDG_DATA_HOME"), user = said("HOME");
-    const fs::path folder = !home.empty() ? fs::path(home) : (data.empty() ? fs::path(user) / ".local/share" : fs::path(data)) / "hone";
-    pythons = {folder / "triton/bin/python", fs::absolute(".venv-triton/bin/python")};
+    pythons = {base::data_directory() / "triton/bin/python", fs::absolute(".venv-triton/bin/python")};
   }
   std::error_code ignored;
   for (const fs::path& python : pythons)

@@ -38,7 +38,6 @@ uint64_t Memory::address(uint32_t index) const {
 }
 
 Memory::Place Memory::find(uint64_t address, int bytes, bool write) {
-  ++accesses_;
   // The nearest tensor, so that a step before its beginning is one too.
   const uint64_t half = uint64_t{1} << (kApart - 1);
   const uint64_t number = (address + half) >> kApart;

@@ -48,7 +48,6 @@ class Memory {
     return old;
   }
 
-  [[nodiscard]] uint64_t accesses() const { return accesses_; }
 
  private:
   struct Mark {
@@ -81,7 +80,6 @@ class Memory {
 
   std::vector<Space> spaces_;
   uint32_t program_ = 0;
-  uint64_t accesses_ = 0;
   uint32_t epoch_ = 1;
   /// What the program at work knows of others' releases, and what a place of synchronisation hands on.
   std::map<uint32_t, uint32_t> known_;

@@ -71,6 +71,16 @@ float to_tf32(float value, bool nearest = false) {
   return std::isfinite(value) ? std::bit_cast<float>((std::bit_cast<uint32_t>(value) + (nearest ? 0x1000u : 0u)) & 0xffffe000u) : value;
 }
 
+/// The function of libdevice that an operation calls.
+std::string symbol_of(const Op& op) {
+  const auto it = op.attributes.find("symbol");
+  std::string symbol = it == op.attributes.end() ? "" : it->second;
+  std::erase(symbol, '"');
+  return symbol;
+}
+bool classifies(std::string_view symbol) { return symbol.starts_with("__nv_isnan") || symbol.starts_with("__nv_isinf") || symbol.starts_with("__nv_finite"); }
+bool is_fma(std::string_view symbol) { return symbol == "__nv_fmaf" || symbol == "__nv_fma"; }
+
 class Program {
  public:
   Program(const Function& function, const int64_t* grid, Memory& memory) : function_(function), grid_(grid), memory_(memory), values_(static_cast<size_t>(function.values)) {}
@@ -426,31 +436,38 @@ void Program::cast(const Op& op) {
   if (from.lanes.size() != static_cast<size_t>(type.lanes())) type.tensor = from.type.tensor, type.shape = from.type.shape;
   const Elem source = from.type.elem, to = type.elem;
   const std::string& name = op.name;
+  const bool extui = name == "arith.extui", extsi = name == "arith.extsi", cut = name == "arith.trunci" || name == "arith.index_cast";
+  const bool address = name == "tt.int_to_ptr" || name == "tt.ptr_to_int";
+  const bool from_unsigned = name == "arith.uitofp", from_int = from_unsigned || name == "arith.sitofp";
+  const bool to_signed = name == "arith.fptosi", to_int = to_signed || name == "arith.fptoui";
+  const bool of_floats = name == "arith.extf" || name == "arith.truncf" || name == "tt.fp_to_fp";
+  const auto rounding = op.attributes.find("rounding");
+  const bool to_zero = name == "tt.fp_to_fp" && rounding != op.attributes.end() && rounding->second == "rtz";
   const auto lane = [&](size_t i) -> uint64_t {
     const int64_t integer = from.integer(i);
-    if (name == "arith.extui") return static_cast<uint64_t>(unsigned_part(integer, source));
-    if (name == "arith.extsi") return static_cast<uint64_t>(source == Elem::kI1 ? -integer : integer);
-    if (name == "arith.trunci" || name == "arith.index_cast") return static_cast<uint64_t>(wrapped(integer, to));
-    if (name == "tt.int_to_ptr" || name == "tt.ptr_to_int") return from.lanes[i];
-    if (name == "arith.sitofp" || name == "arith.uitofp") {
-      const int64_t number = name == "arith.uitofp" ? unsigned_part(integer, source) : source == Elem::kI1 ? -integer : integer;
+    if (extui) return static_cast<uint64_t>(unsigned_part(integer, source));
+    if (extsi) return static_cast<uint64_t>(source == Elem::kI1 ? -integer : integer);
+    if (cut) return static_cast<uint64_t>(wrapped(integer, to));
+    if (address) return from.lanes[i];
+    if (from_int) {
+      const int64_t number = from_unsigned ? unsigned_part(integer, source) : source == Elem::kI1 ? -integer : integer;
       if (to == Elem::kF64) return lane_of(static_cast<double>(number));
-      const bool large = name == "arith.uitofp" && number < 0;
+      const bool large = from_unsigned && number < 0;
       return to == Elem::kF32 ? lane_of(large ? static_cast<float>(static_cast<uint64_t>(number)) : static_cast<float>(number)) : float_lane(static_cast<double>(number), to);
     }
-    if (name == "arith.fptosi" || name == "arith.fptoui") {
+    if (to_int) {
       const double value = std::trunc(from.number(i));
       const int bits = bits_of(to);
-      const double least = name == "arith.fptosi" ? -std::ldexp(1.0, bits - 1) : 0, most = std::ldexp(1.0, name == "arith.fptosi" ? bits - 1 : bits);
+      const double least = to_signed ? -std::ldexp(1.0, bits - 1) : 0, most = std::ldexp(1.0, to_signed ? bits - 1 : bits);
       // The instruction holds what does not fit to the nearest that does; NaN becomes 0.
       if (std::isnan(value)) return 0;
-      if (value < least) return name == "arith.fptosi" ? static_cast<uint64_t>(wrapped(int64_t{1} << (bits - 1), to)) : 0;
-      if (value >= most) return static_cast<uint64_t>(name == "arith.fptosi" ? static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1) : wrapped(-1, to));
-      return static_cast<uint64_t>(name == "arith.fptosi" ? static_cast<int64_t>(value) : wrapped(static_cast<int64_t>(static_cast<uint64_t>(value)), to));
+      if (value < least) return to_signed ? static_cast<uint64_t>(wrapped(int64_t{1} << (bits - 1), to)) : 0;
+      if (value >= most) return static_cast<uint64_t>(to_signed ? static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1) : wrapped(-1, to));
+      return static_cast<uint64_t>(to_signed ? static_cast<int64_t>(value) : wrapped(static_cast<int64_t>(static_cast<uint64_t>(value)), to));
     }
-    if (name == "arith.extf" || name == "arith.truncf" || name == "tt.fp_to_fp") {
+    if (of_floats) {
       const double value = from.number(i);
-      if (name == "tt.fp_to_fp" && op.attributes.count("rounding") && op.attributes.at("rounding") == "rtz") {
+      if (to_zero) {
         float nearest = rounded(value, to);
         if (std::fabs(static_cast<double>(nearest)) <= std::fabs(value) || !std::isfinite(nearest)) return lane_of(nearest);
         unknown("rounding towards zero");
@@ -818,20 +835,19 @@ void Program::histogram(const Op& op) {
 }
 
 void Program::external(const Op& op) {
-  std::string symbol = op.attributes.at("symbol");
-  std::erase(symbol, '"');
+  const std::string symbol = symbol_of(op);
   const OfOne one = op.operands.size() == 1 ? function_of_one(symbol) : nullptr;
   const OfTwo two = op.operands.size() == 2 ? function_of_two(symbol) : nullptr;
   const Value& a = operand(op, 0);
   const Elem elem = last_type(op).elem;
-  if (symbol.starts_with("__nv_isnan") || symbol.starts_with("__nv_isinf") || symbol.starts_with("__nv_finite")) {
+  if (classifies(symbol)) {
     Type type = a.type;
     type.elem = elem;
     Value value = each(type, [&](size_t i) { const double x = a.number(i); return static_cast<uint64_t>(symbol[5] == 'f' ? std::isfinite(x) : symbol[7] == 'n' ? std::isnan(x) : std::isinf(x)); });
     inherit(value, a);
     return result(op, std::move(value));
   }
-  if (symbol == "__nv_fmaf" || symbol == "__nv_fma") {
+  if (is_fma(symbol)) {
     const Value &b = operand(op, 1), &c = operand(op, 2);
     Value value = each(a.type, [&](size_t i) { return elem == Elem::kF64 ? lane_of(std::fma(a.number(i), b.number(i), c.number(i))) : lane_of(std::fma(a.f32(i), b.f32(i), c.f32(i))); });
     for (const Value* v : {&a, &b, &c}) inherit(value, *v);
@@ -1067,10 +1083,8 @@ std::string prepare_region(Region& region) {
       if (op.code < 0 && op.name.starts_with("math.")) op.code = function_of_one(op.name) ? kOne : function_of_two(op.name) ? kTwo : -1;
       if (op.code < 0) return op.name + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
       if (op.code == kExtern) {
-        std::string symbol = op.attributes.count("symbol") ? op.attributes.at("symbol") : "";
-        std::erase(symbol, '"');
-        const bool there = function_of_one(symbol) || function_of_two(symbol) || symbol == "__nv_fmaf" || symbol == "__nv_fma" || symbol.starts_with("__nv_isnan") ||
-                           symbol.starts_with("__nv_isinf") || symbol.starts_with("__nv_finite");
+        const std::string symbol = symbol_of(op);
+        const bool there = function_of_one(symbol) || function_of_two(symbol) || is_fma(symbol) || classifies(symbol);
         if (!there) return "libdevice's " + symbol + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
       }
       for (Region& inner : op.regions)

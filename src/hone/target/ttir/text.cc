@@ -279,7 +279,6 @@ class Reader {
       need(":");
       function.types.push_back(type());
       entry.arguments.push_back(define(name));
-      entry.types.push_back(function.types.back());
       function.divisible.push_back(1);
       if (look("{")) {
         std::map<std::string, std::string, std::less<>> attributes;
@@ -306,7 +305,6 @@ class Reader {
     need("{");
     scopes_.emplace_back();
     std::map<std::string, int> labels;
-    std::vector<std::pair<size_t, std::string>> wanted;  // block of the branch, its labels in order of targets
     Region blocks;
     blocks.push_back(std::move(first));
     // Names of blocks may be used before the block: branches hold numbers given at first sight.
@@ -321,7 +319,7 @@ class Reader {
           while (!take(")")) {
             const std::string value = value_name();
             need(":");
-            block.types.push_back(type());
+            (void)type();
             block.arguments.push_back(define(value));
             location();
             take(",");
@@ -392,7 +390,7 @@ class Reader {
       if (at_ >= text_.size()) bad("the text ends within an operation");
       const char c = text_[at_];
       if (c == '%') op.operands.push_back(operand());
-      else if (c == '[') op.groups.push_back(op.operands.size()), ++at_;
+      else if (c == '[') ++at_;
       else if (c == ']' || c == '(' || c == ')' || c == ',') {
         if (look("loc(")) break;
         ++at_;

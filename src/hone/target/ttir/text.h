@@ -14,7 +14,6 @@ struct Op;
 
 struct Block {
   std::vector<int> arguments;               ///< values
-  std::vector<Type> types;                  ///< of the arguments
   std::vector<Op> ops;
 };
 using Region = std::vector<Block>;
@@ -26,7 +25,6 @@ struct Op {
   std::map<std::string, std::string, std::less<>> attributes;
   std::vector<Type> types;                  ///< after the colon, in order
   std::vector<Region> regions;
-  std::vector<size_t> groups;               ///< operands before each opening bracket: [shape], [indices]
   std::vector<std::pair<int, std::vector<int>>> targets;  ///< cf.br, cf.cond_br: block, what it gets
   std::string literal;                      ///< of a constant
   int line = 0;                             ///< of the user's file; 0: unknown

@@ -15,11 +15,6 @@
 extern "C" void __asan_poison_memory_region(const volatile void* at, size_t bytes);
 extern "C" void __asan_unpoison_memory_region(const volatile void* at, size_t bytes);
 #endif
-/// What a thread-local variable's address is found by.
-struct tls_index_of_a_module {
-  unsigned long module, offset;
-};
-extern "C" void* __tls_get_addr(tls_index_of_a_module*);
 
 namespace hone::target::worker {
 
@@ -93,12 +88,23 @@ class Space {
   std::vector<std::byte> pattern_;  // a page of it: less is never beside
 };
 
-/// Makes room for the calling thread's variables of a loaded object: the C library does it when they are first looked at.
+struct ThreadIndex {
+  unsigned long module, offset;
+};
+/// The loader's own, by another name here: a compiler with sanitizers knows __tls_get_addr by types of its own.
+extern "C" void* address_in_thread(ThreadIndex* index) __asm__("__tls_get_addr");
+
+/// The calling thread's variables of a loaded object, by its number for the loader (RTLD_DI_TLS_MODID); the C library makes room for them
+/// when they are first looked at. (dlinfo() does not say where those are that have a fixed place in every thread, the only ones that
+/// a kernel may have.)
+inline void* thread_variables(size_t module) {
+  ThreadIndex index{module, 0};
+  return address_in_thread(&index);
+}
+
 inline void make_thread_locals(void* handle) {
   size_t module = 0;
-  if (dlinfo(handle, RTLD_DI_TLS_MODID, &module) != 0 || module == 0) return;
-  tls_index_of_a_module index{module, 0};
-  __tls_get_addr(&index);
+  if (dlinfo(handle, RTLD_DI_TLS_MODID, &module) == 0 && module != 0) (void)thread_variables(module);
 }
 
 }  // namespace hone::target::worker

@@ -10,10 +10,8 @@
 // by the sanitizer's word. The jail then stays as open as it was while loading, because a report needs more
 // than computing.
 #include <dlfcn.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,19 +25,13 @@
 #if !defined(HONE_SANITIZED_RUNNER)
 #include "hone/base/process/process.h"
 #endif
+#include "hone/target/worker/futex.h"
 #include "hone/target/worker/own_memory.h"
 #include "hone/target/worker/protocol.h"
 #include "hone/target/worker/scrub.h"
 
 namespace hone::target::worker {
 namespace {
-
-void futex_wait(std::atomic<uint32_t>& word, uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
-}
-void futex_wake(std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
 
 inline void pause_cpu() {
 #if defined(__x86_64__)
@@ -79,6 +71,7 @@ struct Job {
   int64_t blocks;
   int64_t chunk;
   OrderInfo order;
+  uint64_t step;   ///< of a shuffled order, from one block to the next
   void (*each)(void* context, int index) = nullptr;   ///< instead: what every thread does once
   void* context = nullptr;
 
@@ -102,15 +95,18 @@ struct Job {
   /// Steps of a secret length, which has no divisor in common with the number of blocks, from a secret beginning.
   [[nodiscard]] int64_t shuffled(int64_t place) const {
     const auto all = static_cast<unsigned __int128>(blocks);
-    return static_cast<int64_t>((static_cast<unsigned __int128>(place) * step() + order.seed) % all);
-  }
-  [[nodiscard]] uint64_t step() const {
-    const auto all = static_cast<uint64_t>(blocks);
-    uint64_t step = order.seed / all % all;
-    while (std::gcd(step, all) != 1) step = (step + 1) % all;
-    return step;
+    return static_cast<int64_t>((static_cast<unsigned __int128>(place) * step + order.seed) % all);
   }
 };
+
+/// Job::step of a shuffled launch; 0 of any other.
+uint64_t step_of(const OrderInfo& order, int64_t blocks) {
+  if (order.order != BlockOrder::kShuffled) return 0;
+  const auto all = static_cast<uint64_t>(blocks);
+  uint64_t step = order.seed / all % all;
+  while (std::gcd(step, all) != 1) step = (step + 1) % all;
+  return step;
+}
 
 /// Fixed team of threads, the calling one included. Between batches it sleeps on a futex; inside a
 /// batch it spins, because there a wake-up would cost more than the work between two launches.
@@ -395,7 +391,7 @@ class Runner {
       const OrderInfo& order = control_.order[call_];
       // Eight chunks a thread: even enough at the end, long enough runs for the prefetcher.
       const int64_t chunk = order.order == BlockOrder::kUsual ? std::max<int64_t>(1, blocks / (8 * pool.size())) : 1;
-      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk, order});
+      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk, order, step_of(order, blocks)});
     }
   }
 

@@ -10,15 +10,9 @@
 #include <cstring>
 #include <vector>
 
-namespace hone::target::worker {
+#include "hone/target/worker/own_memory.h"
 
-/// The loader's own: where the calling thread has a module's variables. (dlinfo() does not say so of those that have a fixed place
-/// in every thread, the only ones that a kernel may have.)
-struct ThreadIndex {
-  unsigned long module, offset;
-};
-/// By another name here: a compiler with sanitizers knows the function by types of its own.
-extern "C" void* address_in_thread(ThreadIndex* index) __asm__("__tls_get_addr");
+namespace hone::target::worker {
 
 /// The writable memory of a shared object, as it was when this was made.
 class Pristine {
@@ -38,8 +32,7 @@ class Pristine {
   /// For the calling thread's copies of its thread-local variables.
   void restore_thread() const {
     if (!thread_bytes_) return;
-    ThreadIndex index{module_, 0};
-    void* const block = address_in_thread(&index);
+    void* const block = thread_variables(module_);
     std::memcpy(block, thread_image_.data(), thread_image_.size());
     std::memset(static_cast<char*>(block) + thread_image_.size(), 0, thread_bytes_ - thread_image_.size());
   }
@@ -93,8 +86,8 @@ inline void fill_unforeseen(void* memory, int64_t bytes, uint64_t secret) {
 
 /// Where the frames of a call were; deep ones may have been deeper.
 [[gnu::noinline]] inline void clear_dead_stack() {
-  volatile char dead[64 << 10];
-  for (size_t i = 0; i < sizeof dead; i += sizeof(uint64_t)) *reinterpret_cast<volatile uint64_t*>(&dead[i]) = 0;
+  volatile uint64_t dead[(64 << 10) / sizeof(uint64_t)];
+  for (volatile uint64_t& word : dead) word = 0;
 }
 
 }  // namespace hone::target::worker

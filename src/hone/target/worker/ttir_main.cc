@@ -2,9 +2,7 @@
 // jail behind itself, then interprets batches of calls until it is killed or finds something. It speaks the runner's protocol.
 //
 //   hone-ttir TEXT          (descriptors as in protocol.h)
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,13 +12,11 @@
 
 #include "hone/base/process/process.h"
 #include "hone/target/ttir/run.h"
+#include "hone/target/worker/futex.h"
 #include "hone/target/worker/protocol.h"
 
 namespace hone::target::worker {
 namespace {
-
-void wait_for(std::atomic<uint32_t>& word, uint32_t seen) { syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0); }
-void wake(std::atomic<uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
 
 void say(simt::Report& report, const ttir::Stop& stop) {
   std::strncpy(report.text, stop.text.c_str(), sizeof report.text - 1);
@@ -81,9 +77,9 @@ class Interpreter {
   /// behind it.
   [[noreturn]] void serve(const char* file) {
     control_.finished.store(UINT32_MAX, std::memory_order_release);
-    wake(control_.finished);
+    futex_wake(control_.finished);
     for (uint32_t batch = 0;;) {
-      while (control_.released.load(std::memory_order_acquire) == batch) wait_for(control_.released, batch);
+      while (control_.released.load(std::memory_order_acquire) == batch) futex_wait(control_.released, batch);
       batch = control_.released.load(std::memory_order_acquire);
       if (control_.command == Command::kLoad) {
         // The jail that loaders have: an interpreter asks for memory as it goes, and no code of the candidate's runs here.
@@ -96,7 +92,7 @@ class Interpreter {
         }
       }
       control_.finished.store(batch, std::memory_order_release);
-      wake(control_.finished);
+      futex_wake(control_.finished);
     }
   }
 
