@@ -332,7 +332,7 @@ Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   const auto known = language_from(language);
   if (!known)
     return read.error(*table.get("language"), fmt::format("unknown language \"{}\"", language),
-                      language == "opencl" ? "OpenCL C is no longer taken: write the kernel in c++, cuda or hip" : "one of c++, cuda, hip, triton, tilelang");
+                      language == "opencl" ? "OpenCL C is no longer taken: write the kernel in c++, cuda or hip" : "one of " + language_names());
   header.language = *known;
   HONE_TRY(header.compiler, read.text(table, "compiler", false));
   if (const toml::node* node = table.get("compiler")) {

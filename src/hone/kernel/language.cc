@@ -5,11 +5,11 @@ namespace {
 
 // In the order of the enumeration.
 constexpr LanguageRow kRows[] = {
-    {Language::kCpp, "c++", "C++", ".cc", "/* hone", "*/", "cpp", Threads::kNone, TunableWay::kMacro, false, false, ""},
-    {Language::kCuda, "cuda", "CUDA", ".cu", "/* hone", "*/", "cuda", Threads::kBlock, TunableWay::kMacro, true, true, "emulator:cuda"},
-    {Language::kHip, "hip", "HIP", ".hip", "/* hone", "*/", "hip", Threads::kBlock, TunableWay::kMacro, true, false, "emulator:hip"},
-    {Language::kTriton, "triton", "Triton", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kWarps, TunableWay::kArgument, false, false, "emulator:triton"},
-    {Language::kTileLang, "tilelang", "TileLang", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kNone, TunableWay::kArgument, false, false, ""},
+    {Language::kCpp, "c++", "C++", ".cc", "/* hone", "*/", "cpp", Threads::kNone, false, false, ""},
+    {Language::kCuda, "cuda", "CUDA", ".cu", "/* hone", "*/", "cuda", Threads::kBlock, true, true, "emulator:cuda"},
+    {Language::kHip, "hip", "HIP", ".hip", "/* hone", "*/", "hip", Threads::kBlock, true, false, "emulator:hip"},
+    {Language::kTriton, "triton", "Triton", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kWarps, false, false, "emulator:triton"},
+    {Language::kTileLang, "tilelang", "TileLang", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kNone, false, false, ""},
 };
 
 }  // namespace
@@ -24,6 +24,12 @@ std::optional<Language> language_from(std::string_view name) {
   for (const LanguageRow& row : kRows)
     if (row.name == name) return row.language;
   return std::nullopt;
+}
+
+std::string language_names() {
+  std::string all;
+  for (const LanguageRow& row : kRows) all += (all.empty() ? "" : ", ") + std::string(row.name);
+  return all;
 }
 
 }  // namespace hone::kernel

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace hone::kernel {
@@ -17,9 +18,6 @@ enum class Threads : uint8_t {
   kWarps,    ///< `warps`, `stages`, `ctas`: the compiler lays threads out by itself, and shared memory too
 };
 
-/// How a tunable's value reaches the source.
-enum class TunableWay : uint8_t { kMacro, kArgument };
-
 struct LanguageRow {
   Language language;
   std::string_view name;       ///< "c++", "triton": in a header's `language`
@@ -29,7 +27,6 @@ struct LanguageRow {
   std::string_view close;      ///< and ends with
   std::string_view fence;      ///< names it in Markdown: "python"
   Threads threads;
-  TunableWay tunables;
   bool repeats, clusters;      ///< a launch may say `repeat`; may say `cluster`
   std::string_view emulator;   ///< target that judges it without a device; empty: it runs on this CPU, or nowhere
 };
@@ -38,5 +35,6 @@ struct LanguageRow {
 [[nodiscard]] const LanguageRow& row_of(Language language);
 [[nodiscard]] std::string_view name_of(Language language);  ///< "c++", "cuda", …
 [[nodiscard]] std::optional<Language> language_from(std::string_view name);
+[[nodiscard]] std::string language_names();  ///< all of them, for messages: "c++, cuda, …"
 
 }  // namespace hone::kernel

@@ -18,6 +18,29 @@ std::string quoted_list(const std::vector<IntExpr>& all) {
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
+/// As parse_kernel reads it: "x", "i32:N", "f32:1/sqrt(D)", "=BLOCK".
+std::string argument_text(const Argument& argument) {
+  const std::string value = argument.value.to_string();
+  switch (argument.kind) {
+    case Argument::Kind::kTensor: return argument.tensor == "shared" ? "tensor:shared" : argument.tensor;
+    case Argument::Kind::kI32: return "i32:" + value;
+    case Argument::Kind::kI64: return "i64:" + value;
+    case Argument::Kind::kShared: return "shared";
+    case Argument::Kind::kNull:
+    case Argument::Kind::kScratch: return "null";
+    case Argument::Kind::kConstant: return "=" + (argument.tensor.empty() ? value : argument.tensor);
+    case Argument::Kind::kF32: break;
+  }
+  switch (argument.form) {
+    case Argument::Form::kLiteral: return fmt::format("f32:{}", argument.number);
+    case Argument::Form::kValue: return "f32:" + value;
+    case Argument::Form::kOver: return "f32:1/" + value;
+    case Argument::Form::kRoot: return fmt::format("f32:sqrt({})", value);
+    case Argument::Form::kOverRoot: return fmt::format("f32:1/sqrt({})", value);
+  }
+  return {};
+}
+
 std::string launch_text(const Launch& launch, Threads threads) {
   std::vector<std::string> arguments;
   for (const Argument& argument : launch.args) arguments.push_back(toml_string(argument_text(argument)));
@@ -67,28 +90,6 @@ std::string header_toml(const Header& header) {
 }
 
 }  // namespace
-
-std::string argument_text(const Argument& argument) {
-  const std::string value = argument.value.to_string();
-  switch (argument.kind) {
-    case Argument::Kind::kTensor: return argument.tensor == "shared" ? "tensor:shared" : argument.tensor;
-    case Argument::Kind::kI32: return "i32:" + value;
-    case Argument::Kind::kI64: return "i64:" + value;
-    case Argument::Kind::kShared: return "shared";
-    case Argument::Kind::kNull:
-    case Argument::Kind::kScratch: return "null";
-    case Argument::Kind::kConstant: return "=" + (argument.tensor.empty() ? value : argument.tensor);
-    case Argument::Kind::kF32: break;
-  }
-  switch (argument.form) {
-    case Argument::Form::kLiteral: return fmt::format("f32:{}", argument.number);
-    case Argument::Form::kValue: return "f32:" + value;
-    case Argument::Form::kOver: return "f32:1/" + value;
-    case Argument::Form::kRoot: return fmt::format("f32:sqrt({})", value);
-    case Argument::Form::kOverRoot: return fmt::format("f32:1/sqrt({})", value);
-  }
-  return {};
-}
 
 std::string header_comment(const Header& header) {
   const LanguageRow& row = row_of(header.language);

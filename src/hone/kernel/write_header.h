@@ -6,9 +6,6 @@
 
 namespace hone::kernel {
 
-/// As parse_kernel reads it: "x", "i32:N", "f32:1/sqrt(D)", "=BLOCK".
-[[nodiscard]] std::string argument_text(const Argument& argument);
-
 /// The header comment that says what `header` says, "/* hone … */", without `config` and [verified]: what a kernel made of
 /// values begins with. Parses back to an equal header (tunables and workspaces in the order of their names).
 [[nodiscard]] std::string header_comment(const Header& header);

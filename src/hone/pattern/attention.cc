@@ -149,9 +149,8 @@ task::Task sub_task(const task::Task& task, const std::vector<std::pair<int, std
   return part;
 }
 
-/// An index along one of the last two axes of a matrix, however many dimensions of 1 stand before: 0 for rows, 1 for columns; and a
-/// number added to it.
-std::optional<std::pair<int, int64_t>> index_along(const Graph& graph, int id) {
+/// Which of the last two axes of a matrix this is the index along, however many dimensions of 1 stand before: 0 for rows, 1 for columns.
+std::optional<int> index_along(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   switch (node.prim) {
     case Prim::kBroadcast: case Prim::kReshape: case Prim::kCast: return index_along(graph, node.operands[0]);
@@ -159,7 +158,7 @@ std::optional<std::pair<int, int64_t>> index_along(const Graph& graph, int id) {
       const auto rank = static_cast<int64_t>(node.type.dims.size());
       const int64_t from_end = rank - 1 - node.attr<int64_t>("axis");
       if (rank < 2 || from_end > 1) return std::nullopt;
-      return std::pair(from_end == 1 ? 0 : 1, int64_t{0});
+      return from_end == 1 ? 0 : 1;
     }
     default: return std::nullopt;
   }
@@ -182,8 +181,8 @@ std::optional<int64_t> causal_limit(const Graph& graph, int scores) {
   const Node& test = graph.node(condition);
   if (test.operands.size() != 2) return std::nullopt;
   const auto left = index_along(graph, test.operands[0]), right = index_along(graph, test.operands[1]);
-  if (!left || !right || left->first == right->first) return std::nullopt;
-  const bool row_first = left->first == 0;
+  if (!left || !right || *left == *right) return std::nullopt;
+  const bool row_first = *left == 0;
   switch (test.prim) {
     case Prim::kGe: return row_first ? std::optional<int64_t>(0) : std::nullopt;
     case Prim::kGt: return row_first ? std::optional<int64_t>(-1) : std::nullopt;

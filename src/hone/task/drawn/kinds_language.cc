@@ -172,8 +172,7 @@ Heads given_heads(Sketch& s, const std::string& head) {
   return h;
 }
 
-Value behind_attention(Sketch& s, const Heads& h, Value o) {
-  (void)h;
+Value behind_attention(Sketch& s, Value o) {
   if (s.chance(35)) return activation(s, o);
   if (s.chance(60)) {
     o = merged_heads(s, o);
@@ -192,13 +191,13 @@ void attention(Sketch& s) {
     h.q = rotated(s, h.q, unit);
     h.k = rotated(s, h.k, unit);
   }
-  finish(s, some_around(s, behind_attention(s, h, attend(s, h)), 1));
+  finish(s, some_around(s, behind_attention(s, attend(s, h)), 1));
 }
 
 void attention_by_hand(Sketch& s) {
   Heads h = given_heads(s, s.extent("E", "head"));
   if (s.chance(20)) h.q = norm_rows(s, h.q);
-  finish(s, some_around(s, behind_attention(s, h, attend_by_hand(s, h)), 1));
+  finish(s, some_around(s, behind_attention(s, attend_by_hand(s, h)), 1));
 }
 
 /// Products of a batch of experts, and what chooses and adds them.

@@ -21,7 +21,7 @@ Extents per_channel(const Value& x) {
 }
 
 /// A number for all spatial axes, written once where they are alike.
-std::string window_text(const Window& w, size_t) {
+std::string window_text(const Window& w) {
   std::string text;
   if (w.stride != 1) text += format(", stride={}", w.stride);
   if (w.padding != 0) text += format(", padding={}", w.padding);
@@ -71,7 +71,6 @@ Value channels_around(Sketch& s, const Value& x) {
   }
   if (kind == 3) {
     const Value shift = s.input("shift", {x.dims[0], x.dims[1]});
-    Extents wide{x.dims[0], x.dims[1]};
     std::string ones;
     for (size_t i = 0; i < spatial(x); ++i) ones += ", 1";
     s.hint("shift");
@@ -157,7 +156,7 @@ Value convolution(Sketch& s, const Value& given, const std::string& out, const W
   for (size_t i = 2; i < x.rank(); ++i) dims.push_back(window_extent(x.dims[i], w));
   std::string e = format("conv{}d({}, {}", axes, x.name, k.name);
   if (bias) e += ", " + s.input("b", {out}, x.dtype).name;
-  e += window_text(w, spatial(x));
+  e += window_text(w);
   if (!groups.empty()) e += ", groups=" + groups;
   Extents factors = dims;
   factors.insert(factors.end(), weight.begin() + 1, weight.end());

@@ -139,7 +139,6 @@ Value to_type(Sketch& s, const Value& x, const std::string& dtype) {
 
 Value around(Sketch& s, const Value& x) {
   std::string kind = s.pick("around");
-  const Value none = x;
   if (kind == "scale" && x.scaled) kind = "bias";
   if (kind == "abs_power" && (x.positive || x.spread > 3)) kind = "bias";
   if (x.bounded && (kind == "clamp" || kind == "softcap")) kind = "multiply_input";
@@ -233,7 +232,7 @@ Value around(Sketch& s, const Value& x) {
     const Value other = s.input("bound", {x.last()});
     return made(format("{}({}, {})", s.one_of({"maximum", "minimum"}), x.name, other.name), x.spread);
   }
-  return none;
+  return x;
 }
 
 Value some_around(Sketch& s, Value x, int most) {

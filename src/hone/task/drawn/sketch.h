@@ -81,14 +81,11 @@ class Sketch {
 
   // the finished task
   [[nodiscard]] const Mix& mix() const { return mix_; }
-  [[nodiscard]] base::Rng& rng() { return rng_; }
   [[nodiscard]] std::vector<Symbol>& symbols() { return symbols_; }
   [[nodiscard]] const std::vector<Symbol>& symbols() const { return symbols_; }
   [[nodiscard]] const std::vector<Load>& loads() const { return loads_; }
   [[nodiscard]] const std::vector<Work>& works() const { return works_; }
   [[nodiscard]] const std::vector<std::string>& hints() const { return hints_; }
-  [[nodiscard]] size_t statements() const { return statements_.size(); }
-  [[nodiscard]] size_t outputs() const { return outputs_.size(); }
   /// The task file; `comment` is its first lines.
   [[nodiscard]] std::string to_toml(const std::string& name, const std::string& comment) const;
 
