@@ -1,6 +1,6 @@
 // ATen's operators in the task language: one row an operator, by family in aten_*.cc. The other direction, from the language
 // to PyTorch, is evaluate/baseline/pytorch_ops_*.cc; where both are run on the same tensors they must agree with the
-// operator itself (evaluate/program/operators_slow_test.cc). Pure.
+// operator itself (face/program/program_slow_test.cc). Pure.
 #pragma once
 #include <span>
 #include <string>

@@ -58,7 +58,8 @@ std::vector<Depends> dependence(const Program& program) {
   return all;
 }
 
-/// Views, and what is made of numbers alone.
+/// Nodes that each region repeats for itself instead of having them handed over: views of tensors, and what is made of
+/// numbers alone (a causal mask).
 std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depends>& depends) {
   std::vector<bool> all(program.nodes.size(), false);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -310,7 +311,7 @@ class Cutter {
       region.nodes = drafts_[i].nodes;
       region.inputs.assign(here.inputs.begin(), here.inputs.end());
       for (const auto& [result, readers] : here.readers)
-        if (readers.size() > 1 || *readers.begin() != kNone || !only_through_views(result)) region.results.push_back(result);
+        if (readers.size() > 1 || *readers.begin() != kNone || is_given(result)) region.results.push_back(result);
       place[i] = static_cast<int>(regions.size());
       regions.push_back(std::move(region));
     }
@@ -318,9 +319,6 @@ class Cutter {
     for (Region& region : regions) std::sort(region.results.begin(), region.results.end());
     return regions;
   }
-
-  /// Given to the program's caller in another shape only.
-  [[nodiscard]] bool only_through_views(int id) const { return !is_given(id); }
 
   const Program& program_;
   const CutOptions& options_;
@@ -333,8 +331,6 @@ class Cutter {
 };
 
 }  // namespace
-
-std::vector<bool> repeated_nodes(const Program& program) { return nodes_repeated(program, dependence(program)); }
 
 std::vector<int> body(const Program& program, const Region& region) {
   const std::set<int> inputs(region.inputs.begin(), region.inputs.end());

@@ -31,9 +31,6 @@ struct CutOptions {
 /// All of a normalised program. `views` are repeated where they are read and appear in no region's nodes.
 [[nodiscard]] std::vector<Region> cut(const Program& program, const CutOptions& options = {});
 
-/// Nodes that each region repeats for itself instead of having them handed over: views of tensors, and what is made of
-/// numbers alone (a causal mask).
-[[nodiscard]] std::vector<bool> repeated_nodes(const Program& program);
 
 /// The nodes a region has to write for its results: its own and the repeated ones between them and its inputs, in the
 /// program's order.

@@ -126,7 +126,6 @@ class Pass {
     }
     if (node.op == "getitem")
       if (const int part = part_of(node); part >= 0) return part;
-    if (name == "native_dropout") return add(node);
     return add(share_heads(std::move(node)));
   }
 

@@ -28,11 +28,11 @@ std::string short_name(std::string_view op) {
 class Writer {
  public:
   Writer(const Program& program, const Region& region, const std::vector<std::optional<int64_t>>& bounds)
-      : program_(program), region_(region), bounds_(bounds), terms_(program.nodes.size()), inputs_of_(region.inputs.begin(), region.inputs.end()) {}
+      : program_(program), region_(region), bounds_(bounds), terms_(program.nodes.size()) {}
 
-  /// The text without the name.
-  Result<std::string> write() {
-    for (const int id : body(program_, region_)) HONE_TRY_VOID(statement(id));
+  /// The text without the name; `nodes`: the region's body().
+  Result<std::string> write(const std::vector<int>& nodes) {
+    for (const int id : nodes) HONE_TRY_VOID(statement(id));
     drop_unread();
     std::string text = "compute = \"\"\"\n";
     for (const std::string& line : lines_) text += line + "\n";
@@ -133,7 +133,7 @@ class Writer {
   const Region& region_;
   const std::vector<std::optional<int64_t>>& bounds_;
   std::vector<std::vector<std::string>> terms_;
-  std::set<int> inputs_of_, positive_;
+  std::set<int> positive_;
   std::vector<std::string> lines_, input_rows_;
   std::vector<int> inputs_;
   int weights_ = 0, tensors_ = 0;
@@ -193,7 +193,7 @@ Plan plan_program(const Program& program, const std::vector<Region>& regions) {
     const int number = static_cast<int>(plan.steps.size());
     if (region.kind == Region::Kind::kTask) {
       Writer writer(program, region, bounds);
-      const auto text = writer.write();
+      const auto text = writer.write(step.body);
       if (!text) {
         step.kind = Region::Kind::kEager;
         step.why = text.error().message;

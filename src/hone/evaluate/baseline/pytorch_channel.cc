@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "hone/base/embedded.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
 
 namespace hone::evaluate {
@@ -25,6 +26,17 @@ bool wait_for(int fd, short events, Channel::Deadline deadline) {
 }
 
 }  // namespace
+
+std::string helper_text(std::string_view name) {
+  const auto wire = base::find_embedded("baseline/pytorch_wire.py"), helper = base::find_embedded(name);
+  HONE_CHECK(wire.has_value() && helper.has_value(), "the helper is built in");
+  return fmt::format("{}\n{}", *wire, *helper);
+}
+
+std::string framed(std::string_view text) {
+  const auto size = static_cast<uint32_t>(text.size());
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+}
 
 bool Channel::send(std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {

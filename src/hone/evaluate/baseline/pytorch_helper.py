@@ -43,27 +43,11 @@ import threading
 import time
 import warnings
 
-CONTROL = 3
 PR_SET_PDEATHSIG = 1
 MOST_DESCRIPTORS = 128
 EMPTY_CALLS = 200  # of a round that shows what dispatch costs
 EMPTY_ROUNDS = 9
 WARM_ROUNDS = 2  # the heap settles in the second
-
-
-def receive(size):
-    data = bytearray()
-    while len(data) < size:
-        chunk = os.read(CONTROL, size - len(data))
-        if not chunk:
-            os._exit(0)  # the caller is gone
-        data += chunk
-    return data
-
-
-def send(data):
-    while data:
-        data = data[os.write(CONTROL, data):]
 
 
 def send_error(error):

@@ -15,6 +15,12 @@ namespace hone::evaluate {
 /// All of a Python opponent's environment; it sees no card unless it is to run `on_card`.
 [[nodiscard]] std::map<std::string, std::string> pytorch_environment(bool on_card = false);
 
+/// What `python -c` runs: the wire (pytorch_wire.py) and behind it the helper, embedded under that name.
+[[nodiscard]] std::string helper_text(std::string_view name);
+
+/// A message with its length before it.
+[[nodiscard]] std::string framed(std::string_view text);
+
 /// What came back for a command (the protocol is in pytorch_helper.py).
 struct Reply {
   enum class How : uint8_t {

@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "hone/base/embedded.h"
 #include "hone/evaluate/baseline/pytorch_state.h"
 #include "hone/evaluate/baseline/pytorch_types.h"
 #include "hone/target/cpu.h"
@@ -127,10 +126,8 @@ Result<std::shared_ptr<PytorchHost>> PytorchHost::start(int threads, bool on_car
   if (!python) return tl::unexpected(python.error());
   HONE_TRY(auto pair, socket_pair());
   if (threads <= 0) threads = target::cpu_info().threads;
-  const auto helper = base::find_embedded("baseline/pytorch_helper.py");
-  HONE_CHECK(helper.has_value(), "the helper is built in");
   base::SpawnOptions spawn;
-  spawn.argv = {python->python.string(), "-c", std::string(*helper)};
+  spawn.argv = {python->python.string(), "-c", helper_text("baseline/pytorch_helper.py")};
   if (readiness != Readiness::kImported) spawn.argv.emplace_back(readiness == Readiness::kCompiler ? "compile" : "modules");
   spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
@@ -186,10 +183,7 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
     descriptors.push_back(region->fd());
     state->access.push_back(region->access());
   }
-  const std::string text = job.dump();
-  const auto size = static_cast<uint32_t>(text.size());
-  std::string message(reinterpret_cast<const char*>(&size), sizeof size);
-  message += text;
+  const std::string message = framed(job.dump());
   const auto deadline = SteadyClock::now() + options.start_deadline;
   std::unique_lock lock(host->state_->mutex);
   HONE_TRY_VOID(host->state_->await());

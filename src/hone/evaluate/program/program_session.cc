@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "hone/base/embedded.h"
 #include "hone/base/process/process.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
@@ -39,10 +38,8 @@ Result<std::vector<fs::path>> folders_of(const fs::path& python) {
 }
 
 base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads) {
-  const auto helper = base::find_embedded("program/program_helper.py");
-  HONE_CHECK(helper.has_value(), "the helper is built in");
   base::SpawnOptions spawn;
-  spawn.argv = {python.string(), "-c", std::string(*helper)};
+  spawn.argv = {python.string(), "-c", helper_text("program/program_helper.py")};
   spawn.environment = pytorch_environment();
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) spawn.environment[name] = scratch.string();
@@ -103,6 +100,7 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
   HONE_TRY(auto pair, socket_pair());
   spawn.descriptors[kRequests] = pair.second.get();
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
+  pair.second = base::Fd();  // else nobody would see that the process has ended
   auto state = std::make_unique<State>(std::move(child));
   state->channel = Channel(std::move(pair.first));
   state->seed = std::random_device()();
@@ -116,13 +114,10 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
 }
 
 Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds deadline) {
-  const std::string text = request.dump();
-  const auto size = static_cast<uint32_t>(text.size());
-  std::string message(reinterpret_cast<const char*>(&size), sizeof size);
-  message += text;
+  const std::string message = framed(request.dump());
   const auto until = std::chrono::steady_clock::now() + deadline;
   Reply reply{Reply::How::kClosed, {}};
-  if (state_->channel.send(message, until)) reply = state_->channel.receive(sizeof size, until);
+  if (state_->channel.send(message, until)) reply = state_->channel.receive(sizeof(uint32_t), until);
   if (reply.how == Reply::How::kDone) {
     uint32_t length = 0;
     std::memcpy(&length, reply.text.data(), sizeof length);

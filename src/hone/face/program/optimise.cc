@@ -172,8 +172,7 @@ class ProgramRun {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return gain[a] > gain[b]; });
     HONE_TRY(archive::Store store, open_archive());
-    HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(options_));
-    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(options_.target, wanted));
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(options_));
     for (const size_t i : order) {
       results_[i].seconds = seconds[i];
       if (seconds[i] <= 0) {

@@ -201,7 +201,6 @@ class ModuleText {
   std::string buffer(const std::string& target) {
     for (size_t i = 0; i < program_.nodes.size(); ++i)
       if (program_.nodes[i].is_input() && program_.nodes[i].target == target) return fmt::format("weights[{}]", weight(static_cast<int>(i)));
-    changed_.push_back(target);
     return fmt::format("self.get_buffer({})", python_string(target));
   }
 
@@ -251,18 +250,16 @@ class ModuleText {
   const ProgramPackage& package_;
   std::map<int, int> folded_, weight_of_, leaf_of_;
   std::vector<int> weights_;
-  std::vector<std::string> changed_;
   size_t fold_weights_ = 0;
 };
 
-std::string init_text(const Program& program, const ProgramPackage& package) {
+std::string init_text(const ProgramPackage& package) {
   std::string text = fmt::format("\"\"\"{}, made by hone {}: Module takes the original's state_dict and gives what it gives.\n\nConditions and figures: README.md.\n\"\"\"\n", package.name,
                                  base::kVersion);
   text += "from ._module import TASKS, Module\n\n__all__ = [\"Module\", \"refusals\", \"use\"]\n\n\n";
   text += "def use(tasks):\n    \"\"\"Whether each task's steps run its kernel; those without one never do.\"\"\"\n    for name, used in tasks.items():\n"
           "        TASKS[name].used = used and TASKS[name].kernel is not None\n\n\n";
   text += "def refusals():\n    \"\"\"Reasons by task where a kernel cannot run here, once it was called.\"\"\"\n    return {name: task.refusal() for name, task in TASKS.items() if task.refusal()}\n";
-  (void)program;
   return text;
 }
 
@@ -294,7 +291,7 @@ Result<std::vector<ExportedFile>> program_package(const Program& program, const 
   HONE_CHECK(runtime.has_value(), "the run time is built in");
   files.push_back({"pyproject.toml", project_text(package)});
   files.push_back({"README.md", readme_text(program, package)});
-  files.push_back({inside + "__init__.py", init_text(program, package)});
+  files.push_back({inside + "__init__.py", init_text(package)});
   files.push_back({inside + "_runtime.py", std::string(*runtime)});
   files.push_back({inside + "_module.py", ModuleText(program, plan, package).text()});
   files.push_back({inside + "constants.pt", package.constants});
