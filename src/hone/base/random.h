@@ -4,6 +4,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace hone::base {
 
@@ -45,6 +47,11 @@ class Rng {
   /// Uniform in [0, n); n > 0. Bias below n / 2^64.
   [[nodiscard]] uint64_t below(uint64_t n) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next_u64()) * n) >> 64);
+  }
+  /// Every order as likely as any other (Fisher and Yates).
+  template <class T>
+  void shuffle(std::vector<T>& all) {
+    for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[below(i)]);
   }
   /// Standard normal (Box-Muller; one value of the pair is dropped to keep the state a counter).
   [[nodiscard]] double normal();

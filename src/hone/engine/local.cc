@@ -9,7 +9,6 @@
 #include "hone/base/trace.h"
 #include "hone/engine/recall.h"
 #include "hone/engine/workbench.h"
-#include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
 
 namespace hone::engine {
@@ -127,8 +126,7 @@ Result<Services> local_services(const task::Task& task, archive::Store& store, c
 Result<RunResult> optimize(const task::Task& task, const LocalOptions& options) {
   const std::filesystem::path file = options.archive.empty() ? archive::default_archive() : options.archive;
   HONE_TRY(archive::Store store, archive::Store::open(file));
-  HONE_TRY(const WorkbenchOptions place, workbench_options(options.run));
-  HONE_TRY(const std::shared_ptr<Workbench> bench, Workbench::open(options.run.target, place));
+  HONE_TRY(const std::shared_ptr<Workbench> bench, workbench_of(options.run));
   HONE_TRY(Services services, local_services(task, store, bench, options.run, file.parent_path(), {}));
   services.progress = options.progress;
   services.interrupted = options.interrupted;

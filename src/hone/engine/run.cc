@@ -59,7 +59,6 @@ std::string file_stem(std::string_view name) {
   return stem;
 }
 
-
 archive::KernelRow row_of(const Kernel& kernel, const std::string& action, const std::string& task_hash) {
   archive::KernelRow row;
   row.hash = kernel.hash();

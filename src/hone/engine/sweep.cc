@@ -273,7 +273,7 @@ Status Sweep::round(int number) {
   for (const Point& point : all_)
     if (!been_through(point, number)) waiting_.push_back(point);
   base::Rng rng(options_.seed, static_cast<uint64_t>(number));
-  for (size_t i = waiting_.size(); i > 1; --i) std::swap(waiting_[i - 1], waiting_[rng.below(i)]);
+  rng.shuffle(waiting_);
   const Floor floor = floor_of(threads_);
   const bool spare = !floor.building.empty() && static_cast<int>(floor.measuring.size()) == threads_;
   HONE_TRY_VOID(spare ? beside(floor) : in_turn());

@@ -56,6 +56,13 @@ Result<std::vector<evaluate::Opponent>> chosen(const std::vector<evaluate::Oppon
   return found;
 }
 
+/// Plain loops in the target's own language, whichever others kernels are proposed in.
+evaluate::Opponent naive_on(const target::Target& target, const task::Task& task) {
+  auto plain = pattern::plain_offer(task, target.languages().front());
+  HONE_CHECK(plain.has_value(), "the library writes the first language of every target with a clock");
+  return opponent_of("naive", std::move(plain->kernel));
+}
+
 class CpuBench final : public Workbench {
  public:
   CpuBench(std::shared_ptr<target::Target> target, std::vector<Language> languages) : Workbench(std::move(target), std::move(languages)) {}
@@ -66,9 +73,10 @@ class CpuBench final : public Workbench {
     return evaluate::cpu_evaluator(task, toolchain(), options);
   }
   Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
+    if (names == "none") return std::vector<evaluate::Opponent>{};
     const auto pytorch = evaluate::pytorch_opponents(task, target().threads());
     const auto libraries = evaluate::library_opponents(task, target().threads());
-    const std::vector<evaluate::Opponent> all = {opponent_of("naive", plain(task)->kernel), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
+    const std::vector<evaluate::Opponent> all = {naive_on(target(), task), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
     return chosen(all, names, kOnCpu);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
@@ -90,8 +98,9 @@ class CardBench final : public Workbench {
     return evaluate::card_evaluator(task, toolchain(), card_, options);
   }
   Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
+    if (names == "none") return std::vector<evaluate::Opponent>{};
     const auto pytorch = evaluate::pytorch_opponents(task, card_->info());
-    return chosen({opponent_of("naive", plain(task)->kernel), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
+    return chosen({naive_on(target(), task), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
                            bool thorough, diagnose::CacheModel*) const override {
@@ -141,7 +150,7 @@ Result<WorkbenchOptions> workbench_options(const RunOptions& options) {
   std::stringstream list(options.languages);
   for (std::string name; std::getline(list, name, ',');) {
     const auto language = kernel::language_from(name);
-    if (!language) return fail(ErrorCode::kUsage, fmt::format("there is no language \"{}\"", name), "a list of c++, cuda, hip, triton, tilelang");
+    if (!language) return fail(ErrorCode::kUsage, fmt::format("there is no language \"{}\"", name), "a list of " + kernel::language_names());
     wanted.languages.push_back(*language);
   }
   return wanted;
@@ -162,6 +171,11 @@ Result<std::shared_ptr<Workbench>> Workbench::open(const std::string& name, cons
   if (target->card()) return std::make_shared<CardBench>(std::move(target), std::move(languages));
   if (target->has_clock()) return std::make_shared<CpuBench>(std::move(target), std::move(languages));
   return std::make_shared<EmulatorBench>(std::move(target), std::move(languages));
+}
+
+Result<std::shared_ptr<Workbench>> workbench_of(const RunOptions& options) {
+  HONE_TRY(const WorkbenchOptions wanted, workbench_options(options));
+  return Workbench::open(options.target, wanted);
 }
 
 Status Workbench::takes(const kernel::Kernel& kernel) const {

@@ -24,8 +24,8 @@ struct WorkbenchOptions {
   std::vector<kernel::Language> languages;
 };
 
-/// As a run asks for them; kUsage for a language that there is none of.
 struct RunOptions;
+/// As a run asks for them; kUsage for a language that there is none of.
 [[nodiscard]] Result<WorkbenchOptions> workbench_options(const RunOptions& options);
 
 /// The library's kernels for a task in these languages, most promising first in each.
@@ -82,5 +82,8 @@ class Workbench {
   std::shared_ptr<target::Target> target_;
   std::vector<kernel::Language> languages_;
 };
+
+/// The place that a run asks for.
+[[nodiscard]] Result<std::shared_ptr<Workbench>> workbench_of(const RunOptions& options);
 
 }  // namespace hone::engine

@@ -154,11 +154,11 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
     std::vector<int> slots(static_cast<size_t>(stage.calls()));
     std::iota(slots.begin(), slots.end(), 0);
     base::Rng rng(base::secret_seed());
-    for (size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[rng.below(i)]);
+    rng.shuffle(slots);
     stage.poison(slots);
     // Which family meets which order is a secret too: the slots are shuffled.
     std::vector<target::BlockOrder> orders(std::begin(target::kBlockOrders), std::end(target::kBlockOrders));
-    for (size_t i = orders.size(); i > 1; --i) std::swap(orders[i - 1], orders[rng.below(i)]);
+    rng.shuffle(orders);
     std::vector<target::Call> calls;
     for (const int slot : slots) {
       calls.push_back(stage.call(slot));

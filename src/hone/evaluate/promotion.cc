@@ -318,12 +318,9 @@ Result<WorkloadResult> promote_on(Playing& play, const Kernel& kernel, const std
     promotion.verdict = std::move(verdict);
     return result;
   }
-  const bool same = repeats(play, arena.candidate(), rng);
-  promotion.bitwise_deterministic &= same;
-  if (!same && loader.task().deterministic) {
-    promotion.verdict = {VerdictKind::kNotRepeatable, "two calls on equal inputs differ bitwise, and the task says deterministic = true", {}, {}};
-    return result;
-  }
+  promotion.bitwise_deterministic &= repeats(play, arena.candidate(), rng);
+  require_repeatable(loader.task(), promotion);
+  if (!promotion.verdict.accepted()) return result;
   if (Verdict found = repeated(play, arena.candidate(), rng); !found.accepted()) {
     promotion.verdict = std::move(found);
     return result;

@@ -33,4 +33,10 @@ Verdict check_repeated(Stage& stage, target::Session& session, std::span<const i
   return {};
 }
 
+void require_repeatable(const task::Task& task, Promotion& promotion) {
+  if (!task.deterministic || promotion.bitwise_deterministic || !promotion.verdict.accepted()) return;
+  promotion.verdict.kind = VerdictKind::kNotRepeatable;
+  promotion.verdict.reason = "calls on equal inputs differ bitwise, and the task says deterministic = true";
+}
+
 }  // namespace hone::evaluate

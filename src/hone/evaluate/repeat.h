@@ -15,4 +15,7 @@ namespace hone::evaluate {
 [[nodiscard]] Verdict check_repeated(Stage& stage, target::Session& session, std::span<const int> slots, int times,
                                      std::chrono::nanoseconds deadline);
 
+/// Refuses a promotion whose calls on equal inputs differed to the bit, where the task is `deterministic`.
+void require_repeatable(const task::Task& task, Promotion& promotion);
+
 }  // namespace hone::evaluate

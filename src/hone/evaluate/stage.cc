@@ -498,7 +498,7 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
   state->contents.resize(static_cast<size_t>(std::min(options.contents, options.calls)));
   std::vector<int> order(static_cast<size_t>(options.calls));
   for (int i = 0; i < options.calls; ++i) order[static_cast<size_t>(i)] = i % static_cast<int>(state->contents.size());
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[state->rng.below(i)]);
+  state->rng.shuffle(order);
   state->content_of = order;
   state->answered.resize(order.size());
   for (int slot = 0; slot < options.calls; ++slot) state->content_in(slot).slots.push_back(slot);

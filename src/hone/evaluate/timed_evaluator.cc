@@ -91,7 +91,6 @@ class TimedEvaluator final : public Evaluator {
   Result<bool> check_applies(const Kernel& kernel, Screening& screening);
   Verdict check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until = INT64_MAX);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
-  void require_repeatable(Promotion& promotion) const;
   Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
   Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
@@ -275,13 +274,6 @@ Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play
   return closest;
 }
 
-/// What a task that asks for it makes of answers that differ.
-void TimedEvaluator::require_repeatable(Promotion& promotion) const {
-  if (!task_.deterministic || promotion.bitwise_deterministic || !promotion.verdict.accepted()) return;
-  promotion.verdict.kind = VerdictKind::kNotRepeatable;
-  promotion.verdict.reason = "calls on equal inputs differ bitwise, and the task says deterministic = true";
-}
-
 Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
   std::vector<double> ratios, times;
   const int judged = (calls_to_judge(kGarbageShare, kFoundInScreening) + options_.repetitions - 1) / options_.repetitions;
@@ -438,7 +430,7 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     if (loader_.card()) continue;
     HONE_TRY(Verdict ordered, check_orders(kernel, course.play, promotion));
     if (!ordered.accepted()) promotion.verdict = std::move(ordered);
-    require_repeatable(promotion);
+    require_repeatable(task_, promotion);
     if (!promotion.verdict.accepted()) return promotion;
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
@@ -459,7 +451,6 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     sampled += result.sampling_seconds;
     promotion.workloads.push_back(std::move(result));
   }
-  require_repeatable(promotion);
   std::sort(promotion.absent.begin(), promotion.absent.end());
   promotion.absent.erase(std::unique(promotion.absent.begin(), promotion.absent.end()), promotion.absent.end());
   return promotion;

@@ -121,7 +121,7 @@ Result<bool> Contest::play_pair(int process, const std::vector<size_t>& players,
   std::vector<int> order{kCandidate};
   if (companion) order.push_back(kCompanion);
   for (const size_t i : players) order.push_back(kFirstOpponent + static_cast<int>(i));
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
+  rng_.shuffle(order);
   std::map<int, Lap> laps;
   for (const int who : order) {
     const double before = elapsed();

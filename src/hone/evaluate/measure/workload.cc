@@ -109,7 +109,7 @@ Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, b
 std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng) {
   std::vector<int> slots(static_cast<size_t>(stage.calls()));
   std::iota(slots.begin(), slots.end(), 0);
-  for (size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[rng.below(i)]);
+  rng.shuffle(slots);
   slots.resize(static_cast<size_t>(std::min(count, stage.calls())));
   return slots;
 }

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "hone/evaluate/oracle/attributes.h"
+#include "hone/face/audit/leave_out.h"
 #include "hone/task/graph/fold.h"
 
 namespace hone::face::audit {
@@ -151,19 +152,6 @@ std::vector<size_t> set_axes(const Axes& axes) {
   for (size_t d = 0; d < axes.size(); ++d)
     if (axes[d]) found.push_back(d);
   return found;
-}
-
-/// Every node that `id` depends on, itself among them.
-std::set<int> ancestors(const task::Graph& graph, int id) {
-  std::set<int> all;
-  std::vector<int> todo{id};
-  while (!todo.empty()) {
-    const int next = todo.back();
-    todo.pop_back();
-    if (!all.insert(next).second) continue;
-    for (const int operand : graph.node(next).operands) todo.push_back(operand);
-  }
-  return all;
 }
 
 /// `id` and what it was made from element by element, of as many elements.

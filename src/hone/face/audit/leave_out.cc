@@ -103,17 +103,23 @@ void last_channel(const ConcreteGraph& graph, int id, std::vector<LeftOut>& all)
 
 }  // namespace
 
-std::set<int> inputs_behind(const task::Graph& graph, int id) {
-  std::set<int> inputs, seen;
+std::set<int> ancestors(const task::Graph& graph, int id) {
+  std::set<int> all;
   std::vector<int> todo{id};
   while (!todo.empty()) {
     const int next = todo.back();
     todo.pop_back();
-    if (!seen.insert(next).second) continue;
-    if (graph.node(next).prim == Prim::kInput)
-      inputs.insert(static_cast<int>(std::find(graph.inputs.begin(), graph.inputs.end(), next) - graph.inputs.begin()));
+    if (!all.insert(next).second) continue;
     for (const int operand : graph.node(next).operands) todo.push_back(operand);
   }
+  return all;
+}
+
+std::set<int> inputs_behind(const task::Graph& graph, int id) {
+  const std::set<int> all = ancestors(graph, id);
+  std::set<int> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    if (all.contains(graph.inputs[i])) inputs.insert(static_cast<int>(i));
   return inputs;
 }
 

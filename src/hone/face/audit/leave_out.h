@@ -14,6 +14,8 @@ struct LeftOut {
   int changed = -1;           ///< the node that has less than it should have
   std::set<int> inputs;       ///< of a term: numbers of the inputs that it depends on
 };
+/// Every node that `id` depends on, itself among them.
+[[nodiscard]] std::set<int> ancestors(const task::Graph& graph, int id);
 /// Numbers of the inputs that a node depends on.
 [[nodiscard]] std::set<int> inputs_behind(const task::Graph& graph, int id);
 [[nodiscard]] std::vector<LeftOut> leave_out(const task::ConcreteGraph& graph);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -265,17 +264,8 @@ class Trials {
     const std::set<size_t> not_read = of_output(unread_, output);
     return one.inputs.empty() || std::any_of(one.inputs.begin(), one.inputs.end(), [&](int i) { return !not_read.contains(static_cast<size_t>(i)); });
   }
-  [[nodiscard]] bool part_of(const LeftOut& one, int output) const {
-    std::set<int> seen;
-    std::vector<int> todo{one.graph.graph.outputs[static_cast<size_t>(output)]};
-    while (!todo.empty()) {
-      const int next = todo.back();
-      todo.pop_back();
-      if (!seen.insert(next).second) continue;
-      if (next == one.changed) return true;
-      for (const int operand : one.graph.graph.node(next).operands) todo.push_back(operand);
-    }
-    return false;
+  [[nodiscard]] static bool part_of(const LeftOut& one, int output) {
+    return ancestors(one.graph.graph, one.graph.graph.outputs[static_cast<size_t>(output)]).contains(one.changed);
   }
 
   void find_at_one() {

@@ -64,8 +64,7 @@ bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponen
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
   bench::Conditions conditions;
-  HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(asked.options));
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(asked.options.target, wanted));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(asked.options));
   conditions.place = bench->place();
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
@@ -167,8 +166,7 @@ bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   work.services = [asked](archive::Store& store) -> Result<bench::Services> {
     start_pytorch(asked);
     // Held from task to task: a card with its context and the workers that wait.
-    HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(asked));
-    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(asked.target, wanted));
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(asked));
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;

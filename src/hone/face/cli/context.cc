@@ -13,9 +13,7 @@
 #include "hone/face/cli/text.h"
 #include "hone/target/toolchain/triton_process.h"
 #include "hone/target/toolchain/triton_start.h"
-#include "hone/target/card.h"
 #include "hone/target/cpu.h"
-#include "hone/target/simt_device.h"
 
 namespace hone::face {
 namespace {
@@ -170,5 +168,12 @@ void watch_interrupts() {
 bool interrupted() { return interrupts.load() > 0; }
 bool hurried() { return interrupts.load() > 1; }
 int interrupts_so_far() { return interrupts.load(); }
+
+evaluate::EvaluatorOptions looking() {
+  evaluate::EvaluatorOptions options;
+  options.interrupted = interrupted;
+  options.facts = evaluate::cached_facts();
+  return options;
+}
 
 }  // namespace hone::face

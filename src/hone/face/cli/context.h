@@ -55,5 +55,7 @@ void watch_interrupts();
 [[nodiscard]] bool interrupted();
 [[nodiscard]] bool hurried();
 [[nodiscard]] int interrupts_so_far();
+/// Of what a command looks at: given up at the first Ctrl-C, facts kept between calls.
+[[nodiscard]] evaluate::EvaluatorOptions looking();
 
 }  // namespace hone::face

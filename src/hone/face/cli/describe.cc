@@ -160,7 +160,8 @@ std::string describe_patterns(const task::Task& task, const std::string& target,
   std::string text = fmt::format("\npatterns, and what their plans move at the first workload (modelled; the least is {})\n",
                                  bytes_text(least.bytes_read + least.bytes_written));
   std::vector<std::string> why_not;
-  for (const kernel::Language language : target::languages_of(target))
+  const std::vector<kernel::Language> languages = target::languages_of(target);
+  for (const kernel::Language language : languages)
     for (const auto& offer : pattern::offers(task, language, why_not)) {
       text += fmt::format("  {}. {}: {} ({})", patterns.size(), offer.pattern, offer.action, offer.kernel.header.note);
       patterns.push_back(plan_of(offer, task, limits, text));
@@ -168,7 +169,6 @@ std::string describe_patterns(const task::Task& task, const std::string& target,
       patterns.back()["language"] = kernel::name_of(language);
     }
   for (const std::string& why : why_not) text += "  not " + why + "\n";
-  const std::vector<kernel::Language> languages = target::languages_of(target);
   if (std::find(languages.begin(), languages.end(), kernel::Language::kCpp) == languages.end()) return text;
   if (const auto apart = pattern::unfused_cpp(task)) {
     text += "  without fusion it would be " + apart->action;

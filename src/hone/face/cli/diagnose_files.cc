@@ -14,7 +14,6 @@ namespace hone::face {
 using nlohmann::json;
 
 Result<int> diagnose_files(const KernelArguments& arguments) {
-  HONE_TRY_VOID(target::check_target_name(arguments.target));
   HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::Workbench::open(arguments.target));
   if (!bench->target().card()) return fail(ErrorCode::kUsage, fmt::format("{} is no card: counters are a card's", arguments.target), "--target cuda:0");
   std::vector<task::Task> tasks;

@@ -14,10 +14,8 @@
 namespace hone::face {
 namespace {
 
-evaluate::EvaluatorOptions looking(double seconds) {
-  evaluate::EvaluatorOptions options;
-  options.interrupted = interrupted;
-  options.facts = evaluate::cached_facts();
+evaluate::EvaluatorOptions looking_for(double seconds) {
+  evaluate::EvaluatorOptions options = looking();
   if (seconds > 0) options.sampling_seconds = seconds;
   return options;
 }
@@ -39,7 +37,7 @@ Result<evidence::Evidence> from_run(const EvidenceArguments& arguments) {
   HONE_TRY(const auto bench, workbench_for(run.target, kernel, threads));
   const target::Place there{run.target, started.is_object() ? started.value("device", "") : "", log.toolchain};
   watch_interrupts();
-  HONE_TRY(evidence::Evidence made, evidence::evidence_of_run(*bench, task, kernel, promoted->promotion, there, run.id, looking(arguments.seconds)));
+  HONE_TRY(evidence::Evidence made, evidence::evidence_of_run(*bench, task, kernel, promoted->promotion, there, run.id, looking_for(arguments.seconds)));
   made.threads = threads;
   return made;
 }
@@ -49,7 +47,7 @@ Result<evidence::Evidence> from_kernel(const EvidenceArguments& arguments) {
   HONE_TRY(const kernel::Kernel kernel, known_kernel(arguments.subject));
   HONE_TRY(const auto bench, workbench_for(arguments.target, kernel, arguments.threads));
   watch_interrupts();
-  return evidence::make_evidence(*bench, task, kernel, arguments.opponents.empty() ? "all" : arguments.opponents, arguments.threads, looking(arguments.seconds));
+  return evidence::make_evidence(*bench, task, kernel, arguments.opponents.empty() ? "all" : arguments.opponents, arguments.threads, looking_for(arguments.seconds));
 }
 
 Result<int> write_evidence(const EvidenceArguments& arguments) {
@@ -72,7 +70,7 @@ Result<int> check_evidence(const EvidenceArguments& arguments) {
     HONE_TRY_VOID(check_fits(*task, arguments.check));
     HONE_TRY(const auto bench, workbench_for(arguments.target.empty() ? given.place.target : arguments.target, *kernel, arguments.threads > 0 ? arguments.threads : given.threads));
     watch_interrupts();
-    HONE_TRY(const auto more, evidence::replay(given, *bench, arguments.opponents.empty() ? "none" : arguments.opponents, looking(arguments.seconds)));
+    HONE_TRY(const auto more, evidence::replay(given, *bench, arguments.opponents.empty() ? "none" : arguments.opponents, looking_for(arguments.seconds)));
     lines.insert(lines.end(), more.begin(), more.end());
   }
   Table table({"", "what", "there, and here"});

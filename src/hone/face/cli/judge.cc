@@ -18,13 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-evaluate::EvaluatorOptions judging() {
-  evaluate::EvaluatorOptions options;
-  options.interrupted = interrupted;
-  options.facts = evaluate::cached_facts();
-  return options;
-}
-
 json ratio_json(const evaluate::Ratio& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
 }
@@ -38,7 +31,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
   const bool timed = bench->target().has_clock();
   HONE_TRY(const std::vector<evaluate::Opponent> opponents, bench->opponents(task, arguments.opponents));
   watch_interrupts();
-  HONE_TRY(const std::unique_ptr<evaluate::Evaluator> evaluator, bench->evaluator(task, judging()));
+  HONE_TRY(const std::unique_ptr<evaluate::Evaluator> evaluator, bench->evaluator(task, looking()));
   say_where_verified(kernel, arguments.kernels.front(), task, bench->place());
   HONE_TRY(const evaluate::Screening screening, evaluator->screen(kernel));
   evaluate::Promotion promotion;
@@ -84,7 +77,7 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
     return fail(ErrorCode::kUsage, "kernels for GPUs are not compared here: the emulator knows no time",
                 "--target cuda:0 compares them on a card, where there is one; hone evaluate judges each by itself");
   watch_interrupts();
-  HONE_TRY(const std::unique_ptr<evaluate::Evaluator> evaluator, bench->evaluator(task, judging()));
+  HONE_TRY(const std::unique_ptr<evaluate::Evaluator> evaluator, bench->evaluator(task, looking()));
   for (const auto* kernel : {&a, &b}) {
     say_where_verified(*kernel, arguments.kernels[kernel == &a ? 0 : 1], task, bench->place());
     HONE_TRY(const evaluate::Screening screening, evaluator->screen(*kernel));

@@ -69,11 +69,6 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
   return result.champion.empty() ? 1 : 0;
 }
 
-Result<std::shared_ptr<engine::Workbench>> place_of(const engine::RunOptions& options) {
-  HONE_TRY(const engine::WorkbenchOptions wanted, engine::workbench_options(options));
-  return engine::Workbench::open(options.target, wanted);
-}
-
 /// A transcript, once more: it has all that it needs with it.
 Result<int> replay_file(const std::string& file, bool as_json) {
   HONE_TRY(const std::string text, read_text(file, "transcript"));
@@ -92,7 +87,7 @@ Result<int> replay(const std::string& what, bool as_json) {
   HONE_TRY(const archive::RunInfo info, store.run(what));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(options));
   HONE_TRY(const engine::Services services, engine::local_services(task, store, bench, options, home(), {}));
   HONE_TRY(const engine::RunResult result, engine::replay_run(info, task, services));
   HONE_TRY(const auto events, store.events(info.id));
@@ -137,7 +132,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     HONE_TRY(given, kernel_of(start, &store));
     options.start_source = kernel::with_config(*given, given->config);
   }
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(options));
   HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
@@ -163,7 +158,7 @@ Result<int> resume(const std::string& run, bool as_json) {
   HONE_TRY(const archive::RunInfo info, store.run(run));
   HONE_TRY(const task::Task task, task::parse_task(info.task_toml, "run " + info.id));
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_of(options));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(options));
   HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home(), hurried));
   HONE_TRY(services.models, model_services(options.models_json));
   services.interrupted = interrupted;

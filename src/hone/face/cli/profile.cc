@@ -13,7 +13,6 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/search/advice.h"
-#include "hone/target/card.h"
 #include "hone/target/cpu.h"
 
 namespace hone::face {
@@ -156,9 +155,7 @@ Result<int> profile_kernel(const KernelArguments& arguments, bool diagnosing) {
   HONE_TRY(kernel::Kernel kernel, open_for(arguments, task, bench));
   if (!arguments.config.empty()) HONE_TRY_VOID(set_config(kernel, arguments.config, bench.place->limits()));
   watch_interrupts();
-  evaluate::EvaluatorOptions options;
-  options.interrupted = interrupted;
-  options.facts = evaluate::cached_facts();
+  evaluate::EvaluatorOptions options = looking();
   options.repetitions = kTrialRepetitions;
   HONE_TRY(bench.evaluator, bench.place->evaluator(task, options));
   HONE_TRY(const evaluate::Screening screening, bench.evaluator->screen(kernel));

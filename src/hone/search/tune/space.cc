@@ -112,7 +112,7 @@ std::optional<Point> Space::descend(base::Rng& rng) const {
   const auto enter = [&](size_t p) {
     order[p].resize(parameters_[p].values.size());
     std::iota(order[p].begin(), order[p].end(), uint16_t{0});
-    for (size_t i = order[p].size(); i > 1; --i) std::swap(order[p][i - 1], order[p][rng.below(i)]);
+    rng.shuffle(order[p]);
     next[p] = 0;
   };
   size_t at = 0;
