@@ -27,8 +27,8 @@ class GroupFactor {
       : word_((shared_address(first) & 0x3ffffu) >> 4 | static_cast<uint64_t>(next_depth >> 4) << 16 |
               static_cast<uint64_t>(next_lines >> 4) << 32) {}
 #endif
-  HONE_DEVICE static GroupFactor swizzled(const void* first) {
-    GroupFactor factor(first, 16, 1024);
+  HONE_DEVICE static GroupFactor swizzled(const void* first, int next_depth = 16) {
+    GroupFactor factor(first, next_depth, 1024);
 #if HONE_EMULATED
     factor.swizzled_ = factor.first_;
 #else
@@ -57,6 +57,23 @@ class GroupFactor {
 #endif
 };
 
+/// A right factor of 16-bit numbers whose lines are neighbours in memory (a row of memory is one depth): panels of 64 lines, in a
+/// panel 128 bytes for each depth, swizzled as above; `next_panel`: bytes to the next 64 lines, a multiple of 1024.
+class GroupFactorAcross {
+ public:
+  HONE_DEVICE GroupFactorAcross(const void* first, int next_panel) : factor_(GroupFactor::swizzled(first, next_panel)) {}
+  /// `depth` further, a multiple of 8.
+  HONE_DEVICE GroupFactorAcross after(int depth) const {
+    GroupFactorAcross moved = *this;
+    moved.factor_ = factor_.after(128 * depth);
+    return moved;
+  }
+
+ private:
+  friend class GroupProducts;
+  GroupFactor factor_;
+};
+
 #if HONE_EMULATED
 using hone::simt::GroupType;
 #else
@@ -83,16 +100,20 @@ enum class GroupType { kBf16, kF16, kTf32 };
 #define HONE_WGMMA(shape, registers, a, b, add, order, left_operands, ...)                                              \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" shape " {" registers \
                "}, " a ", " b ", p, 1, 1" order ";\n}" : __VA_ARGS__ : left_operands, "l"(b_word), "r"(add_word))
-#define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add, ...)                                            \
-  template <GroupType Type>                                                                                     \
-  HONE_DEVICE void group_product(float (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {        \
-    if constexpr (Type == GroupType::kTf32) {                                                                   \
-      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", HONE_LEFT_WORD, __VA_ARGS__);                            \
-    } else if constexpr (Type == GroupType::kF16) {                                                             \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);                       \
-    } else {                                                                                                    \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);                     \
-    }                                                                                                           \
+#define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add, ...)                                                    \
+  template <GroupType Type, bool Across>                                                                                \
+  HONE_DEVICE void group_product(float (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {                \
+    if constexpr (Type == GroupType::kTf32) {                                                                           \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", HONE_LEFT_WORD, __VA_ARGS__);                    \
+    } else if constexpr (Type == GroupType::kF16 && Across) {                                                           \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 1", HONE_LEFT_WORD, __VA_ARGS__);               \
+    } else if constexpr (Type == GroupType::kF16) {                                                                     \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);               \
+    } else if constexpr (Across) {                                                                                      \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 1", HONE_LEFT_WORD, __VA_ARGS__);             \
+    } else {                                                                                                            \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);             \
+    }                                                                                                                   \
   }
 HONE_GROUP_PRODUCT(8, "16", HONE_REGISTERS_8(), "%8", "%9", "%10", HONE_SUM_8(0))
 HONE_GROUP_PRODUCT(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12", "%13", "%14", HONE_SUM_8(0), HONE_SUM_4(8))
@@ -103,12 +124,29 @@ HONE_GROUP_PRODUCT(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48", "%49", "%
 HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "%66", HONE_SUM_64(0))
 HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130", HONE_SUM_64(0), HONE_SUM_64(64))
 #undef HONE_GROUP_PRODUCT
-#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                              \
-  HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) {  \
-    HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, "{" a "}", b, add, "", HONE_LEFT_REGISTERS, __VA_ARGS__);          \
+#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                               \
+  template <GroupType Type, bool Across>                                                                                \
+  HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) { \
+    if constexpr (Type == GroupType::kTf32) {                                                                           \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, "{" a "}", b, add, "", HONE_LEFT_REGISTERS, __VA_ARGS__);       \
+    } else if constexpr (Type == GroupType::kF16 && Across) {                                                           \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 1", HONE_LEFT_REGISTERS, __VA_ARGS__);     \
+    } else if constexpr (Type == GroupType::kF16) {                                                                     \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 0", HONE_LEFT_REGISTERS, __VA_ARGS__);     \
+    } else if constexpr (Across) {                                                                                      \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 1", HONE_LEFT_REGISTERS, __VA_ARGS__);   \
+    } else {                                                                                                            \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 0", HONE_LEFT_REGISTERS, __VA_ARGS__);   \
+    }                                                                                                                   \
   }
+HONE_GROUP_PRODUCT_FROM(8, "16", HONE_REGISTERS_8(), "%8, %9, %10, %11", "%12", "%13", HONE_SUM_8(0))
+HONE_GROUP_PRODUCT_FROM(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12, %13, %14, %15", "%16", "%17", HONE_SUM_8(0), HONE_SUM_4(8))
+HONE_GROUP_PRODUCT_FROM(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16, %17, %18, %19", "%20", "%21", HONE_SUM_16(0))
+HONE_GROUP_PRODUCT_FROM(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24, %25, %26, %27", "%28", "%29", HONE_SUM_16(0), HONE_SUM_8(16))
 HONE_GROUP_PRODUCT_FROM(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32, %33, %34, %35", "%36", "%37", HONE_SUM_32(0))
+HONE_GROUP_PRODUCT_FROM(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48, %49, %50, %51", "%52", "%53", HONE_SUM_32(0), HONE_SUM_16(32))
 HONE_GROUP_PRODUCT_FROM(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64, %65, %66, %67", "%68", "%69", HONE_SUM_64(0))
+HONE_GROUP_PRODUCT_FROM(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128, %129, %130, %131", "%132", "%133", HONE_SUM_64(0), HONE_SUM_64(64))
 #undef HONE_GROUP_PRODUCT_FROM
 #undef HONE_WGMMA
 #undef HONE_LEFT_REGISTERS
@@ -163,36 +201,32 @@ class GroupProducts {
   /// and 8 j + 2 t + 1; sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the
   /// units; other products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 32 bytes of the
   /// depth at a time.
-  template <GroupType Type = GroupType::kBf16, int Sums>
-  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const GroupFactor& b, bool add,
-                            [[maybe_unused]] int line = __builtin_LINE()) {
-    static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 48 || Sums == 64 || Sums == 128,
-                  "16, 24, 32, 48, 64, 96, 128 or 256 columns");
+  template <GroupType Type = GroupType::kBf16, int Sums, class B>
+  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const B& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-    const hone::simt::GroupProduct product = {sums,          a.first_,      b.first_, a.next_depth_, a.next_lines_, b.next_depth_,
-                                              b.next_lines_, 2 * Sums, Type,     0,             add,           b.swizzled_,     {}};
+    hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
     if (a.swizzled_) __trap();  // the emulator knows it of the right one
-    hone::simt::meet_group(a.first_, b.first_, line);
+    product.a = a.first_, product.a_depth = a.next_depth_, product.a_lines = a.next_lines_;
+    hone::simt::meet_group(product.a, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    group_product<Type>(sums, a.word_, b.word_, add);
+    check<Type, B>(sums);
+    group_product<Type, is_across(static_cast<const B*>(nullptr))>(sums, a.word_, word_of(b), add);
 #endif
   }
-  /// Likewise in TF32 with the left factor in registers, on 64 or 128 columns: with r and t as above, `a` holds of this warp's
-  /// rows r and column t, row r + 8 and t, r and t + 4, r + 8 and t + 4. It belongs to the units as well; what writes it comes
-  /// before a fence.
-  template <int Sums>
-  HONE_DEVICE void multiply_from(float (&sums)[Sums], const uint32_t (&a)[4], const GroupFactor& b, bool add,
-                                 [[maybe_unused]] int line = __builtin_LINE()) {
-    static_assert(Sums == 32 || Sums == 64, "64 or 128 columns");
+  /// Likewise with the left factor in registers: with r and t as above, `a` holds of this warp's rows r and word t of the depth, row
+  /// r + 8 and t, r and t + 4, r + 8 and t + 4; a word is one number of TF32, or two neighbours of 16 bits: as the sums of a product lie.
+  /// It belongs to the units as well; what writes it comes before a fence.
+  template <GroupType Type = GroupType::kTf32, int Sums, class B>
+  HONE_DEVICE void multiply_from(float (&sums)[Sums], const uint32_t (&a)[4], const B& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
-    hone::simt::GroupProduct product = {sums,          nullptr,  b.first_,         0, 0,   b.next_depth_,
-                                        b.next_lines_, 2 * Sums, GroupType::kTf32, 0, add, b.swizzled_, {}};
+    hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
     hone::simt::rows_from_lanes(a, product.rows, line);
-    hone::simt::meet_group(nullptr, b.first_, line);
+    hone::simt::meet_group(nullptr, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    group_product_from(sums, a, b.word_, add);
+    check<Type, B>(sums);
+    group_product_from<Type, is_across(static_cast<const B*>(nullptr))>(sums, a, word_of(b), add);
 #endif
   }
   /// The products since the last commit are a batch.
@@ -230,13 +264,33 @@ class GroupProducts {
 #endif
   }
 
-#if HONE_EMULATED
  private:
+  HONE_DEVICE static constexpr bool is_across(const GroupFactor*) { return false; }
+  HONE_DEVICE static constexpr bool is_across(const GroupFactorAcross*) { return true; }
+  HONE_DEVICE static const GroupFactor& factor_of(const GroupFactor& b) { return b; }
+  HONE_DEVICE static const GroupFactor& factor_of(const GroupFactorAcross& b) { return b.factor_; }
+  template <GroupType Type, class B, int Sums>
+  HONE_DEVICE static constexpr void check(const float (&)[Sums]) {
+    static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 48 || Sums == 64 || Sums == 128,
+                  "16, 24, 32, 48, 64, 96, 128 or 256 columns");
+    static_assert(Type != GroupType::kTf32 || !is_across(static_cast<const B*>(nullptr)), "the units turn numbers of 16 bits alone");
+  }
+#if HONE_EMULATED
+  template <GroupType Type, int Sums, class B>
+  static hone::simt::GroupProduct product_of(float (&sums)[Sums], const B& b, bool add) {
+    check<Type, B>(sums);
+    const GroupFactor& right = factor_of(b);
+    return {sums, nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const B*>(nullptr)),
+            right.swizzled_, {}};
+  }
   HONE_DEVICE void call(hone::simt::GroupOp op, const hone::simt::GroupProduct* product, int value) {
     hone_simt_group(static_cast<int>(op), &state_, product, value);
     asm volatile("" ::: "memory");  // no tail call: where it returns to is where it is called
   }
   hone::simt::GroupState state_ = {};
+#else
+  template <class B>
+  HONE_DEVICE static uint64_t word_of(const B& b) { return factor_of(b).word_; }
 #endif
 };
 

@@ -28,10 +28,20 @@ inline const char* left_line(const GroupProduct& p, int row0, int i, int half) {
   return p.a ? brick_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, half) : reinterpret_cast<const char*>(p.rows[i] + 4 * half);
 }
 
+/// `bytes` behind the right factor's first, in lines of 128 bytes whose pieces of 16 are exchanged.
+inline const char* swizzled(const GroupProduct& p, int64_t bytes) {
+  const int64_t at = p.b - p.b_swizzled + bytes;
+  return p.b_swizzled + (at ^ (at >> 7 & 7) << 4);
+}
+
 inline const char* right_line(const GroupProduct& p, int line, int half) {
   if (!p.b_swizzled) return brick_line(p.b, p.b_depth, p.b_lines, line, half);
-  const int64_t at = p.b - p.b_swizzled + line / 8 * p.b_lines + line % 8 * 128 + half * p.b_depth;
-  return p.b_swizzled + (at ^ (at >> 7 & 7) << 4);
+  return swizzled(p, line / 8 * p.b_lines + line % 8 * 128 + half * p.b_depth);
+}
+
+/// Where the 16 bytes begin that line `line` shares with its neighbours at one depth.
+inline const char* right_row(const GroupProduct& p, int line, int depth) {
+  return swizzled(p, line / 64 * p.b_depth + depth / 8 * p.b_lines + depth % 8 * 128 + line % 64 / 8 * 16);
 }
 
 /// This lane's share of what its warp reads for a product.
@@ -46,19 +56,28 @@ inline void read_share(const GroupProduct& p, const void* where) {
     note(at, 16, false, true, Access::kPlain, where);
   };
   if (p.a) read(brick_line(p.a, p.a_depth, p.a_lines, row0 + m.lane % 16, m.lane / 16));
-  for (int i = m.lane; i < 2 * p.columns; i += kWave) read(right_line(p, i % p.columns, i / p.columns));
+  for (int i = m.lane; i < 2 * p.columns; i += kWave)
+    read(p.across ? right_row(p, i / 16 * 8, i % 16) : right_line(p, i % p.columns, i / p.columns));
 }
 
 inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
 
+inline MatrixOp numbers_of(GroupType type) {
+  return type == GroupType::kTf32 ? MatrixOp::kTf32 : type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
+}
+
+/// The numbers of a line whose neighbours in memory are other lines'.
+inline void load_across(const GroupProduct& p, int line, double (&to)[16]) {
+  for (int k = 0; k < 16; ++k) to[k] = factor_of(reinterpret_cast<const uint32_t*>(right_row(p, line, k)), line % 8, numbers_of(p.type));
+}
+
 /// The numbers of a line, of which `at` knows where either half of the depth is.
 template <class At>
 inline void load_line(const GroupProduct& p, At at, double (&to)[16]) {
-  const MatrixOp op = p.type == GroupType::kTf32 ? MatrixOp::kTf32 : p.type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(at(half));
-    for (int k = 0; k < each; ++k) to[each * half + k] = factor_of(words, k, op);
+    for (int k = 0; k < each; ++k) to[each * half + k] = factor_of(words, k, numbers_of(p.type));
   }
 }
 
@@ -68,7 +87,9 @@ inline void multiply(const GroupProduct& p, float* sums) {
   double a[2][16], b[16], products[16];
   for (int i = 0; i < 2; ++i) load_line(p, [&](int half) { return left_line(p, row0, i, half); }, a[i]);
   for (int j = 0; j < p.columns / 4; ++j) {
-    load_line(p, [&](int half) { return right_line(p, j / 2 * 8 + m.lane % 4 * 2 + j % 2, half); }, b);
+    const int line = j / 2 * 8 + m.lane % 4 * 2 + j % 2;
+    if (p.across) load_across(p, line, b);
+    else load_line(p, [&](int half) { return right_line(p, line, half); }, b);
     for (int i = 0; i < 2; ++i) {
       float& sum = sums[j / 2 * 4 + i * 2 + j % 2];
       for (int k = 0; k < deep; ++k) products[k] = a[i][k] * b[k];
