@@ -51,6 +51,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   }
   const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
   if (!program) {
+    add("concat", "each piece in its place", gpu::concat(task, language));
     why_not.push_back("map, rows: " + program.error().message);
     return offers;
   }

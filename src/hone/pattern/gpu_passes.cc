@@ -99,7 +99,7 @@ std::string GpuWriter::rooms(const Pass& pass, const std::string& indent) const 
   std::string text;
   for (const int id : pass.stores)
     if (is_linear(id))
-      text += fmt::format("{}auto {}_v = {}.template room<{}>();\n", indent, output_name(id), program_.by_columns ? "rows" : "tile",
+      text += fmt::format("{}auto {}_v = {}.template room<{}>();\n", indent, store_name(id), program_.by_columns ? "rows" : "tile",
                           storage_type(program_.node(id).type.dtype));
   return text;
 }
@@ -108,7 +108,7 @@ std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
   std::string text;
   for (const int id : pass.stores) {
     if (!is_linear(id)) continue;
-    const std::string name = output_name(id);
+    const std::string name = store_name(id);
     if (program_.by_columns) {
       text += fmt::format("{}rows.store({}_row, {}, {}_v);\n", indent, name, row_offset(id), name);
       continue;
@@ -143,10 +143,10 @@ std::string GpuWriter::words_text(size_t number, const std::string& indent) {
   }
   for (const int id : pass.stores)
     if (is_linear(id)) text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", in, storage_type(program_.node(id).type.dtype),
-                                           output_name(id));
+                                           store_name(id));
   text += fmt::format("{0}tile.elements_of(u, [&]([[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n{1}{0}}});\n", in, body);
   for (const int id : pass.stores)
-    if (is_linear(id)) text += fmt::format("{0}tile.store_word({1}_row, u, {1}_v);\n", in, output_name(id));
+    if (is_linear(id)) text += fmt::format("{0}tile.store_word({1}_row, u, {1}_v);\n", in, store_name(id));
   by_words_ = false;
   return take_row_lines(indent) + text + indent + "});\n";
 }

@@ -12,6 +12,8 @@
 
 namespace hone::pattern::gpu {
 
+/// Element-wise work on and behind one concatenation.
+[[nodiscard]] Result<kernel::Kernel> concat(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> rows(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);

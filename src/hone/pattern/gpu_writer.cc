@@ -79,6 +79,10 @@ Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) 
   return {{axes.begin(), split}, {split, axes.end()}};
 }
 
+std::string GpuWriter::store_name(int id) const {
+  return program_.nest.placed.contains(id) ? fmt::format("{}_{}", output_name(id), id) : output_name(id);
+}
+
 bool GpuWriter::is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || program_.nest.access.contains(id); }
 
 bool GpuWriter::is_view(int id) const {
@@ -121,13 +125,17 @@ std::vector<int> GpuWriter::tensors() const {
   return all;
 }
 
-std::string GpuWriter::requirements() const {
-  std::vector<std::string> all;
-  for (const IntExpr& condition : program_.nest.conditions) all.push_back("\"" + condition.to_string() + "\"");
+std::set<std::string> GpuWriter::conditions() const {
+  std::set<std::string> all;
+  for (const IntExpr& condition : program_.nest.conditions) all.insert("\"" + condition.to_string() + "\"");
   const bool narrow = stretch_.axes.size() > 1 && std::any_of(stretch_.axes.begin(), stretch_.axes.end(),
                                                               [&](int axis) { return !program_.extent(axis).is_constant(); });
-  if (narrow) all.push_back(fmt::format("\"{} < 2147483648\"", length().to_string()));
-  return all.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(all, ", "));
+  if (narrow) all.insert(fmt::format("\"{} < 2147483648\"", length().to_string()));
+  return all;
+}
+
+std::string GpuWriter::requirements(const std::set<std::string>& conditions) {
+  return conditions.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
 }
 
 /// What has to be whole words for every row and piece to begin on a boundary.
@@ -140,6 +148,7 @@ std::vector<IntExpr> GpuWriter::steps() const {
       all.push_back(access->second.base);
       if (access->second.index >= 0) all.push_back(access->second.index_stride);
     }
+    if (const auto placed = program_.nest.placed.find(id); placed != program_.nest.placed.end()) all.push_back(placed->second.base);
     for (size_t axis = 0; axis < program_.nest.axes.size(); ++axis) {
       const int a = static_cast<int>(axis);
       const bool along = std::find(stretch_.axes.begin(), stretch_.axes.end(), a) != stretch_.axes.end();
@@ -315,7 +324,11 @@ std::string GpuWriter::row_prologue(const std::string& from, const std::string& 
       if (!hidden) pointer(node, leaf_name(node), leaf_tensor(node), "const ");
     }
   for (const Pass& pass : program_.passes)
-    for (const int output : pass.stores) pointer(output, output_name(output), output_name(output), "");
+    for (const int output : pass.stores) {
+      const auto placed = program_.nest.placed.find(output);
+      const bool behind = placed != program_.nest.placed.end() && !is_zero(placed->second.base);
+      pointer(output, store_name(output), behind ? fmt::format("{} + {}", output_name(output), parenthesised(placed->second.base)) : output_name(output), "");
+    }
   for (const int output : program_.column_outputs) pointer(output, output_name(output), output_name(output), "");
   return text;
 }

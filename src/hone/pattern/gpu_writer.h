@@ -34,7 +34,10 @@ class GpuWriter {
   [[nodiscard]] static int64_t largest(const Program& program, const task::IntExpr& extent);
 
   /// "requires = [...]\n" or nothing.
-  [[nodiscard]] std::string requirements() const;
+  [[nodiscard]] std::string requirements() const { return requirements(conditions()); }
+  [[nodiscard]] static std::string requirements(const std::set<std::string>& conditions);
+  /// What has to hold of shapes, in quotes.
+  [[nodiscard]] std::set<std::string> conditions() const;
   /// Whether words begin on their boundaries whatever the row or piece: a condition on VEC.
   [[nodiscard]] std::string aligned() const;
   /// The row's hone::gpu::Footing, by the pointers of row_prologue(). From here on rounds go by `footing`, not `aligned`.
@@ -95,6 +98,8 @@ class GpuWriter {
  private:
   [[nodiscard]] std::string walk(const std::string& first, const std::string& step) const;
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
+  /// Of what is written of an output: its name, but where several nodes are written to places of one output.
+  [[nodiscard]] std::string store_name(int id) const;
   [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;

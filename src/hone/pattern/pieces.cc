@@ -157,7 +157,79 @@ Piece piece_of(const task::Task& task, size_t axis, const IntExpr& start, const 
   return piece;
 }
 
+/// The same memory, where what is stored was reshaped on the way, then worked on element by element: as it was before the reshape, whose
+/// axes may be ones that the output has no more ([D, 2] of 2 * D). Nothing where there was none.
+std::optional<task::Task> without_reshape(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  std::vector<int> above;
+  int id = graph.outputs.front();
+  while (task::is_elementwise(graph.node(id).prim) && graph.node(id).operands.size() == 1) {
+    above.push_back(id);
+    id = graph.node(id).operands[0];
+  }
+  if (graph.node(id).prim != Prim::kReshape) return std::nullopt;
+  task::Task same = task;
+  int made = graph.node(id).operands[0];
+  const Dims dims = graph.node(made).type.dims;
+  for (size_t k = above.size(); k-- > 0;) {
+    Node copy = graph.node(above[k]);
+    copy.operands = {made};
+    copy.type.dims = dims;
+    same.primitive.nodes.push_back(std::move(copy));
+    made = static_cast<int>(same.primitive.nodes.size()) - 1;
+  }
+  same.primitive.outputs = {made};
+  same.outputs.front().second.dims = dims;
+  return same;
+}
+
+/// Adds a piece to those that are made together, with what they share once.
+void join_piece(JoinedPieces& all, const Piece& piece) {
+  Graph& out = all.task.primitive;
+  const Graph& graph = piece.task.primitive;
+  std::vector<int> place;
+  for (const Node& node : graph.nodes) {
+    Node copy = node;
+    for (int& operand : copy.operands) operand = place[static_cast<size_t>(operand)];
+    const bool stored = place.size() + 1 == graph.nodes.size();  // each output is a node of its own
+    const auto same = [&](const Node& other) {
+      return other.prim == copy.prim && other.operands == copy.operands && other.attrs == copy.attrs && other.type == copy.type;
+    };
+    const auto found = stored ? out.nodes.end() : std::find_if(out.nodes.begin(), out.nodes.end(), same);
+    place.push_back(static_cast<int>(found - out.nodes.begin()));
+    if (found != out.nodes.end()) continue;
+    if (copy.prim == Prim::kInput) {
+      const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), static_cast<int>(place.size()) - 1) - graph.inputs.begin();
+      out.inputs.push_back(place.back());
+      all.task.inputs.push_back(piece.task.inputs[static_cast<size_t>(at)]);
+    }
+    out.nodes.push_back(std::move(copy));
+  }
+  out.outputs.push_back(place.back());
+  out.output_names.push_back(graph.output_names.front());
+  all.placed.push_back(piece.placed);
+}
+
 }  // namespace
+
+Result<std::vector<JoinedPieces>> joined_pieces(const task::Task& task) {
+  HONE_TRY(const std::vector<Piece> pieces, pieces_of(task));
+  std::vector<JoinedPieces> all;
+  for (const Piece& piece : pieces) {
+    const Dims& dims = piece.task.outputs.front().second.dims;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const JoinedPieces& one) { return one.task.outputs.front().second.dims == dims; });
+    if (found != all.end()) {
+      join_piece(*found, piece);
+      continue;
+    }
+    JoinedPieces fresh{piece.task, {}};
+    fresh.task.inputs.clear();
+    fresh.task.primitive = {};
+    join_piece(fresh, piece);
+    all.push_back(std::move(fresh));
+  }
+  return all;
+}
 
 Result<std::vector<Piece>> pieces_of(const task::Task& task) {
   const Graph& graph = task.primitive;
@@ -176,6 +248,7 @@ Result<std::vector<Piece>> pieces_of(const task::Task& task) {
     }
     return pieces;
   }
+  if (const auto seen_through = without_reshape(task)) return pieces_of(*seen_through);
   return fail(ErrorCode::kUnavailable, "no concatenation along an axis of the output");
 }
 

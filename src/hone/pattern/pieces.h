@@ -16,4 +16,11 @@ struct Piece {
 /// In order along the axis. kUnavailable: not one output, or no concatenation whose axis is one of the output's.
 [[nodiscard]] Result<std::vector<Piece>> pieces_of(const task::Task& task);
 
+/// Pieces of equal shapes, made by the same loops: what several of them read or compute is there once.
+struct JoinedPieces {
+  task::Task task;                ///< the inputs that they need; an output for each, all of the whole task's output's name
+  std::vector<Placement> placed;  ///< of each output
+};
+[[nodiscard]] Result<std::vector<JoinedPieces>> joined_pieces(const task::Task& task);
+
 }  // namespace hone::pattern
