@@ -2,21 +2,18 @@
 language = "@language@"
 pattern  = "attention"
 note     = "@note@"
-@requires@tunables = { ROW_WARPS = [@row_warps@], KEY_WARPS = [@key_warps@], KEYS = [@keys@], HEAD = [@head@], VALUE_HEAD = [@value_head@], STAGES = [@stages@], PARTS = [@parts@]@split_tunable@ }
-constraints = ["KEYS % (16 * KEY_WARPS) == 0", "ROW_WARPS * KEY_WARPS <= 8", "@shared@ <= SHARED_MAX"]
+@requires@tunables = { @tunables@, KEYS = [@keys@], HEAD = [@head@], VALUE_HEAD = [@value_head@], PARTS = [@parts@] }
+constraints = [@constraints@"@shared@ <= SHARED_MAX"]
 @workspaces@@launches@*/
 // Attention: softmax over the keys of scores, times values, in one pass over the keys. Scores are never in memory: they are
-// accumulators of one product on tensor cores and the left factor of the next (hone/gpu/attention.h says how).
+// accumulators of one product on tensor cores and the left factor of the next (@header@ says how).
 //
 // When it pays: always where queries, keys and values have 16 bits and the result too. The products are the bound with many queries a
 // head; with few (decoding) the bytes of keys and values are, and blocks share the keys of a head.
-//   ROW_WARPS  warps that share a tile of queries, 16 rows each
-//   KEY_WARPS  warps that share a tile of keys
-//   KEYS       keys in a tile
+@legend@//   KEYS       keys in a tile
 //   HEAD, VALUE_HEAD  the depth of the products, and the columns of the result, up to the next multiple of 16
-//   STAGES     tiles of keys and values in shared memory: one is computed on, the others are on their way
 //   PARTS      numbers of 16 bits that a weight is written as
-@split_note@#include "hone/gpu/attention.h"
+#include "@header@"
 
 @score@
 @finish@
@@ -26,9 +23,14 @@ struct Graph {
 @members@
   struct Row {
     int64_t line_at;
+    score_row score;@plain_row@
   };
-  __device__ Row row(int64_t batch_at, int64_t row_at) const { return {batch_at * rows() + (row_at < rows() ? row_at : rows() - 1)}; }
-  __device__ float score(const Row& row_of, int64_t key_at, float s_at) const { return score_of(@names@, row_of.line_at, key_at, s_at); }
+  __device__ Row row(int64_t batch_at, int64_t row_at) const {
+    const int64_t line_at = batch_at * rows() + (row_at < rows() ? row_at : rows() - 1);
+    return {line_at, score_row_of(@names@, line_at)@plain_row_of@};
+  }
+  __device__ float score(const Row& row_of, int64_t key_at, float s_at) const { return score_of(@names@, row_of.score, key_at, s_at); }
+  __device__ float plain_score(const Row& row_of, int64_t key_at, float s_at) const { return @plain@_of(@names@, row_of.@plain@, key_at, s_at); }
   __device__ auto query([[maybe_unused]] int64_t batch_at) const {
     return hone::gpu::factor<V, @query_along@>(@query_base@, rows(), [*this](int64_t line_at) -> int64_t { return @query_line@; },
                                                [*this](int64_t depth_at) -> int64_t { return @query_depth@; });
@@ -45,32 +47,26 @@ struct Graph {
   __device__ int64_t keys() const { return @key_count@; }
   __device__ int64_t depth() const { return @depth_count@; }
   __device__ int64_t columns() const { return @column_count@; }
-  __device__ int64_t first_key(int64_t, int64_t, int) const { return 0; }
+  __device__ int64_t first_key(int64_t, [[maybe_unused]] int64_t row_at, [[maybe_unused]] int rows_at) const {
+@first_key@  }
   __device__ int64_t last_key(int64_t, [[maybe_unused]] int64_t row_at, [[maybe_unused]] int rows_at) const {
 @last_key@  }
+  __device__ bool all_count(int64_t, [[maybe_unused]] int64_t row_at, [[maybe_unused]] int rows_at, [[maybe_unused]] int64_t key_at,
+                            [[maybe_unused]] int keys_at) const {
+@all_count@  }
   __device__ void store(const Row& row_of, int64_t, int64_t, int64_t column, float x) const { finish(@names@, row_of.line_at, column, x); }
 };
 
 template <int V>
-using Tile = hone::gpu::Attention<Graph<V>, ROW_WARPS, KEY_WARPS, KEYS, HEAD, VALUE_HEAD, STAGES, PARTS>;
+using Tile = @tile@;
 
 /// A tile of queries to a block, the last ones first: where keys are left out, those have most of them.
 template <int V>
 __device__ void attend_tile(const Graph<V>& graph) {
-  extern __shared__ __align__(16) unsigned char memory_at[];
+  extern __shared__ __align__(@align@) unsigned char memory_at[];
   constexpr int kRows = Tile<V>::kRows;
   const int64_t tiles = (graph.rows() + kRows - 1) / kRows, batch = blockIdx.x / tiles;
   hone::gpu::attend<Tile<V>>(graph, batch, (tiles - 1 - blockIdx.x % tiles) * kRows, memory_at);
 }
 
-/// A stretch of the keys of a tile of queries to a block.
-template <int V>
-__device__ void attend_stretch(const Graph<V>& graph, float* parts, int64_t chunks) {
-  extern __shared__ __align__(16) unsigned char memory_at[];
-  hone::gpu::attend_part<Tile<V>>(graph, blockIdx.x, parts, chunks, memory_at);
-}
-
-__device__ void bring_together(const Graph<1>& graph, const float* parts, int64_t chunks) {
-  hone::gpu::close_parts<VALUE_HEAD>(graph, blockIdx.x, parts, chunks);
-}
-@entries@
+@stretches@@entries@

@@ -69,6 +69,14 @@ int product_under(const Graph& graph, int id, size_t rank) {
   return products.size() == 1 ? *products.begin() : -1;
 }
 
+/// Whether the product's axes are the scores': what is between them is element by element, and nothing is seen otherwise.
+bool keeps_axes(const Graph& graph, int id, int product) {
+  const Node& node = graph.node(id);
+  if (id == product) return true;
+  if (id < product || node.type.dims != graph.node(product).type.dims) return false;
+  return std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return keeps_axes(graph, operand, product); });
+}
+
 std::optional<Core> core_at(const Graph& graph, int values) {
   const Node& second = graph.node(values);
   if (second.prim != Prim::kDot) return std::nullopt;
@@ -149,47 +157,22 @@ task::Task sub_task(const task::Task& task, const std::vector<std::pair<int, std
   return part;
 }
 
-/// Which of the last two axes of a matrix this is the index along, however many dimensions of 1 stand before: 0 for rows, 1 for columns.
-std::optional<int> index_along(const Graph& graph, int id) {
-  const Node& node = graph.node(id);
-  switch (node.prim) {
-    case Prim::kBroadcast: case Prim::kReshape: case Prim::kCast: return index_along(graph, node.operands[0]);
-    case Prim::kIota: {
-      const auto rank = static_cast<int64_t>(node.type.dims.size());
-      const int64_t from_end = rank - 1 - node.attr<int64_t>("axis");
-      if (rank < 2 || from_end > 1) return std::nullopt;
-      return from_end == 1 ? 0 : 1;
-    }
-    default: return std::nullopt;
-  }
-}
-
-/// where(query's index >= key's, scores, -infinity) at the top of the scores: 0; with > instead -1.
-std::optional<int64_t> causal_limit(const Graph& graph, int scores) {
-  int id = scores;
+/// What a mask made of indices hides, and the scores without it.
+void find_visible_keys(const task::Task& task, const Core& core, Attention& found) {
+  const Graph& graph = task.primitive;
+  int id = core.scores;
   while (graph.node(id).prim == Prim::kCast) id = graph.node(id).operands[0];
-  const Node& choice = graph.node(id);
-  if (choice.prim != Prim::kWhere) return std::nullopt;
-  const auto constant_under = [&](int at) {
-    while (graph.node(at).prim == Prim::kBroadcast || graph.node(at).prim == Prim::kReshape || graph.node(at).prim == Prim::kCast) at = graph.node(at).operands[0];
-    return at;
-  };
-  const Node& other = graph.node(constant_under(choice.operands[2]));
-  if (other.prim != Prim::kConstant || !(task::constant_value(other.attrs.find("value")->second) == -__builtin_inf())) return std::nullopt;
-  int condition = choice.operands[0];
-  while (graph.node(condition).prim == Prim::kBroadcast || graph.node(condition).prim == Prim::kReshape) condition = graph.node(condition).operands[0];
-  const Node& test = graph.node(condition);
-  if (test.operands.size() != 2) return std::nullopt;
-  const auto left = index_along(graph, test.operands[0]), right = index_along(graph, test.operands[1]);
-  if (!left || !right || *left == *right) return std::nullopt;
-  const bool row_first = *left == 0;
-  switch (test.prim) {
-    case Prim::kGe: return row_first ? std::optional<int64_t>(0) : std::nullopt;
-    case Prim::kGt: return row_first ? std::optional<int64_t>(-1) : std::nullopt;
-    case Prim::kLe: return row_first ? std::nullopt : std::optional<int64_t>(0);
-    case Prim::kLt: return row_first ? std::nullopt : std::optional<int64_t>(-1);
-    default: return std::nullopt;
-  }
+  const std::string spec = graph.node(core.product).attr<std::string>("spec");
+  if (!hides_by_infinity(graph, id) || !keeps_axes(graph, id, core.product) || spec[spec.size() - 2] != found.scores->row.letters.back()) return;
+  found.visible = visible_keys(graph, graph.node(id).operands[0]);
+  if (!found.visible || !found.visible->exact) return;
+  // What is picked instead of the choice; casts of the choice are casts of that.
+  const int picked = graph.node(id).operands[1];
+  task::Task without = task;
+  for (int at = id + 1; at <= core.scores; ++at) std::replace(without.primitive.nodes[static_cast<size_t>(at)].operands.begin(),
+                                                              without.primitive.nodes[static_cast<size_t>(at)].operands.end(), id, picked);
+  found.plain_task = sub_task(without, {{id == core.scores ? picked : core.scores, "scores"}}, -1, "");
+  if (auto plain = find_contraction(found.plain_task)) found.plain = std::move(*plain);
 }
 
 }  // namespace
@@ -227,7 +210,6 @@ Result<Attention> find_attention(const task::Task& task) {
   if (!core || products != 2) return no_attention("no attention, or more than that");
   Attention found;
   found.rounds_weights = core->rounds;
-  found.sees_up_to = causal_limit(graph, core->scores);
   found.scores_task = sub_task(task, {{core->scores, "scores"}}, -1, "");
   std::vector<std::pair<int, std::string>> outputs;
   for (size_t i = 0; i < graph.outputs.size(); ++i) outputs.emplace_back(graph.outputs[i], graph.output_names[i]);
@@ -244,6 +226,7 @@ Result<Attention> find_attention(const task::Task& task) {
   if (scores.column.letters.size() != 1 || values.depth.letters.size() != 1 || values.batch.letters.size() != batch || values.row.letters.size() != rows ||
       values.a.letters != values.batch.letters + values.row.letters + values.depth.letters)
     return no_attention("the products' axes are not each other's");
+  find_visible_keys(task, *core, found);
   return found;
 }
 

@@ -6,19 +6,21 @@
 #include <set>
 #include <vector>
 
+#include "hone/pattern/attention_mask.h"
 #include "hone/pattern/contraction.h"
 
 namespace hone::pattern {
 
 struct Attention {
-  task::Task scores_task, values_task;
+  task::Task scores_task, plain_task, values_task;
   /// Rows are queries, columns keys; its epilogue's one output is the scores, before the softmax.
   std::unique_ptr<Contraction> scores;
   /// The left factor is the weights; columns are the values' and the epilogue is the task's.
   std::unique_ptr<Contraction> values;
   bool rounds_weights = false;            ///< weights are rounded to 16 bits before they are multiplied
-  /// Causal: a query whose index along its last letter is i sees keys up to i + this. Nothing: all keys may count.
-  std::optional<int64_t> sees_up_to;
+  std::optional<VisibleKeys> visible;     ///< nothing: all keys may count
+  /// As `scores`, of a key that the query sees where `visible` is exact: without the mask. Null: no simpler than `scores`.
+  std::unique_ptr<Contraction> plain;
 };
 
 /// kUnavailable where the task is anything but one attention over inputs and element-wise work on its result.

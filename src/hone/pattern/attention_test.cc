@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "hone/pattern/attention.h"
 #include "hone/pattern/gpu_attention.h"
 #include "hone/pattern/gpu_offers_testing.h"
@@ -38,13 +40,27 @@ TEST(Attention, OneVectorOfIndicesIsForQueriesAndForKeys) {
   EXPECT_TRUE(attention) << attention.error().message;
 }
 
+std::string range_of(const std::string& compute, const std::vector<std::string>& inputs = kInputs) {
+  const auto attention = found(compute, inputs);
+  EXPECT_TRUE(attention) << compute << ": " << attention.error().message;
+  if (!attention || !attention->visible) return "all";
+  const VisibleKeys& keys = *attention->visible;
+  EXPECT_EQ(attention->plain != nullptr, keys.exact) << compute;
+  return fmt::format("{} to {}{}", keys.from ? keys.from->to_string() : "", keys.to ? keys.to->to_string() : "", keys.exact ? "" : ", or fewer");
+}
+
 TEST(Attention, KnowsWhichKeysAQueryNeverSees) {
-  EXPECT_EQ(found("y = attention(q, k, v)")->sees_up_to, std::nullopt);
-  EXPECT_EQ(found("y = attention(q, k, v, causal=true)")->sees_up_to, 0);
-  // A mask that is read may hide anything or nothing.
+  EXPECT_EQ(range_of("y = attention(q, k, v)"), "all");
+  EXPECT_EQ(range_of("y = attention(q, k, v, causal=true)"), " to 0");
+  const auto masked = [](const std::string& condition) { return "i = arange(S)[:, none]\nj = arange(T)[none, :]\ny = softmax(where(" + condition + ", q @ k.mT, -inf), axis=-1) @ v"; };
+  EXPECT_EQ(range_of(masked("i + (T - S) >= j")), " to T - S");
+  EXPECT_EQ(range_of(masked("(j <= i) & (i - j < 8)")), "-7 to 0");
+  EXPECT_EQ(range_of(masked("j > i")), "1 to ");
+  // What is read may hide anything.
   auto inputs = kInputs;
   inputs.emplace_back("m=bool[S,T]");
-  EXPECT_EQ(found("y = attention(q, k, v, m)", inputs)->sees_up_to, std::nullopt);
+  EXPECT_EQ(range_of("y = attention(q, k, v, m)", inputs), "all");
+  EXPECT_EQ(range_of(masked("(j <= i) & m"), inputs), " to 0, or fewer");
 }
 
 TEST(Attention, IsNotWhatOnlyLooksLikeIt) {

@@ -29,6 +29,16 @@ int64_t largest(const task::Task& task, const IntExpr& extent) {
   return most;
 }
 
+/// How blocks share the work: tiles of queries by groups of four warps (Hopper), or by warps; or stretches of the keys as well.
+enum class Form { kGroups, kTiles, kSplit };
+
+/// As hone/gpu/attention_wgmma.h has it.
+int64_t group_columns(int64_t columns) {
+  for (const int64_t most : {16, 32, 48, 64, 96, 128})
+    if (columns <= most) return most;
+  return 256;
+}
+
 class AttentionWriter {
  public:
   AttentionWriter(const task::Task& task, const Attention& attention)
@@ -48,28 +58,53 @@ class AttentionWriter {
 
   [[nodiscard]] bool has_few_rows() const { return largest(task_, all_.scores->row.extent) <= kRowsOfAWarp; }
 
-  Result<Offer> offer(bool split) const {
+  [[nodiscard]] std::vector<Form> forms() const {
+    if (has_few_rows()) return {Form::kSplit, Form::kTiles};
+    // Queries become the units' left factor as they lie in memory: along the depth.
+    if (query_.along_depth() && largest(task_, all_.scores->row.extent) >= 64) return {Form::kGroups, Form::kTiles};
+    return {Form::kTiles};
+  }
+
+  Result<Offer> offer(Form form) const {
     const std::string parameters = gpu_parameters_of(task_);
-    HONE_TRY(const std::string score, value_text(*all_.scores, "score_of", parameters));
+    HONE_TRY(std::string score, value_text(*all_.scores, "score", parameters));
+    if (all_.plain) {
+      HONE_TRY(const std::string plain, value_text(*all_.plain, "plain", parameters));
+      score += "\n/// The same of a key that counts.\n" + plain;
+    }
     HONE_TRY(const std::string finish, finish_text(*all_.values, parameters));
-    const int64_t wide = std::max(rounded(head()), rounded(columns()));
+    const bool wide = std::max(rounded(head()), rounded(columns())) > 128, split = form == Form::kSplit, groups = form == Form::kGroups;
     Slots slots;
     slots["language"] = kernel::name_of(kernel::Language::kCuda);
     slots["note"] = fmt::format("attention in one pass over the keys{}; then {}", split ? ", which blocks share" : "", finish_outline(*all_.values));
     slots["requires"] = requirements();
     slots["head"] = fmt::format("{}", rounded(head()));
     slots["value_head"] = fmt::format("{}", rounded(columns()));
-    slots["row_warps"] = split ? "1" : wide > 128 ? "4, 8" : "4, 8, 2";
-    slots["key_warps"] = split ? "4, 2, 8" : "1, 2";
-    slots["keys"] = split ? "64, 128" : wide > 128 ? "32, 16" : "64, 32, 128";
-    slots["stages"] = wide > 128 ? "2, 3" : "2, 3, 4";
+    if (groups) {
+      slots["tunables"] = "GROUPS = [2, 3, 1]";
+      slots["constraints"] = "";
+      slots["header"] = "hone/gpu/attention_wgmma.h";
+      slots["tile"] = "hone::gpu::GroupAttention<Graph<V>, GROUPS, KEYS, HEAD, VALUE_HEAD, PARTS>";
+      slots["legend"] = "//   GROUPS     groups of four warps that share a tile of queries, 64 rows each\n";
+    } else {
+      slots["tunables"] = fmt::format("ROW_WARPS = [{}], KEY_WARPS = [{}], STAGES = [{}]{}", split ? "1" : wide ? "4, 8" : "4, 8, 2", split ? "4, 2, 8" : "1, 2",
+                                      wide ? "2, 3" : "2, 3, 4", split ? ", WAVES = [2, 1, 4]" : "");
+      slots["constraints"] = "\"KEYS % (16 * KEY_WARPS) == 0\", \"ROW_WARPS * KEY_WARPS <= 8\", ";
+      slots["header"] = "hone/gpu/attention.h";
+      slots["tile"] = "hone::gpu::Attention<Graph<V>, ROW_WARPS, KEY_WARPS, KEYS, HEAD, VALUE_HEAD, STAGES, PARTS>";
+      slots["legend"] = fmt::format("//   ROW_WARPS  warps that share a tile of queries, 16 rows each\n"
+                                    "//   KEY_WARPS  warps that share a tile of keys\n"
+                                    "//   STAGES     tiles of keys and values in shared memory: one is computed on, the others are on their way\n{}",
+                                    split ? "//   WAVES      times as many blocks as multiprocessors: so many stretches of keys a tile of queries gets\n" : "");
+    }
+    slots["align"] = groups ? "1024" : "16";
+    slots["keys"] = split ? "64, 128" : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
     slots["parts"] = all_.rounds_weights ? "1, 2" : "2, 1";
-    slots["shared"] = shared();
-    slots["split_tunable"] = split ? ", WAVES = [2, 1, 4]" : "";
-    slots["split_note"] = split ? "//   WAVES      times as many blocks as multiprocessors: so many stretches of keys a tile of queries gets\n" : "";
+    slots["shared"] = shared(form);
+    slots["stretches"] = split ? kStretches : "";
     slots["workspaces"] = split ? fmt::format("workspaces = {{ parts = \"f32[{} * ({}), {}, VALUE_HEAD + 2]\" }}\n", text(all_.scores->batch.extent),
                                               all_.scores->row.extent.to_string(), chunks()) : "";
-    slots["launches"] = launches(split);
+    slots["launches"] = launches(form);
     slots["members"] = members(parameters);
     slots["names"] = names();
     slots["score"] = score;
@@ -82,10 +117,15 @@ class AttentionWriter {
     slots["key_count"] = cpp(all_.scores->column.extent);
     slots["depth_count"] = cpp(head());
     slots["column_count"] = cpp(columns());
+    slots["plain"] = all_.plain ? "plain" : "score";
+    slots["plain_row"] = all_.plain ? "\n    plain_row plain;" : "";
+    slots["plain_row_of"] = all_.plain ? fmt::format(", plain_row_of({}, line_at)", names()) : "";
+    slots["first_key"] = first_key();
     slots["last_key"] = last_key();
-    slots["entries"] = entries(split);
+    slots["all_count"] = all_count();
+    slots["entries"] = entries(form);
     kernel::Kernel kernel = finished(fill_pattern("patterns/gpu/attention.cu", slots), "attention");
-    kernel.header.action = split ? "one pass over the keys, shared between blocks" : "one pass over the keys";
+    kernel.header.action = fmt::format("one pass over the keys{}", split ? ", shared between blocks" : groups ? ", by groups of warps" : "");
     return Offer{kernel, "attention", kernel.header.action};
   }
 
@@ -105,7 +145,27 @@ class AttentionWriter {
     return fmt::format("requires = [{}]\n", fmt::join(all, ", "));
   }
 
-  [[nodiscard]] std::string shared() const {
+  static constexpr const char* kStretches = R"(/// A stretch of the keys of a tile of queries to a block.
+template <int V>
+__device__ void attend_stretch(const Graph<V>& graph, float* parts, int64_t chunks) {
+  extern __shared__ __align__(16) unsigned char memory_at[];
+  hone::gpu::attend_part<Tile<V>>(graph, blockIdx.x, parts, chunks, memory_at);
+}
+
+__device__ void bring_together(const Graph<1>& graph, const float* parts, int64_t chunks) {
+  hone::gpu::close_parts<VALUE_HEAD>(graph, blockIdx.x, parts, chunks);
+}
+)";
+
+  [[nodiscard]] std::string shared(Form form) const {
+    if (form == Form::kGroups) {  // SwizzledTile: 64 numbers along memory are a panel
+      const int64_t across = group_columns(rounded(columns()));
+      const auto panels = [](bool along_depth, const std::string& lines, const std::string& depth) {
+        return fmt::format("align({}, 64) * {}", along_depth ? depth : lines, along_depth ? lines : depth);
+      };
+      return fmt::format("128 * GROUPS * HEAD + 4 * ({} + {})", panels(key_.along_depth(), "KEYS", "HEAD"),
+                         panels(value_.along_depth(), fmt::format("{}", across), "KEYS"));
+    }
     const std::string rows = "16 * ROW_WARPS";
     const auto tile = [](const GpuFactor& factor, const std::string& lines, const std::string& depth) {
       return factor.along_depth() ? fmt::format("{} * ({} + 8)", lines, depth) : fmt::format("{} * ({} + 8)", depth, lines);
@@ -114,10 +174,13 @@ class AttentionWriter {
                        tile(value_, "VALUE_HEAD", "KEYS"), rows);
   }
 
-  [[nodiscard]] std::string tiles() const { return fmt::format("ceil_div({}, 16 * ROW_WARPS)", all_.scores->row.extent.to_string()); }
+  [[nodiscard]] std::string tiles(Form form) const {
+    return fmt::format("ceil_div({}, {})", all_.scores->row.extent.to_string(), form == Form::kGroups ? "64 * GROUPS" : "16 * ROW_WARPS");
+  }
+  static std::string threads(Form form) { return form == Form::kGroups ? "128 * GROUPS" : "32 * ROW_WARPS * KEY_WARPS"; }
   /// Stretches of keys that a tile of queries is given: as many as fill the device, none shorter than four tiles.
   [[nodiscard]] std::string chunks() const {
-    return fmt::format("max(1, min(ceil_div({}, 4 * KEYS), ceil_div(WAVES * SMS, {} * {})))", all_.scores->column.extent.to_string(), text(all_.scores->batch.extent), tiles());
+    return fmt::format("max(1, min(ceil_div({}, 4 * KEYS), ceil_div(WAVES * SMS, {} * {})))", all_.scores->column.extent.to_string(), text(all_.scores->batch.extent), tiles(Form::kSplit));
   }
 
   /// When all three are read 16 bytes at a time; nothing where they never can.
@@ -158,15 +221,30 @@ class AttentionWriter {
     slots[name + "_depth"] = factor.depth();
   }
 
-  /// Where keys end that any of the rows [row_at, row_at + rows_at) sees.
+  /// Rows are walked as one, the queries of one head, say, after the other's: how many follow each other.
+  [[nodiscard]] std::string along() const { return cpp(all_.scores->extents.at(all_.scores->row.letters.back())); }
+  static std::string last_at() { return "    const int64_t last_at = row_at + rows_at < rows() ? row_at + rows_at - 1 : rows() - 1;\n"; }
+  [[nodiscard]] std::string unless_apart(const std::string& otherwise) const {
+    return fmt::format("{}    if (row_at / {} != last_at / {}) return {};\n", last_at(), along(), along(), otherwise);
+  }
+
+  /// Where keys begin, and end, that any of the rows [row_at, row_at + rows_at) sees.
+  [[nodiscard]] std::string first_key() const {
+    if (!all_.visible || !all_.visible->from) return "    return 0;\n";
+    return unless_apart("0") + fmt::format("    const int64_t first_at = row_at % {} + {};\n    return first_at < 0 ? 0 : first_at;\n", along(), cpp(*all_.visible->from));
+  }
   [[nodiscard]] std::string last_key() const {
-    if (!all_.sees_up_to) return "    return keys();\n";
-    const std::string along = cpp(all_.scores->extents.at(all_.scores->row.letters.back()));
-    return fmt::format(
-        "    const int64_t last_at = row_at + rows_at < rows() ? row_at + rows_at - 1 : rows() - 1;\n"
-        "    if (row_at / {0} != last_at / {0}) return keys();\n"
-        "    const int64_t end_at = last_at % {0} + {1};\n"
-        "    return end_at < 1 ? 1 : end_at < keys() ? end_at : keys();\n", along, *all_.sees_up_to + 1);
+    if (!all_.visible || !all_.visible->to) return "    return keys();\n";
+    return unless_apart("keys()") + fmt::format("    const int64_t end_at = last_at % {} + {} + 1;\n    return end_at < 1 ? 1 : end_at < keys() ? end_at : keys();\n", along(),
+                                                cpp(*all_.visible->to));
+  }
+  /// Whether all of the rows see all of the keys [key_at, key_at + keys_at).
+  [[nodiscard]] std::string all_count() const {
+    if (!all_.plain) return all_.visible ? "    return false;\n" : "    return true;\n";
+    std::string all = unless_apart("false") + "    return true";
+    if (all_.visible->to) all += fmt::format(" && key_at + keys_at - 1 <= row_at % {} + {}", along(), cpp(*all_.visible->to));
+    if (all_.visible->from) all += fmt::format(" && key_at >= last_at % {} + {}", along(), cpp(*all_.visible->from));
+    return all + ";\n";
   }
 
   struct Entry {
@@ -181,24 +259,26 @@ class AttentionWriter {
     return {{"attention_wide", all, 8}, {"attention_any", "not (" + all + ")", 1}};
   }
 
-  [[nodiscard]] std::string launches(bool split) const {
+  [[nodiscard]] std::string launches(Form form) const {
+    const bool split = form == Form::kSplit;
     std::string launches_text;
     const std::string more = split ? ", \"parts\", \"i64:" + chunks() + "\"" : "";
     for (const Entry& entry : both())
-      launches_text += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"{} * {}{}\"]\nblock  = [\"32 * ROW_WARPS * KEY_WARPS\"]\nshared = \"{}\"\nargs   = [{}{}]\n",
-                                   entry.name, entry.when.empty() ? "" : "when   = \"" + entry.when + "\"\n", text(all_.scores->batch.extent), tiles(),
-                                   split ? " * " + chunks() : "", shared(), arguments_of(task_), more);
+      launches_text += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [\"{} * {}{}\"]\nblock  = [\"{}\"]\nshared = \"{}\"\nargs   = [{}{}]\n",
+                                   entry.name, entry.when.empty() ? "" : "when   = \"" + entry.when + "\"\n", text(all_.scores->batch.extent), tiles(form),
+                                   split ? " * " + chunks() : "", threads(form), shared(form), arguments_of(task_), more);
     if (split)
       launches_text += fmt::format("[[launch]]\nkernel = \"bring_together\"\ngrid   = [\"{} * ({})\"]\nblock  = [\"128\"]\nargs   = [{}{}]\n",
                                    text(all_.scores->batch.extent), all_.scores->row.extent.to_string(), arguments_of(task_), more);
     return launches_text;
   }
 
-  [[nodiscard]] std::string entries(bool split) const {
+  [[nodiscard]] std::string entries(Form form) const {
+    const bool split = form == Form::kSplit;
     const std::string parameters = gpu_parameters_of(task_);
     std::string all;
     for (const Entry& entry : both())
-      all += fmt::format("\n__global__ void __launch_bounds__(32 * ROW_WARPS * KEY_WARPS) {}({}{}) {{\n  {}<{}>(Graph<{}>{{{}}}{});\n}}\n", entry.name, parameters,
+      all += fmt::format("\n__global__ void __launch_bounds__({}) {}({}{}) {{\n  {}<{}>(Graph<{}>{{{}}}{});\n}}\n", threads(form), entry.name, parameters,
                          split ? ", float* __restrict__ parts, int64_t chunks" : "", split ? "attend_stretch" : "attend_tile", entry.vector, entry.vector, names(),
                          split ? ", parts, chunks" : "");
     if (split)
@@ -225,8 +305,8 @@ std::vector<Offer> gpu_attention_offers(const task::Task& task, kernel::Language
   if (!found) return none(found.error().message);
   const AttentionWriter writer(task, *found);
   if (const std::string why = writer.obstacle(); !why.empty()) return none(why);
-  for (const bool split : writer.has_few_rows() ? std::vector<bool>{true, false} : std::vector<bool>{false}) {
-    auto offer = writer.offer(split);
+  for (const Form form : writer.forms()) {
+    auto offer = writer.offer(form);
     if (!offer) return none(offer.error().message);
     offers.push_back(std::move(*offer));
   }

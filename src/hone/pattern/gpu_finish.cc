@@ -22,11 +22,23 @@ class Finish {
   explicit Finish(const Contraction& all, std::vector<std::string> places = {})
       : all_(all), program_(all.program), nest_(all.program.nest), places_(std::move(places)) {}
 
-  /// `NAME(parameters, int64_t line_at, int64_t column_at, float product_at)` that returns the one output instead of storing it.
+  /// Of the one output; see value_text() of the header.
   Result<std::string> value_text(const std::string& name, const std::string& parameters) {
-    HONE_TRY(const std::string result, value(nest_.graph->outputs.front()));
-    return fmt::format("__device__ inline float {}({}, int64_t line_at, int64_t column_at, float product_at) {{\n{}{}  return {};\n}}\n", name, parameters,
-                       positions(), lines_, result);
+    const int root = nest_.graph->outputs.front();
+    HONE_TRY(const std::string result, value(root));
+    if (lines_of_row_.contains(result)) facts_.insert(result);
+    for (const int axis : element_axes_) facts_.insert(fmt::format("at{}", axis));
+    std::string members, given, all;
+    for (const std::string& fact : facts_) {
+      const auto made = lines_of_row_.find(fact);
+      const std::string type = made == lines_of_row_.end() ? "int64_t" : made->second;
+      members += fmt::format("  {} {};\n", type, fact);
+      given += fmt::format("  const {} {} = row_of.{};\n", type, fact, fact);
+    }
+    all = fmt::format("struct {0}_row {{\n{1}}};\n__device__ inline {0}_row {0}_row_of({2}, int64_t line_at) {{\n{3}{4}  return {{{5}}};\n}}\n", name, members, parameters,
+                      row_positions(), row_lines_, fmt::join(facts_, ", "));
+    return all + fmt::format("__device__ inline float {0}_of({1}, const {0}_row& row_of, int64_t column_at, float product_at) {{\n{2}{3}{4}  return {5};\n}}\n", name,
+                             parameters, given, column_position(), lines_, result);
   }
 
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
@@ -45,7 +57,7 @@ class Finish {
                                   "__device__ inline void finish({}, {}, {} product_at) {{\n{}",
                                   parameters, where,
                                   value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread), line);
-    return all + positions() + lines_ + stores + "}\n";
+    return all + column_position() + row_positions() + row_lines_ + lines_ + stores + "}\n";
   }
 
  private:
@@ -67,14 +79,22 @@ class Finish {
     return fmt::format("at{}", axis);
   }
 
-  /// Where an element is along the axes that were asked for. The innermost axis is the column's, unless there is but one.
-  [[nodiscard]] std::string positions() const {
+  /// The innermost axis is the column's, unless there is but one.
+  [[nodiscard]] std::optional<int> column_axis() const {
+    const std::vector<int> order = axes();
+    return is_one(all_.column.extent) || order.empty() ? std::nullopt : std::optional(order.back());
+  }
+
+  [[nodiscard]] std::string column_position() const {
+    const auto axis = column_axis();
+    return axis && used_.contains(*axis) ? fmt::format("  const int64_t at{} = column_at;\n", *axis) : "";
+  }
+
+  /// Where a line is along the axes that were asked for.
+  [[nodiscard]] std::string row_positions() const {
     std::string text, rest = "line_at";
     std::vector<int> order = axes();
-    if (!is_one(all_.column.extent)) {
-      if (used_.contains(order.back())) text += fmt::format("  const int64_t at{} = column_at;\n", order.back());
-      order.pop_back();
-    }
+    if (column_axis()) order.pop_back();
     for (size_t k = order.size(); k-- > 0;) {
       const std::string extent = wrapped(program_.extent(order[k]).to_cpp());
       if (used_.contains(order[k]))
@@ -83,6 +103,19 @@ class Finish {
       rest = fmt::format("{} / {}", rest, extent);
     }
     return text;
+  }
+
+  /// Whether a node has another value for each element of a line.
+  bool varies(int id) {
+    if (const auto known = varies_.find(id); known != varies_.end()) return known->second;
+    const Node& node = program_.node(id);
+    const auto column = column_axis();
+    bool of_element = id == nest_.graph->inputs.front();
+    if (is_leaf(id)) of_element |= !places_.empty() || (column && nest_.has(id, *column));
+    else if (node.prim == Prim::kIota) of_element |= !places_.empty() || (column && nest_.axis_of_dim(id, node.attr<int64_t>("axis")) == column);
+    else
+      for (const int operand : node.operands) of_element |= varies(operand);
+    return varies_[id] = of_element;
   }
 
   [[nodiscard]] bool is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || nest_.access.contains(id); }
@@ -131,9 +164,23 @@ class Finish {
     } else {
       return fail(ErrorCode::kUnavailable, fmt::format("{} behind the product", task::name_of(node.prim)));
     }
-    const std::string name = fmt::format("v{}", id);
-    lines_ += fmt::format("  const {} {} = {};\n", value_type(node.type.dtype, Way::kThread), name, text);
+    const std::string name = fmt::format("v{}", id), type = value_type(node.type.dtype, Way::kThread);
+    (varies(id) ? lines_ : row_lines_) += fmt::format("  const {} {} = {};\n", type, name, text);
+    if (!varies(id)) lines_of_row_[name] = type;
+    else note_facts(id);
     return names_[id] = name;
+  }
+
+  /// What an element's node takes from its line.
+  void note_facts(int id) {
+    const auto column = column_axis();
+    if (is_leaf(id)) {
+      for (const int axis : axes())
+        if (nest_.has(id, axis) && axis != column) element_axes_.insert(axis);
+      return;
+    }
+    for (const int operand : program_.node(id).operands)
+      if (const auto name = names_.find(operand); name != names_.end() && lines_of_row_.contains(name->second)) facts_.insert(name->second);
   }
 
   const Contraction& all_;
@@ -141,8 +188,11 @@ class Finish {
   const Nest& nest_;
   std::vector<std::string> places_;
   std::map<int, std::string> names_;
-  std::set<int> used_;
-  std::string lines_;
+  std::map<int, bool> varies_;
+  std::set<int> used_, element_axes_;
+  std::map<std::string, std::string> lines_of_row_;   ///< names and types of what a line has once
+  std::set<std::string> facts_;                       ///< those that an element takes
+  std::string row_lines_, lines_;
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace hone::pattern {
 /// operation is not one of a single element.
 [[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
 
-/// The same of a computation with one output, which `NAME(PARAMETERS, line_at, column_at, product_at)` returns as a float.
+/// The same of a computation with one output, which is returned as a float: `NAME_of(PARAMETERS, row_of, column_at, product_at)`. What
+/// hangs on the line alone is made once for each line: `NAME_row NAME_row_of(PARAMETERS, line_at)`.
 [[nodiscard]] Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters);
 
 /// Likewise for a product [images, channels, space…] whose first two dimensions are told apart without a division:

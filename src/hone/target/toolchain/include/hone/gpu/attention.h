@@ -6,31 +6,17 @@
 // online: a row keeps its largest score so far and the sum of exponentials under it; when a larger one comes, what was summed
 // shrinks by exp(old - new). Warps share a tile by rows (RowWarps) and by keys (KeyWarps): few rows, as in decoding, are one
 // tile that all warps work on, each on keys of its own, and bring together at the end.
-//
-// What a computation has of its own is a Graph:
-//   using T                                  bf16 or f16: of queries, keys and values as they lie in memory
-//   struct Row; Row row(batch, row)          what its scores depend on, worked out once a row
-//   float score(Row, key, s)                 from the product s to the score: scale, mask, bias, cap; -infinity leaves a key out
-//   query(batch), key(batch), value(batch)   factors (matmul.h): rows x depth, keys x depth, columns x keys
-//   int64_t first_key(batch, row, rows), last_key(...)   keys before and from there on are left out for all of `rows` rows
-//   void store(Row, batch, row, column, x)   what is done with an element of the result
 #pragma once
+#include "hone/gpu/attention_rows.h"
 #include "hone/gpu/matmul_mma.h"
-#include "hone/gpu/math.h"
 
 namespace hone::gpu {
 
-/// What a row knows after some keys.
-struct OnlineSum {
-  float most = -__builtin_inff(), sum = 0;
-  /// By how much sums under `most` shrink under `other`. Before any key counts there is nothing to shrink.
-  HONE_DEVICE float shrink(float other) const { return most == other || most == -__builtin_inff() ? 1.0f : exp2f((most - other) * 1.4426950408889634f); }
-};
-
 template <class Graph_, int RowWarps_, int KeyWarps_, int Keys_, int Head_, int ValueHead_, int Stages_, int Parts_>
-struct Attention {
-  using Graph = Graph_;
-  using T = typename Graph::T;
+struct Attention : AttentionRows<Graph_, ValueHead_> {
+  using Base = AttentionRows<Graph_, ValueHead_>;
+  using typename Base::Graph, typename Base::T, typename Base::Row;
+  using Base::out, Base::rows, Base::of_quad;
   using Math = Stored16<T>;
   static constexpr int kRows = 16 * RowWarps_, kThreads = 32 * RowWarps_ * KeyWarps_, kKeys = Keys_, kHead = Head_, kValueHead = ValueHead_;
   static constexpr int kWarpKeys = kKeys / KeyWarps_;   ///< of a tile, a warp's
@@ -43,9 +29,6 @@ struct Attention {
   static constexpr int kTiles = static_cast<int>(sizeof(T)) * (QueryTile::kElements + Stages_ * kStage);
   static constexpr int kMerge = 4 * (KeyWarps_ - 1) * kRows * (kValueHead + 2);
   static constexpr int kShared = kTiles > kMerge ? kTiles : kMerge;
-
-  float out[kValueHead / 8][4] = {};   ///< rows lane / 4 and that + 8 of the warp's 16
-  OnlineSum rows[2];
 
   /// Everything that rows [row0, row0 + kRows) see of keys [begin, end).
   HONE_DEVICE void run(const Graph& graph, int64_t batch, int64_t row0, int64_t begin, int64_t end, void* memory) {
@@ -71,7 +54,7 @@ struct Attention {
     HONE_UNROLL
     for (int tile = 0; tile < Stages_ - 1; ++tile) fetch(tile);
 
-    const typename Graph::Row row[2] = {graph.row(batch, row0 + row_at + in_warp / 4), graph.row(batch, row0 + row_at + in_warp / 4 + 8)};
+    const Row row[2] = {graph.row(batch, row0 + row_at + in_warp / 4), graph.row(batch, row0 + row_at + in_warp / 4 + 8)};
     uint32_t left[kHead / 16][1][4];
     for (int tile = 0; tile < tiles; ++tile) {
       copies.template wait<Stages_ - 2>();
@@ -81,40 +64,27 @@ struct Attention {
         for (int d = 0; d < kHead / 16; ++d) Math::load(queries, row_at, 16 * d, left[d]);
       }
       fetch(tile + Stages_ - 1);
-      step(graph, row, left, keys_of(tile % Stages_), values_of(tile % Stages_), begin + tile * static_cast<int64_t>(kKeys), key_at, end);
+      const int64_t key0 = begin + tile * static_cast<int64_t>(kKeys);
+      const bool plain = key0 + kKeys <= end && graph.all_count(batch, row0, kRows, key0, kKeys);
+      step(graph, row, left, keys_of(tile % Stages_), values_of(tile % Stages_), key0, key_at, end, plain);
     }
     copies.template wait<0>();
     __syncthreads();
     if constexpr (KeyWarps_ > 1) merge(static_cast<float*>(memory), warp / KeyWarps_, warp % KeyWarps_, in_warp);
   }
 
-  /// body(r, row of the tile, OnlineSum, column, two elements beside each other), of what this warp holds of the result; after run()
-  /// those with `last` warps along the keys hold it.
+  /// body(row of the tile, OnlineSum, column, two elements beside each other), of what this warp holds of the result.
   template <class Body>
   HONE_DEVICE void for_each(Body body) const {
-    const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
-    if (warp % KeyWarps_ != 0) return;
-    HONE_UNROLL
-    for (int r = 0; r < 2; ++r)
-      HONE_UNROLL
-      for (int j = 0; j < kValueHead / 8; ++j)
-        body(warp / KeyWarps_ * 16 + in_warp / 4 + 8 * r, rows[r], 8 * j + in_warp % 4 * 2, out[j][2 * r], out[j][2 * r + 1]);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (warp % KeyWarps_ != 0) return;  // merged
+    this->for_rows([&](int row, const OnlineSum& sum, int column, float a, float b) { body(warp / KeyWarps_ * 16 + row, sum, column, a, b); });
   }
 
  private:
-  HONE_DEVICE static float of_quad(float x, bool largest) {
-    HONE_UNROLL
-    for (int lanes = 1; lanes <= 2; lanes *= 2) {
-      const float other = shuffle_xor(x, lanes);
-      x = largest ? fmaxf(x, other) : x + other;
-    }
-    return x;
-  }
-
-  HONE_DEVICE void step(const Graph& graph, const typename Graph::Row (&row)[2], const uint32_t (&left)[kHead / 16][1][4], const KeyTile& keys,
-                        const ValueTile& values, int64_t key0, int key_at, int64_t end) {
+  HONE_DEVICE void step(const Graph& graph, const Row (&row)[2], const uint32_t (&left)[kHead / 16][1][4], const KeyTile& keys, const ValueTile& values,
+                        int64_t key0, int key_at, int64_t end, bool plain) {
     constexpr int kSteps = kWarpKeys / 16;
-    const int in_warp = lane();
     float score[2 * kSteps][4] = {};
     HONE_UNROLL
     for (int n = 0; n < kSteps; ++n)
@@ -125,40 +95,13 @@ struct Attention {
         Math::mma(score[2 * n], left[d][0], right[0][0], right[0][2]);
         Math::mma(score[2 * n + 1], left[d][0], right[0][1], right[0][3]);
       }
-    HONE_UNROLL
-    for (int r = 0; r < 2; ++r) {
-      float most = rows[r].most;
-      HONE_UNROLL
-      for (int n = 0; n < 2 * kSteps; ++n)
-        HONE_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          const int64_t at = key0 + key_at + 8 * n + in_warp % 4 * 2 + e;
-          float& s = score[n][2 * r + e];
-          s = at < end ? graph.score(row[r], at, s) : -__builtin_inff();
-          most = fmaxf(most, s);
-        }
-      most = of_quad(most, true);
-      // The difference before the scale: it is small and nearly exact where the scores are large, and they may be as large as floats are.
-      const float shrink = rows[r].shrink(most), from = most == -__builtin_inff() ? 0.0f : most;
-      float sum = 0;
-      HONE_UNROLL
-      for (int n = 0; n < 2 * kSteps; ++n)
-        HONE_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          float& s = score[n][2 * r + e];
-          s = exp2f((s - from) * 1.4426950408889634f);
-          sum += s;
-        }
-      rows[r].most = most;
-      rows[r].sum = rows[r].sum * shrink + sum;
-      HONE_UNROLL
-      for (int j = 0; j < kValueHead / 8; ++j) out[j][2 * r] *= shrink, out[j][2 * r + 1] *= shrink;
-    }
+    float shrink[2];
+    this->weigh(graph, row, score, key0 + key_at + lane() % 4 * 2, end, plain, shrink);
+    this->scale(shrink);
     HONE_UNROLL
     for (int n = 0; n < kSteps; ++n) {
       uint32_t weights[Parts_][4];
-      HONE_UNROLL
-      for (int i = 0; i < 4; ++i) parts_of(score[2 * n + i / 2][i % 2 * 2], score[2 * n + i / 2][i % 2 * 2 + 1], i, weights);
+      this->parts_of(score[2 * n], score[2 * n + 1], weights);
       HONE_UNROLL
       for (int j = 0; j < kValueHead / 16; ++j) {
         uint32_t right[1][4];
@@ -172,23 +115,10 @@ struct Attention {
     }
   }
 
-  /// Two weights rounded to T, and with two parts what is left of them: as exact as 16 bits more.
-  HONE_DEVICE static void parts_of(float first, float second, int word, uint32_t (&weights)[Parts_][4]) {
-    HONE_UNROLL
-    for (int part = 0; part < Parts_; ++part) {
-      const T a = stored<T>(first), b = stored<T>(second);
-      weights[part][word] = bits_of(a) | bits_of(b) << 16;
-      first -= gpu::value(a), second -= gpu::value(b);
-    }
-  }
-  HONE_DEVICE static uint32_t bits_of(bf16 x) { return __bfloat16_as_ushort(x); }
-  HONE_DEVICE static uint32_t bits_of(f16 x) { return __half_as_ushort(x); }
-
   /// The first warp along the keys gets what the others found.
   HONE_DEVICE void merge(float* memory, int row_warp, int key_warp, int in_warp) {
-    // A quad has its part of the sum each, and all of the maximum.
-    HONE_UNROLL
-    for (int r = 0; r < 2; ++r) rows[r].sum = of_quad(rows[r].sum, false);
+    // A lane has its part of the sum, and all of the maximum.
+    this->close_sums();
     constexpr int kPitch = kValueHead + 2;
     const auto place = [&](int warp, int r) { return memory + (((warp - 1) * RowWarps_ + row_warp) * 16 + in_warp / 4 + 8 * r) * kPitch; };
     if (key_warp > 0) {
@@ -219,10 +149,9 @@ struct Attention {
   }
 
  public:
-  /// The sum over a row of what run() left: with one warp along the keys each lane of a quad has a part of it.
+  /// After run(), before for_each().
   HONE_DEVICE void close() {
-    if constexpr (KeyWarps_ == 1)
-      for (int r = 0; r < 2; ++r) rows[r].sum = of_quad(rows[r].sum, false);
+    if constexpr (KeyWarps_ == 1) this->close_sums();
   }
 };
 

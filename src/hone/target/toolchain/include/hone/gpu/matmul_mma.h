@@ -23,6 +23,24 @@ HONE_DEVICE constexpr auto is_gathered(int) -> decltype(F::kColumns, bool()) { r
 template <class F>
 HONE_DEVICE constexpr bool is_gathered(long) { return false; }
 
+/// All threads of the block: the tile of Lines x Depth at (line0, depth0), each vector to place(line, depth) within the tile; zeros where
+/// the factor has nothing, and from depth `end` on. AtOnce: as many at a time as there are registers for addresses.
+template <class T, int Lines, int Depth, int Threads, int AtOnce, class F, class Place>
+HONE_DEVICE void copy_tile(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end, Place place) {
+  constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T)), kEach = (kVectors + Threads - 1) / Threads;
+  HONE_UNROLL_BY(kEach < 8 && AtOnce > 2 ? kEach : AtOnce)
+  for (int i = 0; i < kEach; ++i) {
+    const int n = i * Threads + static_cast<int>(threadIdx.x);
+    if (kVectors % Threads != 0 && n >= kVectors) break;
+    const VectorAt<F, Lines, Depth> here(n);
+    const int64_t line = line0 + here.line, depth = depth0 + here.depth;
+    const bool inside = line < factor.lines && depth < end;
+    const T* from = inside ? factor.base + factor.line_at(line) + factor.depth_at(depth) : factor.base;
+    if constexpr (kBytes >= 4) copies.copy<kBytes>(place(here.line, here.depth), from, inside);
+    else *place(here.line, here.depth) = inside ? *from : T(0.0f);
+  }
+}
+
 /// A tile of a factor in shared memory as it lies in memory, rows padded so that a warp's reads of a fragment of Pair
 /// neighbours in depth meet no bank twice.
 template <class T_, int Lines, int Depth, bool AlongDepth, int Pair>
@@ -35,30 +53,12 @@ struct SharedTile {
   T* data;
   HONE_DEVICE T* at(int line, int depth) const { return data + (AlongDepth ? line * kPitch + depth : depth * kPitch + line); }
 
-  /// All threads of the block: the tile at (line0, depth0), zeros where the factor has nothing.
   template <int Threads, class F>
   HONE_DEVICE void fill(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
     if constexpr (is_gathered<F>(0)) factor.template fill<Depth>(copies, *this, depth0, end);
-    else copy_words<Threads>(copies, factor, line0, depth0, end);
-  }
-
- private:
-  template <int Threads, class F>
-  HONE_DEVICE void copy_words(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end) const {
-    constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T));
-    // As many at a time as there are registers for addresses: few beside three parts of each factor.
-    constexpr int kEach = (kVectors + Threads - 1) / Threads, kAtOnce = Pair == 2 && sizeof(T) == 4 ? 2 : kEach < 8 ? kEach : 4;
-    HONE_UNROLL_BY(kAtOnce)
-    for (int i = 0; i < kEach; ++i) {
-      const int n = i * Threads + static_cast<int>(threadIdx.x);
-      if (kVectors % Threads != 0 && n >= kVectors) break;
-      const VectorAt<F, Lines, Depth> here(n);
-      const int64_t line = line0 + here.line, depth = depth0 + here.depth;
-      const bool inside = line < factor.lines && depth < end;
-      const T* from = inside ? factor.base + factor.line_at(line) + factor.depth_at(depth) : factor.base;
-      if constexpr (kBytes >= 4) copies.copy<kBytes>(at(here.line, here.depth), from, inside);
-      else *at(here.line, here.depth) = inside ? *from : T(0.0f);
-    }
+    else  // few at a time beside three parts of each factor
+      copy_tile<T, Lines, Depth, Threads, Pair == 2 && sizeof(T) == 4 ? 2 : 4>(copies, factor, line0, depth0, end,
+                                                                               [this](int line, int depth) { return at(line, depth); });
   }
 };
 
