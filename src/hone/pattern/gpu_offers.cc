@@ -52,6 +52,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
   if (!program) {
     add("concat", "each piece in its place", gpu::concat(task, language));
+    add("sort", "tiles in shared memory, then merges", gpu::sort(task, language));
     why_not.push_back("map, rows: " + program.error().message);
     return offers;
   }

@@ -12,6 +12,8 @@
 
 namespace hone::pattern::gpu {
 
+/// Rows sorted, their places, or the first of either.
+[[nodiscard]] Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language);
 /// Element-wise work on and behind one concatenation.
 [[nodiscard]] Result<kernel::Kernel> concat(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);

@@ -1,0 +1,134 @@
+// Sorted rows on GPUs: patterns/gpu/sort.cu.
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "hone/pattern/cpp_writer.h"
+#include "hone/pattern/expression.h"
+#include "hone/pattern/gpu_factor.h"
+#include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/gpu_writer.h"
+#include "hone/pattern/template.h"
+
+namespace hone::pattern::gpu {
+namespace {
+
+using task::DType;
+using task::IntExpr;
+using task::Node;
+using task::Prim;
+
+/// The longest row that one tile may hold: keys of eight bytes and places fill 192 KiB then.
+constexpr int64_t kLongestTile = 16384;
+
+tl::unexpected<Error> no_sort(const char* why) { return fail(ErrorCode::kUnavailable, why); }
+
+bool sorts(const Node& node) { return node.prim == Prim::kSort || node.prim == Prim::kArgSort; }
+
+/// One input, sorted along one axis in one direction; each output is the keys or the places of a row's first ones.
+struct Sorting {
+  int input = -1;
+  size_t axis = 0;
+  bool descending = false;
+};
+
+/// The sort below an output, seen through casts of places and through what keeps a row's beginning; -1: something else.
+int sort_under(const task::Graph& graph, int output, size_t axis) {
+  int id = output;
+  for (;;) {
+    const Node& node = graph.node(id);
+    if (sorts(node)) return id;
+    const bool as_it_is = node.prim == Prim::kReshape && node.type.dims == graph.node(node.operands[0]).type.dims;
+    const bool of_places = node.prim == Prim::kCast && task::is_int(node.type.dtype) && task::is_int(graph.node(node.operands[0]).type.dtype);
+    if (as_it_is || of_places) {
+      id = node.operands[0];
+      continue;
+    }
+    if (node.prim != Prim::kSlice) return -1;
+    const task::Dims &dims = node.type.dims, &whole = graph.node(node.operands[0]).type.dims, &start = node.attr<task::Dims>("start");
+    const auto& step = node.attr<std::vector<int64_t>>("step");
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (!(start[d] == IntExpr(0)) || step[d] != 1 || (d != axis && !(dims[d] == whole[d]))) return -1;
+    id = node.operands[0];
+  }
+}
+
+Result<Sorting> find_sorting(const task::Graph& graph) {
+  std::optional<Sorting> found;
+  for (const Node& node : graph.nodes) {
+    if (!sorts(node)) continue;
+    const Sorting here{node.operands[0], static_cast<size_t>(node.attr<int64_t>("axis")), node.attr<bool>("descending")};
+    if (found && (found->input != here.input || found->axis != here.axis || found->descending != here.descending)) return no_sort("sorts of several things");
+    found = here;
+  }
+  if (!found) return no_sort("no sort");
+  if (graph.node(found->input).prim != Prim::kInput) return no_sort("a sort of something computed");
+  for (const int output : graph.outputs)
+    if (sort_under(graph, output, found->axis) < 0) return fail(ErrorCode::kUnavailable, fmt::format("{} of what is sorted", task::name_of(graph.node(output).prim)));
+  return *found;
+}
+
+IntExpr product_of(const task::Dims& dims, size_t begin, size_t end) {
+  IntExpr all = 1;
+  for (size_t d = begin; d < end; ++d) all = all * dims[d];
+  return all;
+}
+
+}  // namespace
+
+Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language) {
+  const task::Graph& graph = task.primitive;
+  HONE_TRY(const Sorting found, find_sorting(graph));
+  const Node& input = graph.node(found.input);
+  const task::Dims& dims = input.type.dims;
+  const DType type = input.type.dtype;
+  const IntExpr beside = product_of(dims, found.axis + 1, dims.size()), rows = product_of(dims, 0, found.axis) * beside;
+  const std::string key = value_type(type == DType::kBool ? DType::kI8 : type, Way::kThread), inner = wrapped(beside.to_cpp());
+  std::string stores;
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    const Node& output = graph.node(graph.outputs[k]);
+    const bool places = graph.node(sort_under(graph, graph.outputs[k], found.axis)).prim == Prim::kArgSort;
+    const std::string kept = wrapped(output.type.dims[found.axis].to_cpp());
+    stores += fmt::format("  if (at < {0}) {1}[(outer * {0} + at) * {2} + inner] = {3};\n", kept, graph.output_names[k], inner,
+                          places ? fmt::format("static_cast<{}>(place_at)", storage_type(output.type.dtype)) : fmt::format("hone::gpu::stored<{}>(key_at)", storage_type(type)));
+  }
+  int64_t longest = 1;
+  for (const task::Workload& workload : task.workloads) longest = std::max(longest, dims[found.axis].eval(workload.bindings).value_or(1));
+  int64_t tile = 4;
+  while (tile < std::min(longest, kLongestTile)) tile *= 2;
+  const int64_t threads = std::clamp<int64_t>(tile / 2, 64, 512), together = tile >= longest ? std::max<int64_t>(1, 2 * threads / tile) : 1;
+  const std::string length = wrapped(dims[found.axis].to_string());
+  // How often stretches of TILE become twice as long until one is the row.
+  std::string merges = "20";
+  for (int64_t k = 19; k >= 0; --k) merges = fmt::format("select({} <= TILE * {}, {}, {})", length, int64_t{1} << k, k, merges);
+  std::string names;
+  for (const auto& one : task.inputs) names += one.name + ", ";
+  for (const auto& [name, one] : task.outputs) names += name + ", ";
+  for (const std::string& symbol : task.symbols()) names += symbol + ", ";
+  Slots slots;
+  slots["language"] = kernel::name_of(language);
+  slots["note"] = fmt::format("rows of {} sorted {}", graph.node(found.input).attr<std::string>("name"), found.descending ? "from the largest on" : "from the smallest on");
+  slots["threads"] = choices(threads, {64, 128, 256, 512, 1024});
+  slots["tiles"] = choices(tile, {tile * 2, std::max<int64_t>(4, tile / 4)});
+  slots["rows_together"] = choices(together, {1, 2, 4, 8});
+  slots["bytes"] = fmt::format("{}", key == "double" || key == "int64_t" ? 12 : 8);
+  slots["key"] = key;
+  slots["key_type"] = task::name_of(type);
+  slots["key_storage"] = storage_type(type);
+  slots["descending"] = found.descending ? "true" : "false";
+  slots["length"] = length;
+  slots["length_cpp"] = dims[found.axis].to_cpp();
+  slots["rows"] = wrapped(rows.to_string());
+  slots["rows_cpp"] = rows.to_cpp();
+  slots["inner"] = inner;
+  slots["merges"] = merges;
+  slots["args"] = arguments_of(task);
+  slots["parameters"] = gpu_parameters_of(task);
+  slots["names"] = names.substr(0, names.size() - 2);
+  slots["tensor"] = graph.node(found.input).attr<std::string>("name");
+  slots["stores"] = stores;
+  return finished(fill_pattern("patterns/gpu/sort.cu", slots), "sort");
+}
+
+}  // namespace hone::pattern::gpu

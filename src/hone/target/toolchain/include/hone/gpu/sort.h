@@ -1,0 +1,52 @@
+// Sorting rows: tiles of a row in shared memory by a bitonic network, sorted stretches of long rows merged by merge paths. Stable,
+// in either direction; NaN counts as the largest. An element is a key and where it was, so that equals keep their order, and
+// what comes out are keys, places or both.
+#pragma once
+#include "hone/gpu/math.h"
+
+namespace hone::gpu {
+
+/// Where an element that fills a tile up was.
+constexpr int32_t kNowhere = 0x7fffffff;
+
+/// Whether (a, i) comes before (b, j); places differ, but those of what fills up, which comes last.
+template <bool Descending, class T>
+HONE_DEVICE bool sorts_before(T a, int32_t i, T b, int32_t j) {
+  if (i == kNowhere || j == kNowhere) return i < j;
+  const bool nan_a = a != a, nan_b = b != b;
+  const bool below = nan_b ? !nan_a : a < b, above = nan_a ? !nan_b : b < a;
+  return Descending ? above || (!below && i < j) : below || (!above && i < j);
+}
+
+/// Rows x Length elements in shared memory, each row sorted. By all Threads of the block; Length is a power of two.
+template <bool Descending, int Threads, int Rows, int Length, class T>
+HONE_DEVICE void sort_tiles(T* keys, int32_t* places) {
+  for (int size = 2; size <= Length; size *= 2)
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+      __syncthreads();
+      for (int pair = static_cast<int>(threadIdx.x); pair < Rows * Length / 2; pair += Threads) {
+        const int i = pair / stride * 2 * stride + pair % stride, j = i + stride;
+        const bool forward = (i & size & (Length - 1)) == 0;   // stretches of `size` alternate; the last one of a row is forward
+        if (sorts_before<Descending>(keys[j], places[j], keys[i], places[i]) != forward) continue;
+        const T key = keys[i];
+        const int32_t place = places[i];
+        keys[i] = keys[j], places[i] = places[j];
+        keys[j] = key, places[j] = place;
+      }
+    }
+  __syncthreads();
+}
+
+/// How many of the first `at` elements of two sorted stretches together come from the first one.
+template <bool Descending, class T>
+HONE_DEVICE int64_t merge_path(const T* a, const int32_t* of_a, int64_t in_a, const T* b, const int32_t* of_b, int64_t in_b, int64_t at) {
+  int64_t low = at > in_b ? at - in_b : 0, high = at < in_a ? at : in_a;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (sorts_before<Descending>(a[middle], of_a[middle], b[at - 1 - middle], of_b[at - 1 - middle])) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+}  // namespace hone::gpu
