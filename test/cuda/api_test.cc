@@ -1,4 +1,4 @@
-// hone/target/device/cuda_api.h against NVIDIA's cuda.h: values and layouts when this is compiled, prototypes as far as
+// hone/target/gpu/cuda_api.h against NVIDIA's cuda.h: values and layouts when this is compiled, prototypes as far as
 // a call can tell them apart (how many parameters, of which sizes, which of them pointers).
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "hone/target/device/cuda_api.h"
+#include "hone/target/gpu/cuda_api.h"
 
 namespace hone::target::cuda {
 namespace {

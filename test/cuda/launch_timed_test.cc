@@ -5,7 +5,7 @@
 #include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/launch_case.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 
 namespace hone::pretend {
 namespace {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "hone/base/embedded.h"
-#include "hone/target/device/cuda_api.h"
-#include "hone/target/device/cuda_session.h"
-#include "hone/target/device/cuda_upload.h"
+#include "hone/target/gpu/cuda_api.h"
+#include "hone/target/gpu/session.h"
+#include "hone/target/gpu/upload.h"
 
 namespace hone::target {
 namespace {

@@ -25,7 +25,7 @@
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/counters.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 #include "hone/target/simt_device.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/triton.h"

@@ -5,8 +5,8 @@
 #include <bit>
 #include <memory>
 
-#include "hone/target/device/cuda_session.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
+#include "hone/target/gpu/session.h"
 
 namespace hone::target {
 namespace {

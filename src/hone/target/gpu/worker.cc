@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_worker.h"
+#include "hone/target/gpu/worker.h"
 
 #include <fcntl.h>
 #include <poll.h>

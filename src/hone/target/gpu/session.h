@@ -1,4 +1,4 @@
-// Sessions on a card: a kernel in a worker process (cuda_worker.h). See session.h for the contract.
+// Sessions on a card: a kernel in a worker process (worker.h). See device/session.h for the contract.
 #pragma once
 #include <map>
 #include <memory>

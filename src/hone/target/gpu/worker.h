@@ -1,4 +1,4 @@
-// The processes that hold candidates on a card (worker/cuda_main.cc), kept between sessions, since a context costs
+// The processes that hold candidates on a card (gpu/worker_main.cc), kept between sessions, since a context costs
 // half a second.
 #pragma once
 #include <chrono>
@@ -16,7 +16,7 @@
 #include "hone/base/process/process.h"
 #include "hone/base/random.h"
 #include "hone/target/card.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
 
 namespace hone::target {
 

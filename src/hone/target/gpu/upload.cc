@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_upload.h"
+#include "hone/target/gpu/upload.h"
 
 #include <algorithm>
 #include <atomic>

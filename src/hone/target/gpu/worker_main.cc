@@ -2,7 +2,7 @@
 // module, queues the plan's launches on a stream of its own and times each call with events; hot calls are one graph,
 // timed as a whole. No host code of a candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
-//   hone-cuda                        (descriptors as in cuda_protocol.h)
+//   hone-cuda                        (descriptors as in protocol.h)
 //   hone-cuda launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds (0: not
 //                                    timed) and what the module counted, or why not
 //
@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "hone/target/device/cuda_api.h"
-#include "hone/target/worker/cuda_protocol.h"
-#include "hone/target/worker/cuda_read.h"
+#include "hone/target/gpu/cuda_api.h"
+#include "hone/target/gpu/cuda_read.h"
+#include "hone/target/gpu/protocol.h"
 
 namespace hone::target::worker {
 namespace {

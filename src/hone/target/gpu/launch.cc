@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "hone/target/device/cuda_session.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
+#include "hone/target/gpu/session.h"
 #include "hone/target/worker/program.h"
 
 namespace hone::target {

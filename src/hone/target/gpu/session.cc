@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_session.h"
+#include "hone/target/gpu/session.h"
 
 #include <fcntl.h>
 
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
-#include "hone/target/device/cuda_worker.h"
+#include "hone/target/gpu/worker.h"
 
 namespace hone::target {
 
