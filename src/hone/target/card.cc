@@ -58,9 +58,9 @@ CardInfo describe(const cuda::Api& api, int ordinal) {
 }
 
 /// Device code of our own. launch() is the driver's to make thread-safe.
-class CudaProgram final : public CardProgram {
+class GpuProgram final : public CardProgram {
  public:
-  CudaProgram(const cuda::Api& api, cuda::Context context) : api_(api), context_(context) {}
+  GpuProgram(const cuda::Api& api, cuda::Context context) : api_(api), context_(context) {}
   /// The context is current.
   void release() {
     if (module_) (void)api_.module_unload(module_);
@@ -200,11 +200,11 @@ class Grader {
   size_t scratch_bytes_ = 0;
 };
 
-class CudaMemory final : public CardMemory {
+class GpuMemory final : public CardMemory {
  public:
-  CudaMemory(const cuda::Api& api, cuda::Context context, Grader& grader, CudaUpload& uploads)
+  GpuMemory(const cuda::Api& api, cuda::Context context, Grader& grader, GpuUpload& uploads)
       : api_(api), context_(context), grader_(grader), uploads_(uploads) {}
-  ~CudaMemory() override {
+  ~GpuMemory() override {
     if (address_ && mapped_) (void)api_.unmap(address_, bytes_);
     if (address_) (void)api_.unreserve(address_, bytes_);
     if (handle_) (void)api_.release(handle_);
@@ -286,7 +286,7 @@ class CudaMemory final : public CardMemory {
   const cuda::Api& api_;
   cuda::Context context_;
   Grader& grader_;
-  CudaUpload& uploads_;
+  GpuUpload& uploads_;
   cuda::Handle handle_ = 0;
   cuda::Address address_ = 0;
   size_t bytes_ = 0;
@@ -294,10 +294,10 @@ class CudaMemory final : public CardMemory {
   base::Fd fd_;
 };
 
-class CudaCard final : public Card {
+class GpuCard final : public Card {
  public:
-  CudaCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.sms), uploads_(api) {}
-  ~CudaCard() override {
+  GpuCard(const cuda::Api& api, CardInfo info) : api_(api), info_(std::move(info)), grader_(api, info_.sms), uploads_(api) {}
+  ~GpuCard() override {
     if (!context_) return;
     if (api_.context_set(context_) == kSuccess) {
       grader_.release();
@@ -307,14 +307,14 @@ class CudaCard final : public Card {
     }
     (void)api_.context_release(device_);
   }
-  CudaCard(const CudaCard&) = delete;
-  CudaCard& operator=(const CudaCard&) = delete;
+  GpuCard(const GpuCard&) = delete;
+  GpuCard& operator=(const GpuCard&) = delete;
 
   Status open() {
     HONE_TRY_VOID(ok(api_.device_get(&device_, info_.ordinal)));
     HONE_TRY_VOID(ok(api_.context_retain(&context_, device_)));
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    HONE_TRY(CardProgram* const program, CudaCard::program("grader.cu", grader_source()));
+    HONE_TRY(CardProgram* const program, GpuCard::program("grader.cu", grader_source()));
     return grader_.open(*program);
   }
 
@@ -322,7 +322,7 @@ class CudaCard final : public Card {
 
   Result<std::unique_ptr<CardMemory>> allocate(int64_t bytes) override {
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    auto memory = std::make_unique<CudaMemory>(api_, context_, grader_, uploads_);
+    auto memory = std::make_unique<GpuMemory>(api_, context_, grader_, uploads_);
     HONE_TRY_VOID(memory->create(info_.ordinal, bytes));
     return std::unique_ptr<CardMemory>(std::move(memory));
   }
@@ -343,7 +343,7 @@ class CudaCard final : public Card {
     const std::scoped_lock lock(entry->mutex);
     if (entry->made) return entry->made.get();
     HONE_TRY_VOID(ok(api_.context_set(context_)));
-    auto made = std::make_unique<CudaProgram>(api_, context_);
+    auto made = std::make_unique<GpuProgram>(api_, context_);
     if (const Status built = made->build(info_.arch, name, source); !built) {
       made->release();
       return tl::unexpected(built.error());
@@ -357,10 +357,10 @@ class CudaCard final : public Card {
     return grader_.read_clocks();
   }
 
-  void expect(int sessions) override { expect_cuda_sessions(*workers_, info_, sessions); }
+  void expect(int sessions) override { expect_gpu_sessions(*workers_, info_, sessions); }
   Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start(const Build& build, const kernel::BoundPlan& plan, int tensors,
                                                                     std::span<const Region* const> regions) override {
-    return start_cuda_session(workers_, info_, build, plan, tensors, regions);
+    return start_gpu_session(workers_, info_, build, plan, tensors, regions);
   }
 
  private:
@@ -372,16 +372,16 @@ class CudaCard final : public Card {
   const cuda::Api& api_;
   CardInfo info_;
   Grader grader_;
-  CudaUpload uploads_;
+  GpuUpload uploads_;
   struct Program {
     std::mutex mutex;                  ///< held while it is built
-    std::unique_ptr<CudaProgram> made;
+    std::unique_ptr<GpuProgram> made;
   };
   std::mutex programs_mutex_;
   std::map<std::string, Program> programs_;
   cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;
-  std::shared_ptr<CudaWorkers> workers_ = make_cuda_workers();
+  std::shared_ptr<GpuWorkers> workers_ = make_gpu_workers();
 };
 
 }  // namespace
@@ -444,7 +444,7 @@ Result<std::shared_ptr<Card>> Card::open(int ordinal) {
   const std::scoped_lock lock(mutex);
   if (auto known = opened[ordinal].lock()) return known;
   HONE_TRY(const cuda::Api* const api, driver());
-  auto card = std::make_shared<CudaCard>(*api, all[static_cast<size_t>(ordinal)]);
+  auto card = std::make_shared<GpuCard>(*api, all[static_cast<size_t>(ordinal)]);
   HONE_TRY_VOID(card->open());
   opened[ordinal] = card;
   return std::shared_ptr<Card>(std::move(card));

@@ -28,8 +28,8 @@ struct Manner {
 
 Status write_job(const CardInfo& card, const LaunchJob& job, const std::string& given, const Manner& manner, const std::filesystem::path& file) {
   if (const std::string why = refuse_plan(card, job.plan, job.build.facts); !why.empty()) return fail(ErrorCode::kInput, why);
-  auto written = std::make_unique<worker::CudaJob>();
-  worker::CudaControl& control = written->control;
+  auto written = std::make_unique<worker::GpuJob>();
+  worker::GpuControl& control = written->control;
   HONE_TRY_VOID(fill_plan(control, job.build, job.plan, static_cast<int>(job.tensors.size()), {}));
   control.card = card.ordinal;
   control.regions = static_cast<uint32_t>(job.tensors.size());
@@ -61,7 +61,7 @@ Status write_job(const CardInfo& card, const LaunchJob& job, const std::string& 
 /// What a process that launches the jobs in `files` is started with; it leaves a line for each in `answer`.
 Result<base::SpawnOptions> launcher(const std::vector<std::string>& tool, const base::ScratchDirectory& scratch, const std::filesystem::path& answer,
                                     std::span<const std::filesystem::path> files) {
-  HONE_TRY(const std::filesystem::path program, worker_program("hone-cuda"));
+  HONE_TRY(const std::filesystem::path program, worker_program("hone-gpu"));
   base::SpawnOptions spawn;
   spawn.argv = tool;
   spawn.argv.insert(spawn.argv.end(), {program.string(), "launch", answer.string()});

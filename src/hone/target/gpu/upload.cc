@@ -14,7 +14,7 @@ constexpr unsigned kMostLanes = 6;           ///< a core copies about 8 GB/s, th
 
 }  // namespace
 
-void CudaUpload::release() {
+void GpuUpload::release() {
   for (Lane& lane : lanes_)
     for (int h = 0; h < 2; ++h) {
       (void)api_.stream_synchronise(lane.stream[h]);
@@ -23,7 +23,7 @@ void CudaUpload::release() {
   lanes_.clear();
 }
 
-cuda::Result CudaUpload::add_lane() {
+cuda::Result GpuUpload::add_lane() {
   Lane lane;
   for (int h = 0; h < 2; ++h) {
     void* half = nullptr;
@@ -35,7 +35,7 @@ cuda::Result CudaUpload::add_lane() {
   return cuda::kSuccess;
 }
 
-cuda::Result CudaUpload::upload(cuda::Context context, cuda::Address to, const void* from, size_t bytes) {
+cuda::Result GpuUpload::upload(cuda::Context context, cuda::Address to, const void* from, size_t bytes) {
   if (const cuda::Result result = api_.context_set(context); result != cuda::kSuccess) return result;
   if (bytes < kLarge) {
     if (const cuda::Result result = api_.upload(to, from, bytes); result != cuda::kSuccess) return result;

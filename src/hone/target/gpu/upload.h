@@ -9,9 +9,9 @@
 
 namespace hone::target {
 
-class CudaUpload {
+class GpuUpload {
  public:
-  explicit CudaUpload(const cuda::Api& api) : api_(api) {}
+  explicit GpuUpload(const cuda::Api& api) : api_(api) {}
   /// The context is current: gives the pinned memory back.
   void release();
 

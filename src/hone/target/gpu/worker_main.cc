@@ -2,8 +2,8 @@
 // module, queues the plan's launches on a stream of its own and times each call with events; hot calls are one graph,
 // timed as a whole. No host code of a candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
-//   hone-cuda                        (descriptors as in protocol.h)
-//   hone-cuda launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds (0: not
+//   hone-gpu                        (descriptors as in protocol.h)
+//   hone-gpu launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds (0: not
 //                                    timed) and what the module counted, or why not
 //
 // The second form is what Nsight Compute and compute-sanitizer watch, and what times kernels with a stage left out.
@@ -75,7 +75,7 @@ struct Contents {
     return result == kSuccess;
   }
   /// Frees those that `job` does not name.
-  void keep(const Api& api, const CudaJob& job) {
+  void keep(const Api& api, const GpuJob& job) {
     for (Input& input : inputs) {
       input.wanted = false;
       for (uint32_t i = 0; i < job.control.regions; ++i) input.wanted |= input.file == job.contents[i];
@@ -87,7 +87,7 @@ struct Contents {
 
 class Worker {
  public:
-  explicit Worker(CudaControl& control) : control_(control) {}
+  explicit Worker(GpuControl& control) : control_(control) {}
 
   [[nodiscard]] const Api& api() const { return api_; }
 
@@ -115,7 +115,7 @@ class Worker {
   }
 
   void load_candidate(const std::vector<int>& descriptors) {
-    control_.state = CudaState::kDone;
+    control_.state = GpuState::kDone;
     if (descriptors.size() != 1 + control_.regions) {
       broken("descriptors are missing");
     } else {
@@ -126,11 +126,11 @@ class Worker {
 
   /// Of a job instead of a grader: the module's image follows the job in `fd`, buffers are this process's own. Its plan is
   /// launched. False with control.why set.
-  bool launch_alone(const CudaJob& job, int fd, Contents& contents) {
-    control_.state = CudaState::kDone;
+  bool launch_alone(const GpuJob& job, int fd, Contents& contents) {
+    control_.state = GpuState::kDone;
     control_.device_ns = 0;
     poison_ = job.poison != 0;
-    return load_module(fd, sizeof(CudaJob)) && own_regions(job, contents) && make_workspaces() && launch_once() && (!job.rounds || time_rounds(job.rounds));
+    return load_module(fd, sizeof(GpuJob)) && own_regions(job, contents) && make_workspaces() && launch_once() && (!job.rounds || time_rounds(job.rounds));
   }
 
   /// What the module's own variable says; nothing where it has none.
@@ -145,7 +145,7 @@ class Worker {
 
   /// Broken where anything goes wrong: the next candidate is to find a context as good as new.
   void unload() {
-    control_.state = CudaState::kDone;
+    control_.state = GpuState::kDone;
     for (const auto& [address, bytes] : workspaces_) (void)ok(api_.free(address));
     workspaces_.clear();
     for (const Mapped& region : regions_) {
@@ -164,7 +164,7 @@ class Worker {
   }
 
   void run() {
-    control_.state = CudaState::kDone;
+    control_.state = GpuState::kDone;
     control_.device_ns = control_.span_ns = control_.wall_ns = 0;
     if (!warm() || (control_.scrub && !scrub(control_.scrub))) return;
     if (control_.replay) return (void)replay();
@@ -188,13 +188,13 @@ class Worker {
     size_t reserved_bytes = 0;
   };
 
-  bool say(CudaState state, const std::string& why) {
+  bool say(GpuState state, const std::string& why) {
     control_.state = state;
     std::snprintf(control_.why, sizeof control_.why, "%s", why.c_str());
     return false;
   }
-  bool broken(const std::string& why) { return say(CudaState::kBroken, why); }
-  bool refused(const std::string& why) { return say(CudaState::kRefused, why); }
+  bool broken(const std::string& why) { return say(GpuState::kBroken, why); }
+  bool refused(const std::string& why) { return say(GpuState::kRefused, why); }
   bool ok(Result result) { return result == kSuccess || broken(api_.describe(result)); }
 
   bool load_module(int fd, int64_t from = 0) {
@@ -219,7 +219,7 @@ class Worker {
     // One setting a function, whichever of its launches it is for.
     std::vector<uint32_t> shared(functions_.size()), cluster(functions_.size());
     for (uint32_t i = 0; i < control_.launches; ++i) {
-      const CudaLaunch& launch = control_.launch[i];
+      const GpuLaunch& launch = control_.launch[i];
       shared[launch.symbol] = std::max(shared[launch.symbol], launch.shared_bytes);
       cluster[launch.symbol] = std::max(cluster[launch.symbol], launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     }
@@ -286,7 +286,7 @@ class Worker {
 
   /// Each tensor in an allocation of its exact size, so that whoever watches sees a step beyond it. Inputs belong to
   /// `contents`, which lends them to one job after another; a region of no bytes is one of these.
-  bool own_regions(const CudaJob& job, Contents& contents) {
+  bool own_regions(const GpuJob& job, Contents& contents) {
     for (uint32_t i = 0; i < control_.regions; ++i) {
       Mapped region;
       const auto bytes = static_cast<size_t>(std::max<int64_t>(1, control_.region[i].bytes));
@@ -308,7 +308,7 @@ class Worker {
     if (!before || !after) return broken("events cannot be made");
     if (!ok(api_.stream_synchronise(stream_)) || !queue_call(0, before, after)) return false;
     const Result result = api_.stream_synchronise(stream_);
-    return result == kSuccess || say(CudaState::kFault, api_.describe(result));
+    return result == kSuccess || say(GpuState::kFault, api_.describe(result));
   }
 
   /// The median of `rounds` calls with cold caches, as device_ns.
@@ -358,7 +358,7 @@ class Worker {
     return regions_[static_cast<size_t>(place.region)].address + static_cast<Address>(place.offset);
   }
 
-  Result queue_launch(const CudaLaunch& launch, void** slots) {
+  Result queue_launch(const GpuLaunch& launch, void** slots) {
     const Function function = functions_[launch.symbol];
     const uint32_t *const grid = launch.grid, *const block = launch.block;
     if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] == 1)
@@ -383,7 +383,7 @@ class Worker {
     for (uint32_t i = 0; i < control_.workspaces; ++i)
       if (control_.workspace[i].zero && !ok(api_.set_bytes(workspaces_[i].first, 0, workspaces_[i].second, stream_))) return false;
     for (uint32_t i = 0; i < control_.launches; ++i) {
-      const CudaLaunch& launch = control_.launch[i];
+      const GpuLaunch& launch = control_.launch[i];
       int64_t values[kMaxArguments];
       void* slots[kMaxArguments];
       for (uint32_t a = 0; a < launch.arguments; ++a) {
@@ -394,7 +394,7 @@ class Worker {
       const Result result = queue_launch(launch, slots);
       if (result != kSuccess) {
         // An earlier launch's fault may surface here; which one it was, the text says.
-        return say(CudaState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));
+        return say(GpuState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));
       }
     }
     return true;
@@ -430,7 +430,7 @@ class Worker {
 
   bool finish() {
     const Result result = api_.stream_synchronise(stream_);
-    return result == kSuccess || say(CudaState::kFault, api_.describe(result));
+    return result == kSuccess || say(GpuState::kFault, api_.describe(result));
   }
 
   bool time_graph(cuda::GraphRun ready) {
@@ -473,7 +473,7 @@ class Worker {
     const Result result = api_.stream_synchronise(stream_);
     const int64_t wall = now_ns() - start;
     if (!queued) return false;
-    if (result != kSuccess) return say(CudaState::kFault, api_.describe(result));
+    if (result != kSuccess) return say(GpuState::kFault, api_.describe(result));
     double device_ms = 0;
     for (int i = 0; i < count; ++i) {
       float ms = 0;
@@ -489,7 +489,7 @@ class Worker {
     return true;
   }
 
-  CudaControl& control_;
+  GpuControl& control_;
   Api api_;
   Context context_ = nullptr;
   Stream stream_ = nullptr;
@@ -509,14 +509,14 @@ class Worker {
 };
 
 /// A command and the descriptors that came with it; false when hone has gone.
-bool receive(CudaCommand& command, std::vector<int>& descriptors) {
+bool receive(GpuCommand& command, std::vector<int>& descriptors) {
   descriptors.clear();
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * (kMaxRegions + 1))];
   iovec part{&command, sizeof command};
   msghdr message{};
   message.msg_iov = &part, message.msg_iovlen = 1;
   message.msg_control = space, message.msg_controllen = sizeof space;
-  if (recvmsg(kCudaSocketFd, &message, MSG_CMSG_CLOEXEC) != sizeof command) return false;
+  if (recvmsg(kGpuSocketFd, &message, MSG_CMSG_CLOEXEC) != sizeof command) return false;
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_type != SCM_RIGHTS) continue;
     descriptors.resize((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -526,26 +526,26 @@ bool receive(CudaCommand& command, std::vector<int>& descriptors) {
 }
 
 int serve() {
-  if (dup2(kCudaWordsFd, STDOUT_FILENO) < 0 || dup2(kCudaWordsFd, STDERR_FILENO) < 0) return 1;
-  void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, kCudaControlFd, 0);
+  if (dup2(kGpuWordsFd, STDOUT_FILENO) < 0 || dup2(kGpuWordsFd, STDERR_FILENO) < 0) return 1;
+  void* memory = mmap(nullptr, sizeof(GpuControl), PROT_READ | PROT_WRITE, MAP_SHARED, kGpuControlFd, 0);
   if (memory == MAP_FAILED) return 1;
-  auto& control = *static_cast<CudaControl*>(memory);
+  auto& control = *static_cast<GpuControl*>(memory);
   Worker worker(control);
   const auto answer = [&] {
-    const CudaState state = control.state;
-    return send(kCudaSocketFd, &state, sizeof state, MSG_NOSIGNAL) == sizeof state &&
-           (state == CudaState::kDone || state == CudaState::kRefused);
+    const GpuState state = control.state;
+    return send(kGpuSocketFd, &state, sizeof state, MSG_NOSIGNAL) == sizeof state &&
+           (state == GpuState::kDone || state == GpuState::kRefused);
   };
-  control.state = CudaState::kDone;
+  control.state = GpuState::kDone;
   if (!worker.start()) return answer(), 1;
   if (!answer()) return 1;
-  CudaCommand command;
+  GpuCommand command;
   for (std::vector<int> descriptors; receive(command, descriptors);) {
     control.why[0] = 0;
     switch (command) {
-      case CudaCommand::kLoad: worker.load_candidate(descriptors); break;
-      case CudaCommand::kRun: worker.run(); break;
-      case CudaCommand::kUnload: worker.unload(); break;
+      case GpuCommand::kLoad: worker.load_candidate(descriptors); break;
+      case GpuCommand::kRun: worker.run(); break;
+      case GpuCommand::kUnload: worker.unload(); break;
     }
     if (!answer()) return 1;
   }
@@ -556,14 +556,14 @@ int serve() {
 int launch(const char* answer, int jobs, char** files) {
   std::FILE* const out = std::fopen(answer, "w");
   if (!out) return 1;
-  auto job = std::make_unique<CudaJob>();
+  auto job = std::make_unique<GpuJob>();
   Worker worker(job->control);
   Contents contents;
   bool started = false;
   int status = 0;
   for (int i = 0; i < jobs; ++i) {
     const int fd = open(files[i], O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || pread(fd, job.get(), sizeof(CudaJob), 0) != sizeof(CudaJob)) {
+    if (fd < 0 || pread(fd, job.get(), sizeof(GpuJob), 0) != sizeof(GpuJob)) {
       std::fprintf(out, "the job %s cannot be read\n", files[i]);
       return std::fclose(out), 1;
     }
@@ -581,9 +581,9 @@ int launch(const char* answer, int jobs, char** files) {
     std::fprintf(out, "\n");
     std::fflush(out);
     // What a checker watches is to end as it began.
-    const CudaState state = job->control.state;
+    const GpuState state = job->control.state;
     if (!done) status = 1;
-    if (state != CudaState::kDone && state != CudaState::kRefused) break;
+    if (state != GpuState::kDone && state != GpuState::kRefused) break;
     worker.unload();
   }
   std::fclose(out);
