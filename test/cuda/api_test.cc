@@ -30,6 +30,7 @@ static_assert(int{kSharedPerBlockOptIn} == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY
 static_assert(kFunctionMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kFunctionSharedCarveout == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
 static_assert(kFunctionLargeClusters == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+static_assert(kRead == CU_MEM_ACCESS_FLAGS_PROT_READ && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(kPosixDescriptor == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kWaitGreaterOrEqual == CU_STREAM_WAIT_VALUE_GEQ && kHostMapped == CU_MEMHOSTALLOC_DEVICEMAP);
 

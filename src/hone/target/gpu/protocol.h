@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "hone/target/gpu/driver.h"
 #include "hone/target/worker/protocol.h"
 
 namespace hone::target::worker {
@@ -26,10 +27,7 @@ enum class GpuState : uint32_t {
   kBroken,     ///< ours, or the machine's: the worker ends itself
 };
 
-struct GpuLaunch {
-  uint32_t grid[3], block[3];
-  uint32_t cluster[3];                          ///< all 1: none
-  uint32_t shared_bytes;
+struct GpuLaunch : gpu::Shape {
   uint32_t arguments;
   uint32_t symbol;                              ///< index into GpuControl::symbol
   uint32_t unused;
@@ -55,13 +53,14 @@ struct GpuControl {
   int64_t device_ns;                            ///< sum over the calls, by events on the worker's stream
   int64_t span_ns;                              ///< from the first event to the last, flushes included
   int64_t wall_ns;                              ///< the worker's own clock over the same span
+  uint32_t outside;                             ///< not 0: `why` is an address that is nobody's
   char why[1024];
 };
 
 inline constexpr int kMaxPath = 512;
 /// A module's variable with counts (8 bytes each), which is read after the plan has run.
 inline constexpr char kCountsName[] = "hone_counts";
-/// One plan for `hone-gpu launch`, which runs it once under a profiler or a checker, or several times by the clock: a file of
+/// One plan for `hone-gpu DRIVER launch`, which runs it once under a profiler or a checker, or several times by the clock: a file of
 /// this and of the module's image. Region i holds tensor i, in an allocation of its own.
 struct GpuJob {
   char contents[kMaxTensors][kMaxPath];         ///< file with the tensor's bytes; empty: an output

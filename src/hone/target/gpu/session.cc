@@ -64,7 +64,7 @@ class GpuSession final : public Session {
       outcome.how = late ? BatchOutcome::How::kDeadline : BatchOutcome::How::kDied;
       outcome.why = answer.why;
       outcome.output = answer.words;
-      outcome.outside = answer.why.find("ILLEGAL_ADDRESS") != std::string::npos;
+      outcome.outside = control.outside != 0;
       if (outcome.outside) outcome.finding = answer.why;
       return outcome;
     }

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/clock.h"
+#include "hone/target/gpu/driver.h"
 #include "hone/target/worker/program.h"
 
 namespace hone::target {
@@ -31,6 +32,25 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
+Result<std::vector<std::string>> worker_command(const CardInfo& card) {
+  HONE_TRY(const std::filesystem::path program, worker_program("hone-gpu"));
+  return std::vector{program.string(), card.driver};
+}
+
+std::map<std::string, std::string> driver_environment(const CardInfo& card) {
+  const gpu::DriverRow* const row = gpu::find_driver(card.driver);
+  HONE_CHECK(row, card.driver);
+  std::map<std::string, std::string> all = {{"LANG", "C"}};
+  std::vector<const char*> names(row->environment.begin(), row->environment.end());
+  names.insert(names.end(), {row->library, "LD_LIBRARY_PATH"});
+  for (const char* const name : names)
+    if (const char* const value = std::getenv(name)) all[name] = value;
+  // The process has a folder of its own.
+  if (const auto it = all.find(row->library); it != all.end() && it->second.find('/') != std::string::npos)
+    it->second = std::filesystem::absolute(it->second).string();
+  return all;
+}
+
 Result<std::unique_ptr<GpuWorker>> GpuWorker::start(const CardInfo& card) {
   auto made = std::unique_ptr<GpuWorker>(new GpuWorker);
   HONE_TRY_VOID(made->launch(card));
@@ -42,6 +62,7 @@ GpuWorker::~GpuWorker() {
 }
 
 GpuWorker::Answer GpuWorker::ask(GpuCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors) {
+  control_->outside = 0;
   const int64_t start = base::system_clock().now_ns();
   if (!send(command, descriptors)) return died();
   return await(start, deadline);
@@ -68,15 +89,9 @@ Status GpuWorker::launch(const CardInfo& card) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return exhausted("make a socket");
   socket_ = base::Fd(pair[0]);
   base::Fd other(pair[1]);
-  HONE_TRY(const std::filesystem::path program, worker_program("hone-gpu"));
   base::SpawnOptions spawn;
-  spawn.argv = {program.string()};
-  spawn.environment = {{"LANG", "C"}};
-  // The driver is found as we found it; which cards there are, and in which order, must stay the same.
-  for (const char* name : {"HONE_CUDA_DRIVER", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
-    if (const char* value = std::getenv(name)) spawn.environment[name] = value;
-  if (const auto it = spawn.environment.find("HONE_CUDA_DRIVER"); it != spawn.environment.end() && it->second.find('/') != std::string::npos)
-    it->second = std::filesystem::absolute(it->second).string();
+  HONE_TRY(spawn.argv, worker_command(card));
+  spawn.environment = driver_environment(card);
   spawn.directory = "/";
   spawn.output_limit = kMostWords;
   spawn.descriptors[worker::kGpuControlFd] = fd_.get();

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -19,6 +20,11 @@
 #include "hone/target/gpu/protocol.h"
 
 namespace hone::target {
+
+/// The worker's program and the driver that it is to use.
+[[nodiscard]] Result<std::vector<std::string>> worker_command(const CardInfo& card);
+/// For it to find the driver as we found it: which cards there are, and in which order, must stay the same.
+[[nodiscard]] std::map<std::string, std::string> driver_environment(const CardInfo& card);
 
 /// One worker process; its destruction ends it. One thread at a time.
 class GpuWorker {

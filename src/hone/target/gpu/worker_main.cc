@@ -2,11 +2,12 @@
 // module, queues the plan's launches on a stream of its own and times each call with events; hot calls are one graph,
 // timed as a whole. No host code of a candidate runs here. A fault on the device ends this process and its context, never the grader's.
 //
-//   hone-gpu                        (descriptors as in protocol.h)
-//   hone-gpu launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds (0: not
-//                                    timed) and what the module counted, or why not
+//   hone-gpu DRIVER                        (descriptors as in protocol.h)
+//   hone-gpu DRIVER launch ANSWER JOB...   each job's plan, on memory of its own; a line a job to ANSWER: "done", nanoseconds
+//                                          (0: not timed) and what the module counted, or why not
 //
-// The second form is what Nsight Compute and compute-sanitizer watch, and what times kernels with a stage left out.
+// DRIVER is a row of the drivers' table (driver.h). The second form is what Nsight Compute and compute-sanitizer watch, and
+// what times kernels with a stage left out.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,23 +23,18 @@
 #include <string>
 #include <vector>
 
-#include "hone/target/gpu/cuda_api.h"
-#include "hone/target/gpu/cuda_read.h"
+#include "hone/target/gpu/driver.h"
 #include "hone/target/gpu/protocol.h"
 
 namespace hone::target::worker {
 namespace {
 
-using cuda::AccessDescription, cuda::Address, cuda::AllocationProperties, cuda::Api, cuda::Context, cuda::Device, cuda::Event, cuda::Function,
-    cuda::Handle, cuda::Module, cuda::Result, cuda::Stream;
-using cuda::kFunctionMaxDynamicShared, cuda::kHostMapped, cuda::kPosixDescriptor, cuda::kStreamNonBlocking, cuda::kSuccess, cuda::kWaitGreaterOrEqual;
+using gpu::Address, gpu::Driver, gpu::DriverRow, gpu::Event, gpu::Function, gpu::kSuccess, gpu::Module, gpu::Result, gpu::Shared, gpu::Stream;
 
 /// Operations that may wait on a held stream; a driver's queue takes about a thousand before it blocks its caller.
 constexpr int kQueue = 400;
-/// Dynamic shared memory that a block gets without being asked for (bytes).
-constexpr uint32_t kWithoutAsking = 48 << 10;
 /// Of reading after a flush: enough threads for any card.
-constexpr unsigned kReadBlocks = 1024, kReadThreads = 256;
+constexpr gpu::Shape kReading = {{1024, 1, 1}, {256, 1, 1}, {1, 1, 1}, 0};
 constexpr int64_t kReadAtOnce = 16;   ///< bytes; it reads a multiple of them
 /// Share by which events and the host's clock may differ, beside a constant for waking up.
 constexpr double kDisagreement = 0.1;
@@ -47,8 +43,6 @@ constexpr int64_t kWakeNs = 200'000;
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 /// Inputs of jobs on the card, each file once: jobs in a row often have the same.
 struct Contents {
@@ -60,7 +54,7 @@ struct Contents {
   std::vector<Input> inputs;
   std::string why;
 
-  bool find(const Api& api, const std::string& file, size_t bytes, size_t slack, Address& address) {
+  bool find(Driver& driver, const std::string& file, size_t bytes, size_t slack, Address& address) {
     for (const Input& input : inputs)
       if (input.file == file) return address = input.address, true;
     std::vector<char> host(bytes);
@@ -68,18 +62,18 @@ struct Contents {
     const bool read = from && std::fread(host.data(), 1, bytes, from) == bytes;
     if (from) std::fclose(from);
     if (!read) return why = "the contents " + file + " cannot be read", false;
-    Result result = api.allocate(&address, bytes + slack);
+    Result result = driver.allocate(&address, bytes + slack);
     if (result == kSuccess) inputs.push_back({file, address, true});
-    if (result == kSuccess) result = api.upload(address, host.data(), bytes);
-    if (result != kSuccess) why = api.describe(result);
+    if (result == kSuccess) result = driver.upload(address, host.data(), bytes);
+    if (result != kSuccess) why = driver.describe(result);
     return result == kSuccess;
   }
   /// Frees those that `job` does not name.
-  void keep(const Api& api, const GpuJob& job) {
+  void keep(Driver* driver, const GpuJob& job) {
     for (Input& input : inputs) {
       input.wanted = false;
       for (uint32_t i = 0; i < job.control.regions; ++i) input.wanted |= input.file == job.contents[i];
-      if (!input.wanted) (void)api.free(input.address);
+      if (!input.wanted) (void)driver->free(input.address);
     }
     inputs.erase(std::remove_if(inputs.begin(), inputs.end(), [](const Input& input) { return !input.wanted; }), inputs.end());
   }
@@ -87,31 +81,20 @@ struct Contents {
 
 class Worker {
  public:
-  explicit Worker(GpuControl& control) : control_(control) {}
+  Worker(const DriverRow& row, GpuControl& control) : row_(row), control_(control) {}
 
-  [[nodiscard]] const Api& api() const { return api_; }
+  /// Null until it has started.
+  [[nodiscard]] Driver* driver() const { return driver_.get(); }
 
   /// False: cannot work at all (why is set).
   bool start() {
-    if (const std::string why = cuda::load(api_); !why.empty()) return broken(why);
-    Device device = 0;
-    if (!ok(api_.device_get(&device, control_.card)) || !ok(api_.context_retain(&context_, device)) || !ok(api_.context_set(context_)) ||
-        !ok(api_.stream_create(&stream_, kStreamNonBlocking)))
-      return false;
-    device_ = device;
-    AllocationProperties properties;
-    properties.location.id = device;
-    size_t granularity = 0;
-    if (!ok(api_.granularity(&granularity, &properties, 0))) return false;
-    granularity_ = static_cast<int64_t>(granularity);
-    void* host = nullptr;
-    if (!ok(api_.host_allocate(&host, 4096, kHostMapped))) return false;
-    gate_ = static_cast<volatile uint32_t*>(host);
+    if (const std::string why = row_.open(driver_, control_.card); !why.empty()) return broken(why);
+    if (!ok(driver_->make_stream(&stream_))) return false;
+    if (!ok(driver_->make_gate(&gate_, &gate_address_))) return false;
     *gate_ = 0;
-    if (!ok(api_.host_address(&gate_address_, host, 0))) return false;
     if (control_.flush_bytes <= 0) return true;
-    return ok(api_.allocate(&flush_, static_cast<size_t>(control_.flush_bytes))) && ok(api_.module_load(&flushing_, cuda::kReadText)) &&
-           ok(api_.module_function(&read_, flushing_, cuda::kReadName)) && ok(api_.module_function(&warm_, flushing_, cuda::kWarmName));
+    return ok(driver_->allocate(&flush_, static_cast<size_t>(control_.flush_bytes))) && ok(driver_->load(&flushing_, driver_->reading())) &&
+           ok(driver_->find(&read_, flushing_, gpu::kReadName)) && ok(driver_->find(&warm_, flushing_, gpu::kWarmName));
   }
 
   void load_candidate(const std::vector<int>& descriptors) {
@@ -137,28 +120,23 @@ class Worker {
   std::vector<uint64_t> counts() {
     Address address = 0;
     size_t bytes = 0;
-    if (api_.module_global(&address, &bytes, module_, kCountsName) != kSuccess) return {};
+    if (driver_->find_variable(&address, &bytes, module_, kCountsName) != kSuccess) return {};
     std::vector<uint64_t> all(bytes / sizeof(uint64_t));
-    if (!ok(api_.download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
+    if (!ok(driver_->download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
     return all;
   }
 
   /// Broken where anything goes wrong: the next candidate is to find a context as good as new.
   void unload() {
     control_.state = GpuState::kDone;
-    for (const auto& [address, bytes] : workspaces_) (void)ok(api_.free(address));
+    for (const auto& [address, bytes] : workspaces_) (void)ok(driver_->free(address));
     workspaces_.clear();
-    for (const Mapped& region : regions_) {
-      if (!region.handle) {
-        if (region.bytes) (void)ok(api_.free(region.address));
-        continue;
-      }
-      (void)ok(api_.unmap(region.address, region.bytes));
-      (void)ok(api_.unreserve(region.reserved, region.reserved_bytes));
-      (void)ok(api_.release(region.handle));
+    for (Shared& region : regions_) {
+      if (region.handle) (void)ok(driver_->release(region));
+      else if (region.bytes) (void)ok(driver_->free(region.address));
     }
     regions_.clear();
-    if (module_) (void)ok(api_.module_unload(module_));
+    if (module_) (void)ok(driver_->unload(module_));
     module_ = nullptr;
     functions_.clear();
   }
@@ -180,22 +158,18 @@ class Worker {
   }
 
  private:
-  struct Mapped {
-    Handle handle = 0;
-    Address address = 0;
-    size_t bytes = 0;
-    Address reserved = 0;
-    size_t reserved_bytes = 0;
-  };
-
-  bool say(GpuState state, const std::string& why) {
+  bool say(GpuState state, const std::string& why, bool outside = false) {
     control_.state = state;
+    control_.outside = outside;
     std::snprintf(control_.why, sizeof control_.why, "%s", why.c_str());
     return false;
   }
   bool broken(const std::string& why) { return say(GpuState::kBroken, why); }
-  bool refused(const std::string& why) { return say(GpuState::kRefused, why); }
-  bool ok(Result result) { return result == kSuccess || broken(api_.describe(result)); }
+  bool failed(GpuState state, Result result, const std::string& before = {}) {
+    return say(state, before + driver_->describe(result), driver_->cause(result) == gpu::Cause::kIllegalAddress);
+  }
+  bool refused(Result result, const std::string& before) { return failed(GpuState::kRefused, result, before); }
+  bool ok(Result result) { return result == kSuccess || failed(GpuState::kBroken, result); }
 
   bool load_module(int fd, int64_t from = 0) {
     image_.assign(static_cast<size_t>(control_.image_bytes) + 1, 0);
@@ -208,12 +182,12 @@ class Worker {
   }
 
   bool load_image() {
-    if (const Result result = api_.module_load(&module_, image_.data()); result != kSuccess)
-      return refused("the driver does not load the module: " + api_.describe(result));
+    if (const Result result = driver_->load(&module_, image_.data()); result != kSuccess)
+      return refused(result, "the driver does not load the module: ");
     for (uint32_t i = 0; i < control_.symbols; ++i) {
       Function function = nullptr;
-      if (const Result result = api_.module_function(&function, module_, control_.symbol[i]); result != kSuccess)
-        return refused(std::string("the module has no function ") + control_.symbol[i] + ": " + api_.describe(result));
+      if (const Result result = driver_->find(&function, module_, control_.symbol[i]); result != kSuccess)
+        return refused(result, std::string("the module has no function ") + control_.symbol[i] + ": ");
       functions_.push_back(function);
     }
     // One setting a function, whichever of its launches it is for.
@@ -223,16 +197,11 @@ class Worker {
       shared[launch.symbol] = std::max(shared[launch.symbol], launch.shared_bytes);
       cluster[launch.symbol] = std::max(cluster[launch.symbol], launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     }
-    for (size_t i = 0; i < shared.size(); ++i)
-      if (const Result result = api_.function_set(functions_[i], kFunctionMaxDynamicShared, static_cast<int>(shared[i])); result != kSuccess)
-        return refused(std::to_string(shared[i]) + " bytes of dynamic shared memory for " + control_.symbol[i] + ": " + api_.describe(result));
-    // Left to itself the driver may leave room for one block where a plan counts on two. A wish: some cards have no choice.
-    for (size_t i = 0; i < shared.size(); ++i)
-      if (shared[i] > kWithoutAsking) (void)api_.function_set(functions_[i], cuda::kFunctionSharedCarveout, 100);
-    for (size_t i = 0; i < cluster.size(); ++i) {
-      if (cluster[i] <= cuda::kPortableCluster) continue;
-      if (const Result result = api_.function_set(functions_[i], cuda::kFunctionLargeClusters, 1); result != kSuccess)
-        return refused("clusters of " + std::to_string(cluster[i]) + " blocks for " + control_.symbol[i] + ": " + api_.describe(result));
+    for (size_t i = 0; i < shared.size(); ++i) {
+      if (const Result result = driver_->allow_shared(functions_[i], shared[i]); result != kSuccess)
+        return refused(result, std::to_string(shared[i]) + " bytes of dynamic shared memory for " + control_.symbol[i] + ": ");
+      if (const Result result = driver_->allow_cluster(functions_[i], cluster[i]); result != kSuccess)
+        return refused(result, "clusters of " + std::to_string(cluster[i]) + " blocks for " + control_.symbol[i] + ": ");
     }
     return true;
   }
@@ -243,29 +212,20 @@ class Worker {
     const Module old = module_;
     module_ = nullptr;
     functions_.clear();
-    if (!ok(api_.module_unload(old)) || !load_image()) return false;
+    if (!ok(driver_->unload(old)) || !load_image()) return false;
     const auto word = static_cast<uint32_t>(0x7FF17FF1 | (secret & 0x800F800F));
     for (const auto& [address, bytes] : workspaces_)
-      if (!ok(api_.set_bytes(address, 0xFF, bytes, stream_)) || !ok(api_.set_words(address, word, bytes / 4, stream_))) return false;
-    return ok(api_.stream_synchronise(stream_));
+      if (!ok(driver_->fill(address, 0xFF, 1, bytes, stream_)) || !ok(driver_->fill(address, word, 4, bytes / 4, stream_))) return false;
+    return ok(driver_->synchronise(stream_));
   }
 
   /// Each region lies at the end of its own stretch of addresses, with nothing mapped on either side.
   bool map_regions(const std::vector<int>& descriptors) {
     for (uint32_t i = 0; i < control_.regions; ++i) {
-      Mapped region;
-      region.bytes = static_cast<size_t>(round_up(control_.region[i].bytes, granularity_));
-      region.reserved_bytes = region.bytes + 2 * static_cast<size_t>(granularity_);
-      void* const descriptor = reinterpret_cast<void*>(static_cast<intptr_t>(descriptors[i + 1]));
-      if (!ok(api_.import_handle(&region.handle, descriptor, kPosixDescriptor)) ||
-          !ok(api_.reserve(&region.reserved, region.reserved_bytes, 0, 0, 0)))
+      Shared region;
+      if (!ok(driver_->import_from(descriptors[i + 1], region, static_cast<size_t>(control_.region[i].bytes))) ||
+          !ok(driver_->map(region, control_.region[i].writable != 0, true)))
         return false;
-      region.address = region.reserved + static_cast<Address>(granularity_);
-      if (!ok(api_.map(region.address, region.bytes, 0, region.handle, 0))) return false;
-      AccessDescription access;
-      access.location.id = device_;
-      access.flags = control_.region[i].writable ? 3 : 1;
-      if (!ok(api_.set_access(region.address, region.bytes, &access, 1))) return false;
       regions_.push_back(region);
     }
     return true;
@@ -275,11 +235,11 @@ class Worker {
     for (uint32_t i = 0; i < control_.workspaces; ++i) {
       Address address = 0;
       const auto bytes = static_cast<size_t>(std::max<int64_t>(16, control_.workspace[i].bytes));
-      if (const Result result = api_.allocate(&address, bytes); result != kSuccess)
-        return refused("a workspace of " + std::to_string(bytes) + " bytes: " + api_.describe(result));
+      if (const Result result = driver_->allocate(&address, bytes); result != kSuccess)
+        return refused(result, "a workspace of " + std::to_string(bytes) + " bytes: ");
       workspaces_.emplace_back(address, bytes);
       // Poison: NaN for every type of float.
-      if (poison_ && !ok(api_.set_bytes(address, 0xFF, bytes, stream_))) return false;
+      if (poison_ && !ok(driver_->fill(address, 0xFF, 1, bytes, stream_))) return false;
     }
     return true;
   }
@@ -288,14 +248,14 @@ class Worker {
   /// `contents`, which lends them to one job after another; a region of no bytes is one of these.
   bool own_regions(const GpuJob& job, Contents& contents) {
     for (uint32_t i = 0; i < control_.regions; ++i) {
-      Mapped region;
+      Shared region;
       const auto bytes = static_cast<size_t>(std::max<int64_t>(1, control_.region[i].bytes));
       if (job.contents[i][0]) {
-        if (!contents.find(api_, job.contents[i], bytes, static_cast<size_t>(job.slack), region.address)) return broken(contents.why);
+        if (!contents.find(*driver_, job.contents[i], bytes, static_cast<size_t>(job.slack), region.address)) return broken(contents.why);
       } else {
-        if (!ok(api_.allocate(&region.address, bytes + static_cast<size_t>(job.slack)))) return false;
+        if (!ok(driver_->allocate(&region.address, bytes + static_cast<size_t>(job.slack)))) return false;
         region.bytes = bytes;
-        if (poison_ && !ok(api_.set_bytes(region.address, 0xFF, bytes, stream_))) return regions_.push_back(region), false;
+        if (poison_ && !ok(driver_->fill(region.address, 0xFF, 1, bytes, stream_))) return regions_.push_back(region), false;
       }
       regions_.push_back(region);
     }
@@ -306,9 +266,9 @@ class Worker {
     for (uint32_t t = 0; t < control_.tensors; ++t) control_.placement[0][t] = {0, static_cast<int32_t>(t), 0};
     Event before = event(0), after = event(1);
     if (!before || !after) return broken("events cannot be made");
-    if (!ok(api_.stream_synchronise(stream_)) || !queue_call(0, before, after)) return false;
-    const Result result = api_.stream_synchronise(stream_);
-    return result == kSuccess || say(GpuState::kFault, api_.describe(result));
+    if (!ok(driver_->synchronise(stream_)) || !queue_call(0, before, after)) return false;
+    const Result result = driver_->synchronise(stream_);
+    return result == kSuccess || failed(GpuState::kFault, result);
   }
 
   /// The median of `rounds` calls with cold caches, as device_ns.
@@ -316,11 +276,11 @@ class Worker {
     std::vector<float> all;
     for (uint32_t i = 0; i < rounds; ++i) {
       *gate_ = 0;
-      const bool queued = ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual)) && (!flush_ || flush(i)) &&
+      const bool queued = ok(driver_->wait_for(stream_, gate_address_, 1)) && (!flush_ || flush(i)) &&
                           queue_call(0, event(0), event(1));
       *gate_ = 1;
       float ms = 0;
-      if (!finish() || !queued || !ok(api_.event_elapsed(&ms, event(0), event(1)))) return false;
+      if (!finish() || !queued || !ok(driver_->elapsed(&ms, event(0), event(1)))) return false;
       all.push_back(ms);
     }
     std::nth_element(all.begin(), all.begin() + rounds / 2, all.end());
@@ -329,7 +289,7 @@ class Worker {
   }
 
   /// The first work of a process that takes its turn on the card costs more than others.
-  bool warm() { return ok(api_.set_bytes(flush_ ? flush_ : gate_address_, 0, 4, stream_)) && ok(api_.stream_synchronise(stream_)); }
+  bool warm() { return ok(driver_->fill(flush_ ? flush_ : gate_address_, 0, 1, 4, stream_)) && ok(driver_->synchronise(stream_)); }
 
   /// Nothing of what a call touches is left in the last-level cache, and what is there instead need not be written back: else
   /// a call waits for whatever happened to be written before it, which is not the same in a process that flushes otherwise.
@@ -338,14 +298,13 @@ class Worker {
     Address from = flush_;
     auto count = static_cast<uint64_t>(bytes);
     void* slots[] = {&from, &count};
-    return ok(api_.set_words(flush_, value, bytes / 4, stream_)) &&
-           ok(api_.launch(read_, kReadBlocks, 1, 1, kReadThreads, 1, 1, 0, stream_, slots, nullptr));
+    return ok(driver_->fill(flush_, value, 4, bytes / 4, stream_)) && ok(driver_->launch(read_, kReading, stream_, slots));
   }
 
   Event event(size_t number) {
     while (events_.size() <= number) {
       Event made = nullptr;
-      if (api_.event_create(&made, 0) != kSuccess) return nullptr;
+      if (driver_->make_event(&made) != kSuccess) return nullptr;
       events_.push_back(made);
     }
     return events_[number];
@@ -358,30 +317,14 @@ class Worker {
     return regions_[static_cast<size_t>(place.region)].address + static_cast<Address>(place.offset);
   }
 
-  Result queue_launch(const GpuLaunch& launch, void** slots) {
-    const Function function = functions_[launch.symbol];
-    const uint32_t *const grid = launch.grid, *const block = launch.block;
-    if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] == 1)
-      return api_.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared_bytes, stream_, slots, nullptr);
-    cuda::LaunchAttribute cluster;
-    for (int d = 0; d < 3; ++d) cluster.extents[d] = launch.cluster[d];
-    cuda::LaunchConfig config;
-    for (int d = 0; d < 3; ++d) config.grid[d] = grid[d], config.block[d] = block[d];
-    config.shared_bytes = launch.shared_bytes;
-    config.stream = stream_;
-    config.attributes = &cluster;
-    config.attribute_count = 1;
-    return api_.launch_with(&config, function, slots, nullptr);
-  }
-
   bool queue_call(int call, Event before, Event after) {
-    return ok(api_.event_record(before, stream_)) && queue_work(call) && ok(api_.event_record(after, stream_));
+    return ok(driver_->record(before, stream_)) && queue_work(call) && ok(driver_->record(after, stream_));
   }
 
   bool queue_work(int call) {
     // What a plan wants zeroed is part of its time.
     for (uint32_t i = 0; i < control_.workspaces; ++i)
-      if (control_.workspace[i].zero && !ok(api_.set_bytes(workspaces_[i].first, 0, workspaces_[i].second, stream_))) return false;
+      if (control_.workspace[i].zero && !ok(driver_->fill(workspaces_[i].first, 0, 1, workspaces_[i].second, stream_))) return false;
     for (uint32_t i = 0; i < control_.launches; ++i) {
       const GpuLaunch& launch = control_.launch[i];
       int64_t values[kMaxArguments];
@@ -391,10 +334,10 @@ class Worker {
         values[a] = argument.tensor >= 0 ? static_cast<int64_t>(tensor(call, argument.tensor)) : argument.value;
         slots[a] = &values[a];
       }
-      const Result result = queue_launch(launch, slots);
+      const Result result = driver_->launch(functions_[launch.symbol], launch, stream_, slots);
       if (result != kSuccess) {
         // An earlier launch's fault may surface here; which one it was, the text says.
-        return say(GpuState::kFault, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: " + api_.describe(result));
+        return failed(GpuState::kFault, result, std::string("the launch of ") + control_.symbol[launch.symbol] + " fails: ");
       }
     }
     return true;
@@ -403,16 +346,13 @@ class Worker {
   /// All calls as one graph. Between the two events of a single short kernel lies as much time again as it takes; a graph has
   /// one pair of events for all. It is carried to the card and run once: a second time its outputs would hold the answers.
   bool replay() {
-    if (!ok(api_.capture_begin(stream_, cuda::kCaptureThreadLocal))) return false;
+    if (!ok(driver_->begin_graph(stream_))) return false;
     bool captured = true;
     for (uint32_t call = 0; captured && call < control_.calls; ++call) captured = queue_work(static_cast<int>(call));
-    cuda::Graph graph = nullptr;
-    const Result ended = api_.capture_end(stream_, &graph);
-    cuda::GraphRun ready = nullptr;
-    const bool timed = captured && ok(ended) && ok(api_.graph_make_ready(&ready, graph, 0)) && ok(api_.graph_upload(ready, stream_)) &&
-                       read_tensors() && finish() && time_graph(ready);
-    if (ready) (void)api_.graph_run_free(ready);
-    if (graph) (void)api_.graph_free(graph);
+    gpu::Graph graph;
+    const Result ended = driver_->end_graph(graph, stream_);
+    const bool timed = captured && ok(ended) && ok(driver_->make_ready(graph, stream_)) && read_tensors() && finish() && time_graph(graph);
+    driver_->free(graph);
     return timed;
   }
 
@@ -423,28 +363,28 @@ class Worker {
         Address from = tensor(static_cast<int>(call), static_cast<int>(t));
         auto count = static_cast<uint64_t>(control_.tensor_bytes[t] / kReadAtOnce * kReadAtOnce);
         void* slots[] = {&from, &count};
-        if (count > 0 && !ok(api_.launch(warm_, kReadBlocks, 1, 1, kReadThreads, 1, 1, 0, stream_, slots, nullptr))) return false;
+        if (count > 0 && !ok(driver_->launch(warm_, kReading, stream_, slots))) return false;
       }
     return true;
   }
 
   bool finish() {
-    const Result result = api_.stream_synchronise(stream_);
-    return result == kSuccess || say(GpuState::kFault, api_.describe(result));
+    const Result result = driver_->synchronise(stream_);
+    return result == kSuccess || failed(GpuState::kFault, result);
   }
 
-  bool time_graph(cuda::GraphRun ready) {
+  bool time_graph(const gpu::Graph& graph) {
     Event begin = event(0), end = event(1);
     if (!begin || !end) return broken("events cannot be made");
     *gate_ = 0;
-    if (!ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual))) return false;
-    const bool queued = ok(api_.event_record(begin, stream_)) && ok(api_.graph_launch(ready, stream_)) && ok(api_.event_record(end, stream_));
+    if (!ok(driver_->wait_for(stream_, gate_address_, 1))) return false;
+    const bool queued = ok(driver_->record(begin, stream_)) && ok(driver_->launch(graph, stream_)) && ok(driver_->record(end, stream_));
     const int64_t start = now_ns();
     *gate_ = 1;
     if (!finish() || !queued) return false;
     control_.wall_ns = now_ns() - start;
     float ms = 0;
-    if (!ok(api_.event_elapsed(&ms, begin, end))) return false;
+    if (!ok(driver_->elapsed(&ms, begin, end))) return false;
     control_.device_ns = control_.span_ns = static_cast<int64_t>(static_cast<double>(ms) * 1e6);
     compare_clocks(control_.wall_ns, control_.span_ns);
     return true;
@@ -459,29 +399,29 @@ class Worker {
   /// Calls [first, first + count): all queued behind a gate, so that no launch waits for the host.
   bool run_part(int first, int count, bool held) {
     *gate_ = 0;
-    if (held && !ok(api_.stream_wait_value(stream_, gate_address_, 1, kWaitGreaterOrEqual))) return false;
+    if (held && !ok(driver_->wait_for(stream_, gate_address_, 1))) return false;
     Event begin = event(0), end = event(1);
     if (!begin || !end) return broken("events cannot be made");
-    bool queued = ok(api_.event_record(begin, stream_));
+    bool queued = ok(driver_->record(begin, stream_));
     for (int i = 0; queued && i < count; ++i) {
       if (control_.cold[first + i] && flush_) queued = flush(static_cast<unsigned>(i));
       queued = queued && queue_call(first + i, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i)));
     }
-    queued = queued && ok(api_.event_record(end, stream_));
+    queued = queued && ok(driver_->record(end, stream_));
     const int64_t start = now_ns();
     *gate_ = 1;
-    const Result result = api_.stream_synchronise(stream_);
+    const Result result = driver_->synchronise(stream_);
     const int64_t wall = now_ns() - start;
     if (!queued) return false;
-    if (result != kSuccess) return say(GpuState::kFault, api_.describe(result));
+    if (result != kSuccess) return failed(GpuState::kFault, result);
     double device_ms = 0;
     for (int i = 0; i < count; ++i) {
       float ms = 0;
-      if (!ok(api_.event_elapsed(&ms, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i))))) return false;
+      if (!ok(driver_->elapsed(&ms, event(2 + 2 * static_cast<size_t>(i)), event(3 + 2 * static_cast<size_t>(i))))) return false;
       device_ms += static_cast<double>(ms);
     }
     float span_ms = 0;
-    if (!ok(api_.event_elapsed(&span_ms, begin, end))) return false;
+    if (!ok(driver_->elapsed(&span_ms, begin, end))) return false;
     control_.device_ns += static_cast<int64_t>(device_ms * 1e6);
     control_.span_ns += static_cast<int64_t>(static_cast<double>(span_ms) * 1e6);
     control_.wall_ns += wall;
@@ -489,12 +429,10 @@ class Worker {
     return true;
   }
 
+  const DriverRow& row_;
   GpuControl& control_;
-  Api api_;
-  Context context_ = nullptr;
+  std::unique_ptr<Driver> driver_;
   Stream stream_ = nullptr;
-  int device_ = 0;
-  int64_t granularity_ = 0;
   volatile uint32_t* gate_ = nullptr;
   Address gate_address_ = 0, flush_ = 0;
   Module flushing_ = nullptr;
@@ -502,7 +440,7 @@ class Worker {
   Module module_ = nullptr;
   std::vector<char> image_;         ///< what it is loaded from
   std::vector<Function> functions_;
-  std::vector<Mapped> regions_;
+  std::vector<Shared> regions_;
   std::vector<std::pair<Address, size_t>> workspaces_;
   std::vector<Event> events_;
   bool poison_ = true;
@@ -525,12 +463,12 @@ bool receive(GpuCommand& command, std::vector<int>& descriptors) {
   return true;
 }
 
-int serve() {
+int serve(const DriverRow& row) {
   if (dup2(kGpuWordsFd, STDOUT_FILENO) < 0 || dup2(kGpuWordsFd, STDERR_FILENO) < 0) return 1;
   void* memory = mmap(nullptr, sizeof(GpuControl), PROT_READ | PROT_WRITE, MAP_SHARED, kGpuControlFd, 0);
   if (memory == MAP_FAILED) return 1;
   auto& control = *static_cast<GpuControl*>(memory);
-  Worker worker(control);
+  Worker worker(row, control);
   const auto answer = [&] {
     const GpuState state = control.state;
     return send(kGpuSocketFd, &state, sizeof state, MSG_NOSIGNAL) == sizeof state &&
@@ -553,11 +491,11 @@ int serve() {
 }
 
 /// A fault leaves the context useless: the jobs behind it are not run, and say so.
-int launch(const char* answer, int jobs, char** files) {
+int launch(const DriverRow& row, const char* answer, int jobs, char** files) {
   std::FILE* const out = std::fopen(answer, "w");
   if (!out) return 1;
   auto job = std::make_unique<GpuJob>();
-  Worker worker(job->control);
+  Worker worker(row, job->control);
   Contents contents;
   bool started = false;
   int status = 0;
@@ -567,7 +505,7 @@ int launch(const char* answer, int jobs, char** files) {
       std::fprintf(out, "the job %s cannot be read\n", files[i]);
       return std::fclose(out), 1;
     }
-    contents.keep(worker.api(), *job);
+    contents.keep(worker.driver(), *job);
     (void)alarm(job->seconds);
     const bool done = (started || worker.start()) && worker.launch_alone(*job, fd, contents);
     started = true;
@@ -594,6 +532,9 @@ int launch(const char* answer, int jobs, char** files) {
 }  // namespace hone::target::worker
 
 int main(int argc, char** argv) {
-  if (argc > 3 && std::strcmp(argv[1], "launch") == 0) return hone::target::worker::launch(argv[2], argc - 3, argv + 3);
-  return hone::target::worker::serve();
+  namespace target = hone::target;
+  const auto* const row = argc > 1 ? target::gpu::find_driver(argv[1]) : nullptr;
+  if (!row) return std::fprintf(stderr, "hone-gpu knows no such driver\n"), 1;
+  if (argc > 4 && std::strcmp(argv[2], "launch") == 0) return target::worker::launch(*row, argv[3], argc - 4, argv + 4);
+  return target::worker::serve(*row);
 }
