@@ -6,6 +6,7 @@
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/launch_case.h"
 #include "hone/target/gpu/launch.h"
+#include "hone/target/toolchain/cuda_tools.h"
 
 namespace hone::pretend {
 namespace {

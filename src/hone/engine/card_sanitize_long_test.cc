@@ -17,7 +17,7 @@
 #include "hone/engine/workbench.h"
 #include "hone/evaluate/card_sanitize.h"
 #include "hone/evaluate/parallel.h"
-#include "hone/target/gpu/launch.h"
+#include "hone/target/toolchain/cuda_tools.h"
 #include "hone/task/task.h"
 
 namespace hone::engine {

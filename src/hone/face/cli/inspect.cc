@@ -26,8 +26,8 @@
 #include "hone/target/cpu.h"
 #include "hone/target/device/counters.h"
 #include "hone/target/gpu/driver.h"
-#include "hone/target/gpu/launch.h"
 #include "hone/target/simt_device.h"
+#include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/triton.h"
 

@@ -1,7 +1,5 @@
 #include "hone/target/gpu/launch.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -137,19 +135,6 @@ Result<std::vector<TimedPlan>> time_plans(const CardInfo& card, std::span<const 
     if (lines.size() < rest.size() && (lines.empty() || lines.back().starts_with(kRan))) all.push_back({.problem = "it does not finish: " + exit.describe()});
   }
   return all;
-}
-
-Result<std::filesystem::path> find_card_tool(const std::string& name, const char* variable) {
-  const auto runs = [](const std::filesystem::path& file) { return ::access(file.c_str(), X_OK) == 0; };
-  if (const char* given = std::getenv(variable); given && *given) {
-    if (std::string_view(given) != "none" && runs(given)) return std::filesystem::absolute(given);
-    return fail(ErrorCode::kUnavailable, fmt::format("{} is switched off or wrong: {}", variable, given));
-  }
-  const char* const path = std::getenv("PATH");
-  std::stringstream folders(std::string(path ? path : "/usr/bin:/bin") + ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::filesystem::path file = std::filesystem::path(folder) / name; !folder.empty() && runs(file)) return file;
-  return fail(ErrorCode::kUnavailable, fmt::format("there is no {}", name), "it comes with NVIDIA's CUDA toolkit");
 }
 
 }  // namespace hone::target
