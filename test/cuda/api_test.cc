@@ -1,4 +1,4 @@
-// hone/target/device/cuda_api.h against NVIDIA's cuda.h: values and layouts when this is compiled, prototypes as far as
+// hone/target/gpu/cuda_api.h against NVIDIA's cuda.h: values and layouts when this is compiled, prototypes as far as
 // a call can tell them apart (how many parameters, of which sizes, which of them pointers).
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "hone/target/device/cuda_api.h"
+#include "hone/target/gpu/cuda_api.h"
 
 namespace hone::target::cuda {
 namespace {
@@ -30,6 +30,7 @@ static_assert(int{kSharedPerBlockOptIn} == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY
 static_assert(kFunctionMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kFunctionSharedCarveout == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
 static_assert(kFunctionLargeClusters == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+static_assert(kRead == CU_MEM_ACCESS_FLAGS_PROT_READ && kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(kPosixDescriptor == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kWaitGreaterOrEqual == CU_STREAM_WAIT_VALUE_GEQ && kHostMapped == CU_MEMHOSTALLOC_DEVICEMAP);
 

@@ -76,7 +76,7 @@ class Bench : public testing::Test {
   void SetUp() override {
     auto toolchain = target::cuda_toolchain("sm_90a");
     if (!toolchain) GTEST_SKIP() << toolchain.error().to_string();
-    auto opened = target::Card::open(0);
+    auto opened = target::Card::open("cuda:0");
     ASSERT_TRUE(opened) << opened.error().to_string();
     card_ = *opened;
     const auto kernel = kernel::parse_kernel(source_of_all(), "all.cu");

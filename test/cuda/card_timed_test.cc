@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 class CudaCard : public Bench {};
 
 TEST_F(CudaCard, IsListed) {
-  const auto cards = target::cards();
+  const auto cards = target::cards("cuda");
   ASSERT_TRUE(cards) << cards.error().to_string();
   ASSERT_EQ(cards->size(), 1);
   const target::CardInfo& card = cards->front();
@@ -21,7 +21,8 @@ TEST_F(CudaCard, IsListed) {
   EXPECT_EQ(card.sms, 4);
   EXPECT_EQ(card.l2_bytes, 1 << 20);
   EXPECT_EQ(card.memory_bytes, int64_t{80} << 30);
-  EXPECT_EQ(card.driver, 13000);
+  EXPECT_EQ(card.target(), "cuda:0");
+  EXPECT_EQ(card.driver_version, "13.0");
   EXPECT_EQ(target::card_limits(card), (kernel::Limits{{"SMS", 4}, {"SHARED_MAX", 232'448}, {"WAVE", 32}}));
   EXPECT_EQ(target::flush_bytes(card), 64 << 20);
   // A hundredth of what the data sheet of 132 multiprocessors says, about.
@@ -29,11 +30,11 @@ TEST_F(CudaCard, IsListed) {
 }
 
 TEST_F(CudaCard, OnlyWhatIsThereOpens) {
-  const auto absent = target::Card::open(1);
+  const auto absent = target::Card::open("cuda:1");
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(absent.error().message, HasSubstr("there is no card cuda:1; the driver has 1"));
-  EXPECT_EQ(target::Card::open(0).value(), card_) << "one for all";
+  EXPECT_EQ(target::Card::open("cuda:0").value(), card_) << "one for all";
   EXPECT_EQ(target::card_ordinal("cuda:12"), 12);
   for (const char* name : {"cuda", "cuda:", "cuda:-1", "cuda:1x", "hip:0"}) EXPECT_FALSE(target::card_ordinal(name)) << name;
 }

@@ -17,7 +17,7 @@ class CudaEvaluator : public testing::Test {
   void SetUp() override {
     auto toolchain = target::cuda_toolchain("sm_90a");
     if (!toolchain) GTEST_SKIP() << toolchain.error().to_string();
-    auto card = target::Card::open(0);
+    auto card = target::Card::open("cuda:0");
     ASSERT_TRUE(card) << card.error().to_string();
     EvaluatorOptions options;
     options.max_pairs = 20;

@@ -5,7 +5,8 @@
 #include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/launch_case.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
+#include "hone/target/toolchain/cuda_tools.h"
 
 namespace hone::pretend {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "hone/target/device/cuda_api.h"
+#include "hone/target/gpu/cuda_api.h"
 
 namespace hone::pretend {
 

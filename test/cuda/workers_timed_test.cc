@@ -6,7 +6,7 @@
 
 #include "bench.h"
 #include "hone/base/file.h"
-#include "hone/target/device/cuda_api.h"
+#include "hone/target/gpu/cuda_api.h"
 
 namespace hone::pretend {
 namespace {

@@ -93,9 +93,9 @@ void measure(Plan& plan, evaluate::Evaluator& evaluator, diagnose::CardCounters&
 }
 
 TEST(CardDiagnosisLongTest, FirstActionsHold) {
-  const auto cards = target::cards();
+  const auto cards = target::cards("cuda");
   if (!cards || cards->empty()) GTEST_SKIP() << (cards ? "there is no card" : cards.error().message);
-  const std::shared_ptr<target::Card> card = must(target::Card::open(0));
+  const std::shared_ptr<target::Card> card = must(target::Card::open("cuda:0"));
   const std::shared_ptr<target::Toolchain> toolchain = must(target::cuda_toolchain(card->info().arch));
   const kernel::Limits limits = target::card_limits(card->info());
   diagnose::CardCounters counters(card->info(), toolchain);

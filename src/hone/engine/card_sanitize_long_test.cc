@@ -17,7 +17,7 @@
 #include "hone/engine/workbench.h"
 #include "hone/evaluate/card_sanitize.h"
 #include "hone/evaluate/parallel.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/toolchain/cuda_tools.h"
 #include "hone/task/task.h"
 
 namespace hone::engine {
@@ -86,10 +86,10 @@ void watch(Watched& one, const std::shared_ptr<target::Toolchain>& toolchain, co
 }
 
 TEST(CardSanitizeLongTest, KernelsOfLevelOneAreClean) {
-  const auto cards = target::cards();
+  const auto cards = target::cards("cuda");
   if (!cards || cards->empty()) GTEST_SKIP() << (cards ? "there is no card" : cards.error().message);
   if (const auto program = target::find_card_tool("compute-sanitizer", "HONE_COMPUTE_SANITIZER"); !program) GTEST_SKIP() << program.error().message;
-  const auto card = target::Card::open(0);
+  const auto card = target::Card::open("cuda:0");
   ASSERT_TRUE(card) << card.error().to_string();
   auto made = target::cuda_toolchain((*card)->info().arch);
   ASSERT_TRUE(made) << made.error().to_string();

@@ -93,7 +93,7 @@ std::string source_of(const Fault& fault) {
 
 TEST(CardFaults, GoodKernelsAreJudgedRightBetweenBadOnes) {
   const char* const ordinal = std::getenv("HONE_DRILL_CARD");
-  const auto card = target::Card::open(ordinal ? std::atoi(ordinal) : 0);
+  const auto card = target::Card::open(std::string("cuda:") + (ordinal ? ordinal : "0"));
   if (!card) GTEST_SKIP() << card.error().to_string();
   auto compiler = target::cuda_toolchain((*card)->info().arch);
   if (!compiler) GTEST_SKIP() << compiler.error().to_string();

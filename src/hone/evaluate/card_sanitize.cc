@@ -12,6 +12,7 @@
 #include "hone/evaluate/launch_case.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/target/toolchain/cubin.h"
+#include "hone/target/toolchain/cuda_tools.h"
 
 namespace hone::evaluate {
 namespace {

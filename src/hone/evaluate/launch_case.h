@@ -4,7 +4,7 @@
 
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/kernel/kernel.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 
 namespace hone::evaluate {
 

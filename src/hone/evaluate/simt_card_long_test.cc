@@ -57,7 +57,7 @@ Outputs run(const SimtCase& c, const task::Task& task, std::shared_ptr<target::T
 
 TEST(SimtCard, SameBitsAsTheEmulator) {
   const char* ordinal = std::getenv("HONE_SIMT_CARD");
-  const auto card = target::Card::open(ordinal ? std::atoi(ordinal) : 0);
+  const auto card = target::Card::open(std::string("cuda:") + (ordinal ? ordinal : "0"));
   if (!card) GTEST_SKIP() << card.error().to_string();
   auto emulator = target::simt_toolchain();
   if (!emulator) GTEST_SKIP() << emulator.error().to_string();

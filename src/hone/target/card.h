@@ -1,4 +1,4 @@
-// A GPU of NVIDIA's under the driver: what it is, memory on it that can be shared with the processes which run
+// A GPU under its driver (gpu/driver.h): what it is, memory on it that can be shared with the processes which run
 // candidates, and those processes. The grader's side: no device code of a candidate ever runs in our context.
 // Thread-safe, but for a CardMemory: one thread at a time has each.
 #pragma once
@@ -15,28 +15,16 @@
 #include "hone/kernel/kernel.h"
 #include "hone/target/device/cpu_session.h"
 #include "hone/target/device/session.h"
+#include "hone/target/gpu/card_info.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
 
-struct CardInfo {
-  int ordinal = 0;
-  std::string name;                 ///< "NVIDIA H200"
-  int major = 0, minor = 0;         ///< compute capability
-  std::string arch;                 ///< what kernels are built for: "sm_90a"
-  int sms = 0, wave = 32;
-  int threads_per_sm = 0, threads_per_block = 0;
-  int64_t shared_max = 0;           ///< bytes a block, opted in
-  int64_t shared_per_sm = 0;
-  int64_t l2_bytes = 0, memory_bytes = 0;
-  int clock_khz = 0;                ///< highest of the multiprocessors
-  int memory_clock_khz = 0, memory_bus_bits = 0;
-  int driver = 0;                   ///< 13000: CUDA 13.0
-};
+/// This machine's of the driver in that row ("cuda"), in its order. kUnavailable with the reason where the driver is not here.
+[[nodiscard]] Result<std::vector<CardInfo>> cards(std::string_view driver);
 
-/// Cards of this machine, in the driver's order. kUnavailable with the reason where there is no driver.
-[[nodiscard]] Result<std::vector<CardInfo>> cards();
-
+/// "cuda:0" -> "cuda".
+[[nodiscard]] std::string_view card_driver(std::string_view target);
 /// "cuda:0" -> 0; nothing for another kind of target.
 [[nodiscard]] std::optional<int> card_ordinal(std::string_view target);
 
@@ -91,8 +79,8 @@ class CardProgram {
 
 class Card {
  public:
-  /// Opens a context in this process. kUnavailable where there is no such card or it cannot share memory.
-  [[nodiscard]] static Result<std::shared_ptr<Card>> open(int ordinal);
+  /// Opens "cuda:0" in this process. kUnavailable where there is no such card or it cannot share memory.
+  [[nodiscard]] static Result<std::shared_ptr<Card>> open(std::string_view target);
   virtual ~Card() = default;
 
   [[nodiscard]] virtual const CardInfo& info() const = 0;

@@ -45,12 +45,12 @@ class Cpu final : public Opened {
   int threads_;
 };
 
-class Cuda final : public Opened {
+class Gpu final : public Opened {
  public:
-  Cuda(std::shared_ptr<Card> card, std::vector<Language> languages, std::shared_ptr<Toolchain> toolchain)
-      : Opened({fmt::format("cuda:{}", card->info().ordinal),
-                fmt::format("{}, {}, {} multiprocessors, driver {}.{}", card->info().name, card->info().arch, card->info().sms,
-                            card->info().driver / 1000, card->info().driver % 1000 / 10), {}},
+  Gpu(std::shared_ptr<Card> card, std::vector<Language> languages, std::shared_ptr<Toolchain> toolchain)
+      : Opened({card->info().target(),
+                fmt::format("{}, {}, {} multiprocessors, driver {}", card->info().name, card->info().arch, card->info().sms,
+                            card->info().driver_version), {}},
                std::move(languages), std::move(toolchain), card_limits(card->info()), true),
         card_(std::move(card)) {}
   [[nodiscard]] std::shared_ptr<Card> card() const override { return card_; }
@@ -78,10 +78,12 @@ Result<std::shared_ptr<Target>> open_cpu(const Kind& kind, std::string_view, con
   return std::make_shared<Cpu>(threads, kind.languages, std::move(toolchain), std::move(limits));
 }
 
-Result<std::shared_ptr<Target>> open_cuda(const Kind& kind, std::string_view name, const TargetOptions&) {
-  HONE_TRY(std::shared_ptr<Card> card, Card::open(card_ordinal(name).value_or(0)));
-  HONE_TRY(std::shared_ptr<Toolchain> toolchain, cuda_toolchain(card->info().arch));
-  return std::make_shared<Cuda>(std::move(card), kind.languages, std::move(toolchain));
+bool same_driver(const Kind& kind, std::string_view name) { return card_ordinal(name) && card_driver(name) == card_driver(kind.form); }
+
+Result<std::shared_ptr<Target>> open_card(const Kind& kind, std::string_view name, const TargetOptions&) {
+  HONE_TRY(std::shared_ptr<Card> card, Card::open(name));
+  HONE_TRY(std::shared_ptr<Toolchain> toolchain, gpu_toolchain(card->info().driver + ":" + card->info().arch));
+  return std::make_shared<Gpu>(std::move(card), kind.languages, std::move(toolchain));
 }
 
 Result<std::shared_ptr<Target>> open_emulator(const Kind& kind, std::string_view name, const TargetOptions&) {
@@ -94,7 +96,7 @@ Result<std::shared_ptr<Target>> open_emulator(const Kind& kind, std::string_view
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {"cpu", {Language::kCpp}, true, true, same_name, open_cpu},
-      {"cuda:0", {Language::kCuda, Language::kTriton}, true, false, [](const Kind&, std::string_view name) { return card_ordinal(name).has_value(); }, open_cuda},
+      {"cuda:0", {Language::kCuda, Language::kTriton}, true, false, same_driver, open_card},
       {"emulator:cuda", {Language::kCuda}, false, true, same_name, open_emulator},
       {"emulator:hip", {Language::kHip}, false, true, same_name, open_emulator},
       {"emulator:triton", {Language::kTriton}, false, true, same_name, open_emulator},
@@ -135,7 +137,7 @@ Result<kernel::Limits> limits_of(const std::string& name) {
   const Kind& kind = *kind_of(name);
   if (const SimtDevice* const device = simt_device_of(name)) return simt_limits(*device);
   if (kind.everywhere) return cpu_limits(cpu_info());
-  const auto all = cards();
+  const auto all = cards(card_driver(name));
   const auto ordinal = static_cast<size_t>(card_ordinal(name).value_or(0));
   return all && ordinal < all->size() ? card_limits((*all)[ordinal]) : simt_limits(*simt_device(kind.languages.front()));
 }

@@ -9,6 +9,7 @@
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/card_peaks.h"
 #include "hone/target/cpu.h"
+#include "hone/target/toolchain/cuda_tools.h"
 
 namespace hone::diagnose {
 namespace {

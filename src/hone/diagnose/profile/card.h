@@ -1,4 +1,4 @@
-// A kernel's metrics on a card: Nsight Compute watches its plan launched once (target/device/cuda_launch.h), its build and
+// A kernel's metrics on a card: Nsight Compute watches its plan launched once (target/gpu/launch.h), its build and
 // plan are read. Where counters may not be read, variants of the kernel with a stage left out stand in (card_variants.h), and
 // what only counters tell is absent with the reason. One thread; nobody else may be timing on the card meanwhile.
 #pragma once
@@ -14,7 +14,7 @@
 #include "hone/diagnose/profile/card_variants.h"
 #include "hone/diagnose/profile/profile.h"
 #include "hone/target/card.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 
 namespace hone::diagnose {
 

@@ -10,7 +10,7 @@
 #include "hone/diagnose/metrics.h"
 #include "hone/diagnose/profile/ptx_variant.h"
 #include "hone/target/card.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 
 namespace hone::diagnose {
 

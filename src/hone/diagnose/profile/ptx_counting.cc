@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/diagnose/profile/ptx_text.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
 
 namespace hone::diagnose {
 namespace {

@@ -25,8 +25,9 @@
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/counters.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/driver.h"
 #include "hone/target/simt_device.h"
+#include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/triton.h"
 
@@ -195,8 +196,6 @@ void print_builds() {
         "llvm-objdump-22 (apt-get install llvm-22)");
 }
 
-std::string driver_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-
 /// What hone profile and hone diagnose can read on this machine, one thing a text; the reason where they cannot.
 std::string cpu_profiling() {
   const target::Counters counters(::getpid(), target::hardware_events());
@@ -215,17 +214,17 @@ std::string card_profiling() {
 }
 
 json json_of(const target::CardInfo& card) {
-  const auto toolchain = target::cuda_toolchain(card.arch);
-  return {{"name", fmt::format("cuda:{}", card.ordinal)}, {"device", card.name}, {"arch", card.arch}, {"multiprocessors", card.sms},
-          {"memory_bytes", card.memory_bytes}, {"l2_bytes", card.l2_bytes}, {"driver", driver_text(card.driver)},
+  const auto toolchain = target::gpu_toolchain(card.driver + ":" + card.arch);
+  return {{"name", card.target()}, {"device", card.name}, {"arch", card.arch}, {"multiprocessors", card.sms},
+          {"memory_bytes", card.memory_bytes}, {"l2_bytes", card.l2_bytes}, {"driver", card.driver_version},
           {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"limits", target::card_limits(card)}, {"profiling", card_profiling()}};
 }
 
 std::string text_of(const target::CardInfo& card) {
-  const auto toolchain = target::cuda_toolchain(card.arch);
+  const auto toolchain = target::gpu_toolchain(card.driver + ":" + card.arch);
   const std::string shipped = target::ShippedBuilds::here().to_string(card.arch);
-  return fmt::format("cuda:{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n{}  profiling: {}\n", card.ordinal, card.name, card.arch, card.sms,
-                     bytes_text(static_cast<double>(card.memory_bytes)), bytes_text(static_cast<double>(card.l2_bytes)), driver_text(card.driver),
+  return fmt::format("{}\n  {}, {}, {} multiprocessors, memory {}, L2 {}, driver {}\n  toolchain: {}\n{}  profiling: {}\n", card.target(), card.name, card.arch, card.sms,
+                     bytes_text(static_cast<double>(card.memory_bytes)), bytes_text(static_cast<double>(card.l2_bytes)), card.driver_version,
                      toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint,
                      shipped.empty() || !toolchain ? "" : "  " + shipped_text(shipped, (*toolchain)->name()) + "\n", card_profiling());
 }
@@ -240,15 +239,14 @@ Result<int> list_targets(bool as_json) {
   const target::CpuPeaks peaks = target::cpu_peaks();
   const auto simt = target::simt_toolchain();
   const auto triton = target::triton_compiler();
-  const auto cards = target::cards();
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                        {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
                        {"profiling", cpu_profiling()}, {"peaks", target::to_json(peaks)},
                        {"pytorch", torch ? json(torch->torch_version) : json()}};
     json line = {{"targets", json::array({cpu_target})}};
-    if (cards)
-      for (const target::CardInfo& card : *cards) line["targets"].push_back(json_of(card));
+    for (const auto* const driver : target::gpu::drivers())
+      for (const target::CardInfo& card : target::cards(driver->name).value_or(std::vector<target::CardInfo>())) line["targets"].push_back(json_of(card));
     if (simt)
       for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
         const target::SimtDevice& device = *target::simt_device(language);
@@ -272,9 +270,12 @@ Result<int> list_targets(bool as_json) {
   fmt::print("  toolchain: {}\n", toolchain ? (*toolchain)->name() : "none: " + toolchain.error().message + "; " + toolchain.error().hint);
   fmt::print("  jail: {}\n  profiling: {}\n", jail, cpu_profiling());
   fmt::print("  PyTorch: {}\n", torch ? fmt::format("{} ({})", torch->torch_version, torch->python.string()) : torch.error().message);
-  if (!cards || cards->empty()) fmt::print("cuda\n  {}\n", cards ? "the driver has no card" : cards.error().message);
-  if (cards)
-    for (const target::CardInfo& card : *cards) fmt::print("{}", text_of(card));
+  for (const auto* const driver : target::gpu::drivers()) {
+    const auto cards = target::cards(driver->name);
+    if (!cards || cards->empty()) fmt::print("{}\n  {}\n", driver->name, cards ? "the driver has no card" : cards.error().message);
+    if (cards)
+      for (const target::CardInfo& card : *cards) fmt::print("{}", text_of(card));
+  }
   for (const auto language : {kernel::Language::kCuda, kernel::Language::kHip}) {
     const target::SimtDevice& device = *target::simt_device(language);
     fmt::print("{}\n  {}\n", device.target,

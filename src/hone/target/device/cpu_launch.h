@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hone/base/process/process.h"
-#include "hone/target/device/cuda_launch.h"
+#include "hone/target/gpu/launch.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {

@@ -5,8 +5,8 @@
 #include <bit>
 #include <memory>
 
-#include "hone/target/device/cuda_session.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
+#include "hone/target/gpu/session.h"
 
 namespace hone::target {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using Kind = kernel::Argument::Kind;
 
 struct Filled {
-  std::unique_ptr<worker::CudaControl> control = std::make_unique<worker::CudaControl>();
+  std::unique_ptr<worker::GpuControl> control = std::make_unique<worker::GpuControl>();
   Filled(const std::map<std::string, double>& facts, int64_t workspaces = 1) {
     kernel::BoundPlan plan;
     for (int64_t i = 0; i < workspaces; ++i) plan.workspaces.push_back({task::DType::kF32, {64}, false});
@@ -35,7 +35,7 @@ struct Filled {
 TEST(TritonPlan, SlotsAndSharedMemory) {
   const Filled f({{"dynamic_shared_bytes/k", 147456}});
   ASSERT_TRUE(f.filled);
-  const worker::CudaLaunch& launch = f.control->launch[0];
+  const worker::GpuLaunch& launch = f.control->launch[0];
   EXPECT_EQ(launch.shared_bytes, 147456u);
   ASSERT_EQ(launch.arguments, 5u);
   EXPECT_EQ(launch.argument[1].value, 0x3f000000);

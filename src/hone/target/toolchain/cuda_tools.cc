@@ -1,7 +1,11 @@
 #include "hone/target/toolchain/cuda_tools.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "hone/base/process/process.h"
 #include "hone/target/worker/program.h"
@@ -143,6 +147,19 @@ std::optional<Disassembler> find_disassembler(const std::optional<CudaToolkit>& 
       if (std::error_code ignored; fs::exists(folder / program, ignored))
         if (auto found = tried(folder / program)) return found;
   return std::nullopt;
+}
+
+Result<std::filesystem::path> find_card_tool(const std::string& name, const char* variable) {
+  const auto runs = [](const std::filesystem::path& file) { return ::access(file.c_str(), X_OK) == 0; };
+  if (const char* given = std::getenv(variable); given && *given) {
+    if (std::string_view(given) != "none" && runs(given)) return std::filesystem::absolute(given);
+    return fail(ErrorCode::kUnavailable, fmt::format("{} is switched off or wrong: {}", variable, given));
+  }
+  const char* const path = std::getenv("PATH");
+  std::stringstream folders(std::string(path ? path : "/usr/bin:/bin") + ":/usr/local/cuda/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::filesystem::path file = std::filesystem::path(folder) / name; !folder.empty() && runs(file)) return file;
+  return fail(ErrorCode::kUnavailable, fmt::format("there is no {}", name), "it comes with NVIDIA's CUDA toolkit");
 }
 
 }  // namespace hone::target

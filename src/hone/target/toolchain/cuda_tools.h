@@ -41,4 +41,8 @@ struct Disassembler {
 /// of $HONE_PYTHON, $VIRTUAL_ENV, ./.venv or the system.
 [[nodiscard]] std::optional<Disassembler> find_disassembler(const std::optional<CudaToolkit>& toolkit);
 
+/// NVIDIA's tool `name` ("ncu", "compute-sanitizer"): the variable's program (or "none"), the PATH's, /usr/local/cuda's.
+/// kUnavailable where there is none.
+[[nodiscard]] Result<std::filesystem::path> find_card_tool(const std::string& name, const char* variable);
+
 }  // namespace hone::target

@@ -1,4 +1,4 @@
-// Programs that travel inside hone (hone-runner, hone-cuda, …).
+// Programs that travel inside hone (hone-runner, hone-gpu, …).
 #pragma once
 #include <filesystem>
 #include <string_view>

@@ -14,7 +14,7 @@ class DrawCardOnACard : public testing::Test {
  protected:
   void SetUp() override {
     const char* ordinal = std::getenv("HONE_SIMT_CARD");
-    auto card = target::Card::open(ordinal ? std::atoi(ordinal) : 0);
+    auto card = target::Card::open(std::string("cuda:") + (ordinal ? ordinal : "0"));
     if (!card) GTEST_SKIP() << card.error().to_string();
     card_ = std::move(*card);
     auto program = draw_program(*card_);

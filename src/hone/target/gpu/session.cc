@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_session.h"
+#include "hone/target/gpu/session.h"
 
 #include <fcntl.h>
 
@@ -10,38 +10,38 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
-#include "hone/target/device/cuda_worker.h"
+#include "hone/target/gpu/worker.h"
 
 namespace hone::target {
 
-using worker::CudaCommand;
-using worker::CudaControl;
+using worker::GpuCommand;
+using worker::GpuControl;
 
-std::shared_ptr<CudaWorkers> make_cuda_workers() { return std::make_shared<CudaWorkers>(); }
+std::shared_ptr<GpuWorkers> make_gpu_workers() { return std::make_shared<GpuWorkers>(); }
 
-void expect_cuda_sessions(CudaWorkers& workers, const CardInfo& card, int sessions) { workers.expect(card, sessions); }
+void expect_gpu_sessions(GpuWorkers& workers, const CardInfo& card, int sessions) { workers.expect(card, sessions); }
 
 namespace {
 
 constexpr std::chrono::seconds kLoadDeadline{60};
 
-class CudaSession final : public Session {
+class GpuSession final : public Session {
  public:
-  CudaSession(std::shared_ptr<CudaWorkers> workers, std::unique_ptr<CudaWorker> worker)
+  GpuSession(std::shared_ptr<GpuWorkers> workers, std::unique_ptr<GpuWorker> worker)
       : workers_(std::move(workers)), worker_(std::move(worker)) {}
-  ~CudaSession() override {
+  ~GpuSession() override {
     if (!worker_->usable()) return;
-    if (worker_->ask(CudaCommand::kUnload, kLoadDeadline).done()) workers_->give_back(std::move(worker_));
+    if (worker_->ask(GpuCommand::kUnload, kLoadDeadline).done()) workers_->give_back(std::move(worker_));
   }
-  CudaSession(const CudaSession&) = delete;
-  CudaSession& operator=(const CudaSession&) = delete;
+  GpuSession(const GpuSession&) = delete;
+  GpuSession& operator=(const GpuSession&) = delete;
 
   /// `descriptors`: the module's image, then the regions.
-  CudaWorker::Answer load(std::span<const int> descriptors) { return worker_->ask(CudaCommand::kLoad, kLoadDeadline, descriptors); }
+  GpuWorker::Answer load(std::span<const int> descriptors) { return worker_->ask(GpuCommand::kLoad, kLoadDeadline, descriptors); }
 
   BatchOutcome run(std::span<const Call> calls, std::chrono::nanoseconds deadline) override {
     BatchOutcome outcome;
-    CudaControl& control = worker_->control();
+    GpuControl& control = worker_->control();
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
     control.calls = static_cast<uint32_t>(calls.size());
     control.scrub = calls.empty() ? 0 : base::secret_seed() | 1;
@@ -58,13 +58,13 @@ class CudaSession final : public Session {
       outcome.why = "the session is over";
       return outcome;
     }
-    const auto answer = worker_->ask(CudaCommand::kRun, deadline);
+    const auto answer = worker_->ask(GpuCommand::kRun, deadline);
     if (!answer.done()) {
-      const bool late = answer.how == CudaWorker::Answer::How::kDeadline;
+      const bool late = answer.how == GpuWorker::Answer::How::kDeadline;
       outcome.how = late ? BatchOutcome::How::kDeadline : BatchOutcome::How::kDied;
       outcome.why = answer.why;
       outcome.output = answer.words;
-      outcome.outside = answer.why.find("ILLEGAL_ADDRESS") != std::string::npos;
+      outcome.outside = control.outside != 0;
       if (outcome.outside) outcome.finding = answer.why;
       return outcome;
     }
@@ -78,8 +78,8 @@ class CudaSession final : public Session {
   int64_t empty_batch_ns() override { return 0; }
 
  private:
-  std::shared_ptr<CudaWorkers> workers_;
-  std::unique_ptr<CudaWorker> worker_;
+  std::shared_ptr<GpuWorkers> workers_;
+  std::unique_ptr<GpuWorker> worker_;
 };
 
 int64_t fact_of(const std::map<std::string, double>& facts, const char* name, const std::string& function, int64_t otherwise) {
@@ -124,7 +124,7 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
   return {};
 }
 
-Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
+Status fill_plan(GpuControl& control, const Build& build, const kernel::BoundPlan& plan, int tensors, std::span<const Region* const> regions) {
   const auto limit = [](size_t have, int most, const char* what) -> Status {
     if (have > static_cast<size_t>(most))
       return fail(ErrorCode::kInput, fmt::format("a card's worker takes at most {} {}, here are {}", most, what, have));
@@ -142,7 +142,7 @@ Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPl
   std::map<std::string, uint32_t> symbols;
   for (size_t i = 0; i < plan.launches.size(); ++i) {
     const kernel::BoundLaunch& from = plan.launches[i];
-    worker::CudaLaunch& to = control.launch[i];
+    worker::GpuLaunch& to = control.launch[i];
     const auto it = build.symbols.find(from.function);
     HONE_CHECK(it != build.symbols.end(), from.function);
     const auto [symbol, fresh] = symbols.emplace(it->second, static_cast<uint32_t>(symbols.size()));
@@ -175,8 +175,8 @@ Status fill_plan(CudaControl& control, const Build& build, const kernel::BoundPl
   return {};
 }
 
-Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
-    const std::shared_ptr<CudaWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,
+Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_gpu_session(
+    const std::shared_ptr<GpuWorkers>& workers, const CardInfo& card, const Build& build, const kernel::BoundPlan& plan, int tensors,
     std::span<const Region* const> regions) {
   using Outcome = std::variant<std::unique_ptr<Session>, LoadFailure>;
   HONE_CHECK(build.card_arch == card.arch, build.card_arch);
@@ -188,20 +188,20 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cuda_session(
   std::vector<int> descriptors = {image.get()};
   for (const Region* region : regions) descriptors.push_back(region->fd());
   for (bool again = false;; again = true) {
-    HONE_TRY(std::unique_ptr<CudaWorker> worker, again ? workers->start(card) : workers->take(card));
+    HONE_TRY(std::unique_ptr<GpuWorker> worker, again ? workers->start(card) : workers->take(card));
     if (const Status filled = fill_plan(worker->control(), build, plan, tensors, regions); !filled) {
       workers->give_back(std::move(worker));
       return tl::unexpected(filled.error());
     }
     worker->control().image_bytes = image_bytes;
-    auto session = std::make_unique<CudaSession>(workers, std::move(worker));
+    auto session = std::make_unique<GpuSession>(workers, std::move(worker));
     const auto answer = session->load(descriptors);
     if (answer.done()) return Outcome(std::unique_ptr<Session>(std::move(session)));
-    if (answer.refused() || answer.how == CudaWorker::Answer::How::kDeadline) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
+    if (answer.refused() || answer.how == GpuWorker::Answer::How::kDeadline) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
     // Nothing of the candidate has run: somebody may have ended a worker that waited. What becomes of a new one is no
     // accident.
     if (!again) continue;
-    if (answer.how == CudaWorker::Answer::How::kDied) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
+    if (answer.how == GpuWorker::Answer::How::kDied) return Outcome(LoadFailure{"while loading: " + answer.why, answer.words});
     return fail(ErrorCode::kUnavailable, fmt::format("card {} cannot take a kernel: {}", card.ordinal, answer.why));
   }
 }

@@ -5,28 +5,28 @@
 #include <mutex>
 #include <vector>
 
-#include "hone/target/device/cuda_api.h"
+#include "hone/target/gpu/driver.h"
 
 namespace hone::target {
 
-class CudaUpload {
+class GpuUpload {
  public:
-  explicit CudaUpload(const cuda::Api& api) : api_(api) {}
-  /// The context is current: gives the pinned memory back.
+  explicit GpuUpload(gpu::Driver& driver) : driver_(driver) {}
+  /// The card is entered: gives the pinned memory back.
   void release();
 
-  /// Returns when all bytes have arrived. `context` is made current in the calling thread.
-  [[nodiscard]] cuda::Result upload(cuda::Context context, cuda::Address to, const void* from, size_t bytes);
+  /// Returns when all bytes have arrived. Enters the card in the calling thread.
+  [[nodiscard]] gpu::Result upload(gpu::Address to, const void* from, size_t bytes);
 
  private:
   /// Half of its pinned memory is filled while the card reads the other.
   struct Lane {
     std::byte* half[2] = {};
-    cuda::Stream stream[2] = {};
+    gpu::Stream stream[2] = {};
   };
-  [[nodiscard]] cuda::Result add_lane();
+  [[nodiscard]] gpu::Result add_lane();
 
-  const cuda::Api& api_;
+  gpu::Driver& driver_;
   std::mutex mutex_;
   std::vector<Lane> lanes_;
 };

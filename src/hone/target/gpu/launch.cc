@@ -1,6 +1,4 @@
-#include "hone/target/device/cuda_launch.h"
-
-#include <unistd.h>
+#include "hone/target/gpu/launch.h"
 
 #include <cstring>
 #include <fstream>
@@ -8,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "hone/target/device/cuda_session.h"
-#include "hone/target/worker/cuda_protocol.h"
-#include "hone/target/worker/program.h"
+#include "hone/target/gpu/protocol.h"
+#include "hone/target/gpu/session.h"
+#include "hone/target/gpu/worker.h"
 
 namespace hone::target {
 namespace {
@@ -28,8 +26,8 @@ struct Manner {
 
 Status write_job(const CardInfo& card, const LaunchJob& job, const std::string& given, const Manner& manner, const std::filesystem::path& file) {
   if (const std::string why = refuse_plan(card, job.plan, job.build.facts); !why.empty()) return fail(ErrorCode::kInput, why);
-  auto written = std::make_unique<worker::CudaJob>();
-  worker::CudaControl& control = written->control;
+  auto written = std::make_unique<worker::GpuJob>();
+  worker::GpuControl& control = written->control;
   HONE_TRY_VOID(fill_plan(control, job.build, job.plan, static_cast<int>(job.tensors.size()), {}));
   control.card = card.ordinal;
   control.regions = static_cast<uint32_t>(job.tensors.size());
@@ -59,16 +57,17 @@ Status write_job(const CardInfo& card, const LaunchJob& job, const std::string& 
 }
 
 /// What a process that launches the jobs in `files` is started with; it leaves a line for each in `answer`.
-Result<base::SpawnOptions> launcher(const std::vector<std::string>& tool, const base::ScratchDirectory& scratch, const std::filesystem::path& answer,
-                                    std::span<const std::filesystem::path> files) {
-  HONE_TRY(const std::filesystem::path program, worker_program("hone-cuda"));
+Result<base::SpawnOptions> launcher(const CardInfo& card, const std::vector<std::string>& tool, const base::ScratchDirectory& scratch,
+                                    const std::filesystem::path& answer, std::span<const std::filesystem::path> files) {
+  HONE_TRY(const std::vector<std::string> worker, worker_command(card));
   base::SpawnOptions spawn;
   spawn.argv = tool;
-  spawn.argv.insert(spawn.argv.end(), {program.string(), "launch", answer.string()});
+  spawn.argv.insert(spawn.argv.end(), worker.begin(), worker.end());
+  spawn.argv.insert(spawn.argv.end(), {"launch", answer.string()});
   for (const std::filesystem::path& file : files) spawn.argv.push_back(file.string());
-  spawn.environment = {{"LANG", "C"}, {"HOME", scratch.path().string()}, {"TMPDIR", scratch.path().string()}};
-  for (const char* name : {"PATH", "HONE_CUDA_DRIVER", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
-    if (const char* value = std::getenv(name)) spawn.environment[name] = value;
+  spawn.environment = driver_environment(card);
+  spawn.environment["HOME"] = spawn.environment["TMPDIR"] = scratch.path().string();
+  if (const char* const path = std::getenv("PATH")) spawn.environment["PATH"] = path;
   spawn.directory = scratch.path();
   spawn.output_limit = kMostOutput;
   return spawn;
@@ -107,7 +106,7 @@ Result<Launched> launch_under(const CardInfo& card, const std::vector<std::strin
     HONE_TRY_VOID(write_job(card, jobs[i], {}, {.poison = poison}, files.back()));
   }
   const std::filesystem::path answer = scratch.path() / "answer";
-  HONE_TRY(const base::SpawnOptions spawn, launcher(tool, scratch, answer, files));
+  HONE_TRY(const base::SpawnOptions spawn, launcher(card, tool, scratch, answer, files));
   Launched launched;
   HONE_TRY(launched.exit, base::run(spawn, deadline));
   for (const std::string& line : lines_of(answer)) launched.problems.push_back(line.starts_with(kRan) ? "" : line);
@@ -126,7 +125,7 @@ Result<std::vector<TimedPlan>> time_plans(const CardInfo& card, std::span<const 
   while (all.size() < jobs.size()) {
     const auto rest = std::span(files).subspan(all.size());
     const std::filesystem::path answer = scratch.path() / fmt::format("answer{}", all.size());
-    HONE_TRY(base::SpawnOptions spawn, launcher({}, scratch, answer, rest));
+    HONE_TRY(base::SpawnOptions spawn, launcher(card, {}, scratch, answer, rest));
     HONE_TRY(const base::Exit exit, base::run(spawn, kStart + static_cast<int>(rest.size() + 1) * each));
     std::vector<std::string> lines = lines_of(answer);
     lines.resize(std::min(lines.size(), rest.size()));
@@ -136,19 +135,6 @@ Result<std::vector<TimedPlan>> time_plans(const CardInfo& card, std::span<const 
     if (lines.size() < rest.size() && (lines.empty() || lines.back().starts_with(kRan))) all.push_back({.problem = "it does not finish: " + exit.describe()});
   }
   return all;
-}
-
-Result<std::filesystem::path> find_card_tool(const std::string& name, const char* variable) {
-  const auto runs = [](const std::filesystem::path& file) { return ::access(file.c_str(), X_OK) == 0; };
-  if (const char* given = std::getenv(variable); given && *given) {
-    if (std::string_view(given) != "none" && runs(given)) return std::filesystem::absolute(given);
-    return fail(ErrorCode::kUnavailable, fmt::format("{} is switched off or wrong: {}", variable, given));
-  }
-  const char* const path = std::getenv("PATH");
-  std::stringstream folders(std::string(path ? path : "/usr/bin:/bin") + ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::filesystem::path file = std::filesystem::path(folder) / name; !folder.empty() && runs(file)) return file;
-  return fail(ErrorCode::kUnavailable, fmt::format("there is no {}", name), "it comes with NVIDIA's CUDA toolkit");
 }
 
 }  // namespace hone::target

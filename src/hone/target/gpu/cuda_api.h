@@ -1,6 +1,6 @@
 // The functions of NVIDIA's driver (libcuda) that hone uses, found when they are needed: hone is built without CUDA
 // and runs where there is no driver. Declarations follow the driver API's documentation, version 12.0 on; a test
-// compares them with cuda.h where that is installed. No dependencies: the card's worker includes this too.
+// compares them with cuda.h where that is installed. Called by cuda_driver.cc, and by nobody else.
 #pragma once
 #include <dlfcn.h>
 
@@ -9,28 +9,19 @@
 #include <cstdlib>
 #include <string>
 
+#include "hone/target/gpu/driver.h"
+
 namespace hone::target::cuda {
 
-using Result = int;             // CUresult
+using gpu::Address, gpu::Event, gpu::Function, gpu::kSuccess, gpu::Module, gpu::Stream;
+using Result = gpu::Result;     // CUresult
 using Device = int;
-using Address = unsigned long long;
 using Handle = unsigned long long;
-struct OpaqueContext;
-struct OpaqueModule;
-struct OpaqueFunction;
-struct OpaqueStream;
-struct OpaqueEvent;
-struct OpaqueGraph;
-struct OpaqueGraphRun;
-using Context = OpaqueContext*;
-using Module = OpaqueModule*;
-using Function = OpaqueFunction*;
-using Stream = OpaqueStream*;
-using Event = OpaqueEvent*;
-using Graph = OpaqueGraph*;
-using GraphRun = OpaqueGraphRun*;  // CUgraphExec
+using Context = struct OpaqueContext*;
+using Graph = gpu::OpaqueGraph*;
+using GraphRun = gpu::OpaqueGraphRun*;  // CUgraphExec
 
-inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kIllegalAddress = 700, kMisalignedAddress = 716;
+inline constexpr Result kOutOfMemory = 2, kIllegalAddress = 700, kMisalignedAddress = 716;
 
 enum Attribute : int {
   kMaxThreadsPerBlock = 1,
@@ -62,9 +53,10 @@ struct AllocationProperties {
   unsigned short usage = 0;
   unsigned char reserved[4] = {};
 };
+inline constexpr int kRead = 1, kReadWrite = 3;
 struct AccessDescription {
   Location location;
-  int flags = 3;                // 1: read, 3: read and write
+  int flags = kReadWrite;
 };
 /// Of a launch; here the one kind that hone uses: how many blocks run together.
 struct LaunchAttribute {

@@ -53,8 +53,4 @@ struct TimedPlan {
 /// faults or does not end within `each` costs the others nothing but time.
 [[nodiscard]] Result<std::vector<TimedPlan>> time_plans(const CardInfo& card, std::span<const TimedJob> jobs, int64_t slack, std::chrono::seconds each);
 
-/// NVIDIA's tool `name` ("ncu", "compute-sanitizer"): the variable's program (or "none"), the PATH's, /usr/local/cuda's.
-/// kUnavailable where there is none.
-[[nodiscard]] Result<std::filesystem::path> find_card_tool(const std::string& name, const char* variable);
-
 }  // namespace hone::target

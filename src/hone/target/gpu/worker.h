@@ -1,10 +1,11 @@
-// The processes that hold candidates on a card (worker/cuda_main.cc), kept between sessions, since a context costs
+// The processes that hold candidates on a card (gpu/worker_main.cc), kept between sessions, since a context costs
 // half a second.
 #pragma once
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,70 +17,75 @@
 #include "hone/base/process/process.h"
 #include "hone/base/random.h"
 #include "hone/target/card.h"
-#include "hone/target/worker/cuda_protocol.h"
+#include "hone/target/gpu/protocol.h"
 
 namespace hone::target {
 
+/// The worker's program and the driver that it is to use.
+[[nodiscard]] Result<std::vector<std::string>> worker_command(const CardInfo& card);
+/// For it to find the driver as we found it: which cards there are, and in which order, must stay the same.
+[[nodiscard]] std::map<std::string, std::string> driver_environment(const CardInfo& card);
+
 /// One worker process; its destruction ends it. One thread at a time.
-class CudaWorker {
+class GpuWorker {
  public:
   /// kUnavailable, with the driver's reason, where it cannot work on the card.
-  [[nodiscard]] static Result<std::unique_ptr<CudaWorker>> start(const CardInfo& card);
-  ~CudaWorker();
-  CudaWorker(const CudaWorker&) = delete;
-  CudaWorker& operator=(const CudaWorker&) = delete;
+  [[nodiscard]] static Result<std::unique_ptr<GpuWorker>> start(const CardInfo& card);
+  ~GpuWorker();
+  GpuWorker(const GpuWorker&) = delete;
+  GpuWorker& operator=(const GpuWorker&) = delete;
 
-  [[nodiscard]] worker::CudaControl& control() { return *control_; }
+  [[nodiscard]] worker::GpuControl& control() { return *control_; }
 
   struct Answer {
     enum class How : uint8_t { kAnswered, kDied, kDeadline } how = How::kAnswered;
-    worker::CudaState state = worker::CudaState::kBroken;
+    worker::GpuState state = worker::GpuState::kBroken;
     int64_t wall_ns = 0;
     std::string why;
     std::string words;       ///< what the driver printed, where it ended badly; bounded
 
-    [[nodiscard]] bool done() const { return how == How::kAnswered && state == worker::CudaState::kDone; }
+    [[nodiscard]] bool done() const { return how == How::kAnswered && state == worker::GpuState::kDone; }
     /// The candidate's doing, before anything ran.
-    [[nodiscard]] bool refused() const { return how == How::kAnswered && state == worker::CudaState::kRefused; }
+    [[nodiscard]] bool refused() const { return how == How::kAnswered && state == worker::GpuState::kRefused; }
   };
-  [[nodiscard]] Answer ask(worker::CudaCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors = {});
+  [[nodiscard]] Answer ask(worker::GpuCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors = {});
   /// Its context is good for another candidate.
   [[nodiscard]] bool usable() const { return usable_; }
   /// It is there: somebody may have ended it while it waited.
   [[nodiscard]] bool alive() const;
 
  private:
-  CudaWorker() = default;
+  GpuWorker() = default;
   Status launch(const CardInfo& card);
-  bool send(worker::CudaCommand command, std::span<const int> descriptors);
+  bool send(worker::GpuCommand command, std::span<const int> descriptors);
   Answer await(int64_t start, std::chrono::nanoseconds deadline);
   Answer died();
   [[nodiscard]] std::string words() const;
 
   base::Fd fd_, socket_, words_;
-  worker::CudaControl* control_ = nullptr;
+  worker::GpuControl* control_ = nullptr;
   std::unique_ptr<base::Child> child_;
   bool usable_ = false;
 };
 
 /// Workers that wait for a session. Thread-safe. Outlives whoever has one.
-class CudaWorkers {
+class GpuWorkers {
  public:
-  CudaWorkers();
-  ~CudaWorkers();
-  CudaWorkers(const CudaWorkers&) = delete;
-  CudaWorkers& operator=(const CudaWorkers&) = delete;
+  GpuWorkers();
+  ~GpuWorkers();
+  GpuWorkers(const GpuWorkers&) = delete;
+  GpuWorkers& operator=(const GpuWorkers&) = delete;
 
   /// One of those that wait, at random.
-  [[nodiscard]] Result<std::unique_ptr<CudaWorker>> take(const CardInfo& card);
+  [[nodiscard]] Result<std::unique_ptr<GpuWorker>> take(const CardInfo& card);
   /// A new one.
-  [[nodiscard]] Result<std::unique_ptr<CudaWorker>> start(const CardInfo& card);
-  void give_back(std::unique_ptr<CudaWorker> worker);
+  [[nodiscard]] Result<std::unique_ptr<GpuWorker>> start(const CardInfo& card);
+  void give_back(std::unique_ptr<GpuWorker> worker);
   /// Starts workers in the background until so many sessions can be had at a time.
   void expect(const CardInfo& card, int sessions);
 
  private:
-  using Start = std::packaged_task<Result<std::unique_ptr<CudaWorker>>()>;
+  using Start = std::packaged_task<Result<std::unique_ptr<GpuWorker>>()>;
   void start_for_others();
   void ask_for(Start start);
 
@@ -87,7 +93,7 @@ class CudaWorkers {
   /// always get the same one.
   static constexpr size_t kChoice = 3;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<CudaWorker>> waiting_;
+  std::vector<std::unique_ptr<GpuWorker>> waiting_;
   int expected_ = 0;             ///< on their way into waiting_
   std::condition_variable came_;
   base::Rng rng_{base::secret_seed()};

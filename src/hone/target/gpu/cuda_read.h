@@ -3,9 +3,7 @@
 
 namespace hone::target::cuda {
 
-/// hone_read(from, bytes): each 16 bytes once; `bytes` a multiple of 16. It writes a word only where words differ, as they never
-/// do after a flush; but the driver's compiler cannot know that, and leaves the reading in.
-inline constexpr char kReadName[] = "hone_read";
+/// kReadName and kWarmName of driver.h. The driver's compiler cannot know that words never differ, and leaves the reading in.
 inline constexpr char kReadText[] = R"(
 .version 6.3
 .target sm_70
@@ -69,7 +67,5 @@ Next:
   bra Next;
 }
 )";
-/// hone_warm(from, bytes): a word of each 16 bytes, and writes nothing.
-inline constexpr char kWarmName[] = "hone_warm";
 
 }  // namespace hone::target::cuda

@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_upload.h"
+#include "hone/target/gpu/upload.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,55 +14,55 @@ constexpr unsigned kMostLanes = 6;           ///< a core copies about 8 GB/s, th
 
 }  // namespace
 
-void CudaUpload::release() {
+void GpuUpload::release() {
   for (Lane& lane : lanes_)
     for (int h = 0; h < 2; ++h) {
-      (void)api_.stream_synchronise(lane.stream[h]);
-      (void)api_.host_free(lane.half[h]);
+      (void)driver_.synchronise(lane.stream[h]);
+      (void)driver_.unpin(lane.half[h]);
     }
   lanes_.clear();
 }
 
-cuda::Result CudaUpload::add_lane() {
+gpu::Result GpuUpload::add_lane() {
   Lane lane;
   for (int h = 0; h < 2; ++h) {
     void* half = nullptr;
-    if (const cuda::Result result = api_.host_allocate(&half, kPiece, 0); result != cuda::kSuccess) return result;
+    if (const gpu::Result result = driver_.pin(&half, kPiece); result != gpu::kSuccess) return result;
     lane.half[h] = static_cast<std::byte*>(half);
-    if (const cuda::Result result = api_.stream_create(&lane.stream[h], cuda::kStreamNonBlocking); result != cuda::kSuccess) return result;
+    if (const gpu::Result result = driver_.make_stream(&lane.stream[h]); result != gpu::kSuccess) return result;
   }
   lanes_.push_back(lane);
-  return cuda::kSuccess;
+  return gpu::kSuccess;
 }
 
-cuda::Result CudaUpload::upload(cuda::Context context, cuda::Address to, const void* from, size_t bytes) {
-  if (const cuda::Result result = api_.context_set(context); result != cuda::kSuccess) return result;
+gpu::Result GpuUpload::upload(gpu::Address to, const void* from, size_t bytes) {
+  if (const gpu::Result result = driver_.enter(); result != gpu::kSuccess) return result;
   if (bytes < kLarge) {
-    if (const cuda::Result result = api_.upload(to, from, bytes); result != cuda::kSuccess) return result;
+    if (const gpu::Result result = driver_.upload(to, from, bytes); result != gpu::kSuccess) return result;
     // The call may return with the bytes still under way, and whoever reads them next is another process.
-    return api_.stream_synchronise(nullptr);
+    return driver_.synchronise(nullptr);
   }
   const std::scoped_lock lock(mutex_);
   const unsigned wanted = std::clamp(std::thread::hardware_concurrency() / 2, 1U, kMostLanes);
   while (lanes_.size() < wanted)
-    if (const cuda::Result result = add_lane(); result != cuda::kSuccess) return result;
+    if (const gpu::Result result = add_lane(); result != gpu::kSuccess) return result;
   std::atomic<size_t> next{0};
-  std::atomic<cuda::Result> wrong{cuda::kSuccess};
+  std::atomic<gpu::Result> wrong{gpu::kSuccess};
   const auto work = [&](const Lane& lane) {
-    const auto fine = [&](cuda::Result result) {
-      if (result != cuda::kSuccess) wrong = result;
-      return result == cuda::kSuccess;
+    const auto fine = [&](gpu::Result result) {
+      if (result != gpu::kSuccess) wrong = result;
+      return result == gpu::kSuccess;
     };
-    if (!fine(api_.context_set(context))) return;
+    if (!fine(driver_.enter())) return;
     for (int h = 0;; h ^= 1) {
       const size_t at = next.fetch_add(kPiece, std::memory_order_relaxed);
       if (at >= bytes) break;
       const size_t length = std::min(kPiece, bytes - at);
-      if (!fine(api_.stream_synchronise(lane.stream[h]))) return;
+      if (!fine(driver_.synchronise(lane.stream[h]))) return;
       std::memcpy(lane.half[h], static_cast<const std::byte*>(from) + at, length);
-      if (!fine(api_.upload_async(to + at, lane.half[h], length, lane.stream[h]))) return;
+      if (!fine(driver_.upload(to + at, lane.half[h], length, lane.stream[h]))) return;
     }
-    for (const cuda::Stream stream : lane.stream) (void)fine(api_.stream_synchronise(stream));
+    for (const gpu::Stream stream : lane.stream) (void)fine(driver_.synchronise(stream));
   };
   {
     std::vector<std::jthread> others;

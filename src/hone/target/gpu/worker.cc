@@ -1,4 +1,4 @@
-#include "hone/target/device/cuda_worker.h"
+#include "hone/target/gpu/worker.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,13 +14,14 @@
 #include <fmt/format.h>
 
 #include "hone/base/clock.h"
+#include "hone/target/gpu/driver.h"
 #include "hone/target/worker/program.h"
 
 namespace hone::target {
 
-using worker::CudaCommand;
-using worker::CudaControl;
-using worker::CudaState;
+using worker::GpuCommand;
+using worker::GpuControl;
+using worker::GpuState;
 
 namespace {
 
@@ -31,35 +32,55 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-Result<std::unique_ptr<CudaWorker>> CudaWorker::start(const CardInfo& card) {
-  auto made = std::unique_ptr<CudaWorker>(new CudaWorker);
+Result<std::vector<std::string>> worker_command(const CardInfo& card) {
+  HONE_TRY(const std::filesystem::path program, worker_program("hone-gpu"));
+  return std::vector{program.string(), card.driver};
+}
+
+std::map<std::string, std::string> driver_environment(const CardInfo& card) {
+  const gpu::DriverRow* const row = gpu::find_driver(card.driver);
+  HONE_CHECK(row, card.driver);
+  std::map<std::string, std::string> all = {{"LANG", "C"}};
+  std::vector<const char*> names(row->environment.begin(), row->environment.end());
+  names.insert(names.end(), {row->library, "LD_LIBRARY_PATH"});
+  for (const char* const name : names)
+    if (const char* const value = std::getenv(name)) all[name] = value;
+  // The process has a folder of its own.
+  if (const auto it = all.find(row->library); it != all.end() && it->second.find('/') != std::string::npos)
+    it->second = std::filesystem::absolute(it->second).string();
+  return all;
+}
+
+Result<std::unique_ptr<GpuWorker>> GpuWorker::start(const CardInfo& card) {
+  auto made = std::unique_ptr<GpuWorker>(new GpuWorker);
   HONE_TRY_VOID(made->launch(card));
   return made;
 }
 
-CudaWorker::~CudaWorker() {
-  if (control_) munmap(control_, sizeof(CudaControl));
+GpuWorker::~GpuWorker() {
+  if (control_) munmap(control_, sizeof(GpuControl));
 }
 
-CudaWorker::Answer CudaWorker::ask(CudaCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors) {
+GpuWorker::Answer GpuWorker::ask(GpuCommand command, std::chrono::nanoseconds deadline, std::span<const int> descriptors) {
+  control_->outside = 0;
   const int64_t start = base::system_clock().now_ns();
   if (!send(command, descriptors)) return died();
   return await(start, deadline);
 }
 
-bool CudaWorker::alive() const {
+bool GpuWorker::alive() const {
   // Nobody has asked it anything: whatever it says is its end.
   pollfd watched[2] = {{child_->pidfd(), POLLIN, 0}, {socket_.get(), POLLIN, 0}};
   return usable_ && poll(watched, 2, 0) == 0;
 }
 
-Status CudaWorker::launch(const CardInfo& card) {
+Status GpuWorker::launch(const CardInfo& card) {
   const auto exhausted = [](const char* what) { return fail(ErrorCode::kExhausted, fmt::format("cannot {}: {}", what, std::strerror(errno))); };
   fd_ = base::Fd(memfd_create("hone-control", MFD_CLOEXEC));
-  if (!fd_ || ftruncate(fd_.get(), sizeof(CudaControl)) != 0) return exhausted("allocate shared memory");
-  void* memory = mmap(nullptr, sizeof(CudaControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (!fd_ || ftruncate(fd_.get(), sizeof(GpuControl)) != 0) return exhausted("allocate shared memory");
+  void* memory = mmap(nullptr, sizeof(GpuControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (memory == MAP_FAILED) return exhausted("map shared memory");
-  control_ = static_cast<CudaControl*>(memory);
+  control_ = static_cast<GpuControl*>(memory);
   control_->card = card.ordinal;
   control_->flush_bytes = flush_bytes(card);
   words_ = base::Fd(memfd_create("hone-words", MFD_CLOEXEC));
@@ -68,20 +89,14 @@ Status CudaWorker::launch(const CardInfo& card) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return exhausted("make a socket");
   socket_ = base::Fd(pair[0]);
   base::Fd other(pair[1]);
-  HONE_TRY(const std::filesystem::path program, worker_program("hone-cuda"));
   base::SpawnOptions spawn;
-  spawn.argv = {program.string()};
-  spawn.environment = {{"LANG", "C"}};
-  // The driver is found as we found it; which cards there are, and in which order, must stay the same.
-  for (const char* name : {"HONE_CUDA_DRIVER", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
-    if (const char* value = std::getenv(name)) spawn.environment[name] = value;
-  if (const auto it = spawn.environment.find("HONE_CUDA_DRIVER"); it != spawn.environment.end() && it->second.find('/') != std::string::npos)
-    it->second = std::filesystem::absolute(it->second).string();
+  HONE_TRY(spawn.argv, worker_command(card));
+  spawn.environment = driver_environment(card);
   spawn.directory = "/";
   spawn.output_limit = kMostWords;
-  spawn.descriptors[worker::kCudaControlFd] = fd_.get();
-  spawn.descriptors[worker::kCudaSocketFd] = other.get();
-  spawn.descriptors[worker::kCudaWordsFd] = words_.get();
+  spawn.descriptors[worker::kGpuControlFd] = fd_.get();
+  spawn.descriptors[worker::kGpuSocketFd] = other.get();
+  spawn.descriptors[worker::kGpuWordsFd] = words_.get();
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
   child_ = std::make_unique<base::Child>(std::move(child));
   // While we hold the other end too, the worker's end cannot be seen.
@@ -92,7 +107,7 @@ Status CudaWorker::launch(const CardInfo& card) {
   return {};
 }
 
-bool CudaWorker::send(CudaCommand command, std::span<const int> descriptors) {
+bool GpuWorker::send(GpuCommand command, std::span<const int> descriptors) {
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int) * (worker::kMaxRegions + 1))] = {};
   iovec part{&command, sizeof command};
   msghdr message{};
@@ -107,7 +122,7 @@ bool CudaWorker::send(CudaCommand command, std::span<const int> descriptors) {
   return sendmsg(socket_.get(), &message, MSG_NOSIGNAL) == sizeof command;
 }
 
-CudaWorker::Answer CudaWorker::await(int64_t start, std::chrono::nanoseconds deadline) {
+GpuWorker::Answer GpuWorker::await(int64_t start, std::chrono::nanoseconds deadline) {
   const int64_t end = start + deadline.count();
   for (;;) {
     const int64_t left = end - base::system_clock().now_ns();
@@ -120,7 +135,7 @@ CudaWorker::Answer CudaWorker::await(int64_t start, std::chrono::nanoseconds dea
       answer.wall_ns = base::system_clock().now_ns() - start;
       control_->why[sizeof control_->why - 1] = 0;
       answer.why = control_->why;
-      if (answer.state != CudaState::kFault && answer.state != CudaState::kBroken) return answer;
+      if (answer.state != GpuState::kFault && answer.state != GpuState::kBroken) return answer;
       usable_ = false;
       answer.words = words();
       // A device's assert says where it was.
@@ -130,31 +145,31 @@ CudaWorker::Answer CudaWorker::await(int64_t start, std::chrono::nanoseconds dea
     if (left <= 0) {
       usable_ = false;
       child_->kill();
-      return {Answer::How::kDeadline, CudaState::kBroken, 0,
+      return {Answer::How::kDeadline, GpuState::kBroken, 0,
               fmt::format("did not finish within {:.1f} s", static_cast<double>(deadline.count()) * 1e-9), words()};
     }
   }
 }
 
-CudaWorker::Answer CudaWorker::died() {
+GpuWorker::Answer GpuWorker::died() {
   usable_ = false;
   const base::Exit exit = child_->wait(std::chrono::seconds(5));
   std::string said = exit.err + words();
   std::string why = "the card's worker has ended, " + exit.describe();
   if (!said.empty()) why += ": " + first_line(said);
-  return {Answer::How::kDied, CudaState::kBroken, 0, std::move(why), std::move(said)};
+  return {Answer::How::kDied, GpuState::kBroken, 0, std::move(why), std::move(said)};
 }
 
-std::string CudaWorker::words() const {
+std::string GpuWorker::words() const {
   std::string text(kMostWords, '\0');
   const ssize_t got = pread(words_.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;
 }
 
-CudaWorkers::CudaWorkers() : starter_([this] { start_for_others(); }) {}
+GpuWorkers::GpuWorkers() : starter_([this] { start_for_others(); }) {}
 
-CudaWorkers::~CudaWorkers() {
+GpuWorkers::~GpuWorkers() {
   {
     const std::scoped_lock lock(starts_mutex_);
     over_ = true;
@@ -163,7 +178,7 @@ CudaWorkers::~CudaWorkers() {
   starter_.join();
 }
 
-void CudaWorkers::start_for_others() {
+void GpuWorkers::start_for_others() {
   std::unique_lock lock(starts_mutex_);
   for (;;) {
     asked_.wait(lock, [this] { return over_ || !starts_.empty(); });
@@ -176,7 +191,7 @@ void CudaWorkers::start_for_others() {
   }
 }
 
-void CudaWorkers::ask_for(Start start) {
+void GpuWorkers::ask_for(Start start) {
   {
     const std::scoped_lock lock(starts_mutex_);
     starts_.push_back(std::move(start));
@@ -184,14 +199,14 @@ void CudaWorkers::ask_for(Start start) {
   asked_.notify_one();
 }
 
-Result<std::unique_ptr<CudaWorker>> CudaWorkers::start(const CardInfo& card) {
-  Start task([&card] { return CudaWorker::start(card); });
+Result<std::unique_ptr<GpuWorker>> GpuWorkers::start(const CardInfo& card) {
+  Start task([&card] { return GpuWorker::start(card); });
   auto started = task.get_future();
   ask_for(std::move(task));
   return started.get();
 }
 
-void CudaWorkers::expect(const CardInfo& card, int sessions) {
+void GpuWorkers::expect(const CardInfo& card, int sessions) {
   int count;
   {
     const std::scoped_lock lock(mutex_);
@@ -200,13 +215,13 @@ void CudaWorkers::expect(const CardInfo& card, int sessions) {
     expected_ += std::max(count, 0);
   }
   for (; count > 0; --count)
-    ask_for(Start([this, card]() -> Result<std::unique_ptr<CudaWorker>> {
+    ask_for(Start([this, card]() -> Result<std::unique_ptr<GpuWorker>> {
       bool over;
       {
         const std::scoped_lock lock(starts_mutex_);
         over = over_;
       }
-      auto started = over ? nullptr : CudaWorker::start(card);
+      auto started = over ? nullptr : GpuWorker::start(card);
       {
         const std::scoped_lock lock(mutex_);
         --expected_;
@@ -218,7 +233,7 @@ void CudaWorkers::expect(const CardInfo& card, int sessions) {
     }));
 }
 
-Result<std::unique_ptr<CudaWorker>> CudaWorkers::take(const CardInfo& card) {
+Result<std::unique_ptr<GpuWorker>> GpuWorkers::take(const CardInfo& card) {
   std::unique_lock lock(mutex_);
   for (;;) {
     std::erase_if(waiting_, [](const auto& worker) { return !worker->alive(); });
@@ -238,7 +253,7 @@ Result<std::unique_ptr<CudaWorker>> CudaWorkers::take(const CardInfo& card) {
   return worker;
 }
 
-void CudaWorkers::give_back(std::unique_ptr<CudaWorker> worker) {
+void GpuWorkers::give_back(std::unique_ptr<GpuWorker> worker) {
   const std::scoped_lock lock(mutex_);
   waiting_.push_back(std::move(worker));
 }
