@@ -32,7 +32,7 @@ namespace {
 using kernel::Kernel;
 
 constexpr int kHiddenShapesScreened = 3;
-constexpr int kHiddenShapesPromoted = 6;
+constexpr int kHiddenShapesPromoted = 8;
 /// Small and odd ones, where a step beyond the end shows soonest.
 constexpr int kShapesSanitized = 4;
 /// Where a task asks for equal bits, so many rounds of all orders are compared.
