@@ -159,6 +159,7 @@ class CpuSession final : public Session {
     outcome.contended_ns =
         std::max<int64_t>(0, run_delay_ns(child_.pid()) - waited) + (stolen_ns() - stolen);
     if (const uint32_t outside = control.outside.load(std::memory_order_relaxed)) went_outside(outside, outcome);
+    else if (const worker::Left left = control.left.load(std::memory_order_relaxed); left != worker::Left::kNothing) left_behind(left, outcome);
     return outcome;
   }
 
@@ -169,6 +170,21 @@ class CpuSession final : public Session {
     outcome.outside = true;
     outcome.why = scratch ? "wrote outside its scratch"
                           : fmt::format("wrote outside workspace {}", named < names_.size() ? names_[named] : std::to_string(outside - 1));
+    outcome.finding = outcome.why;
+    child_.kill();
+  }
+
+  void left_behind(worker::Left left, BatchOutcome& outcome) {
+    const auto what = [left] {
+      switch (left) {
+        case worker::Left::kRounding: return "its rounding mode, or how it takes denormals";
+        case worker::Left::kStack: return "numbers on its x87 stack (or no emms behind MMX)";
+        case worker::Left::kDirection: return "its direction flag set";
+        default: return "a segment's base changed";
+      }
+    };
+    outcome.how = BatchOutcome::How::kDied;
+    outcome.why = fmt::format("left the processor otherwise than it found it: {}", what());
     outcome.finding = outcome.why;
     child_.kill();
   }
