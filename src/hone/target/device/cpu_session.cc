@@ -301,7 +301,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   base::SpawnOptions spawn;
   spawn.argv = {program.string(), build.artifact.string()};
   spawn.environment = {{"LANG", "C"}};
-  if (build.sanitized) spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99";
+  if (build.sanitized) spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:detect_stack_use_after_return=1:abort_on_error=0:exitcode=99";
   spawn.directory = "/";
   base::Jail jail;
   jail.readable = {program, build.artifact};
