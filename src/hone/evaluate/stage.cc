@@ -15,6 +15,7 @@
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/runs.h"
+#include "hone/evaluate/verify/alike.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
 #include "hone/evaluate/verify/draw/draw_kernels.h"
@@ -581,6 +582,25 @@ uint64_t Stage::telling_seed(Family family) const {
     if (with > most) most = with, best = content.seed;
   }
   return best;
+}
+
+void Stage::draw_alike(int number, uint64_t seed) {
+  State& s = *state_;
+  HONE_CHECK(s.contents.size() == s.content_of.size(), "a content a slot");
+  draw(number, Family::kInteger, seed);
+  State::Content& content = s.contents[static_cast<size_t>(number)];
+  content.altered = true;
+  base::Rng rng(seed);
+  for (size_t i = 0; i < s.task.inputs.size(); ++i) {
+    const task::InputSpec& spec = s.task.inputs[i];
+    if (spec.structure != task::Structure::kNone || spec.domain == task::Domain::kSimplex) continue;
+    const task::Shape& shape = s.input_shape(i);
+    s.draw_here(content, i, {{0, task::element_count(shape)}}, s.options.threads);
+    const std::span data(s.home_of(content, i), static_cast<size_t>(s.input_bytes[i]));
+    make_alike(data, shape, task::size_of(spec.type.dtype), spec.domain == task::Domain::kReal, rng);
+    const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
+    s.region(home.region).upload(home.offset, data.data(), s.input_bytes[i]);
+  }
 }
 
 void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {

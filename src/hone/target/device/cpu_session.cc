@@ -112,7 +112,8 @@ class CpuSession final : public Session {
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
     control.command = worker::Command::kRun;
     // What it may have kept of earlier calls is taken from it first, outside its time, and before it learns of these.
-    if (!calls.empty() && control.library == 0) {
+    const auto all = [&](bool Call::*is) { return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return call.*is; }); };
+    if (!calls.empty() && control.library == 0 && !all(&Call::remembers)) {
       control.calls = 0;
       control.scrub = base::secret_seed() | 1;
       const BatchOutcome scrubbed = release(deadline);
@@ -126,7 +127,6 @@ class CpuSession final : public Session {
       for (size_t t = 0; t < calls[c].tensors.size(); ++t)
         control.placement[c][t] = {calls[c].tensors[t].offset, calls[c].tensors[t].region, 0};
     }
-    const auto all = [&](bool Call::*is) { return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return call.*is; }); };
     control.warm = all(&Call::hot);
     for (uint32_t t = 0; control.warm && t < control.tensors; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
     control.idle = all(&Call::idle);
