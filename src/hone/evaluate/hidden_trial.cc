@@ -10,6 +10,8 @@
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/shape_search.h"
+#include "hone/evaluate/settle.h"
+#include "hone/evaluate/verify/near_bound.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -151,7 +153,7 @@ Verdict HiddenTrial::check_again(Stage& stage, target::Session& session, int slo
   call.remembers = true;
   const auto outcome = session.run({&call, 1}, deadline);
   if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
-  return stage.check(slot);
+  return unless_near_bound(stage.check(slot));
 }
 
 Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
@@ -185,14 +187,23 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
       verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));
       return verdict;
     }
+    std::vector<NearVerdict> near;
     for (const int slot : slots) {
       Verdict verdict = stage.check(slot);
+      if (is_near_bound(verdict)) {
+        near.push_back({stage.content_of(slot), verdict});
+        continue;
+      }
       if (!verdict.accepted()) return verdict;
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
-    if (thorough && first == 0)
+    const bool settled = std::ranges::none_of(near, [&](const NearVerdict& one) { return one.content == stage.content_of(slots.back()); });
+    if (thorough && first == 0 && settled)
       if (Verdict verdict = check_again(stage, *loaded.session, slots.back(), deadline); !verdict.accepted()) return verdict;
     if (Verdict verdict = check_repeated(stage, *loaded.session, slots, 1, deadline); !verdict.accepted()) return verdict;
+    Verdict verdict = settle(stage, *loaded.session, near, deadline);
+    if (!verdict.accepted()) return verdict;
+    if (nearer(verdict, closest)) closest = std::move(verdict);
   }
   return closest;
 }

@@ -21,6 +21,7 @@
 #include "hone/evaluate/verify/draw/draw_kernels.h"
 #include "hone/evaluate/verify/draw/draw_tensor.h"
 #include "hone/evaluate/verify/integer_bounds.h"
+#include "hone/evaluate/verify/near_bound.h"
 #include "hone/evaluate/verify/stretches.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
@@ -445,7 +446,7 @@ Verdict Stage::State::judged_at(size_t index, const OutputError& error, const Ou
   Verdict verdict;
   verdict.accuracy = Accuracy{name, std::string(name_of(family)), task::bindings_text(graph.bindings), error.max, anchor.max, bound.max, error.rms, bound.rms};
   if (const auto why = judge(error, bound, name)) {
-    const bool far_off = error.non_finite > 0 || error.mismatches > 0 || error.max > 1e-2;
+    const bool far_off = error.non_finite > 0 || error.mismatches > 0 || (error.max > 1e-2 && error.max > 2 * bound.max);
     verdict.kind = far_off ? VerdictKind::kWrong : VerdictKind::kLessAccurate;
     verdict.reason = fmt::format("{} (inputs: {}, shape: {})", *why, name_of(family), task::bindings_text(graph.bindings));
   }
@@ -639,6 +640,14 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
   }
 }
 
+Family Stage::family_of(int content) const { return state_->contents[static_cast<size_t>(content)].family; }
+
+void Stage::refine_bounds(Family family) {
+  Bounds& bounds = state_->known_bounds();
+  for (size_t output = 0; output < state_->task.outputs.size(); ++output)
+    for (const Family of : std::set<Family>{family, Family::kNormal}) bounds.refine(static_cast<int>(output), of);
+}
+
 void Stage::begin_bounds() {
   State& s = *state_;
   if (s.bounds) return;
@@ -760,15 +769,23 @@ void Stage::evict(std::span<const int> slots) {
   if (!done) s.sweep(2 * target::cpu_info().l3_bytes);
 }
 
+namespace {
+
+/// A refusal near the bound may not stand, so that the other outputs count too.
+bool ends_check(const Verdict& verdict) { return !verdict.accepted() && !is_near_bound(verdict); }
+
+void keep_worse(Verdict& kept, Verdict verdict) {
+  if (kept.accepted() == verdict.accepted() ? nearer(verdict, kept) : kept.accepted()) kept = std::move(verdict);
+}
+
+}  // namespace
+
 Verdict Stage::check(int slot) {
   Verdict closest;
   for (size_t i = 0; i < state_->output_bytes.size(); ++i) {
     Verdict verdict = state_->check_output(slot, i, true);
-    if (!verdict.accepted()) return verdict;
-    const auto nearness = [](const Verdict& v) {
-      return v.accuracy && v.accuracy->bound > 0 ? v.accuracy->candidate / v.accuracy->bound : -1.0;
-    };
-    if (!closest.accuracy || nearness(verdict) > nearness(closest)) closest = std::move(verdict);
+    if (ends_check(verdict)) return verdict;
+    keep_worse(closest, std::move(verdict));
   }
   return closest;
 }
@@ -811,8 +828,8 @@ Verdict Stage::check_some(std::span<const int> slots) {
     }
     for (const auto& [family, sum] : by_family) {
       Verdict verdict = s.judged_at(i, sum.error, sum.anchor, family, true);
-      if (!verdict.accepted()) return verdict;
-      if (nearer(verdict, closest)) closest = std::move(verdict);
+      if (ends_check(verdict)) return verdict;
+      keep_worse(closest, std::move(verdict));
     }
   }
   return closest;

@@ -87,6 +87,9 @@ class Stage {
   /// The call of slot `slot`; its outputs are poisoned by poison().
   [[nodiscard]] target::Call call(int slot) const;
   [[nodiscard]] int content_of(int slot) const;
+  [[nodiscard]] Family family_of(int content) const;
+  /// Has bounds of inputs of `family` hang less on which draws they come from.
+  void refine_bounds(Family family);
 
   /// Poisons the outputs of these slots and moves them to fresh addresses, each with a word of its own that nobody can
   /// foresee. `plausible`: half of them, chosen at random, get what a call on other inputs has answered instead, so that
