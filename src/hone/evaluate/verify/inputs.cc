@@ -176,6 +176,7 @@ void finish_values(const TensorToFill& t, T* values, int64_t first, int64_t coun
   if (t.non_finite) put_in_non_finite(t, values, first, count);
   keep_triangle(t, values, first, count);
   zero_slabs(t, values, first, count);
+  if (t.nonzero) std::replace(values, values + count, T{0}, T{1});
   if (t.simplex) normalise(t, values, count);
 }
 

@@ -18,6 +18,8 @@ namespace {
 /// What a kernel may ask for: memory moves and mathematics. Everything else has no business there.
 constexpr std::string_view kPlain[] = {
     "memcpy", "memmove", "memset", "memcmp", "bcmp", "memchr", "strlen", "__memcpy_chk", "__memmove_chk", "__memset_chk", "abort",
+    // A class with virtual functions names these, and never calls them: nothing hands out what could be given back.
+    "_ZdlPv", "_ZdlPvm", "__cxa_pure_virtual",
     "__stack_chk_fail", "__tls_get_addr", "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"};
 
 /// Of the mathematics library, each also with f and l behind it. Those that keep state between calls are not among them.
