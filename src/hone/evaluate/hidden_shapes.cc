@@ -147,7 +147,7 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
     }
     return bindings;
   };
-  constexpr size_t kEach = 8, kCandidates = 48;
+  constexpr size_t kEach = 8, kCandidates = 32;
   std::vector<task::Bindings> candidates[2];  // with any extents, and with aligned ones
   for (int attempt = 0; attempt < kAttempts && std::min(candidates[0].size(), candidates[1].size()) < kCandidates; ++attempt) {
     std::vector<task::Bindings>& of = candidates[attempt % 2];
