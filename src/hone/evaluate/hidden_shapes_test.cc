@@ -36,7 +36,7 @@ TEST(HiddenShapes, PairsOfExtentsAreEqualEvenAndEitherWayLarger) {
   const task::Task product = task::task_from_expressions("c = a @ b", {"a=f32[M,K]", "b=f32[K,N]"}, {"M=64,K=64,N=64"}).value();
   EXPECT_GT(seen(product, 8, [](const Bindings& s) { return s.at("M") == s.at("K") && s.at("M") > 2; }), 20);
   EXPECT_GT(seen(product, 8, [](const Bindings& s) { return s.at("M") % 2 == 0 && s.at("N") % 2 == 0 && s.at("M") > s.at("N"); }), 36);
-  EXPECT_GT(seen(product, 8, [](const Bindings& s) { return s.at("M") % 2 == 1 && s.at("N") % 2 == 1 && s.at("M") < s.at("N"); }), 26);
+  EXPECT_GT(seen(product, 8, [](const Bindings& s) { return s.at("M") % 2 == 1 && s.at("N") % 2 == 1 && s.at("M") < s.at("N"); }), 15);
 }
 
 }  // namespace
