@@ -97,14 +97,15 @@ std::optional<task::Bindings> long_in(const task::Task& task, const std::string&
     // What hangs together (H * 4 == D) only holds where others are left alone.
     task::Bindings bindings = task.workloads[rng.below(task.workloads.size())].bindings;
     if (attempt < kTries / 2)
-      for (auto& [name, extent] : bindings) extent = aligned && rng.below(2) == 0 ? int64_t{4} << random_below(rng, 2) : std::max<int64_t>(1, random_below(rng, 8) - 2);
+      for (auto& [name, extent] : bindings) extent = rng.below(2) == 0 ? 1 : aligned ? int64_t{4} << random_below(rng, 2) : 2 + random_below(rng, 5);
     int64_t& extent = bindings[symbol];
     int64_t most = 0;
     for (extent = std::bit_floor(static_cast<uint64_t>(most_elements)); extent > 1 && most == 0; extent /= 2)
       if (is_small(task, bindings, most_elements, kMostOperations)) most = extent;
     if (most == 0) continue;
     const int64_t unit = aligned ? 8 : 1;
-    extent = rng.below(4) == 0 ? most : std::max(unit, (most / 2 + random_below(rng, most / 2 + 1)) / unit * unit);
+    extent = rng.below(4) == 0 ? most : std::max(unit, (most / 2 + random_below(rng, most)) / unit * unit);
+    if (!is_small(task, bindings, most_elements, kMostOperations)) extent = most;
     if (is_small(task, bindings, most_elements, kMostOperations)) return bindings;
   }
   return std::nullopt;
