@@ -147,7 +147,8 @@ class CppToolchain final : public Toolchain {
     std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
-                                     "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi", "-Wno-ignored-attributes",
+                                     "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi",
+                                     "-Wno-ignored-attributes", "-Werror=return-type",
                                      "-I" + headers_.string()};
     if (!options.instructions.empty()) {
       const auto native = std::find(argv.begin(), argv.end(), "-march=native");
