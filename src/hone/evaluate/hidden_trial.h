@@ -35,7 +35,8 @@ class HiddenTrial {
   [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
   [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
-                                         std::chrono::seconds deadline);
+                                         std::chrono::seconds deadline, bool thorough);
+  [[nodiscard]] Verdict check_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;

@@ -9,11 +9,11 @@ namespace hone::evaluate {
 
 bool is_repeated(const Stage& stage) {
   if (stage.task().deterministic) return true;
-  // An integer that hangs on rounding is not compared with anything.
+  // An integer that hangs on rounding, or is nobody's to say, is not compared with anything.
   const task::Graph& graph = stage.graph().graph;
   const auto facts = facts_of(stage.graph());
   return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](int node) {
-    return task::is_int(graph.node(node).type.dtype) && !facts[static_cast<size_t>(node)].exact;
+    return task::is_int(graph.node(node).type.dtype) && facts[static_cast<size_t>(node)].has_scale();
   });
 }
 

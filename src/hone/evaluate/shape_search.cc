@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "hone/task/language/int_expr_parts.h"
@@ -39,7 +40,8 @@ std::set<int64_t> literals_of(std::string_view source) {
 /// What a kernel's plan may hang on, its tunables and the limits put in.
 class Sides {
  public:
-  Sides(const kernel::Kernel& kernel, const kernel::Limits& limits) {
+  /// `ones`: symbols of which 1 is a side of its own, whatever the plan says.
+  Sides(const kernel::Kernel& kernel, const kernel::Limits& limits, std::span<const std::string> ones) {
     for (const auto& [name, value] : limits) known_.insert_or_assign(name, IntExpr(value));
     for (const auto& [name, value] : kernel.config) known_.insert_or_assign(name, IntExpr(value));
     for (const IntExpr& e : kernel.header.require) look_into(e);
@@ -58,6 +60,8 @@ class Sides {
       for (const kernel::Argument& argument : launch.args) look_into(argument.value);
     }
     for (const int64_t number : literals_of(kernel.source)) numbers_.push_back(number);
+    for (const std::string& symbol : ones) add(IntExpr::symbol(symbol) - IntExpr(1));
+    if (!ones.empty()) numbers_.push_back(1);
   }
 
   /// What holds at this shape; an expression that has no value there counts as another side.
@@ -94,18 +98,18 @@ class Sides {
 
 int64_t draw_below(base::Rng& rng, size_t n) { return static_cast<int64_t>(rng.below(n)); }
 
-/// A shape at random, half of the time with a symbol or a product of two beside one of the plan's numbers or a multiple of it.
-Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::vector<int64_t>& numbers, base::Rng& rng) {
+/// A shape at random, with a symbol or a product of two at a number, beside it, or at a multiple of it where there is one.
+Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, std::optional<int64_t> number, base::Rng& rng) {
   Bindings bindings = like;
   const int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
   for (const std::string& symbol : symbols)
     if (rng.below(4) != 0) bindings[symbol] = random_extent(rng, most, rng.below(2) == 0);
-  if (numbers.empty() || rng.below(3) == 0) return bindings;
-  int64_t target = numbers[rng.below(numbers.size())];
+  if (!number) return bindings;
+  int64_t target = *number;
   if (rng.below(3) == 0) target = std::min(kMostNumber, target * (1 + draw_below(rng, 4)));
-  target += draw_below(rng, 3) - 1;
+  if (rng.below(2) == 0) target += draw_below(rng, 2) * 2 - 1;
   const std::string& first = symbols[rng.below(symbols.size())];
-  if (rng.below(2) == 0) {
+  if (rng.below(3) == 0) {
     const std::string& second = symbols[rng.below(symbols.size())];
     if (second != first) target = target / std::max<int64_t>(1, bindings[second]) + draw_below(rng, 2);
   }
@@ -135,7 +139,7 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
   const std::vector<std::string> symbols = task.symbols();
   std::vector<Bindings> found;
   if (symbols.empty()) return found;
-  const Sides sides(kernel, limits);
+  const Sides sides(kernel, limits, search.ones ? std::span<const std::string>(symbols) : std::span<const std::string>());
   std::set<std::pair<size_t, int>> known;
   /// Whether the shape shows something new.
   const auto learn = [&](const Bindings& bindings, bool keep) {
@@ -147,16 +151,26 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
   for (const Bindings& bindings : tried) (void)learn(bindings, true);
   base::Rng rng(seed, 0x73696465);
   const Bindings& first = task.workloads.front().bindings;
+  // In turns, so that none is left out by chance while another has had many.
+  std::vector<int64_t> numbers = sides.numbers();
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  rng.shuffle(numbers);
+  size_t turn = 0;
   for (size_t i = 0; i < kCandidates * search.most && found.size() < search.most; ++i) {
     const bool anything = i > kCandidates * search.most * 3 / 4 && found.size() < search.least;
-    Bindings bindings = anything && i % 2 == 0 ? anywhere(symbols, search.most_elements, rng)
-                                               : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, sides.numbers(), rng);
+    const std::optional<int64_t> number = numbers.empty() || rng.below(3) == 0 ? std::nullopt : std::optional(numbers[turn % numbers.size()]);
+    const bool is_anywhere = anything && (numbers.empty() ? i % 2 == 0 : i % 4 == 0);
+    Bindings bindings = is_anywhere ? anywhere(symbols, search.most_elements, rng)
+                                    : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, number, rng);
+    if (!anything) ++turn;
     for (const std::string& symbol : kernel.header.specialise)
       if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
     const auto fits = kernel::applies(kernel, bindings, limits);
     if (!fits || !*fits || !(anything || learn(bindings, false))) continue;
     if (anything && (std::ranges::count(tried, bindings) > 0 || std::ranges::count(found, bindings) > 0)) continue;
     if (!is_small(task, bindings, search.most_elements, search.most_operations)) continue;
+    if (anything && !is_anywhere) ++turn;
     (void)learn(bindings, true);
     found.push_back(std::move(bindings));
   }

@@ -71,6 +71,8 @@ class Stage {
   [[nodiscard]] uint64_t telling_seed(Family family) const;
   /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
   /// those of another draw (a row of a simplex, both of a symmetric pair).
+  /// Small whole numbers, much of which repeats (verify/alike.h); where there is a content a slot.
+  void draw_alike(int content, uint64_t seed);
   void draw_near(int content, int like, int64_t changes, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
   /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun. What of it is a
@@ -85,6 +87,9 @@ class Stage {
   /// The call of slot `slot`; its outputs are poisoned by poison().
   [[nodiscard]] target::Call call(int slot) const;
   [[nodiscard]] int content_of(int slot) const;
+  [[nodiscard]] Family family_of(int content) const;
+  /// Has bounds of inputs of `family` hang less on which draws they come from.
+  void refine_bounds(Family family);
 
   /// Poisons the outputs of these slots and moves them to fresh addresses, each with a word of its own that nobody can
   /// foresee. `plausible`: half of them, chosen at random, get what a call on other inputs has answered instead, so that

@@ -22,6 +22,8 @@
 #include "hone/evaluate/promotion.h"
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/sanitize.h"
+#include "hone/evaluate/settle.h"
+#include "hone/evaluate/verify/near_bound.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
 #include "hone/target/card_peaks.h"
@@ -32,7 +34,7 @@ namespace {
 using kernel::Kernel;
 
 constexpr int kHiddenShapesScreened = 3;
-constexpr int kHiddenShapesPromoted = 6;
+constexpr int kHiddenShapesPromoted = 8;
 /// Small and odd ones, where a step beyond the end shows soonest.
 constexpr int kShapesSanitized = 4;
 /// Where a task asks for equal bits, so many rounds of all orders are compared.
@@ -190,16 +192,25 @@ Verdict TimedEvaluator::check_pool(Player& player, Playing& play, Spent& spent, 
   player.pace.took(static_cast<int>(calls.size()), net_ns(outcome.wall_ns, player.empty_ns));
   const Stopwatch watch(spent.verify);
   Verdict closest;
+  std::vector<NearVerdict> open;
   for (const int slot : pool) {
     Verdict verdict = base::system_clock().now_ns() < whole_until ? stage.check(slot) : stage.check_some({&slot, 1});
+    if (is_near_bound(verdict)) {
+      open.push_back({stage.content_of(slot), std::move(verdict)});
+      continue;
+    }
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
   if (Verdict verdict = check_repeated(stage, *player.session, pool, 1, deadline_for(play.bound_ns(), pool.size())); !verdict.accepted()) return verdict;
-  if (!near) return closest;
-  Verdict verdict = said_of_nearly_equal(stage.check_quick({&*near, 1}));
-  if (verdict.accepted()) verdict = said_of_nearly_equal(stage.check_some({&*near, 1}));
-  return verdict.accepted() ? closest : verdict;
+  if (near) {
+    Verdict verdict = said_of_nearly_equal(stage.check_quick({&*near, 1}));
+    if (verdict.accepted()) verdict = said_of_nearly_equal(unless_near_bound(stage.check_some({&*near, 1})));
+    if (!verdict.accepted()) return verdict;
+  }
+  Verdict verdict = settle(stage, *player.session, open, deadline_for(play.bound_ns(), calls.size()));
+  if (!verdict.accepted() || nearer(verdict, closest)) closest = std::move(verdict);
+  return closest;
 }
 
 /// The families that are never timed, at the workload's own shape: a kernel may go another way there than at any hidden one.
@@ -262,7 +273,7 @@ Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play
       call.order_seed = base::secret_seed();
       const target::BatchOutcome outcome = loaded.session->run({&call, 1}, deadline_for(play.bound_ns(), 1));
       if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
-      Verdict verdict = stage.check(slots[0]);
+      Verdict verdict = unless_near_bound(stage.check(slots[0]));
       if (!verdict.accepted()) return verdict;
       if (nearer(verdict, closest)) closest = std::move(verdict);
       size_t bits = 0;

@@ -99,7 +99,8 @@ WorkloadResult workload_from(const json& value) {
 
 json to_json(const Accuracy& a) {
   return {{"output", a.output}, {"family", a.family}, {"shape", a.shape},   {"candidate", a.candidate}, {"anchor", a.anchor},
-          {"bound", a.bound},   {"candidate_rms", a.candidate_rms}, {"bound_rms", a.bound_rms}};
+          {"bound", a.bound},   {"candidate_rms", a.candidate_rms}, {"bound_rms", a.bound_rms},
+          {"draws", a.draws},   {"open", a.open}};
 }
 
 Accuracy accuracy_from(const json& a) {
@@ -110,7 +111,9 @@ Accuracy accuracy_from(const json& a) {
           number_from(a.at("anchor")),
           number_from(a.at("bound")),
           number_from(a.value("candidate_rms", json(0.0))),
-          number_from(a.value("bound_rms", json(0.0)))};
+          number_from(a.value("bound_rms", json(0.0))),
+          a.value("draws", 0),
+          a.value("open", false)};
 }
 
 }  // namespace

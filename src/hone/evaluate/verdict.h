@@ -32,6 +32,8 @@ struct Accuracy {
   double anchor = 0;
   double bound = 0;
   double candidate_rms = 0, bound_rms = 0;  ///< the same of the root mean square; 0 in old records
+  int draws = 0;          ///< further ones that were taken as it was near the bound
+  bool open = false;      ///< on which side of the bound it lies stayed open: accepted all the same
 };
 
 struct Verdict {

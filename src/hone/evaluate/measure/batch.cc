@@ -5,6 +5,7 @@
 #include "hone/base/clock.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/measure/judging.h"
+#include "hone/evaluate/verify/near_bound.h"
 #include "hone/target/card.h"
 
 namespace hone::evaluate {
@@ -61,7 +62,7 @@ Verdict judge_calls(Stage& stage, std::span<const int> slots, const BatchOptions
     const int slot = choose_judged(among, 1).front();
     std::erase(chosen, slot);
     took(1);
-    if (Verdict verdict = stage.check(slot); !verdict.accepted()) return verdict;
+    if (Verdict verdict = unless_near_bound(stage.check(slot)); !verdict.accepted()) return verdict;
   }
   const auto now = [] { return base::system_clock().now_ns(); };
   const int64_t start = now(), end = start + options.judging.count();
@@ -71,7 +72,7 @@ Verdict judge_calls(Stage& stage, std::span<const int> slots, const BatchOptions
     const size_t affordable = from == 0 ? 1 : static_cast<size_t>(std::clamp<int64_t>((end - now()) / one, 1, kJudgedTogether));
     const size_t part = std::min(affordable, chosen.size() - from);
     took(part);
-    if (Verdict verdict = stage.check_some(std::span(chosen).subspan(from, part)); !verdict.accepted()) return verdict;
+    if (Verdict verdict = unless_near_bound(stage.check_some(std::span(chosen).subspan(from, part))); !verdict.accepted()) return verdict;
     from += part;
   }
   return {};

@@ -1,6 +1,7 @@
 #include "hone/evaluate/measure/gauge.h"
 
 #include "hone/evaluate/measure/workload.h"
+#include "hone/evaluate/verify/near_bound.h"
 
 namespace hone::evaluate {
 namespace {
@@ -43,7 +44,7 @@ Verdict Gauge::check(Player& player, Spent& spent) {
   if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
   player.pace.took(static_cast<int>(calls.size()), net_ns(outcome.wall_ns, player.empty_ns));
   for (const int slot : slots)
-    if (Verdict verdict = stage_->check(slot); !verdict.accepted()) return verdict;
+    if (Verdict verdict = unless_near_bound(stage_->check(slot)); !verdict.accepted()) return verdict;
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hone/evaluate/verify/near_bound.h"
+
 namespace hone::evaluate {
 namespace {
 
@@ -58,7 +60,7 @@ Verdict check_nearly_equal(Playing& play, Player& player, Spent& spent, base::Rn
   const Stopwatch watch(spent.verify);
   if (Verdict verdict = stage.check_quick(slots); !verdict.accepted()) return verdict;
   for (size_t i = 1; i < slots.size(); ++i)
-    if (Verdict verdict = said_of_nearly_equal(stage.check(slots[i])); !verdict.accepted()) return verdict;
+    if (Verdict verdict = said_of_nearly_equal(unless_near_bound(stage.check(slots[i]))); !verdict.accepted()) return verdict;
   return {};
 }
 

@@ -150,11 +150,21 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {
   const auto [it, is_new] = further_.try_emplace({output, family});
   if (!is_new || !task::is_float(bounded_type(graph_, output)) || judged_by_value(graph_, output) >= 0) return it->second;
-  if (!facts_) return it->second = draw_anchors(output, family);
+  if (!facts_) return it->second = draw_anchors(output, family, seed_, 1);
   const std::string question = question_of(output, family);
   if (const auto known = facts_->known(question)) it->second = errors_from(*known);
-  if (it->second.empty()) facts_->keep(question, errors_json(it->second = draw_anchors(output, family)));
+  if (it->second.empty()) facts_->keep(question, errors_json(it->second = draw_anchors(output, family, seed_, 1)));
   return it->second;
+}
+
+void Bounds::refine(int output, Family family) {
+  constexpr int kTimes = 4;
+  // Where the bound is of the largest of all draws, more of them would widen it.
+  if (has_few_elements(graph_, output)) return;
+  if (further_anchors(output, family).empty() || !refined_.emplace(output, family).second) return;
+  std::vector<OutputError>& known = further_[{output, family}];
+  const std::vector<OutputError> more = draw_anchors(output, family, seed_ + 1, kTimes - 1);
+  known.insert(known.end(), more.begin(), more.end());
 }
 
 std::string Bounds::question_of(int output, Family family) const {
@@ -182,12 +192,12 @@ bool Bounds::on_card(int output) const {
   return card_ && !cover_reductions(graph_, task_.track, output, plan_boxes(graph_, output, sample_of(0, threads_)), 0).empty();
 }
 
-std::vector<OutputError> Bounds::draw_anchors(int output, Family family) const {
+std::vector<OutputError> Bounds::draw_anchors(int output, Family family, uint64_t seed, int times) const {
   const base::Span span("further anchors");
-  base::Rng rng(seed_, static_cast<uint64_t>(family));
+  base::Rng rng(seed, static_cast<uint64_t>(family));
   std::vector<OutputError> errors;
   const bool by_card = on_card(output);
-  for (int draws = draws_of(output); draws > 0; --draws) {
+  for (int draws = times * draws_of(output); draws > 0; --draws) {
     std::vector<uint64_t> seeds(task_.inputs.size());
     for (uint64_t& seed : seeds) seed = rng.next_u64();
     const GateOptions options = sample_of(rng.next_u64(), threads_);

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,12 +34,15 @@ class Bounds {
   /// exactly or by value.
   [[nodiscard]] const std::vector<OutputError>& further_anchors(int output, Family family);
 
+  /// Takes four times as many draws, once: for who asks again and again and wants the same answer. Not kept as a fact.
+  void refine(int output, Family family);
+
   /// Whether a card may have a part in further_anchors() of an output.
   [[nodiscard]] bool on_card(int output) const;
 
  private:
   [[nodiscard]] int draws_of(int output) const;
-  [[nodiscard]] std::vector<OutputError> draw_anchors(int output, Family family) const;
+  [[nodiscard]] std::vector<OutputError> draw_anchors(int output, Family family, uint64_t seed, int times) const;
   [[nodiscard]] std::string question_of(int output, Family family) const;
 
   const task::Task& task_;
@@ -49,6 +53,7 @@ class Bounds {
   std::shared_ptr<target::Card> card_;
   double slack_;
   std::map<std::pair<int, Family>, std::vector<OutputError>> further_;
+  std::set<std::pair<int, Family>> refined_;
 };
 
 }  // namespace hone::evaluate

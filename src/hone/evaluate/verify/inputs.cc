@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "hone/base/random.h"
@@ -72,20 +73,33 @@ int64_t wide_integer(const TensorToFill& t, uint32_t word, uint32_t other) {
   }
 }
 
+/// Of either sign, with no bits set beside the quiet one or with all: others are poison's, and a kernel may hand a NaN on as it is.
+/// Types of 16 bits have one only: what is converted keeps no more.
+template <class T>
+T nan_with(DType type, uint64_t random, T plain) {
+  if (type != DType::kF32 && type != DType::kF64) return plain;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1), kQuiet = Bits{1} << (sizeof(T) == 4 ? 22 : 51);
+  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(plain) | (random % 2 == 0 ? kQuiet - 1 : 0) | (random % 4 < 2 ? kSign : 0)));
+}
+
 /// Puts NaN and infinities in: row by row another way, or one alone in the whole tensor.
 template <class T>
 void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t count) {
   constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   const bool positive = t.recipe.kind == DrawKind::kPositive;
   const auto kind = [&](uint64_t which, bool only_infinities) {
+    const uint64_t payload = which / 3;
     which %= only_infinities ? 2 : 3;
-    return which == 2 ? kNan : which == 1 || positive ? kInf : -kInf;
+    return which == 2 ? nan_with<T>(t.type, payload, kNan) : which == 1 || positive ? kInf : -kInf;
   };
   const auto random_of = [&](uint64_t counter) {
     const auto words = base::philox(t.recipe.key, counter, static_cast<uint64_t>(DrawStream::kOther));
     return (uint64_t{words[1]} << 32) | words[0];
   };
   const bool only_infinities = (t.manner & 3) == 1;
+  // Zeros meet them then: 0 times infinity.
+  const bool with_zeros = !positive && (t.manner >> 30) != 0;
   if ((t.manner & 3) == 0) {  // one alone
     const auto at = static_cast<int64_t>(random_of(0) % static_cast<uint64_t>(t.total));
     if (at >= first && at < first + count) values[at - first] = kind(t.manner >> 2, false);
@@ -95,6 +109,7 @@ void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t 
     const int64_t element = first + i, period = t.lines.stride * t.lines.extent;
     const int64_t line = element / period * t.lines.stride + element % t.lines.stride, place = element / t.lines.stride % t.lines.extent;
     const uint64_t of_line = random_of(static_cast<uint64_t>(line));
+    if (with_zeros && random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 61)) % 8 == 0) values[i] = (element & 1) != 0 ? T{0} : -T{0};
     switch (of_line & 7) {
       case 0:
       case 1: break;  // ordinary
@@ -161,6 +176,7 @@ void finish_values(const TensorToFill& t, T* values, int64_t first, int64_t coun
   if (t.non_finite) put_in_non_finite(t, values, first, count);
   keep_triangle(t, values, first, count);
   zero_slabs(t, values, first, count);
+  if (t.nonzero) std::replace(values, values + count, T{0}, T{1});
   if (t.simplex) normalise(t, values, count);
 }
 

@@ -39,6 +39,7 @@ struct DrawBounds {
   /// the mantissa family, with which integer arithmetic may wrap around. 0: as the other families, 7 bits.
   int plain_bits = 0, wrapping_bits = 0;
   bool symmetric = false;  ///< the least number of a type is not drawn
+  bool nonzero = false;    ///< integers that something is divided by: ones are drawn for zeros
 };
 
 /// Neighbouring elements of a tensor, row-major.

@@ -92,6 +92,30 @@ TEST(Inputs, NonFiniteOnesHoldNanAndInfinitiesWhereTheDomainDoes) {
   EXPECT_GT(infinities, 6);
 }
 
+TEST(Inputs, NonFiniteOnesHaveNanWithAllBitsOrNoneAndZerosBesideThem) {
+  std::set<uint32_t> nans;
+  int with_zeros = 0;
+  for (uint64_t seed = 0; seed < 32; ++seed) {
+    std::vector<uint32_t> bits(1000);
+    draw(spec_of(DType::kF32), {1000}, 1, Family::kNonFinite, seed, reinterpret_cast<std::byte*>(bits.data()), 1);
+    for (const uint32_t b : bits)
+      if ((b & 0x7FFFFFFFu) > 0x7F800000u) nans.insert(b);
+    with_zeros += std::count_if(bits.begin(), bits.end(), [](uint32_t b) { return (b & 0x7FFFFFFFu) == 0; }) > 50;
+  }
+  EXPECT_EQ(nans, (std::set<uint32_t>{0x7FC00000u, 0x7FFFFFFFu, 0xFFC00000u, 0xFFFFFFFFu}));
+  EXPECT_GT(with_zeros, 8);
+}
+
+TEST(Inputs, IntegersThatDivideAreNotZero) {
+  DrawBounds bounds;
+  bounds.nonzero = true;
+  for (const Family family : {Family::kNormal, Family::kSparse, Family::kInteger}) {
+    std::vector<int32_t> values(500);
+    draw(spec_of(DType::kI32), {500}, bounds, family, 3, reinterpret_cast<std::byte*>(values.data()), 1);
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0), 0);
+  }
+}
+
 TEST(Inputs, have_the_moments_of_their_family) {
   const Shape shape{100000};
   const auto moments = [&](Family family) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/integer_range.h"
@@ -120,6 +121,24 @@ bool divides_integers(const task::ConcreteGraph& graph) {
   });
 }
 
+/// Inputs by which integers are divided as they are, moved or negated: nobody says what a quotient by zero is, and processors stop there.
+std::set<int> divisors(const task::Graph& graph) {
+  std::set<int> found;
+  std::vector<int> open;
+  for (const task::Node& node : graph.nodes)
+    if ((node.prim == Prim::kFloorDiv || node.prim == Prim::kMod) && task::is_int(node.type.dtype)) open.push_back(node.operands[1]);
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    const task::Node& node = graph.node(id);
+    const bool moves = node.prim == Prim::kNeg || node.prim == Prim::kAbs || node.prim == Prim::kCast || node.prim == Prim::kBroadcast ||
+                       node.prim == Prim::kReshape || node.prim == Prim::kTranspose || node.prim == Prim::kSlice;
+    if (node.prim == Prim::kInput) found.insert(id);
+    else if (moves && task::is_int(node.type.dtype)) open.push_back(node.operands[0]);
+  }
+  return found;
+}
+
 /// The most bits with which `allows` holds.
 template <class Allows>
 int most_bits(const task::Task& task, const task::ConcreteGraph& graph, Allows allows) {
@@ -144,8 +163,11 @@ std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::Concrete
     all.symmetric = divides_integers(graph);
   }
   std::vector<DrawBounds> bounds;
-  for (const task::InputSpec& spec : task.inputs) {
+  const std::set<int> divide = divisors(graph.graph);
+  for (size_t i = 0; i < task.inputs.size(); ++i) {
+    const task::InputSpec& spec = task.inputs[i];
     bounds.push_back(all);
+    bounds.back().nonzero = divide.contains(graph.graph.inputs[i]) && task::is_int(spec.type.dtype);
     if (spec.domain == task::Domain::kIndex) bounds.back().index = spec.index_bound.eval(graph.bindings).value_or(1);
   }
   return bounds;

@@ -41,5 +41,12 @@ TEST(IntegerBounds, TheLeastNumberIsNotDivided) {
   EXPECT_FALSE(bounds_of("y = x + 3", {"x=i32[10]"}).symmetric);
 }
 
+TEST(IntegerBounds, WhatIntegersAreDividedByIsNotZero) {
+  EXPECT_TRUE(bounds_of("y = 100 // x", {"x=i32[10]"}).nonzero);
+  EXPECT_TRUE(bounds_of("y = 100 % i64(-x)", {"x=i32[10]"}).nonzero);
+  EXPECT_FALSE(bounds_of("y = x // 3", {"x=i32[10]"}).nonzero);
+  EXPECT_FALSE(bounds_of("y = 100.0 / f32(x)", {"x=i32[10]"}).nonzero);
+}
+
 }  // namespace
 }  // namespace hone::evaluate

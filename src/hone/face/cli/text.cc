@@ -86,8 +86,9 @@ std::string promotion_text(const evaluate::Promotion& promotion, const task::Tas
   }
   std::string text = table.to_string();
   if (const auto& a = promotion.verdict.accuracy)
-    text += fmt::format("\n  accuracy: {:.2g} (anchor {:.2g}, bound {:.2g}) on output {}, {} inputs, {}\n", a->candidate,
-                        a->anchor, a->bound, a->output, a->family, a->shape);
+    text += fmt::format("\n  accuracy: {:.2g} (anchor {:.2g}, bound {:.2g}) on output {}, {} inputs, {}{}\n", a->candidate,
+                        a->anchor, a->bound, a->output, a->family, a->shape,
+                        a->open ? fmt::format("; {} more draws left open on which side of the bound it lies", a->draws) : "");
   for (const auto& workload : promotion.workloads)
     if (!workload.bound_note.empty()) text += fmt::format("  {}: {}\n", workload.workload, workload.bound_note);
   if (!promotion.only_at.empty()) text += fmt::format("  not generic: verified at {} only, as its requirements exclude every other shape that was tried\n", fmt::join(promotion.only_at, "; "));

@@ -112,7 +112,8 @@ class CpuSession final : public Session {
     HONE_CHECK(calls.size() <= worker::kMaxCalls);
     control.command = worker::Command::kRun;
     // What it may have kept of earlier calls is taken from it first, outside its time, and before it learns of these.
-    if (!calls.empty() && control.library == 0) {
+    const auto all = [&](bool Call::*is) { return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return call.*is; }); };
+    if (!calls.empty() && control.library == 0 && !all(&Call::remembers)) {
       control.calls = 0;
       control.scrub = base::secret_seed() | 1;
       const BatchOutcome scrubbed = release(deadline);
@@ -126,7 +127,6 @@ class CpuSession final : public Session {
       for (size_t t = 0; t < calls[c].tensors.size(); ++t)
         control.placement[c][t] = {calls[c].tensors[t].offset, calls[c].tensors[t].region, 0};
     }
-    const auto all = [&](bool Call::*is) { return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return call.*is; }); };
     control.warm = all(&Call::hot);
     for (uint32_t t = 0; control.warm && t < control.tensors; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
     control.idle = all(&Call::idle);
@@ -159,6 +159,7 @@ class CpuSession final : public Session {
     outcome.contended_ns =
         std::max<int64_t>(0, run_delay_ns(child_.pid()) - waited) + (stolen_ns() - stolen);
     if (const uint32_t outside = control.outside.load(std::memory_order_relaxed)) went_outside(outside, outcome);
+    else if (const worker::Left left = control.left.load(std::memory_order_relaxed); left != worker::Left::kNothing) left_behind(left, outcome);
     return outcome;
   }
 
@@ -169,6 +170,21 @@ class CpuSession final : public Session {
     outcome.outside = true;
     outcome.why = scratch ? "wrote outside its scratch"
                           : fmt::format("wrote outside workspace {}", named < names_.size() ? names_[named] : std::to_string(outside - 1));
+    outcome.finding = outcome.why;
+    child_.kill();
+  }
+
+  void left_behind(worker::Left left, BatchOutcome& outcome) {
+    const auto what = [left] {
+      switch (left) {
+        case worker::Left::kRounding: return "its rounding mode, or how it takes denormals";
+        case worker::Left::kStack: return "numbers on its x87 stack (or no emms behind MMX)";
+        case worker::Left::kDirection: return "its direction flag set";
+        default: return "a segment's base changed";
+      }
+    };
+    outcome.how = BatchOutcome::How::kDied;
+    outcome.why = fmt::format("left the processor otherwise than it found it: {}", what());
     outcome.finding = outcome.why;
     child_.kill();
   }
@@ -285,7 +301,7 @@ Result<std::variant<std::unique_ptr<Session>, LoadFailure>> start_cpu_session(
   base::SpawnOptions spawn;
   spawn.argv = {program.string(), build.artifact.string()};
   spawn.environment = {{"LANG", "C"}};
-  if (build.sanitized) spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:exitcode=99";
+  if (build.sanitized) spawn.environment["ASAN_OPTIONS"] = "detect_leaks=0:detect_stack_use_after_return=1:abort_on_error=0:exitcode=99";
   spawn.directory = "/";
   base::Jail jail;
   jail.readable = {program, build.artifact};

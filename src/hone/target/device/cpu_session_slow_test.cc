@@ -159,6 +159,43 @@ TEST_F(Runners, WritesBesideAWorkspaceOrScratchAreFound) {
             BatchOutcome::How::kDone);
 }
 
+TEST_F(Runners, TheProcessorIsHandedBackAsItWas) {
+  const auto leaves = [](const char* what) {
+    return fmt::format("#include <immintrin.h>\nvoid f(const float* x, float* y, float* w, void*, int64_t N, int64_t b) {{ {}; }}\n", what);
+  };
+  CpuSessionOptions options;
+  options.edges = true;
+#if defined(__x86_64__)
+  for (const char* what : {"_mm_setcsr(_mm_getcsr() | 0x6000)", "_mm_setcsr(_mm_getcsr() | 0x8040)"}) {
+    const Ran ran = run(leaves(what), kTwice, options);
+    EXPECT_EQ(ran.outcome.how, BatchOutcome::How::kDied) << what;
+    EXPECT_THAT(ran.outcome.why, HasSubstr("left the processor")) << what;
+    // Timed batches are looked at when the next begins.
+    auto started = start(leaves(what));
+    Session& session = *std::get<std::unique_ptr<Session>>(started);
+    EXPECT_EQ(run(session, kTwice).outcome.how, BatchOutcome::How::kDone) << what;
+    EXPECT_EQ(run(session, kTwice).outcome.how, BatchOutcome::How::kDied) << what;
+  }
+  for (const char* what : {"y[b] = (float)((long double)x[b] * 3.0L)", "_mm_setcsr(_mm_getcsr() | 0x3F)"})
+    EXPECT_EQ(run(leaves(what), kTwice, options).outcome.how, BatchOutcome::How::kDone) << what;
+#endif
+}
+
+TEST_F(Runners, WhatIsKeptIsLeftToWhoIsAskedToRemember) {
+  auto started = start("static int calls;\nvoid f(const float*, float* y, float*, void*, int64_t N, int64_t b) { if (b == 0) y[0] = (float)++calls; }\n");
+  Session& session = *std::get<std::unique_ptr<Session>>(started);
+  const auto counted = [&](bool remembers) {
+    Call call{{{0, 0}, {1, 0}}};
+    call.remembers = remembers;
+    EXPECT_EQ(session.run({&call, 1}, std::chrono::seconds(3)).how, BatchOutcome::How::kDone);
+    return *reinterpret_cast<const float*>(out_.data());
+  };
+  EXPECT_EQ(counted(false), 1);
+  EXPECT_EQ(counted(true), 2);
+  EXPECT_EQ(counted(true), 3);
+  EXPECT_EQ(counted(false), 1);
+}
+
 TEST_F(Runners, AnEmptyBatchIsTimedBeforeTheKernelIsThere) {
   auto started = start("void f(const float* x, float* y, float* w, void* s, int64_t N, int64_t b) { y[b] = x[b]; }\n");
   Session& session = *std::get<std::unique_ptr<Session>>(started);

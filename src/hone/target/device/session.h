@@ -85,6 +85,8 @@ struct Call {
   bool hot = false;
   /// On a CPU: nothing but that is done, to know how long it takes.
   bool idle = false;
+  /// On a CPU: what the kernel keeps of the calls of the batch before is left to it, if all calls of a batch say so.
+  bool remembers = false;
   /// On a CPU: how its blocks run, and what a shuffled order is drawn from.
   BlockOrder order = BlockOrder::kUsual;
   uint64_t order_seed = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/process/process.h"
 #include "hone/target/cpu.h"
+#include "hone/target/toolchain/assembly_check.h"
 #include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/compilers.h"
@@ -145,17 +147,20 @@ class CppToolchain final : public Toolchain {
     std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
                                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
-                                     "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi", "-Wno-ignored-attributes",
+                                     "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi",
+                                     "-Wno-ignored-attributes", "-Werror=return-type",
                                      "-I" + headers_.string()};
     if (!options.instructions.empty()) {
       const auto native = std::find(argv.begin(), argv.end(), "-march=native");
       argv.insert(argv.erase(native), options.instructions.begin(), options.instructions.end());
     }
     if (options.lines) argv.insert(argv.end(), {"-g1", "-gdwarf-4"});
-    if (options.sanitize)
+    if (options.sanitize) {
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
+      if (fills_locals(*compiler)) argv.emplace_back("-ftrivial-auto-var-init=pattern");
+    }
     base::Hasher hasher;
-    hasher.add("cpp-build-3").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
+    hasher.add("cpp-build-4").add(compiler->name).add(cpu_info().model).add(cpu_info().isa).add(unit);
     for (const std::string& argument : argv) hasher.add(argument);
     hasher.add(headers_.string());
     const std::string hash = hasher.finish();
@@ -176,20 +181,17 @@ class CppToolchain final : public Toolchain {
       HONE_TRY(const std::string evasion, find_evasion(argv, scratch.path(), headers_, options.deadline));
       if (!evasion.empty()) return BuildOutcome(BuildFailure{evasion, {}, true});
     }
-    HONE_TRY(std::optional<BuildFailure> unseen, look_into(kernel, argv, scratch.path(), options.deadline));
+    HONE_TRY(Found unseen, look_into(kernel, argv, scratch.path(), options.deadline));
     if (unseen) return BuildOutcome(std::move(*unseen));
-    argv.insert(argv.end(), {"-o", "kernel.so", "unit.cc", "-lm"});
-    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
-    if (run.late)
-      return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
-    if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
+    CompilerRun run;
+    HONE_TRY(Found failed, compile(argv, scratch.path(), options.deadline, run));
+    if (failed) return BuildOutcome(std::move(*failed));
     HONE_TRY(const ElfFacts facts, read_elf(object));
     if (std::string why = refuse(facts, options.sanitize); !why.empty())
       return BuildOutcome(BuildFailure{std::move(why), run.log, false});
     Build build;
     build.hash = hash;
     build.toolchain = compiler->name;
-    argv.resize(argv.size() - 4);
     build.command = fmt::format("{} -o kernel.so unit.cc -lm", fmt::join(argv, " "));
     build.facts = {{"text_bytes", static_cast<double>(facts.text_bytes)},
                    {"data_bytes", static_cast<double>(facts.data_bytes)}};
@@ -202,15 +204,39 @@ class CppToolchain final : public Toolchain {
   }
 
  private:
-  /// What keeps the unit from being compiled at all.
-  Result<std::optional<BuildFailure>> look_into(const kernel::Kernel& kernel, std::vector<std::string> argv, const fs::path& folder,
-                                                std::chrono::seconds deadline) const {
-    using Found = std::optional<BuildFailure>;
-    if (std::string why = refuse_directives(kernel.source); !why.empty()) return Found(BuildFailure{std::move(why), {}, false});
-    argv.insert(argv.end(), {"-E", "-o", "unit.ii", "unit.cc"});
-    HONE_TRY(const CompilerRun run, run_compiler(argv, folder, headers_, deadline));
+  using Found = std::optional<BuildFailure>;
+  /// Locals that are never set hold a pattern then, and not what happens to be on the stack.
+  static bool fills_locals(const Compiler& compiler) {
+    constexpr int kFirstGcc = 12;
+    return compiler.family == "clang" || std::atoi(compiler.name.c_str() + compiler.name.rfind(' ') + 1) >= kFirstGcc;
+  }
+
+  Result<Found> run_with(std::vector<std::string> argv, std::initializer_list<std::string> last, const fs::path& folder, std::chrono::seconds deadline,
+                         CompilerRun& run) const {
+    argv.insert(argv.end(), last);
+    HONE_TRY(run, run_compiler(argv, folder, headers_, deadline));
     if (run.late) return Found(BuildFailure{fmt::format("the compiler was stopped after {} s", deadline.count()), run.log, false});
-    if (!run.ok) return Found(BuildFailure{first_error(run.log), run.log, false});
+    return run.ok ? Found() : Found(BuildFailure{first_error(run.log), run.log, false});
+  }
+
+  /// kernel.so of unit.ii, by way of assembly, which is looked at. `run` is what the compiler says of the whole.
+  Result<Found> compile(const std::vector<std::string>& argv, const fs::path& folder, std::chrono::seconds deadline, CompilerRun& run) const {
+    HONE_TRY(Found failed, run_with(argv, {"-S", "-o", "unit.s", "unit.ii"}, folder, deadline, run));
+    if (failed) return failed;
+    HONE_TRY(const std::string assembly, base::read_file(folder / "unit.s"));
+    if (std::string why = refuse_instructions(assembly); !why.empty()) return Found(BuildFailure{std::move(why), run.log, false});
+    CompilerRun linked;
+    HONE_TRY(failed, run_with(argv, {"-o", "kernel.so", "unit.s", "-lm"}, folder, deadline, linked));
+    run.wall_ns += linked.wall_ns;
+    return failed;
+  }
+
+  /// What keeps the unit from being compiled at all; leaves unit.ii.
+  Result<Found> look_into(const kernel::Kernel& kernel, const std::vector<std::string>& argv, const fs::path& folder, std::chrono::seconds deadline) const {
+    if (std::string why = refuse_directives(kernel.source); !why.empty()) return Found(BuildFailure{std::move(why), {}, false});
+    CompilerRun run;
+    HONE_TRY(Found failed, run_with(argv, {"-E", "-o", "unit.ii", "unit.cc"}, folder, deadline, run));
+    if (failed) return failed;
     HONE_TRY(const std::string text, base::read_file(folder / "unit.ii"));
     std::string why = refuse_text(text);
     return why.empty() ? Found() : Found(BuildFailure{std::move(why), {}, false});

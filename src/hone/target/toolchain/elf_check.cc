@@ -18,6 +18,8 @@ namespace {
 /// What a kernel may ask for: memory moves and mathematics. Everything else has no business there.
 constexpr std::string_view kPlain[] = {
     "memcpy", "memmove", "memset", "memcmp", "bcmp", "memchr", "strlen", "__memcpy_chk", "__memmove_chk", "__memset_chk", "abort",
+    // A class with virtual functions names these, and never calls them: nothing hands out what could be given back.
+    "_ZdlPv", "_ZdlPvm", "__cxa_pure_virtual",
     "__stack_chk_fail", "__tls_get_addr", "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"};
 
 /// Of the mathematics library, each also with f and l behind it. Those that keep state between calls are not among them.
@@ -50,6 +52,9 @@ constexpr std::string_view kLibraries[] = {"libm.so.6", "libc.so.6", "libstdc++.
 constexpr std::string_view kWritable[] = {".data", ".bss", ".tdata", ".tbss", ".got", ".got.plt", ".dynamic", ".data.rel.ro",
                                           ".init_array", ".fini_array", ".tm_clone_table", ".hone_shared", "asan_globals"};
 constexpr std::string_view kExecutable[] = {".text", ".plt", ".plt.got", ".plt.sec", ".init", ".fini"};
+
+/// What the runner looks for (worker/protocol.h), and the one thing that it finds.
+constexpr std::string_view kTable = "hone_entries";
 
 /// A kernel's writable memory is put back before every call: what is more than this belongs into a workspace.
 constexpr int64_t kMostData = 1 << 20;
@@ -223,6 +228,8 @@ class Reader {
         forbid(fmt::format("has an indirect function ({}), whose resolver runs when it is loaded", text));
       if (section.sh_type == SHT_DYNSYM) {
         if (symbol.st_shndx == SHN_UNDEF && !text.empty()) facts_.undefined.emplace_back(text);
+        // Templates of the standard library come weak.
+        if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE && ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL) facts_.exported.emplace_back(text);
       } else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < sections_.size()) {
         const std::string_view home = text_at(image_, names, sections_[symbol.st_shndx].sh_name);
         if (home == ".hone_shared") facts_.shared.emplace_back(text, static_cast<int64_t>(symbol.st_size));
@@ -256,6 +263,8 @@ std::string refuse(const ElfFacts& facts, bool sanitized, bool emulated) {
   }
   // The rest was looked at in the build without sanitizers, which add all of it.
   if (sanitized) return {};
+  for (const std::string& name : facts.exported)
+    if (name != kTable && !emulated) return fmt::format("it exports {}, which somebody else may call", name);
   if (!facts.libraries.empty()) return fmt::format("it asks for the library {}", facts.libraries.front());
   if (facts.constructors > (emulated ? 1 : 0)) return "it has code that runs at load time (a global constructor)";
   if (facts.data_bytes > kMostData)

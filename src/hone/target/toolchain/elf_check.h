@@ -12,6 +12,7 @@ namespace hone::target {
 
 struct ElfFacts {
   std::vector<std::string> undefined;   ///< symbols it expects others to define
+  std::vector<std::string> exported;    ///< symbols that it defines for others, weak ones apart
   std::vector<std::string> libraries;   ///< it wants loaded, beside those that every runner has
   int64_t text_bytes = 0;               ///< executable sections
   int64_t data_bytes = 0;               ///< writable once it is loaded, by program headers, and a thread's variables

@@ -96,12 +96,12 @@ Result<std::string> simt_call(const kernel::Kernel& kernel, const task::Task& ta
         if (!find_tensor(kernel, task, argument.tensor, tensor))
           return fail(ErrorCode::kInput, fmt::format("{} takes \"{}\", which is no input, output or workspace", launch.function, argument.tensor));
         const std::string_view type = cuda_type(tensor.type);
-        plain.push_back(fmt::format("::hone::simt::address(a[{}])", i));
-        typed.push_back(type.empty() ? plain.back() : fmt::format("::hone::simt::tensor<{}{}>(a[{}])", tensor.input ? "const " : "", type, i));
+        plain.push_back(fmt::format("::hone::simt::address(hone_a[{}])", i));
+        typed.push_back(type.empty() ? plain.back() : fmt::format("::hone::simt::tensor<{}{}>(hone_a[{}])", tensor.input ? "const " : "", type, i));
         continue;
       }
-      case kernel::Argument::Kind::kI32: plain.push_back(fmt::format("(int)a[{}]", i)); break;
-      case kernel::Argument::Kind::kI64: plain.push_back(fmt::format("(long long)a[{}]", i)); break;
+      case kernel::Argument::Kind::kI32: plain.push_back(fmt::format("(int)hone_a[{}]", i)); break;
+      case kernel::Argument::Kind::kI64: plain.push_back(fmt::format("(long long)hone_a[{}]", i)); break;
       case kernel::Argument::Kind::kShared:
         return fail(ErrorCode::kInput, fmt::format("{} takes \"shared\": a GPU kernel declares extern __shared__ instead", launch.function));
       default: HONE_CHECK(false, "an argument that only Triton's kernels have");
@@ -109,7 +109,7 @@ Result<std::string> simt_call(const kernel::Kernel& kernel, const task::Task& ta
     typed.push_back(plain.back());
   }
   const std::string as_typed = fmt::format("{}({})", launch.function, fmt::join(typed, ", "));
-  return fmt::format("extern \"C\" void hone_call_{0}(const unsigned long* all) {{ [](auto* a) {{ if constexpr (requires {{ {1}; }}) {1}; else {2}({3}); }}(all); }}\n",
+  return fmt::format("extern \"C\" void hone_call_{0}(const unsigned long* hone_all) {{ [](auto* hone_a) {{ if constexpr (requires {{ {1}; }}) {1}; else {2}({3}); }}(hone_all); }}\n",
                      number, as_typed, launch.function, fmt::join(plain, ", "));
 }
 

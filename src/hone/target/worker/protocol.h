@@ -8,6 +8,7 @@
 
 #include "hone/target/toolchain/include/hone/simt/context.h"
 #include "hone/target/worker/block_order.h"
+#include "hone/target/worker/processor.h"
 
 namespace hone::target::worker {
 
@@ -85,6 +86,7 @@ struct Control {
   std::atomic<State> state;
   std::atomic<uint32_t> call;                   ///< of the batch, that runs or ran last
   std::atomic<uint32_t> outside;                ///< not 0: bytes beside a workspace (its number + 1) or scratch (all of them + 1) changed
+  std::atomic<Left> left;                       ///< the state in which calls left a thread's processor
   alignas(64) uint32_t threads;
   uint32_t regions, launches, workspaces, tensors, calls;
   uint32_t library;   ///< not 0: an opponent's library, which may make system calls inside its jail

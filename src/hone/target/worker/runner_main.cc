@@ -311,7 +311,15 @@ class Runner {
       if (control_.edges) look_beside(pool);
     }
     if (!control_.edges) look_beside(pool);
+    // In timed batches it is left to the next one's beginning.
+    if (control_.edges && !control_.emulated) pool.everywhere([this](int) { look_at_processor(); });
     pool.end_batch();
+  }
+
+  void look_at_processor() {
+    if (control_.library) return;
+    const Left left = left_by_calls();
+    if (left != Left::kNothing) control_.left.store(left, std::memory_order_relaxed);
   }
 
   [[nodiscard]] std::byte* placed(uint32_t call, uint32_t tensor) const {
@@ -326,6 +334,8 @@ class Runner {
     pristine_.restore_globals();
     if (kSanitized || control_.emulated) return;
     const auto each = [&](int index) {
+      look_at_processor();
+      clear_registers();
       pristine_.restore_thread();
       fill_unforeseen(pool.scratch_of(index).at(), scratch_bytes_, secret);
       clear_dead_stack();

@@ -83,7 +83,7 @@ Slab lines_of(const Shape& shape, uint32_t random) {
 }  // namespace
 
 bool drawn_on_host_only(const InputSpec& spec, const DrawBounds& bounds, Family family) {
-  return draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
+  return bounds.nonzero || draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
 }
 
 DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family, uint64_t seed) {
@@ -110,6 +110,7 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBo
     t.most = (int64_t{1} << bits) - 1;
     t.least = t.recipe.kind == DrawKind::kPositiveWhole ? 1 : bounds.symmetric ? -t.most : -t.most - 1;
   }
+  t.nonzero = bounds.nonzero;
   t.non_finite = puts_in_non_finite(spec, family);
   t.lines = lines_of(shape, random[3]);
   t.manner = random[2];

@@ -23,6 +23,7 @@ struct DrawnTensor {
   std::vector<Slab> slabs;    ///< of zeros
   uint64_t bound;             ///< of indices
   int64_t least, most;        ///< of integers over a wide range; both 0: as the family's formulas have them
+  bool nonzero;               ///< of integers: ones stand where zeros would
   bool non_finite;            ///< NaN and infinities are put in
   Slab lines;                 ///< then: what counts as a row, along one axis (`index` does not matter)
   uint32_t manner;            ///< random bits for how the whole tensor is, in these two

@@ -1,0 +1,73 @@
+#include "hone/evaluate/verify/alike.h"
+
+#include <cstring>
+#include <vector>
+
+namespace hone::evaluate {
+namespace {
+
+struct Elements {
+  std::byte* data;
+  size_t bytes;
+
+  void copy(int64_t to, int64_t from) const { std::memmove(data + static_cast<size_t>(to) * bytes, data + static_cast<size_t>(from) * bytes, bytes); }
+};
+
+int64_t place_below(base::Rng& rng, int64_t n) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(n))); }
+
+/// Along one axis most slabs are the one before but for one element.
+void repeat_slabs(const Elements& e, const task::Shape& shape, base::Rng& rng) {
+  const size_t axis = rng.below(shape.size());
+  int64_t stride = 1;
+  for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
+  const int64_t extent = shape[axis], outer = task::element_count(shape) / (stride * extent);
+  for (int64_t k = 1; k < extent; ++k) {
+    if (rng.below(4) == 0) continue;
+    const int64_t spared = place_below(rng, outer * stride);
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t i = 0; i < stride; ++i)
+        if (o * stride + i != spared) e.copy((o * extent + k) * stride + i, (o * extent + k - 1) * stride + i);
+  }
+}
+
+/// Rows, or stretches of them, of one value with one exception.
+void level_rows(const Elements& e, const task::Shape& shape, bool zeros, base::Rng& rng) {
+  const int64_t total = task::element_count(shape), columns = shape.back();
+  for (int64_t row = 0; row < total; row += columns) {
+    if (rng.below(4) == 0) continue;
+    const int64_t begin = row + (rng.below(2) == 0 ? 0 : place_below(rng, columns)), end = row + columns;
+    const int64_t spared = begin + place_below(rng, end - begin);
+    const bool to_zero = zeros && rng.below(2) == 0;
+    const int64_t value = spared == begin && begin + 1 < end ? begin + 1 : begin;
+    for (int64_t i = begin; i < end; ++i) {
+      if (i == spared) continue;
+      if (to_zero) std::memset(e.data + static_cast<size_t>(i) * e.bytes, 0, e.bytes);
+      else e.copy(i, value);
+    }
+  }
+}
+
+void mirror_squares(const Elements& e, const task::Shape& shape, base::Rng& rng) {
+  const int64_t n = shape.back(), total = task::element_count(shape);
+  for (int64_t matrix = 0; matrix < total; matrix += n * n) {
+    const int64_t spared = place_below(rng, n * n);
+    for (int64_t i = 1; i < n; ++i)
+      for (int64_t j = 0; j < i; ++j)
+        if (i * n + j != spared && j * n + i != spared) e.copy(matrix + i * n + j, matrix + j * n + i);
+  }
+}
+
+}  // namespace
+
+void make_alike(std::span<std::byte> data, const task::Shape& shape, int64_t element, bool zeros, base::Rng& rng) {
+  if (shape.empty() || data.empty()) return;
+  const Elements e{data.data(), static_cast<size_t>(element)};
+  const bool square = shape.size() > 1 && shape.back() == shape[shape.size() - 2];
+  switch (rng.below(square ? 3 : 2)) {
+    case 0: return repeat_slabs(e, shape, rng);
+    case 1: return level_rows(e, shape, zeros, rng);
+    default: return mirror_squares(e, shape, rng);
+  }
+}
+
+}  // namespace hone::evaluate

@@ -1,0 +1,58 @@
+// Inputs that look like something else: how often a guess from a few places is wrong on them.
+#include "hone/evaluate/verify/alike.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+namespace hone::evaluate {
+namespace {
+
+std::vector<int> alike(const task::Shape& shape, uint64_t seed, bool zeros = true) {
+  std::vector<int> values(static_cast<size_t>(task::element_count(shape)));
+  std::iota(values.begin(), values.end(), 1);
+  base::Rng rng(seed);
+  make_alike(std::as_writable_bytes(std::span(values)), shape, sizeof(int), zeros, rng);
+  return values;
+}
+
+TEST(Alike, RowsRepeatOrAreLevelButForOneElement) {
+  int nearly_before = 0, nearly_level = 0, nearly_zero = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const auto v = alike({20, 30}, seed);
+    for (size_t row = 1; row < 20; ++row) {
+      int same = 0, zeros = 0;
+      std::multiset<int> values(v.begin() + static_cast<std::ptrdiff_t>(row * 30), v.begin() + static_cast<std::ptrdiff_t>(row * 30 + 30));
+      for (size_t j = 0; j < 30; ++j) same += v[row * 30 + j] == v[row * 30 + j - 30], zeros += v[row * 30 + j] == 0;
+      int most = 0;
+      for (const int value : values) most = std::max(most, static_cast<int>(values.count(value)));
+      nearly_before += same == 29, nearly_level += most == 29, nearly_zero += zeros == 29;
+    }
+  }
+  EXPECT_GT(nearly_before, 60);
+  EXPECT_GT(nearly_level, 60);
+  EXPECT_GT(nearly_zero, 30);
+}
+
+TEST(Alike, SquaresAreSymmetricButForOneElement) {
+  int nearly = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const auto v = alike({9, 9}, seed);
+    int differ = 0;
+    for (size_t i = 0; i < 9; ++i)
+      for (size_t j = 0; j < i; ++j) differ += v[i * 9 + j] != v[j * 9 + i];
+    nearly += differ == 1;
+  }
+  EXPECT_GT(nearly, 5);
+}
+
+TEST(Alike, ValuesAreThoseThatWereThere) {
+  for (uint64_t seed = 0; seed < 40; ++seed)
+    for (const int value : alike({3, 1, 7}, seed, false)) EXPECT_TRUE(value >= 1 && value <= 21) << value;
+  EXPECT_EQ(alike({1}, 3, false), std::vector<int>{1});
+  EXPECT_TRUE(alike({0, 4}, 3).empty());
+}
+
+}  // namespace
+}  // namespace hone::evaluate
