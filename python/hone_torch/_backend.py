@@ -1,18 +1,20 @@
 """The backend: graphs that Dynamo and AOTAutograd hand over, run by the nested backend until hone says otherwise."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import lookup_backend
+from torch._dynamo.convert_frame import compile_lock
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
@@ -24,6 +26,17 @@ Run = Callable[..., Any]
 OPTIONS = {"nested": "inductor", "budget": "60s", "when": "later"}
 MOST_SHAPES = 8  # of one graph with dynamic ones: as many as Dynamo compiles a function anew
 NUMBERS = itertools.count()
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """While something is traced: what other threads compile waits, and what they call of compiled functions is not taken for a part of it."""
+    with compile_lock:
+        before, torch.compiler._is_compiling_flag = torch.compiler._is_compiling_flag, True
+        try:
+            yield
+        finally:
+            torch.compiler._is_compiling_flag = before
 
 
 def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dict[str, str] | None = None, **_: Any) -> Run:
@@ -128,8 +141,12 @@ class Lazy:
         with torch.no_grad():
             if run is None:
                 with self.lock:
-                    run = self.runs[key] = elsewhere(lambda: self.nested(copied(self.module), list(arguments)))
+                    run = self.runs[key] = elsewhere(lambda: self.compile(arguments))
             return run(*arguments)
+
+    def compile(self, arguments: Sequence[Any]) -> Run:
+        with compiling():
+            return self.nested(copied(self.module), list(arguments))
 
 
 class Shapes:
@@ -219,7 +236,8 @@ class Graph(Subject):
 
     def export(self) -> Any:
         try:
-            return torch.export.export(self.module, *self.arguments, strict=False).run_decompositions({})
+            with compiling():
+                return torch.export.export(self.module, *self.arguments, strict=False).run_decompositions({})
         except Exception as error:
             raise Wrong(f"torch.export cannot follow the graph: {type(error).__name__}: {str(error).splitlines()[0][:300]}") from error
 
@@ -275,7 +293,7 @@ class Graph(Subject):
 def compose(session: Session, arguments: tuple[Any, ...], nested: Run, compiler: Callable[..., Run]) -> Run:
     """A run of the composed program: one graph, in which kernels are operators, compiled by the nested backend. Its results lie in
     memory as the nested backend's own do."""
-    composed, tasks = session.composed, session.package.TASKS.values()
+    composed = session.composed
     leaves, weights = composed.parts(arguments)
     folded = composed.folded(weights)
     groups = (leaves, weights, folded)
@@ -294,14 +312,9 @@ def compose(session: Session, arguments: tuple[Any, ...], nested: Run, compiler:
         return [*results, *(value for _, value in changed)]
 
     given = [value for value, tensor in zip(fixed, is_tensor) if tensor]
-    for task in tasks:
-        task.traced = True
-    try:
+    with compiling():
         graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*given)
-    finally:
-        for task in tasks:
-            task.traced = False
-    run = compiler(graph, given)
+        run = compiler(graph, given)
     layout = [value.stride() if isinstance(value, torch.Tensor) else None for value in nested(*arguments)]
 
     def call(*values: Any) -> list[Any]:

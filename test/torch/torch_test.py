@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGET = "12s"
@@ -58,8 +59,8 @@ def cases():
 
     def near(found, wanted, bound=1e-5):
         assert found.shape == wanted.shape and found.dtype == wanted.dtype, (found.shape, wanted.shape)
-        off = (found - wanted).abs().max().item()
-        assert off <= bound * max(1.0, wanted.abs().max().item()), off
+        off = (found - wanted).abs().max().item() if found.numel() else 0.0
+        assert off <= bound * max(1.0, wanted.abs().max().item() if wanted.numel() else 0.0), off
 
     def inference():
         module, x = Norm(), torch.randn(512, 512)
@@ -235,18 +236,23 @@ def cases():
         import threading
         module, x = Norm(), torch.randn(64, 512)
         fast, wanted, wrong = compiled(module), module(x).detach(), []
+        with torch.no_grad():
+            near(fast(x), wanted)  # PyTorch traces in one thread at a time, with none beside it
 
         def run():
-            with torch.no_grad():
-                for _ in range(20):
-                    if not torch.allclose(fast(x), wanted, atol=1e-4, rtol=1e-4):
-                        wrong.append(1)
+            try:
+                with torch.no_grad():
+                    for _ in range(2000):
+                        near(fast(x), wanted, 1e-4)
+            except BaseException as error:
+                traceback.print_exc()
+                wrong.append(error)
         runs = [threading.Thread(target=run) for _ in range(3)]
         for one in runs:
             one.start()
         for one in runs:
             one.join()
-        assert not wrong
+        assert not wrong, wrong
 
     def saved():
         """state_dict and torch.save round trips."""

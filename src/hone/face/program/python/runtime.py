@@ -12,13 +12,13 @@ class Task:
 
     def __init__(self, name, eager, kernel=None):
         self.name, self.eager, self.kernel = name, eager, kernel
-        self.used, self.traced = kernel is not None, False
+        self.used = kernel is not None
 
     def __call__(self, *tensors):
         if not self.used:
             return self.eager(*tensors)
         tensors = [tensor if tensor.is_contiguous() else tensor.contiguous() for tensor in tensors]
-        if self.traced or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling():
             results = getattr(self.kernel, self.name)(*tensors)
         else:
             results = self.kernel.OPERATOR(*tensors)
