@@ -177,7 +177,7 @@ class Graph(Subject):
         self.changed: list[int] = []
         self.link: Link | None = None
         self.session: Session | None = None
-        self.made: tuple[tuple[str, ...], Run] | None = None
+        self.made: tuple[tuple[str, ...], Run] = ((), nested)
         self.lock = threading.Lock()
         GRAPHS.add(self)
 
@@ -195,7 +195,7 @@ class Graph(Subject):
             if self.settled or (self.link is not None and not self.link.asks()):
                 return
             self.arguments = (tuple(value.detach() if isinstance(value, torch.Tensor) else value for value in arguments), {})
-            if self.link is None:
+            if self.link is None or self.session is None:
                 self.link, self.session, self.stage = Link(self.options, torch.get_num_threads()), Session(self), "searching"
             link, session = self.link, self.session
             elsewhere(lambda: link.serve(session, self))
@@ -213,7 +213,7 @@ class Graph(Subject):
         warnings.warn(f"hone leaves a graph to {self.options['nested']}: {why}", RuntimeWarning, stacklevel=2)
 
     def settle(self, target: Run) -> None:
-        self.target, self.settled, self.session, self.made = target, True, None, None
+        self.target, self.settled, self.session, self.made = target, True, None, ((), self.nested)
 
     def wait(self, _: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -225,7 +225,7 @@ class Graph(Subject):
     def done(self, request: dict[str, Any]) -> dict[str, Any]:
         self.said, self.stage = request["report"], "done"
         assert self.session is not None
-        self.settle(self.finished(self.session, tuple(request["used"])) if request["used"] else self.nested)
+        self.settle(self.finished(self.session, tuple(request["used"])))
         return {}
 
     def describe(self) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class Graph(Subject):
 
     def finished(self, session: Session, used: tuple[str, ...]) -> Run:
         used = tuple(sorted(used))
-        if self.made is None or self.made[0] != used:
+        if self.made[0] != used:
             self.made = used, compose(session, self.own(self.arguments)[0], self.nested, lookup_backend(self.options["nested"]))
         return self.made[1]
 

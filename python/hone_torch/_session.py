@@ -24,9 +24,11 @@ import random
 import statistics
 import sys
 import time
+import typing
 
 import torch
 import torch.utils._pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "bool": "bool"}
@@ -55,7 +57,9 @@ def first_lines(error):
 class Subject:
     """A module with its arguments: (positional ones, those by name). `name` is what messages call it."""
 
-    module, arguments, train, name = None, ((), {}), False, ""
+    module: typing.Any = None
+    arguments: typing.Any = ((), {})
+    train, name = False, ""
 
     def tensors(self, tree):
         return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
@@ -201,13 +205,27 @@ class Subject:
         return {"other": str(value)}
 
 
+class InDouble(TorchDispatchMode):
+    """Every real tensor in fp64, those that the program itself casts or makes included."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        args, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+
+def widened(leaf):
+    if isinstance(leaf, torch.dtype):
+        return torch.float64 if leaf.is_floating_point else leaf
+    return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+
+
 def in_double(subject, module, arguments):
-    def widen(leaf):
-        return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        return subject.run(copy.deepcopy(module).double(), pytree.tree_map(widen, arguments))
+        module, arguments = copy.deepcopy(module).double(), pytree.tree_map(widened, arguments)
+        with InDouble():
+            return subject.run(module, arguments)
     finally:
         torch.set_default_dtype(default)
 
@@ -231,7 +249,9 @@ class Session:
     """Answers requests about one program."""
 
     def __init__(self, program=None):
-        self.program, self.composed, self.package = program, None, None
+        self.program: typing.Any = program
+        self.composed: typing.Any = None
+        self.package: typing.Any = None
 
     def load(self, request):
         return self.program.capture(request["constants"])

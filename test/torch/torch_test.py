@@ -120,6 +120,40 @@ def cases():
                 near(fast(x), module(x))
         assert all(graph["state"] == "done" for graph in hone_torch.report(module).graphs), str(hone_torch.report(module))
 
+    def models():
+        """Model blocks: answers, gradients and buffers as without hone."""
+        import copy
+        for file in sorted([*ROOT.glob("examples/programs/*.py"), *(ROOT / f"test/cases/program/{name}.py" for name in ("gpt", "llama", "residual", "mlp"))]):
+            scope = {"__name__": file.stem}
+            exec(file.read_text(), scope)
+            torch.manual_seed(0)
+            module = scope["Model"](*(scope["get_init_inputs"]() if "get_init_inputs" in scope else [])).eval()
+            inputs = scope["get_inputs"]()
+
+            def results(run, inputs=inputs):
+                found = run(*inputs)
+                return found if isinstance(found, tuple) else (found,)
+            with torch.no_grad():
+                fast = compiled(module)
+                for found, wanted in zip(results(fast), results(module)):
+                    near(found, wanted, 1e-4)
+                for found, wanted in zip(results(fast), results(module)):
+                    near(found, wanted, 1e-4)
+                print(file.stem, "\n".join(str(hone_torch.report(module)).splitlines()[:4]))
+            for layer in module.modules():
+                layer.training = not isinstance(layer, nn.Dropout)
+            other = copy.deepcopy(module)
+            fast = compiled(module)
+            for m, run in ((module, fast), (other, other)):
+                results(run)[0].square().mean().backward()
+            for (name, found), wanted in zip(module.named_parameters(), other.parameters()):
+                assert (found.grad is None) == (wanted.grad is None), name
+                if wanted.grad is not None:
+                    near(found.grad, wanted.grad, 1e-3)
+            for found, wanted in zip(module.buffers(), other.buffers()):
+                near(found.double(), wanted.double(), 1e-4)
+            assert all(graph["state"] == "done" for graph in hone_torch.report(module).graphs), str(hone_torch.report(module))
+
     def later():
         module, x = Norm(), torch.randn(512, 512)
         fast = compiled(module, when="later")
@@ -267,7 +301,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "later", "off", "autocast", "aliases", "refused", "package", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "threads", "saved")}
 
 
 def main():
