@@ -192,6 +192,18 @@ def cases():
             near(found, x + 1)
             near(other, (y + 1).view(-1))
 
+        def counted(x, total):
+            total.add_(x.sum(0))
+            x.mul_(2)
+            return torch.relu(x) + total
+        with torch.no_grad():
+            fast = compiled(counted, budget="6s")
+            mine, theirs = [x.clone(), torch.zeros(4)], [x.clone(), torch.zeros(4)]
+            for _ in range(3):
+                near(fast(*mine), counted(*theirs))
+                for found, wanted in zip(mine, theirs):
+                    near(found, wanted)
+
     def refused():
         """What no kernel can do: the nested backend's answer, and the reason in the report."""
         class Subclass(torch.Tensor):
