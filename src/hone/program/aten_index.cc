@@ -59,7 +59,7 @@ constexpr Row kIndices[] = {
     {"aten.embedding.default", embedded},
     {"aten.index_select.default", taken},
     {"aten.gather.default", gathered},
-    {"aten.index.Tensor", indexed},
+    {"aten.index.Tensor", indexed}, {"aten._unsafe_index.Tensor", indexed},
     {"aten.take_along_dim.default", taken_along},
     {"aten.topk.default", best},
     {"aten.sort.default", sorted},

@@ -157,5 +157,28 @@ TEST(CutTest, AViewThatTheProgramGivesLeavesItsProducer) {
   expect_runs(cut);
 }
 
+std::string one_operator(const std::string& name, const std::string& op, const std::string& of) {
+  return fmt::format(R"(, {{"name": "{}", "op": "{}", "positional": ["self"], "arguments": {{"self": {{"node": "{}"}}}}, "type": {{"dtype": "f32", "shape": [4, 6]}}}})", name, op, of);
+}
+
+std::string result(const std::string& of) { return fmt::format(R"({{"kind": "user_output", "value": {{"node": "{}"}}}})", of); }
+
+TEST(NormaliseTest, ACopyStaysWhereAResultWouldElseShareMemory) {
+  const auto small = [](const std::string& more, const std::string& outputs) {
+    auto program = read_and_normalised(kInput + more, outputs);
+    EXPECT_TRUE(program) << program.error().to_string();
+    return std::move(*program);
+  };
+  const std::string copies = one_operator("y", "aten.clone.default", "x");
+  EXPECT_EQ(small(copies, result("y")).nodes.size(), 2U);
+  const Program fresh = small(one_operator("e", "aten.exp.default", "x") + one_operator("y", "aten.clone.default", "e"), result("y"));
+  EXPECT_EQ(fresh.nodes.size(), 2U);
+  EXPECT_EQ(fresh.outputs.front().value.ref()->node, 1);
+  const Program twice = small(one_operator("e", "aten.exp.default", "x") + one_operator("y", "aten.clone.default", "e"), result("e") + "," + result("y"));
+  EXPECT_EQ(twice.nodes.size(), 3U);
+  EXPECT_NE(twice.outputs[0].value, twice.outputs[1].value);
+  EXPECT_EQ(small(copies + one_operator("e", "aten.exp.default", "y"), result("e")).nodes.size(), 2U);
+}
+
 }  // namespace
 }  // namespace hone::program

@@ -87,12 +87,34 @@ std::optional<Parts> parts_of(const Program& program, const Node& node) {
   return parts;
 }
 
+/// Copies that have to stay: without them a result would share memory with an argument, a weight or another result, and
+/// whoever changes one in place would change the other.
+std::vector<bool> own_memory(const Program& program) {
+  std::vector<bool> own(program.nodes.size(), false);
+  std::set<int> shared;  // what results look at
+  for (const Output& output : program.outputs) {
+    int id = output.mutation || output.value.ref() == nullptr ? -1 : output.value.ref()->node, copy = -1;
+    while (id >= 0) {
+      const Node& node = program.nodes[static_cast<size_t>(id)];
+      const std::string_view name = base_name(node.op);
+      if (is_one_of(name, {"clone", "_to_copy", "lift_fresh_copy"}) && is_copy(program, node)) copy = id;
+      else if (!is_copy(program, node) && !is_view(node) && node.op != "getitem" && !is_one_of(name, {"view", "_unsafe_view", "split", "chunk", "split_with_sizes", "unbind"})) break;
+      id = source_of(node);
+    }
+    if (id < 0) continue;
+    const bool fresh = shared.insert(id).second && !program.nodes[static_cast<size_t>(id)].is_input();
+    if (!fresh && copy >= 0) own[static_cast<size_t>(copy)] = true;
+  }
+  return own;
+}
+
 class Pass {
  public:
   explicit Pass(Program program) : in_(std::move(program)), to_(in_.nodes.size(), -1) { out_ = in_; out_.nodes.clear(); }
 
   Program run() {
-    for (size_t i = 0; i < in_.nodes.size(); ++i) to_[i] = one(in_.nodes[i]);
+    const std::vector<bool> own = own_memory(in_);
+    for (size_t i = 0; i < in_.nodes.size(); ++i) to_[i] = one(in_.nodes[i], own[i]);
     for (Output& output : out_.outputs) output.value = renamed(output.value);
     return std::move(out_);
   }
@@ -114,16 +136,19 @@ class Pass {
   }
 
   /// The node's successor in the new graph.
-  int one(const Node& old) {
+  int one(const Node& old, bool own) {
     Node node = old;
     for (auto& [name, argument] : node.arguments) argument = renamed(argument);
-    if (is_copy(out_, node)) return source_of(node);
+    if (!own && is_copy(out_, node)) return source_of(node);
     const std::string_view name = base_name(node.op);
     if (is_one_of(name, {"view", "_unsafe_view"})) {  // without the copies before it, its operand may be strided
       node.op = "aten.reshape.default";
       for (auto& [argument, value] : node.arguments)
         if (argument == "size") argument = "shape";
     }
+    if (name == "copy")  // into a buffer that is overwritten whole
+      if (const Argument* from = node.find("src"); from != nullptr && from->ref() != nullptr && out_.nodes[static_cast<size_t>(from->ref()->node)].types == node.types)
+        return from->ref()->node;
     if (node.op == "getitem")
       if (const int part = part_of(node); part >= 0) return part;
     return add(share_heads(std::move(node)));
@@ -215,7 +240,8 @@ Program living(Program program) {
   };
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     const Role role = program.nodes[i].role;
-    if (!alive[i] && !(program.nodes[i].is_input() && (role == Role::kUser || role == Role::kFixed))) continue;
+    const bool changed = std::any_of(program.outputs.begin(), program.outputs.end(), [&](const Output& output) { return output.mutation && output.target == program.nodes[i].target; });
+    if (!alive[i] && !(program.nodes[i].is_input() && (role == Role::kUser || role == Role::kFixed || changed))) continue;
     Node node = std::move(program.nodes[i]);
     for (auto& [name, argument] : node.arguments) rename(rename, argument);
     to[i] = static_cast<int>(kept.size());

@@ -101,6 +101,7 @@ struct Program {
   std::string torch;    ///< version that captured it
   std::vector<Node> nodes;
   std::vector<Output> outputs;
+  std::vector<std::string> flat;   ///< of a graph of torch.compile's: the names of all its arguments, weights too; else empty
   std::string arguments_tree, results_tree;           ///< how PyTorch flattens them (pytree's own text)
   std::map<std::string, StateEntry> state;            ///< the module's state_dict
   std::map<std::string, std::string> aliases;         ///< names of one and the same tensor: to the first of them

@@ -34,6 +34,7 @@ class Reader {
     program_.name = identifier(json_.value("name", "program"));
     program_.train = json_.value("train", false);
     program_.torch = json_.value("torch", "");
+    for (const Json& name : json_.value("flat", Json::array())) program_.flat.push_back(name.get<std::string>());
     program_.arguments_tree = json_["trees"].value("arguments", "");
     program_.results_tree = json_["trees"].value("results", "");
     const Json aliases = json_.value("aliases", Json::object());

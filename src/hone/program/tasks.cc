@@ -169,7 +169,7 @@ std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
       const int64_t axis = node.find("dim")->integer().value_or(0);
       if (shape != nullptr && node.find("index")->ref() != nullptr && !shape->empty())
         pass_back(program, node.find("index")->ref()->node, shape->at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape->size()) : axis)), bounds);
-    } else if (node.op == "aten.index.Tensor" && node.find("indices")->list() != nullptr) {
+    } else if ((node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") && node.find("indices")->list() != nullptr) {
       const auto* shape = shape_of(node.find("self"));
       for (size_t axis = 0; shape != nullptr && axis < node.find("indices")->list()->size(); ++axis)
         if (const Ref* ref = (*node.find("indices")->list())[axis].ref()) pass_back(program, ref->node, shape->at(axis), bounds);

@@ -165,5 +165,6 @@ def indices():
         (lambda x, i: x.gather(1, i), real(3, 6), whole(3, 4, low=0, high=6)), (lambda x, i: x[i], real(6, 3), whole(4, low=0, high=6)), (lambda x, i: x[:, i], real(3, 6), whole(2, 2, low=0, high=6)),
         (lambda x: x[:, [2, 0]], real(3, 6)), (lambda x: torch.sort(x, 1).values, real(3, 6)), (lambda x: list(torch.sort(x, dim=0, descending=True, stable=True)), real(3, 6)), (lambda x: torch.topk(x, 2).values, real(3, 6)),
         (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(3, 2, low=0, high=6)),
+        (lambda x, i: torch.ops.aten._unsafe_index(x, [None, i]), real(3, 6), whole(4, low=0, high=6)),
     ]
     return made(cases)

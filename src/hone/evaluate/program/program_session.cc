@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/embedded.h"
 #include "hone/base/process/process.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kRequests = 3;  // the process's descriptor
 constexpr std::chrono::minutes kLoad{20}, kCompose{20}, kQuick{1};
 constexpr std::chrono::minutes kRuns{20};
+constexpr std::chrono::hours kAttached{24};  // it answers when the user calls the model the next time
 
 /// Folders that a Python reads its modules from.
 Result<std::vector<fs::path>> folders_of(const fs::path& python) {
@@ -39,7 +41,9 @@ Result<std::vector<fs::path>> folders_of(const fs::path& python) {
 
 base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads) {
   base::SpawnOptions spawn;
-  spawn.argv = {python.string(), "-c", helper_text("program/program_helper.py")};
+  const auto session = base::find_embedded("hone_torch/_session.py");
+  HONE_CHECK(session.has_value(), "the helper is built in");
+  spawn.argv = {python.string(), "-c", fmt::format("{}\n{}", *session, helper_text("program/program_helper.py"))};
   spawn.environment = pytorch_environment();
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) spawn.environment[name] = scratch.string();
@@ -68,8 +72,7 @@ tl::unexpected<Error> refused(const std::string& text) {
 }  // namespace
 
 struct ProgramSession::State {
-  explicit State(base::Child its) : child(std::move(its)) {}
-  base::Child child;
+  std::optional<base::Child> child;   ///< none: attached
   Channel channel;
   uint64_t seed = 0;
 };
@@ -101,7 +104,8 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
   spawn.descriptors[kRequests] = pair.second.get();
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
   pair.second = base::Fd();  // else nobody would see that the process has ended
-  auto state = std::make_unique<State>(std::move(child));
+  auto state = std::make_unique<State>();
+  state->child = std::move(child);
   state->channel = Channel(std::move(pair.first));
   state->seed = std::random_device()();
   std::unique_ptr<ProgramSession> session(new ProgramSession(std::move(state), std::move(scratch)));
@@ -113,7 +117,27 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
   return session;
 }
 
+Result<std::unique_ptr<ProgramSession>> ProgramSession::attach(int descriptor) {
+  HONE_TRY(base::ScratchDirectory scratch, base::ScratchDirectory::create("program"));
+  auto state = std::make_unique<State>();
+  state->channel = Channel(base::Fd(descriptor));
+  state->seed = std::random_device()();
+  std::unique_ptr<ProgramSession> session(new ProgramSession(std::move(state), std::move(scratch)));
+  HONE_TRY(const Json program, session->ask({{"do", "load"}, {"constants", session->constants().string()}}, kLoad));
+  session->description_ = fmt::format("PyTorch {}", program.value("torch", ""));
+  session->capture_ = base::canonical_json(program);
+  return session;
+}
+
+Status ProgramSession::tell(const std::string& what, const Json& more) {
+  Json request = more;
+  request["do"] = what;
+  HONE_TRY([[maybe_unused]] const Json answer, ask(request, kQuick));
+  return {};
+}
+
 Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds deadline) {
+  if (!state_->child) deadline = kAttached;
   const std::string message = framed(request.dump());
   const auto until = std::chrono::steady_clock::now() + deadline;
   Reply reply{Reply::How::kClosed, {}};
@@ -128,14 +152,16 @@ Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds d
     case Reply::How::kError: return refused(reply.text);
     case Reply::How::kDeadline: return fail(ErrorCode::kExhausted, fmt::format("the program gives no answer ({})", request.value("do", "")), "try smaller shapes");
     case Reply::How::kClosed:
-      return fail(ErrorCode::kUnavailable, fmt::format("the program's process has ended ({}): {}", request.value("do", ""), state_->child.wait(std::chrono::seconds(1)).describe()),
+      return fail(ErrorCode::kUnavailable, fmt::format("the program's process has ended ({}): {}", request.value("do", ""), state_->child ? state_->child->wait(std::chrono::seconds(1)).describe() : "it hung up"),
                   "does it fit into memory, and does python run it?");
   }
   return base::parse_json(reply.text, "the program's process");
 }
 
-Result<std::map<std::string, std::string>> ProgramSession::compose(const std::string& package) {
-  HONE_TRY(const Json answer, ask({{"do", "compose"}, {"folder", folder().string()}, {"package", package}}, kCompose));
+fs::path ProgramSession::package_folder(const fs::path& kept) const { return state_->child ? scratch_.path() : kept; }
+
+Result<std::map<std::string, std::string>> ProgramSession::compose(const fs::path& folder, const std::string& package) {
+  HONE_TRY(const Json answer, ask({{"do", "compose"}, {"folder", folder.string()}, {"package", package}}, kCompose));
   std::map<std::string, std::string> refusals;
   const Json reasons = answer.value("refused", Json::object());
   for (const auto& [task, reason] : reasons.items()) refusals[task] = reason.is_string() ? reason.get<std::string>() : reason.dump();
@@ -174,8 +200,8 @@ Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::ve
   return times;
 }
 
-Result<ProgramSession::Times> ProgramSession::times(bool compiled, int pairs, double seconds) {
-  HONE_TRY(const Json answer, ask({{"do", "times"}, {"against", compiled ? "compile" : "eager"}, {"pairs", pairs}, {"seconds", seconds}, {"seed", state_->seed % 1000000}}, kRuns));
+Result<ProgramSession::Times> ProgramSession::times(const std::string& against, int pairs, double seconds) {
+  HONE_TRY(const Json answer, ask({{"do", "times"}, {"against", against}, {"pairs", pairs}, {"seconds", seconds}, {"seed", state_->seed % 1000000}}, kRuns));
   Times times;
   for (const Json& ns : answer.value("ours", Json::array())) times.ours_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
   for (const Json& ns : answer.value("theirs", Json::array())) times.theirs_ns.push_back(ns.is_number() ? ns.get<double>() : 0);

@@ -1,7 +1,8 @@
-// A user's PyTorch program in a jailed Python process of its own (program_helper.py): captured, and later run, as it is and
-// composed of hone's kernels. The file is code: the process sees Python, the file's folder and a scratch folder, has no
-// network, and nothing that it says decides about a kernel. What it measures of the whole program is the user's own
-// affair, as the file could do anything to it. One thread drives a session.
+// A user's PyTorch program in a Python process: captured, and later run, as it is and composed of hone's kernels. A file is
+// code, and gets a jailed process of its own (program_helper.py), which sees Python, the file's folder and a scratch folder and
+// has no network. A graph that torch.compile hands to hone_torch stays in the user's process, which started this one
+// (attach()). What either says decides about no kernel; what it measures of the whole program is the user's own affair, as the
+// program could do anything to it. One thread drives a session.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -51,18 +52,20 @@ class ProgramSession {
   /// kUnavailable where there is no torch; kInput where the file makes no program that can be captured: one line, and a
   /// hint that says what to do.
   [[nodiscard]] static Result<std::unique_ptr<ProgramSession>> start(const ProgramSource& source);
+  /// With the process at the other end of a socket that this one was started with. kUnavailable where nobody answers.
+  [[nodiscard]] static Result<std::unique_ptr<ProgramSession>> attach(int descriptor);
   ~ProgramSession();
 
   /// What torch.export made of it, as program::read_program() takes it.
   [[nodiscard]] const std::string& capture() const { return capture_; }
   /// Tensors that no state_dict has, written by torch.save().
   [[nodiscard]] std::filesystem::path constants() const;
-  /// A folder that the process may write to, for the package that it is to import.
-  [[nodiscard]] std::filesystem::path folder() const { return scratch_.path(); }
+  /// Where a package has to lie that the process is to import: `kept`, or a folder that a jailed process sees.
+  [[nodiscard]] std::filesystem::path package_folder(const std::filesystem::path& kept) const;
   [[nodiscard]] const std::string& description() const { return description_; }  ///< "PyTorch 2.13.0+cpu, 2 threads"
 
-  /// Imports a package that lies in folder(); then it can be checked and timed. Reasons by task where a kernel does not run.
-  [[nodiscard]] Result<std::map<std::string, std::string>> compose(const std::string& package);
+  /// Imports a package that lies in a folder; then it can be checked and timed. Reasons by task where a kernel does not run.
+  [[nodiscard]] Result<std::map<std::string, std::string>> compose(const std::filesystem::path& folder, const std::string& package);
   /// Which tasks use their kernels from now on.
   [[nodiscard]] Status use(const std::map<std::string, bool>& tasks);
   /// Set 0 is the given inputs, others are drawn anew; so with weights.
@@ -72,7 +75,10 @@ class ProgramSession {
   struct Times {
     std::vector<double> ours_ns, theirs_ns;  ///< pairs, taken in turns
   };
-  [[nodiscard]] Result<Times> times(bool compiled, int pairs, double seconds);
+  /// Against "eager" or "compile"; of a graph, "nested": the backend that runs it without hone.
+  [[nodiscard]] Result<Times> times(const std::string& against, int pairs, double seconds);
+  /// Something that an attached process is told: "wait" (it goes on with its work, and asks now and then), "done", "failed".
+  [[nodiscard]] Status tell(const std::string& what, const base::Json& more);
 
  private:
   struct State;

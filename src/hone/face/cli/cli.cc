@@ -10,6 +10,7 @@
 
 #include "hone/base/version.h"
 #include "hone/face/cli/commands.h"
+#include "hone/face/program/attached.h"
 #include "hone/task/graph/op_table.h"
 
 namespace hone::face {
@@ -359,6 +360,16 @@ int run_cli(int argc, char** argv) {
   command->add_option("--port", serving.port, "of --http (default: any; it is printed)")->type_name("N")->check(CLI::Range(0, 65535));
   command->add_option("--token-env", serving.token_env, "environment variable with the token that --http asks for")->type_name("NAME");
   command->callback([&] { action = [&] { return serve_mcp(serving); }; });
+
+  AttachArguments attaching;
+  command = add("attach", "serve torch.compile's backend, which starts it (python/hone_torch)");
+  command->group("");
+  command->add_option("--descriptor", attaching.descriptor, "the socket")->required()->type_name("N");
+  command->add_option("--when", attaching.when, "a search: now, later or never")->type_name("WHEN");
+  command->add_option("--budget", attaching.budget, "of the search")->type_name("TIME");
+  command->add_option("--nested", attaching.nested, "the backend that runs what hone does not")->type_name("NAME");
+  command->add_option("--threads", attaching.threads, "of PyTorch")->type_name("N");
+  command->callback([&] { action = [&] { return attach(attaching); }; });
 
   ModelArguments testing;
   command = add("models", "test language models with one tiny call each");

@@ -78,9 +78,9 @@ int OpenedProgram::steps(Region::Kind kind) const {
   return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; }));
 }
 
-Result<OpenedProgram> open_program(const evaluate::ProgramSource& source, int threads) {
+Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, int threads) {
   OpenedProgram opened;
-  HONE_TRY(opened.session, evaluate::ProgramSession::start(source));
+  opened.session = std::move(session);
   HONE_TRY(program::Program program, program::read_program(opened.session->capture()));
   HONE_TRY(opened.program, program::normalise(std::move(program)));
   opened.plan = program::plan_program(opened.program, program::cut(opened.program));

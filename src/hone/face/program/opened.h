@@ -32,7 +32,7 @@ struct OpenedProgram {
   [[nodiscard]] int steps(program::Region::Kind kind) const;
 };
 
-[[nodiscard]] Result<OpenedProgram> open_program(const evaluate::ProgramSource& source, int threads);
+[[nodiscard]] Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, int threads);
 
 /// Tables for people.
 [[nodiscard]] std::string cut_text(const OpenedProgram& opened);

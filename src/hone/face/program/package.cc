@@ -52,7 +52,7 @@ class ModuleText {
       const bool kernel = package_.kernels.count(static_cast<int>(i)) > 0;
       objects.push_back(fmt::format("    {0}: Task({0}, eager_{1}{2}),\n", python_string(name), name, kernel ? ", " + name : ""));
     }
-    std::string text = fmt::format("# Made by hone: the program's steps, and PyTorch's way to do each.\nimport torch\n\nfrom ._runtime import Program, Task\n{}\n\n", tasks);
+    std::string text = fmt::format("# Made by hone: the program's steps, and PyTorch's way to do each.\nimport torch\n\nfrom ._runtime import {}, Task\n{}\n\n", base_class(), tasks);
     text += functions + steps_functions();
     text += fmt::format("TASKS = {{\n{}}}\n\n\n", fmt::join(objects, ""));
     return text + module_class();
@@ -204,6 +204,8 @@ class ModuleText {
     return fmt::format("self.get_buffer({})", python_string(target));
   }
 
+  [[nodiscard]] std::string base_class() const { return program_.flat.empty() ? "Program" : "Flat"; }
+
   std::string module_class() {
     int leaf = 0;
     std::vector<std::string> inputs;
@@ -235,10 +237,15 @@ class ModuleText {
       if (step.kind == Region::Kind::kEager) steps.push_back(fmt::format("step_{}", i));
     }
     for (size_t i = 0; i < fold_weights_; ++i) needed.push_back(fmt::format("{}", i));
-    std::string text = fmt::format("class Module(Program):\n    STATE = {{\n{}    }}\n", fmt::join(state, ""));
+    std::string text = fmt::format("class Module({}):\n    STATE = {{\n{}    }}\n", base_class(), fmt::join(state, ""));
     text += fmt::format("    ALIASES = {{{}}}\n    CONSTANTS = [{}]\n", fmt::join(aliases, ", "), fmt::join(constants, ", "));
     text += fmt::format("    WEIGHTS = [\n        {}]\n", fmt::join(weights, ",\n        "));
     text += fmt::format("    INPUTS = [{}]\n", fmt::join(inputs, ", "));
+    if (!program_.flat.empty()) {
+      std::vector<std::string> flat;
+      for (const std::string& name : program_.flat) flat.push_back(python_string(name));
+      text += fmt::format("    ARGUMENTS = [{}]\n", fmt::join(flat, ", "));
+    }
     text += fmt::format("    TREES = [\n        {},\n        {}]\n", python_string(program_.arguments_tree), python_string(program_.results_tree));
     text += fmt::format("    STEPS = [\n        {}]\n", fmt::join(steps, ",\n        "));
     text += folded_.empty() ? "    FOLDS = []\n" : fmt::format("    FOLDS = [(fold, [{}])]\n", fmt::join(needed, ", "));

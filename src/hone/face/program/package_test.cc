@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
 #include "hone/program/normalise.h"
@@ -53,6 +54,27 @@ TEST(PackageTest, FoldsAndConstantsAndTiedWeights) {
   EXPECT_THAT(module, Not(HasSubstr("None, None)")));
   const auto tied = package_of("gpt");
   EXPECT_THAT(tied.at("gpt_hone/_module.py"), HasSubstr("ALIASES = {\"head.weight\": \"tokens.weight\"}"));
+}
+
+TEST(PackageTest, AGraphsTensorsComeWithEachCall) {
+  const auto text = base::read_file(HONE_SOURCE_DIR "/test/cases/program/mlp.json");
+  ASSERT_TRUE(text);
+  auto json = nlohmann::json::parse(*text);
+  for (const auto& node : json["nodes"])
+    if (node["op"] == "input") json["flat"].push_back(node["name"]);
+  json["state"] = nlohmann::json::object();
+  auto program = program::normalise(*program::read_program(json.dump()));
+  ASSERT_TRUE(program);
+  const program::Plan plan = program::plan_program(*program, program::cut(*program));
+  ProgramPackage package;
+  package.name = "graph";
+  const auto files = program_package(*program, plan, package);
+  ASSERT_TRUE(files);
+  for (const ExportedFile& file : *files) {
+    if (file.name != "graph/_module.py") continue;
+    EXPECT_THAT(file.content, HasSubstr("class Module(Flat):\n    STATE = {\n    }\n"));
+    EXPECT_THAT(file.content, HasSubstr("ARGUMENTS = [\"p_norm_weight\", "));
+  }
 }
 
 }  // namespace

@@ -59,11 +59,11 @@ void expect_composed_is_right(Captured& all, bool by_language) {
   const auto files = program_package(all.program, all.plan, package);
   ASSERT_TRUE(files);
   for (const ExportedFile& file : *files) {
-    const auto path = all.session->folder() / file.name;
+    const auto path = all.session->package_folder({}) / file.name;
     ASSERT_TRUE(base::make_directories(path.parent_path()));
     ASSERT_TRUE(base::write_file_atomic(path, file.content));
   }
-  const auto composed = all.session->compose(package.name);
+  const auto composed = all.session->compose(all.session->package_folder({}), package.name);
   ASSERT_TRUE(composed) << composed.error().to_string();
   for (const auto& [set, weights] : {std::pair{0, 0}, {1, 0}, {2, 1}}) {
     const auto outputs = all.session->check(set, weights);
@@ -194,7 +194,36 @@ TEST(ProgramTest, LongWhatCannotBeCapturedIsSaidInOneLine) {
       {kModel + "return x + torch.rand(6)" + kInputs, "", "random"},
       {kModel + "x += 1; return x" + kInputs, "", "changes one of its arguments"},
       {kModel + "return x @ x" + kInputs, "", "torch.export cannot follow forward()"},
+      {kModel + "return x.item()" + kInputs, "", "torch.export cannot follow forward()"},
+      {"import torch\ndef f():\n    return torch.nn.Linear(6, 2, device='meta'), [torch.randn(4, 6)]\n", "f", "weights and inputs lie on several devices: cpu, meta"},
+      {"import torch\ndef f():\n    return torch.nn.Linear(6, 2), 3\n", "f", "the inputs are a int"},
   });
+}
+
+TEST(ProgramTest, LongOddInputsGiveWhatTheModuleGives) {
+  SKIP_WITHOUT_TORCH();
+  const auto folder = base::ScratchDirectory::create("odd_programs");
+  ASSERT_TRUE(folder);
+  int number = 0;
+  for (const char* inputs : {"[torch.randn(8, 12)[::2, ::2]]", "[torch.randn(6, 4).t()]", "[torch.randn(0, 6)]", "[torch.randn(1, 6).expand(4, 6)]", "{'x': torch.randn(4, 6)}"}) {
+    SCOPED_TRACE(inputs);
+    const auto file = folder->path() / fmt::format("odd_{}.py", number++);
+    ASSERT_TRUE(base::write_file_atomic(file, fmt::format("{}return (torch.softmax(x, -1) @ x.t(), x.sum(-1))\ndef get_inputs():\n    return {}\n", kModel, inputs)));
+    Captured all = captured({file, {}});
+    ASSERT_TRUE(all.session);
+    expect_composed_is_right(all, false);
+  }
+}
+
+TEST(ProgramTest, LongExamplesGiveWhatTheirModulesGive) {
+  SKIP_WITHOUT_TORCH();
+  for (const char* name : {"resnet", "diffusion", "mamba2", "recurrent"})
+    for (const bool by_language : {false, true}) {
+      SCOPED_TRACE(name);
+      Captured all = captured({fmt::format("{}/examples/programs/{}.py", HONE_SOURCE_DIR, name), {}});
+      ASSERT_TRUE(all.session);
+      expect_composed_is_right(all, by_language);
+    }
 }
 
 TEST(ProgramTest, TheFileSeesNeitherTheNetworkNorOtherFiles) {

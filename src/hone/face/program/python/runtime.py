@@ -106,15 +106,19 @@ class Program(torch.nn.Module):
         return self.called(self.STEPS, arguments, keywords)
 
     def called(self, steps, arguments, keywords):
-        leaves, weights = self.leaves(arguments, keywords), self.weights()
+        return pytree.tree_unflatten(self.computed(steps, self.leaves(arguments, keywords), self.weights()), self.results_tree)
+
+    def folded(self, weights):
+        return [value for fold, (_, needed) in zip(self.folds, self.FOLDS) for value in fold(weights, needed)]
+
+    def computed(self, steps, leaves, weights):
         if torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (*leaves, *weights)):
             steps = [step.eager if isinstance(step, Task) else step for step in steps]  # kernels have no derivative
-        folded = [fold(weights, needed) for fold, (_, needed) in zip(self.folds, self.FOLDS)]
-        results, changed = self.run(steps, leaves, weights, [value for values in folded for value in values])
+        results, changed = self.run(steps, leaves, weights, self.folded(weights))
         with torch.no_grad():
             for buffer, value in changed:
                 buffer.copy_(value)
-        return pytree.tree_unflatten(results, self.results_tree)
+        return results
 
     def timed(self, *arguments, **keywords):
         """Nanoseconds by step."""
@@ -131,3 +135,14 @@ class Program(torch.nn.Module):
             return run
         self.called([measured(number, step) for number, step in enumerate(self.STEPS)], arguments, keywords)
         return spent
+
+
+class Flat(Program):
+    """A graph as torch.compile hands it over: ARGUMENTS names what comes with each call, weights too."""
+
+    def parts(self, arguments):
+        given = dict(zip(self.ARGUMENTS, arguments))
+        return [given[name] for name, _, _ in self.INPUTS], [given[name] if name in given else self._buffers[name] for name in self.WEIGHTS]
+
+    def called(self, steps, arguments, keywords):
+        return self.computed(steps, *self.parts(arguments))

@@ -1,0 +1,331 @@
+"""What hone asks of the process that a PyTorch program lives in. It decides nothing: it writes down what torch.export sees,
+runs what it is told to run, and says by how much answers differ and how long they took.
+
+hone_torch runs this in the user's own process; hone has the same file built in, for the jailed process of `hone optimize
+model.py` (src/hone/evaluate/program/program_helper.py), where the two are one text: no imports of the package's here.
+
+Requests are JSON objects, answers too; a request's "do" is the name of a method of Session:
+
+    {"do": "load", "constants": path to write tensors to that no state_dict has}
+        -> the program: {"nodes": [...], "outputs": [...], ...}, see Subject.capture()
+    {"do": "compose", "folder", "package"}  imports the package of kernels that hone wrote for the program
+    {"do": "steps"} -> {"eager": ns by step, "kernel": ns by step}: each step's time, with and without its kernel
+    {"do": "use", "steps": {name: bool}}     which steps use their kernels from now on
+    {"do": "errors", "set": number, "weights": number} -> by output: what it is off by; see compared()
+    {"do": "times", "pairs", "against": "eager", "compile" or "nested"} -> {"ours": [ns], "theirs": [ns]}, taken in turns
+"""
+import copy
+import gc
+import importlib.util
+import math
+import operator
+import pathlib
+import random
+import statistics
+import sys
+import time
+import typing
+
+import torch
+import torch.utils._pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16", "int64": "i64", "int32": "i32",
+         "int16": "i16", "int8": "i8", "bool": "bool"}
+
+
+class Wrong(Exception):
+    """What the user can mend: the message is a sentence, and a second line says what to do."""
+
+
+def type_of(value):
+    if not isinstance(value, torch.Tensor):
+        return {"dtype": "none", "shape": []}
+    name = str(value.dtype).removeprefix("torch.")
+    return {"dtype": TYPES.get(name, name), "shape": [dimension(extent) for extent in value.shape]}
+
+
+def dimension(extent):
+    return extent if isinstance(extent, int) else {"symbol": str(extent.node.expr)}
+
+
+def first_lines(error):
+    text = str(error).strip() or type(error).__name__
+    return text.split("\n")[0][:400]
+
+
+class Subject:
+    """A module with its arguments: (positional ones, those by name). `name` is what messages call it."""
+
+    module: typing.Any = None
+    arguments: typing.Any = ((), {})
+    train, name = False, ""
+
+    def tensors(self, tree):
+        return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+    def run(self, module, arguments):
+        """Results by name, and buffers as they are afterwards: what a training step leaves in them is part of the answer."""
+        with torch.no_grad():
+            results = module(*arguments[0], **arguments[1])
+        named = {f"result {number}": tensor for number, tensor in enumerate(self.tensors(results))}
+        named.update({name: buffer.clone() for name, buffer in module.named_buffers()})
+        return named
+
+    def own(self, arguments):
+        """To run a program on many times: without those tensors of the user's that it changes."""
+        return arguments
+
+    def fill(self, composed, module):
+        composed.load_state_dict(module.state_dict())
+
+    def scattered(self, arguments, seed):
+        """The arguments' elements in another order and, where they are real, a little changed."""
+        generator = torch.Generator().manual_seed(seed)
+
+        def other(leaf):
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            mixed = leaf.detach().flatten()[torch.randperm(leaf.numel(), generator=generator).to(leaf.device)].reshape(leaf.shape)
+            if leaf.is_floating_point():
+                mixed = mixed * (1 + 0.1 * torch.randn(leaf.shape, generator=generator).to(leaf))
+            return mixed
+        return pytree.tree_map(other, arguments)
+
+    def opponents(self, session, against):
+        """What is called in turns: the composed program and PyTorch's way."""
+        return session.composed, torch.compile(self.module, dynamic=False) if against == "compile" else self.module
+
+    # What torch.export sees
+
+    def export(self):
+        arguments, keywords = self.arguments
+        try:
+            with torch.no_grad():
+                exported = torch.export.export(self.module, arguments, keywords, strict=False)
+                return exported.run_decompositions({})
+        except Exception as error:
+            raise Wrong(f"{self.name}: torch.export cannot follow forward(): {type(error).__name__}: {first_lines(error)}\n"
+                        "shapes and branches must not depend on the values of tensors, and forward() must not assign tensors to attributes") from error
+
+    def capture(self, constants_file):
+        """The program as JSON. A node is {"name", "op", "arguments" by their names in the operator's schema, "type"};
+        an input's op is "input", with "role" and "target" (its name in the state_dict or in the constants' file)."""
+        exported = self.export()
+        signature, nodes, constants = exported.graph_signature, [], {}
+        roles = {spec.arg.name: spec for spec in signature.input_specs if hasattr(spec.arg, "name")}
+        state = set(self.module.state_dict())
+        for node in exported.graph.nodes:
+            if node.op == "placeholder":
+                nodes.append(self.input(node, roles[node.name], exported, constants, state))
+            elif node.op == "call_function":
+                nodes.append(self.call(node))
+            elif node.op == "get_attr":
+                raise Wrong(f"{self.name}: torch.export made a graph within the graph ({node.target})\ncontrol flow operators are not supported")
+        outputs = [{"kind": spec.kind.name.lower(), "target": spec.target, "value": self.result(spec.arg)} for spec in signature.output_specs]
+        torch.save(constants, constants_file)
+        try:
+            trees = {"arguments": pytree.treespec_dumps(exported.call_spec.in_spec), "results": pytree.treespec_dumps(exported.call_spec.out_spec)}
+        except Exception as error:
+            raise Wrong(f"{self.name}: arguments or results are of a kind that cannot be written down: {first_lines(error)}\n"
+                        "use tensors, tuples, lists and dictionaries") from error
+        return {"format": 1, "torch": torch.__version__, "name": self.name.removesuffix(".py"), "train": self.train, "nodes": nodes,
+                "outputs": outputs, "trees": trees, "aliases": self.aliases(),
+                "state": self.state()}
+
+    def state(self):
+        parameters = {name for name, _ in self.module.named_parameters(remove_duplicate=False)}
+        return {name: {**type_of(tensor), "torch": str(tensor.dtype).removeprefix("torch."), "parameter": name in parameters}
+                for name, tensor in self.module.state_dict().items()}
+
+    def aliases(self):
+        """Names of one and the same parameter, as in tied weights: the first of each."""
+        first, result = {}, {}
+        for name, tensor in list(self.module.named_parameters(remove_duplicate=False)) + list(self.module.named_buffers(remove_duplicate=False)):
+            kept = first.setdefault(id(tensor), name)
+            if kept != name:
+                result[name] = kept
+        return result
+
+    def input(self, node, spec, exported, constants, state):
+        from torch.export.graph_signature import InputKind
+        role = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "constant"}.get(spec.kind, "user")
+        row = {"name": node.name, "op": "input", "role": role, "target": spec.target or node.name, "type": type_of(node.meta.get("val"))}
+        if role == "user" and row["type"]["dtype"] == "none":
+            row["role"] = "fixed"
+        if role in ("buffer", "constant") and spec.target not in state:
+            row["role"] = "constant"
+            value = exported.constants.get(spec.target)
+            if value is None:
+                value = dict(self.module.named_buffers())[spec.target]
+            value = value.detach()
+            constants[spec.target] = value.clone()
+            if value.dim() == 0:
+                row["number"] = self.argument(value.item())
+            if value.numel() > 0 and not value.is_floating_point() and value.dtype != torch.bool:
+                row["range"] = [int(value.min()), int(value.max())]
+        return row
+
+    def call(self, node):
+        row = {"name": node.name, "op": str(node.target), "arguments": {}}
+        value = node.meta.get("val")
+        row["type"] = [type_of(v) for v in value] if isinstance(value, (list, tuple)) else type_of(value)
+        schema = getattr(node.target, "_schema", None)
+        if node.target is operator.getitem:
+            row["op"] = "getitem"
+            row["arguments"] = {"source": self.argument(node.args[0]), "index": node.args[1]}
+        elif schema is None:
+            row["arguments"] = {str(i): self.argument(a) for i, a in enumerate(node.args)}
+        else:
+            for i, parameter in enumerate(schema.arguments):
+                given = node.args[i] if i < len(node.args) else node.kwargs.get(parameter.name, parameter.default_value)
+                row["arguments"][parameter.name] = self.argument(given)
+            row["positional"] = [parameter.name for parameter in schema.arguments if not parameter.kwarg_only]
+        return row
+
+    def result(self, argument):
+        if hasattr(argument, "name") and not hasattr(argument, "value"):
+            return {"node": argument.name}
+        return self.argument(getattr(argument, "value", None))
+
+    def argument(self, value):
+        if isinstance(value, torch.fx.Node):
+            return {"node": value.name}
+        if isinstance(value, (list, tuple)):
+            return [self.argument(v) for v in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"number": str(value)}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, torch.dtype):
+            name = str(value).removeprefix("torch.")
+            return {"dtype": TYPES.get(name, name)}
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return {"symbol": str(value.node.expr)}
+        return {"other": str(value)}
+
+
+class InDouble(TorchDispatchMode):
+    """Every real tensor in fp64, those that the program itself casts or makes included."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        args, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+
+def widened(leaf):
+    if isinstance(leaf, torch.dtype):
+        return torch.float64 if leaf.is_floating_point else leaf
+    return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+
+
+def in_double(subject, module, arguments):
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        module, arguments = copy.deepcopy(module).double(), pytree.tree_map(widened, arguments)
+        with InDouble():
+            return subject.run(module, arguments)
+    finally:
+        torch.set_default_dtype(default)
+
+
+def compared(found, truth):
+    """Errors of one output in units of its size: the largest, the root of their mean square, and what is not finite."""
+    if found.shape != truth.shape:
+        return {"shape": list(found.shape), "wanted": list(truth.shape)}
+    if not truth.is_floating_point():
+        return {"differ": int((found.to(truth.dtype) != truth).sum()), "count": truth.numel()}
+    found, good = found.double(), truth.isfinite()
+    scale = float(truth[good].square().mean().sqrt()) if bool(good.any()) else 0.0
+    off = (found - truth)[good].abs()
+    broken = int((~found[good].isfinite()).sum()) + int((found[~good].isfinite()).sum())
+    off = off[off.isfinite()]
+    return {"scale": scale, "max": float(off.max()) if off.numel() else 0.0,
+            "rms": float(off.square().mean().sqrt()) if off.numel() else 0.0, "broken": broken, "count": truth.numel()}
+
+
+class Session:
+    """Answers requests about one program."""
+
+    def __init__(self, program=None):
+        self.program: typing.Any = program
+        self.composed: typing.Any = None
+        self.package: typing.Any = None
+
+    def load(self, request):
+        return self.program.capture(request["constants"])
+
+    def compose(self, request):
+        folder = pathlib.Path(request["folder"]) / request["package"]
+        name = f"hone_program_{len(sys.modules)}_{request['package']}"  # of its own: others of its name may be there
+        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+        self.package = importlib.util.module_from_spec(spec)
+        sys.modules[name] = self.package
+        spec.loader.exec_module(self.package)
+        self.composed = self.package.Module()
+        self.program.fill(self.composed, self.program.module)
+        self.composed.train(self.program.train)
+        self.program.run(self.composed, self.program.arguments)
+        return {"refused": self.package.refusals()}
+
+    def use(self, request):
+        self.package.use(request["steps"])
+        return {}
+
+    def steps(self, request):
+        """The median time of each step in its place, first without its kernel, then with it."""
+        (arguments, keywords), result = self.program.own(self.program.arguments), {}
+        for kind, used in (("eager", False), ("kernel", True)):
+            self.package.use({name: used for name in request["steps"]})
+            rounds, start = [], time.monotonic()
+            while len(rounds) < 3 or (len(rounds) < 50 and time.monotonic() - start < request["seconds"] / 2):
+                with torch.no_grad():
+                    rounds.append(self.composed.timed(*arguments, **keywords))
+            rounds = rounds[1:]
+            result[kind] = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
+        return result
+
+    def errors(self, request):
+        program = self.program
+        arguments = program.arguments if request["set"] == 0 else program.redraw(request["seed"] + request["set"])
+        module = program.module if request["weights"] == 0 else program.reweigh(request["seed"] + 1000 * request["weights"])
+        truth = in_double(program, module, arguments)
+        eager = program.run(copy.deepcopy(module), arguments)
+        program.fill(self.composed, module)
+        found = program.run(self.composed, arguments)
+        program.fill(self.composed, program.module)
+        missing = [name for name in eager if name.startswith("result ") and name not in found]
+        if missing or len([n for n in found if n.startswith("result ")]) != len([n for n in eager if n.startswith("result ")]):
+            return {"outputs": [], "wrong": "not as many results as the module gives"}
+        return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.dtype).removeprefix("torch."), "f32"),
+                             "eager": compared(e, truth[name]), "ours": compared(found[name], truth[name]),
+                             "same_type": found[name].dtype == e.dtype} for name, e in eager.items() if name in found]}
+
+    def times(self, request):
+        (arguments, keywords), pairs = self.program.own(self.program.arguments), {"ours": [], "theirs": []}
+        ours, theirs = self.program.opponents(self, request["against"])
+        clock = time.perf_counter_ns
+        with torch.inference_mode():
+            for module in (ours, theirs):
+                module(*arguments, **keywords)
+                module(*arguments, **keywords)
+            begin = clock()
+            theirs(*arguments, **keywords)
+            calls = max(1, int(2e6 / max(clock() - begin, 1)))
+            order = random.Random(request["seed"])
+            gc.collect()
+            gc.disable()
+            until = time.monotonic() + request["seconds"]
+            try:
+                while len(pairs["ours"]) < request["pairs"] and (len(pairs["ours"]) < 5 or time.monotonic() < until):
+                    sides = [("ours", ours), ("theirs", theirs)]
+                    order.shuffle(sides)
+                    for name, module in sides:
+                        begin = clock()
+                        for _ in range(calls):
+                            module(*arguments, **keywords)
+                        pairs[name].append((clock() - begin) / calls)
+            finally:
+                gc.enable()
+        return pairs

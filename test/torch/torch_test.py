@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""torch.compile(model, backend="hone") with the real program. Runs by a Python with torch: $HONE_PYTHON, hone's own virtual
+environment, the project's; 77 where there is none.
+
+    torch_test.py --hone PROGRAM CASE
+"""
+import argparse
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUDGET = "12s"
+
+
+def python_with_torch():
+    home = os.environ.get("HONE_HOME") or os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "hone")
+    for place in (os.environ.get("HONE_PYTHON"), f"{home}/venv/bin/python", f"{ROOT}/.venv/bin/python"):
+        if place and os.path.exists(place) and subprocess.run([place, "-c", "import torch"], capture_output=True).returncode == 0:
+            return place
+    return None
+
+
+def cases():
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    import hone_torch
+
+    class Norm(nn.Module):
+        """Seven steps of PyTorch's, one kernel of hone's: a whole that is faster by far."""
+
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.rand(512) + 0.5)
+            self.register_buffer("shift", torch.randn(512))
+
+        def forward(self, x):
+            y = x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5) * self.scale + self.shift
+            return F.gelu(y, approximate="tanh") * torch.sigmoid(y) + x
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = nn.Linear(64, 128), nn.BatchNorm1d(128), nn.Linear(128, 64)
+
+        def forward(self, x):
+            return x + self.last(F.gelu(self.norm(self.first(x))))
+
+    def compiled(module, **options):
+        torch._dynamo.reset()
+        return torch.compile(module, backend=hone_torch.backend, options={"nested": "eager", "when": "now", "budget": BUDGET, **options})
+
+    def near(found, wanted, bound=1e-5):
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype, (found.shape, wanted.shape)
+        off = (found - wanted).abs().max().item() if found.numel() else 0.0
+        assert off <= bound * max(1.0, wanted.abs().max().item() if wanted.numel() else 0.0), off
+
+    def inference():
+        module, x = Norm(), torch.randn(512, 512)
+        fast = compiled(module)
+        with torch.no_grad():
+            near(fast(x), module(x))
+            report = hone_torch.report(module)
+            assert report.used, str(report)
+            assert "FASTER" in str(report), str(report)
+            module.scale.mul_(3)
+            near(fast(x), module(x))
+            module.shift = torch.randn(512)
+            near(fast(x), module(x))
+            near(fast(x.t()), module(x.t()))
+            again = compiled(module, when="never")
+            near(again(x), module(x))
+            assert hone_torch.report(module).graphs[-1]["state"] == "done"
+            assert hone_torch.report(module).used[-1:] == report.used[-1:]
+        module(x).sum().backward()
+        gradient, module.scale.grad = module.scale.grad, None
+        fast(x).sum().backward()
+        near(module.scale.grad, gradient, 1e-4)
+
+    def nested():
+        """Kernels as operators in a graph of inductor's."""
+        module, x = Norm(), torch.randn(512, 512)
+        fast = compiled(module, nested="inductor")
+        with torch.no_grad():
+            near(fast(x), module(x))
+            near(fast(x), module(x))
+        assert hone_torch.report(module).graphs[0]["state"] == "done", str(hone_torch.report(module))
+
+    def training():
+        import copy
+        for nested in ("eager", "inductor"):
+            module, x = Layers().train(), torch.randn(32, 64)
+            other = copy.deepcopy(module)
+            fast = compiled(module, nested=nested)
+            for _ in range(3):
+                for m, run in ((module, fast), (other, other)):
+                    m.zero_grad()
+                    run(x).square().sum().backward()
+                    with torch.no_grad():
+                        for p in m.parameters():
+                            p -= 1e-4 * p.grad
+            for a, b in zip(module.state_dict().values(), other.state_dict().values()):
+                near(a.double(), b.double(), 1e-4)
+            report = hone_torch.report(module)
+            assert report.graphs[0]["kind"] == "forward" and report.graphs[0]["state"] == "done", str(report)
+
+    def shapes():
+        module = Norm()
+        fast = compiled(module, budget="6s")
+        with torch.no_grad():
+            for rows in (8, 16, 33, 16, 1):
+                x = torch.randn(rows, 512)
+                near(fast(x), module(x))
+        assert all(graph["state"] == "done" for graph in hone_torch.report(module).graphs), str(hone_torch.report(module))
+
+    def models():
+        """Model blocks: answers, gradients and buffers as without hone."""
+        import copy
+        for file in sorted([*ROOT.glob("examples/programs/*.py"), *(ROOT / f"test/cases/program/{name}.py" for name in ("gpt", "llama", "residual", "mlp"))]):
+            scope = {"__name__": file.stem}
+            exec(file.read_text(), scope)
+            torch.manual_seed(0)
+            module = scope["Model"](*(scope["get_init_inputs"]() if "get_init_inputs" in scope else [])).eval()
+            inputs = scope["get_inputs"]()
+
+            def results(run, inputs=inputs):
+                found = run(*inputs)
+                return found if isinstance(found, tuple) else (found,)
+            with torch.no_grad():
+                fast = compiled(module)
+                for found, wanted in zip(results(fast), results(module)):
+                    near(found, wanted, 1e-4)
+                for found, wanted in zip(results(fast), results(module)):
+                    near(found, wanted, 1e-4)
+                print(file.stem, "\n".join(str(hone_torch.report(module)).splitlines()[:4]))
+            for layer in module.modules():
+                layer.training = not isinstance(layer, nn.Dropout)
+            other = copy.deepcopy(module)
+            fast = compiled(module)
+            for m, run in ((module, fast), (other, other)):
+                results(run)[0].square().mean().backward()
+            for (name, found), wanted in zip(module.named_parameters(), other.parameters()):
+                assert (found.grad is None) == (wanted.grad is None), name
+                if wanted.grad is not None:
+                    near(found.grad, wanted.grad, 1e-3)
+            for found, wanted in zip(module.buffers(), other.buffers()):
+                near(found.double(), wanted.double(), 1e-4)
+            assert all(graph["state"] == "done" for graph in hone_torch.report(module).graphs), str(hone_torch.report(module))
+
+    def later():
+        module, x = Norm(), torch.randn(512, 512)
+        fast = compiled(module, when="later")
+        with torch.no_grad():
+            wanted, until = module(x), time.monotonic() + 300
+            while True:
+                near(fast(x), wanted)
+                graph, = hone_torch.report(module).graphs
+                if graph["state"] != "searching" or time.monotonic() > until:
+                    break
+                time.sleep(0.2)
+        assert graph["state"] == "done" and hone_torch.report(module).used, str(hone_torch.report(module))
+
+    def off():
+        os.environ["HONE_TORCH"] = "off"
+        module, x = Norm(), torch.randn(8, 512)
+        near(compiled(module)(x), module(x))
+        assert not hone_torch.report(module).graphs
+        assert "has seen no graph" in str(hone_torch.report(module))
+
+    def autocast():
+        module, x = Layers().eval(), torch.randn(32, 64)
+        fast = compiled(module)
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            near(fast(x), module(x), 2e-2)
+            near(fast(x), module(x), 2e-2)
+
+    def aliases():
+        """A copy stays a copy."""
+        def copied(x, y):
+            return x.clone(), (y + 1).view(-1)
+        x, y = torch.randn(4, 4), torch.randn(4, 4)
+        with torch.no_grad():
+            found, other = compiled(copied, when="never")(x, y)
+            found.add_(1)
+            near(found, x + 1)
+            near(other, (y + 1).view(-1))
+
+        def counted(x, total):
+            total.add_(x.sum(0))
+            x.mul_(2)
+            return torch.relu(x) + total
+        with torch.no_grad():
+            fast = compiled(counted, budget="6s")
+            mine, theirs = [x.clone(), torch.zeros(4)], [x.clone(), torch.zeros(4)]
+            for _ in range(3):
+                near(fast(*mine), counted(*theirs))
+                for found, wanted in zip(mine, theirs):
+                    near(found, wanted)
+
+    def refused():
+        """What no kernel can do: the nested backend's answer, and the reason in the report."""
+        class Subclass(torch.Tensor):
+            pass
+
+        def report_of(function, *arguments):
+            before = {id(graph) for graph in hone_torch._report.GRAPHS}
+            with torch.no_grad():
+                torch.manual_seed(0)
+                wanted = function(*arguments)
+                torch.manual_seed(0)
+                found = compiled(function, when="never")(*arguments)
+            if isinstance(wanted, torch.Tensor):
+                assert found.shape == wanted.shape
+                near(torch.Tensor(found), torch.Tensor(wanted))
+            return [graph.describe() for graph in hone_torch._report.GRAPHS if id(graph) not in before]
+
+        table = [
+            ("random numbers", lambda x: x + torch.rand_like(x), (torch.randn(4, 4),), "draws random numbers"),
+            ("dropout", lambda x: F.dropout(x, 0.5, True), (torch.randn(4, 4),), "draws random numbers"),
+            ("a subclass", lambda x: x + 1, (torch.randn(4, 4).as_subclass(Subclass),), "hone takes plain dense tensors"),
+            ("a sparse tensor", lambda x, y: torch.sparse.mm(x, y), (torch.eye(4).to_sparse(), torch.randn(4, 4)), None),
+            ("shapes that hang on values", lambda x: x[x > 0].sum(), (torch.randn(4, 4),), None),
+            ("no elements", lambda x: x + 1, (torch.randn(0, 4),), None),
+            ("not dense", lambda x: x * 2 + 1, (torch.randn(8, 8)[::2, 1::3],), None),
+            ("a number", lambda x, n: x * n + 1, (torch.randn(4), 3), None),
+            ("complex numbers", lambda x: (x * 1j).abs(), (torch.randn(4),), None),
+        ]
+        for what, function, arguments, why in table:
+            graphs = report_of(function, *arguments)
+            assert why is None or any(graph["state"] == "refused" and why in graph["why"] for graph in graphs), (what, graphs)
+        try:
+            compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3))
+        except Exception as error:
+            assert "hone has no option budgets" in str(error), error
+        else:
+            raise AssertionError("an unknown option is taken")
+
+    def package():
+        """What hone optimize exports, given what it was not made for."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "block.py"
+            file.write_text("import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = torch.nn.Linear(8, 16)\n"
+                            "    def forward(self, x):\n        return torch.relu(self.l(x)) * 2\ndef get_inputs():\n    return [torch.randn(4, 8)]\n")
+            ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--budget", "5s", "--export", folder], env={**os.environ, "HONE_PYTHON": sys.executable},
+                                   capture_output=True, text=True)
+            assert ended.returncode in (0, 1), ended.stderr
+            sys.path.insert(0, folder)
+            import block_hone
+            scope = {}
+            exec(file.read_text(), scope)
+            module, fast, x = scope["Model"](), block_hone.Module(), torch.randn(4, 8)
+            fast.load_state_dict(module.state_dict())
+            with torch.no_grad():
+                near(fast(x), module(x))
+                strided = torch.randn(8, 8)[::2]
+                near(fast(strided), module(strided))
+            table = [
+                (lambda: fast.load_state_dict({"l.weight": torch.zeros(16, 8)}), "Missing key(s) in state_dict: \"l.bias\""),
+                (lambda: fast.load_state_dict({**module.state_dict(), "m.bias": torch.zeros(1)}), "Unexpected key(s) in state_dict: \"m.bias\""),
+                (lambda: fast.load_state_dict({"l.weight": torch.zeros(8, 8), "l.bias": torch.zeros(16)}), "size mismatch for l.weight"),
+                (lambda: fast(torch.randn(5, 8)), "x is (5, 8) of torch.float32; the program was made for (4, 8) of torch.float32"),
+                (lambda: fast(torch.randn(0, 8)), "x is (0, 8) of torch.float32"),
+                (lambda: fast(x.double()), "x is (4, 8) of torch.float64"),
+                (lambda: fast(x, x), "the arguments are not those that the program was captured with"),
+            ]
+            for wrong, message in table:
+                try:
+                    wrong()
+                except (RuntimeError, ValueError, TypeError) as error:
+                    assert message in str(error), error
+                else:
+                    raise AssertionError(message)
+
+    def threads():
+        import threading
+        module, x = Norm(), torch.randn(64, 512)
+        fast, wanted, wrong = compiled(module), module(x).detach(), []
+        with torch.no_grad():
+            near(fast(x), wanted)  # PyTorch traces in one thread at a time, with none beside it
+
+        def run():
+            try:
+                with torch.no_grad():
+                    for _ in range(2000):
+                        near(fast(x), wanted, 1e-4)
+            except BaseException as error:
+                traceback.print_exc()
+                wrong.append(error)
+        runs = [threading.Thread(target=run) for _ in range(3)]
+        for one in runs:
+            one.start()
+        for one in runs:
+            one.join()
+        assert not wrong, wrong
+
+    def saved():
+        """state_dict and torch.save round trips."""
+        module, x = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32)), torch.randn(16, 32)
+        fast, other = compiled(module, when="never"), nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32))
+        with torch.no_grad(), tempfile.NamedTemporaryFile() as file:
+            wanted = fast(x)
+            torch.save(fast.state_dict(), file.name)
+            torch.compile(other, backend=hone_torch.backend).load_state_dict(torch.load(file.name))
+            near(other(x), wanted)
+            torch.save(module, file.name)
+            near(torch.load(file.name, weights_only=False)(x), wanted)
+
+    return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
+            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "threads", "saved")}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("case")
+    arguments = parser.parse_args()
+    if importlib.util.find_spec("torch") is None or "hone_torch" not in os.environ.get("HONE_TEST_INSIDE", ""):
+        python = python_with_torch()
+        if python is None:
+            print("there is no Python with torch")
+            return 77
+        with tempfile.TemporaryDirectory() as folder:
+            home = os.environ.get("HONE_TEST_HOME", folder)  # a search's results can be kept between runs by hand
+            environment = {**os.environ, "HONE_TEST_INSIDE": "hone_torch", "HONE": arguments.hone, "HONE_HOME": home, "PYTHONPATH": str(ROOT / "python"),
+                           "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+            return subprocess.run([python, __file__, "--hone", arguments.hone, arguments.case], env=environment).returncode
+    import torch
+    torch.manual_seed(0)
+    cases()[arguments.case]()
+    print(arguments.case, "holds")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
