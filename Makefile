@@ -10,7 +10,7 @@
 #   make portable    one program that needs glibc only: build/portable/hone; with kernels for Hopper built ahead of time, where
 #                    nvcc or NVRTC is here (PACK=none: without)
 #   make install     PREFIX=/usr/local
-#   make docs        write docs/language.md anew, from the program's own tables
+#   make docs        write docs/language.md and docs/events.md anew, from the program's own tables
 #   make format      clang-format over our sources
 #   make clean       remove what was built
 #
@@ -71,6 +71,8 @@ docs:
 	cmake --build build --target hone --parallel $(JOBS)
 	build/hone ops --markdown > build/language.md
 	mv build/language.md docs/language.md
+	build/hone runs --markdown > build/events.md
+	mv build/events.md docs/events.md
 
 format:
 	@scripts/format.sh

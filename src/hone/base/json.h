@@ -6,12 +6,16 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hone/base/result.h"
 
 namespace hone::base {
 
 using Json = nlohmann::json;
+
+/// What was not as it has to be where JSON was read (fields.h), the first first: "screening.verdict is missing".
+using Notes = std::vector<std::string>;
 
 /// Keys in byte order, no white space, doubles as the shortest text that reads back as the same
 /// double (always with a point or an exponent, so that they read back as doubles), NaN and

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hone/base/json.h"
+
 namespace hone::diagnose {
 
 enum class Origin : uint8_t { kMeasured, kModelled, kAbsent };
@@ -44,5 +46,6 @@ class Metrics {
 [[nodiscard]] nlohmann::json to_json(const Metrics& metrics);
 /// Forgiving: what is no metric is passed over.
 [[nodiscard]] Metrics metrics_from(const nlohmann::json& value);
+inline void read_json(const nlohmann::json& value, Metrics& metrics, base::Notes&) { metrics = metrics_from(value); }
 
 }  // namespace hone::diagnose

@@ -67,5 +67,6 @@ struct Subject {
 [[nodiscard]] nlohmann::json to_json(const Diagnosis& diagnosis);
 /// Forgiving, for logs.
 [[nodiscard]] Diagnosis diagnosis_from(const nlohmann::json& value);
+inline void read_json(const nlohmann::json& value, Diagnosis& diagnosis, base::Notes&) { diagnosis = diagnosis_from(value); }
 
 }  // namespace hone::diagnose

@@ -26,8 +26,8 @@ class Advisor {
   /// Diagnoses what the strategy would extend next, if it has no diagnosis yet, and tells it what is expected of changes, or,
   /// where nothing is, the rules' actions. `kernels`: by hash, those that were accepted.
   Status advise(EventLog& log, search::Strategy& strategy, const std::function<const kernel::Kernel*(const std::string&)>& kernel_of);
-  /// Looks at an accepted kernel for a model's diagnoser: the event "profiled", its body as of "diagnosed".
-  [[nodiscard]] Result<nlohmann::json> profile(EventLog& log, const kernel::Kernel& kernel) { return look(log, kernel, false, "profiled"); }
+  /// Looks at an accepted kernel for a model's diagnoser.
+  [[nodiscard]] Result<event::Look> profile(EventLog& log, const kernel::Kernel& kernel);
   /// Diagnoses the champion for the report.
   Status conclude(EventLog& log, const kernel::Kernel& champion);
 
@@ -39,7 +39,9 @@ class Advisor {
   [[nodiscard]] nlohmann::json calibration() const;
 
  private:
-  Result<nlohmann::json> look(EventLog& log, const kernel::Kernel& kernel, bool thorough, const char* kind);
+  /// E: event::Diagnosed or event::Profiled.
+  template <class E>
+  Result<event::Look> look(EventLog& log, const kernel::Kernel& kernel, bool thorough);
 
   struct Row {
     std::string action, cause;
@@ -48,7 +50,7 @@ class Advisor {
   Examiner examine_;
   Expecter expect_;
   std::vector<Row> rows_;
-  std::map<std::string, nlohmann::json> seen_;   ///< what quick looks found, by kernel: not looked at twice
+  std::map<std::string, event::Look> seen_;   ///< what quick looks found, by kernel: not looked at twice
 };
 
 }  // namespace hone::engine

@@ -91,17 +91,4 @@ std::string briefing(const json& machine, const std::string& toolchain, const st
   return text + "; models' kernels and hone's own share them.";
 }
 
-json to_json(const std::vector<evaluate::LightBound>& bounds) {
-  json all = json::array();
-  for (const evaluate::LightBound& b : bounds) all.push_back({{"bytes", b.bytes}, {"flops", b.flops}, {"memory_ns", b.memory_ns}, {"compute_ns", b.compute_ns}});
-  return all;
-}
-
-std::vector<evaluate::LightBound> light_bounds_from(const json& value) {
-  std::vector<evaluate::LightBound> all;
-  if (!value.is_array()) return all;
-  for (const json& b : value) all.push_back({b.at("bytes"), b.at("flops"), b.at("memory_ns"), b.at("compute_ns")});
-  return all;
-}
-
 }  // namespace hone::engine

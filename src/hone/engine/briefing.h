@@ -28,9 +28,4 @@ struct RunOptions;
 [[nodiscard]] std::string briefing(const nlohmann::json& machine, const std::string& toolchain, const std::string& place, const task::Task& task,
                                    const std::vector<evaluate::LightBound>& bounds, const RunOptions& options);
 
-/// Bounds as events keep them.
-[[nodiscard]] nlohmann::json to_json(const std::vector<evaluate::LightBound>& bounds);
-/// From there; none where `value` is no list.
-[[nodiscard]] std::vector<evaluate::LightBound> light_bounds_from(const nlohmann::json& value);
-
 }  // namespace hone::engine

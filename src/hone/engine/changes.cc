@@ -10,6 +10,7 @@
 
 #include "hone/base/embedded.h"
 #include "hone/base/gzip.h"
+#include "hone/engine/event/event.h"
 
 namespace hone::engine {
 namespace {
@@ -81,23 +82,18 @@ void add_measured(const json& measured, search::Changes& changes) {
     }
 }
 
+/// An event that is not as it should be teaches nothing.
 void add_run(const std::vector<archive::Event>& events, search::Changes& changes) {
   using Source = std::tuple<std::string, std::string, std::string>;   // author, pattern, note: a source by what it says of itself
   std::map<std::string, diagnose::Metrics> metrics;
   std::map<Source, std::map<std::string, Seen>> sources;
-  for (const archive::Event& event : events) {
-    if (event.kind != "diagnosed" && event.kind != "screened") continue;
-    const json body = json::parse(event.json, nullptr, false);
-    if (!body.is_object()) continue;
-    const std::string hash = body.value("kernel", "");
-    if (event.kind == "diagnosed") {
-      if (const auto of = body.find("metrics"); of != body.end() && !of->empty()) metrics[hash] = diagnose::metrics_from(*of);
-    } else {
-      Seen& seen = sources[{body.value("author", ""), body.value("pattern", ""), body.value("note", "")}][hash];
-      seen = {body.value("config", kernel::Config()), body.value("score", 0.0)};
-    }
-  }
+  for_each_event<event::Diagnosed>(events, [&](const event::Diagnosed& e, const LoggedEvent& logged) {
+    if (logged.problem.empty() && !e.metrics.all().empty()) metrics[e.kernel] = e.metrics;
+  });
   if (metrics.empty()) return;
+  for_each_event<event::Screened>(events, [&](const event::Screened& e, const LoggedEvent& logged) {
+    if (logged.problem.empty()) sources[{e.author, e.pattern, e.note}][e.kernel] = {e.config, e.score};
+  });
   for (const auto& [source, kernels] : sources) pair_up(header_for(std::get<1>(source)), metrics, kernels, changes);
 }
 
@@ -122,11 +118,7 @@ Result<search::Changes> known_changes(archive::Store* store, const std::string& 
     if (info.id == run || kind_of(info.target) != "cuda") continue;
     if (changes.size() >= kEnough) break;
     HONE_TRY(const std::vector<archive::Event> events, store->events(info.id));
-    try {
-      add_run(events, changes);
-    } catch (const json::exception&) {
-      continue;   // The JSON library's edge: an event that is not as it should be teaches nothing.
-    }
+    add_run(events, changes);
   }
   return changes;
 }

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "hone/agent/prompt.h"
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
-#include "hone/base/json.h"
 
 namespace hone::engine {
 
@@ -35,10 +35,9 @@ Consult::Consult(Options options, const ModelServices& services, archive::Store&
 Status Consult::attend(EventLog& log, search::Strategy& strategy, const agent::Standing& standing) {
   for (;;) {
     if (log.replaying()) {
-      const std::string kind = log.next_kind();
-      if (kind == "asked") {
+      if (log.next_is<event::Asked>()) {
         HONE_TRY_VOID(replay_asked(log, standing));
-      } else if (kind == "answered") {
+      } else if (log.next_is<event::Answered>()) {
         HONE_TRY_VOID(take_answer(log, strategy, -1, {}));
       } else {
         return {};
@@ -85,24 +84,24 @@ Status Consult::collect(EventLog& log, search::Strategy& strategy, bool lost_too
     const auto [n, open] = *it++;
     if (open.here) continue;
     HONE_TRY(const auto kept, store_.fact(exchange_key(options_.run, n)));
-    json exchange = kept ? json::parse(*kept, nullptr, false) : json();
-    if (!exchange.is_object()) {
-      // It was sent, or about to be: asking again might pay twice.
-      exchange = exchange_json({std::nullopt, "the process ended while it waited for the answer", true, {}}, open.most);
-    }
-    HONE_TRY_VOID(take_answer(log, strategy, n, std::move(exchange)));
+    event::Exchanged exchanged;
+    base::Notes notes;
+    if (kept) base::read_fields(json::parse(*kept, nullptr, false), exchanged, notes);
+    // It was sent, or about to be: asking again might pay twice.
+    if (!kept || !notes.empty()) exchanged = {{std::nullopt, "the process ended while it waited for the answer", true, {}}, open.most};
+    HONE_TRY_VOID(take_answer(log, strategy, n, std::move(exchanged)));
   }
-  while (auto answered = desk_->take()) HONE_TRY_VOID(take_answer(log, strategy, answered->n, std::move(answered->exchange)));
+  while (auto answered = desk_->take()) HONE_TRY_VOID(take_answer(log, strategy, answered->n, std::move(answered->exchanged)));
   return {};
 }
 
 Status Consult::replay_asked(EventLog& log, const agent::Standing& standing) {
-  HONE_TRY(const json event, log.step("asked", []() -> Result<json> { return fail(ErrorCode::kInternal, "nothing to replay"); }));
-  HONE_TRY(const Ask ask, team_.prepare(event.at("direction"), event.at("model"), standing));
+  HONE_TRY(const event::Asked event, log.step<event::Asked>([]() -> Result<event::Asked> { return fail(ErrorCode::kInternal, "nothing to replay"); }));
+  HONE_TRY(const Ask ask, team_.prepare(event.direction, event.model, standing));
   const std::string& name = options_.models.models[static_cast<size_t>(ask.model)].name;
-  if (event.at("hash") != ask.request.hash(name)) return log.contradiction("another question", "one with the hash " + base::short_hash(ask.request.hash(name)));
+  if (event.hash != ask.request.hash(name)) return log.contradiction("another question", "one with the hash " + base::short_hash(ask.request.hash(name)));
   team_.sent(ask);
-  open_[asked_++] = {ask.direction, ask.model, {event.at("most_tokens"), event.at("most_nanodollars")}, false};
+  open_[asked_++] = {ask.direction, ask.model, {event.most_tokens, event.most_nanodollars}, false};
   return {};
 }
 
@@ -120,10 +119,10 @@ Result<bool> Consult::ask(EventLog& log, const agent::Standing& standing) {
       forbidden[static_cast<size_t>(ask.model)] = true;
       continue;
     }
-    HONE_TRY_VOID(log.step("asked", [&]() -> Result<json> {
+    HONE_TRY_VOID(log.step<event::Asked>([&]() -> Result<event::Asked> {
       HONE_TRY(const std::string blob, store_.put_blob(ask.request.to_json()));
-      return json{{"ask", asked_}, {"direction", ask.direction}, {"model", ask.model}, {"name", model.name}, {"agent", ask.agent}, {"parent", ask.parent},
-                  {"hash", ask.request.hash(model.name)}, {"request", blob}, {"most_tokens", most.tokens}, {"most_nanodollars", most.nanodollars}};
+      return event::Asked{asked_, ask.direction, ask.model, model.name, ask.agent, ask.parent, ask.request.hash(model.name), blob, most.tokens,
+                          most.nanodollars};
     }));
     team_.sent(ask);
     open_[asked_] = {ask.direction, ask.model, most, true};
@@ -133,29 +132,22 @@ Result<bool> Consult::ask(EventLog& log, const agent::Standing& standing) {
   }
 }
 
-Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, json live) {
-  HONE_TRY(const json event, log.step("answered", [&]() -> Result<json> {
-    live["ask"] = n;
-    live["name"] = options_.models.models[static_cast<size_t>(open_.at(n).model)].name;
-    return live;
+Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, event::Exchanged live) {
+  HONE_TRY(const event::Answered event, log.step<event::Answered>([&]() -> Result<event::Answered> {
+    return event::Answered{std::move(live), n, options_.models.models[static_cast<size_t>(open_.at(n).model)].name};
   }));
-  const int asked = event.at("ask");
-  const auto it = open_.find(asked);
-  if (it == open_.end()) return log.contradiction(fmt::format("an answer to question {}", asked), "one to a question that is open");
+  const auto it = open_.find(event.ask);
+  if (it == open_.end()) return log.contradiction(fmt::format("an answer to question {}", event.ask), "one to a question that is open");
   const Open open = it->second;
   open_.erase(it);
-  const Cost cost{event.at("tokens"), event.at("nanodollars")};
+  const Cost& cost = event.charged;
   // The budget knows of what this process sent; the rest is told here.
   if (!open.here) budget_.charge(cost);
-  std::optional<agent::Reply> reply;
-  if (!event.at("reply").is_null()) {
-    HONE_TRY(reply, agent::reply_from(event.at("reply")));
-  }
   double seconds = 0;
-  for (const json& attempt : event.at("attempts"))
-    seconds += 1e-9 * (attempt.at("latency_ns").get<double>() + attempt.at("waited_ns").get<double>());
-  agent::Taken taken = team_.take(open.direction, reply, event.at("problem"), seconds, cost);
-  if (!taken.calls.empty()) return run_tools(log, asked, open.direction, taken.calls);
+  for (const agent::Attempt& attempt : event.exchange.attempts)
+    seconds += 1e-9 * (static_cast<double>(attempt.latency_ns) + static_cast<double>(attempt.waited_ns));
+  agent::Taken taken = team_.take(open.direction, event.exchange.reply, event.exchange.problem, seconds, cost);
+  if (!taken.calls.empty()) return run_tools(log, event.ask, open.direction, taken.calls);
   if (!taken.seed) return {};
   const std::string hash = taken.seed->kernel.hash();
   if (!strategy.add(std::move(*taken.seed)))
@@ -166,20 +158,20 @@ Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, js
 Status Consult::run_tools(EventLog& log, int n, int direction, const std::vector<agent::ToolCall>& calls) {
   std::vector<agent::Message> results;
   for (const agent::ToolCall& call : calls) {
-    HONE_TRY(const json event, log.step("tool", [&]() -> Result<json> {
+    HONE_TRY(const event::ToolUsed event, log.step<event::ToolUsed>([&]() -> Result<event::ToolUsed> {
       agent::ToolResult result;
       const agent::Tool* tool = options_.tools.find(call.name);
       if (call.name.empty()) result = agent::tool_failure("too many calls in one answer: this one was not carried out");
       else if (tool && !tool->for_models) result = agent::tool_failure(fmt::format("the tool {} is not offered here", call.name));
       else result = options_.tools.call(call.name, call.arguments);
-      return json{{"ask", n}, {"tool", call.name}, {"failed", result.failed}, {"text", result.text}};
+      return event::ToolUsed{n, call.name, std::move(result.text), result.failed};
     }));
     // What a tool says may quote a kernel or a compiler: material like any other.
     agent::Message message;
     message.role = agent::Message::Role::kTool;
     message.call_id = call.id;
-    message.failed = event.at("failed");
-    message.text = agent::material("RESULT", event.at("text").get<std::string>(), agent::kMaxToolText + 100);
+    message.failed = event.failed;
+    message.text = agent::material("RESULT", event.text, agent::kMaxToolText + 100);
     results.push_back(std::move(message));
   }
   team_.tool_results(direction, std::move(results));

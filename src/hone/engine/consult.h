@@ -63,8 +63,8 @@ class Consult {
   };
   [[nodiscard]] Status replay_asked(EventLog& log, const agent::Standing& standing);
   [[nodiscard]] Result<bool> ask(EventLog& log, const agent::Standing& standing);
-  /// `live`: the exchange where the event is new.
-  [[nodiscard]] Status take_answer(EventLog& log, search::Strategy& strategy, int n, nlohmann::json live);
+  /// `live`: of question `n`, where the event is new.
+  [[nodiscard]] Status take_answer(EventLog& log, search::Strategy& strategy, int n, event::Exchanged live);
   [[nodiscard]] Status run_tools(EventLog& log, int n, int direction, const std::vector<agent::ToolCall>& calls);
   [[nodiscard]] Status collect(EventLog& log, search::Strategy& strategy, bool lost_too);
 

@@ -4,20 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "hone/base/json.h"
+#include "hone/base/fields.h"
 
 namespace hone::engine {
-
-using nlohmann::json;
-
-json exchange_json(const agent::Exchange& exchange, const agent::Cost& charged) {
-  json attempts = json::array();
-  for (const agent::Attempt& a : exchange.attempts)
-    attempts.push_back({{"status", a.status}, {"problem", a.problem}, {"usage", a.usage ? agent::to_json(*a.usage) : json()}, {"began", a.began},
-                        {"latency_ns", a.latency_ns}, {"waited_ns", a.waited_ns}, {"id", a.id}});
-  return {{"reply", exchange.reply ? agent::to_json(*exchange.reply) : json()}, {"problem", exchange.problem}, {"cancelled", exchange.cancelled},
-          {"attempts", attempts}, {"tokens", charged.tokens}, {"nanodollars", charged.nanodollars}};
-}
 
 std::string exchange_key(const std::string& run, int n) { return fmt::format("exchange {} {}", run, n); }
 
@@ -38,13 +27,13 @@ void Desk::work(int n, int model, const agent::Request& request, const agent::Co
   agent::Call call;
   call.gate = &gate;
   call.cancelled = [this] { return cancelled_.load(); };
-  const agent::Exchange exchange = services_.clients.at(static_cast<size_t>(model))->complete(request, call);
-  // The same bytes that an event would carry: what is read back is what was written.
-  const std::string text = base::canonical_json(exchange_json(exchange, gate.charged()));
+  agent::Exchange exchange = services_.clients.at(static_cast<size_t>(model))->complete(request, call);
+  event::Exchanged exchanged{std::move(exchange), gate.charged()};
+  const std::string text = base::canonical_json(base::fields_json(exchanged));
   if (services_.another_store)
     if (auto store = services_.another_store()) (void)store->put_fact(exchange_key(run_, n), text);
   const std::scoped_lock lock(mutex_);
-  back_.push_back({n, json::parse(text)});
+  back_.push_back({n, std::move(exchanged)});
   came_.notify_all();
 }
 

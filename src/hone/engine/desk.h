@@ -14,11 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "hone/agent/model/budget.h"
 #include "hone/agent/model/client.h"
 #include "hone/archive/store.h"
+#include "hone/engine/event/model_events.h"
 
 namespace hone::engine {
 
@@ -29,10 +28,7 @@ struct ModelServices {
   std::function<Result<archive::Store>()> another_store;
 };
 
-/// One call as the archive keeps it: {"reply", "problem", "cancelled", "attempts", "tokens", "nanodollars"}.
-[[nodiscard]] nlohmann::json exchange_json(const agent::Exchange& exchange, const agent::Cost& charged);
-
-/// Fact that holds the exchange of a run's n-th question.
+/// Fact that holds the event::Exchanged of a run's n-th question.
 [[nodiscard]] std::string exchange_key(const std::string& run, int n);
 
 class Desk {
@@ -45,7 +41,7 @@ class Desk {
   void send(int n, int model, agent::Request request, const agent::Cost& most, std::optional<agent::Price> price);
   struct Answered {
     int n = 0;
-    nlohmann::json exchange;
+    event::Exchanged exchanged;
   };
   /// One that has come back, the longest waiting first.
   [[nodiscard]] std::optional<Answered> take();

@@ -5,34 +5,19 @@
 
 #include <fmt/format.h>
 
-#include "hone/base/json.h"
-
 namespace hone::engine {
 
-using nlohmann::json;
-
-namespace {
-
-double time_of(const json& body) {
-  const auto at = body.find("at");
-  return at != body.end() && at->is_number() ? at->get<double>() : 0;
+EventLog::EventLog(archive::Store& store, std::string run, const std::vector<archive::Event>& recorded, base::Clock& clock)
+    : store_(store), run_(std::move(run)), recorded_(read_events(recorded)), clock_(clock), base_ns_(clock.now_ns()) {
+  for (const LoggedEvent& logged : recorded_) base_ = std::max(base_, logged.at);
 }
 
-}  // namespace
-
-EventLog::EventLog(archive::Store& store, std::string run, std::vector<archive::Event> recorded, base::Clock& clock)
-    : store_(store), run_(std::move(run)), recorded_(std::move(recorded)), clock_(clock), base_ns_(clock.now_ns()) {
-  for (const archive::Event& event : recorded_) {
-    const json body = json::parse(event.json, nullptr, false);
-    if (body.is_object()) base_ = std::max(base_, time_of(body));
-  }
-}
-
-std::string EventLog::next_text(const char* key) const {
+std::string EventLog::next_kernel() const {
   if (!replaying()) return {};
-  const json body = json::parse(recorded_[next_].json, nullptr, false);
-  const auto at = body.is_object() ? body.find(key) : body.end();
-  return at != body.end() && at->is_string() ? at->get<std::string>() : std::string();
+  return std::visit([](const auto& e) -> std::string {
+    if constexpr (requires { e.kernel; }) return e.kernel;
+    else return {};
+  }, recorded_[next_].event);
 }
 
 double EventLog::now() const { return base_ + static_cast<double>(clock_.now_ns() - base_ns_) * 1e-9; }
@@ -43,28 +28,29 @@ tl::unexpected<Error> EventLog::contradiction(const std::string& found, const st
               "the run was made by another version of hone or with other patterns, or its log is damaged: start a new run");
 }
 
-Result<json> EventLog::step(const std::string& kind, const std::function<Result<json>()>& perform) {
+Result<LoggedEvent> EventLog::next(std::string_view kind, const std::function<Result<Event>()>& perform) {
   if (replaying()) {
-    const archive::Event& event = recorded_[next_++];
-    seq_ = event.seq + 1;
-    if (event.kind != kind) return contradiction(fmt::format("\"{}\"", event.kind), fmt::format("\"{}\"", kind));
-    json body = json::parse(event.json, nullptr, false);
-    if (!body.is_object()) return contradiction("unreadable", fmt::format("\"{}\"", kind));
-    at_ = time_of(body);
-    return body;
+    const LoggedEvent& logged = recorded_[next_++];
+    seq_ = logged.seq + 1;
+    const std::string_view found = kind_of(logged.event);
+    if (found != kind) return contradiction(fmt::format("\"{}\"", found), fmt::format("\"{}\"", kind));
+    if (!logged.problem.empty()) return contradiction(fmt::format("not as it must be ({})", logged.problem), fmt::format("a complete \"{}\"", kind));
+    at_ = logged.at;
+    return logged;
   }
-  HONE_TRY(json body, perform());
+  HONE_TRY(const Event event, perform());
   // Microseconds are enough, and round numbers keep the log readable. The next step's time counts from
   // here, not from when the process began: a process that takes over knows no more than this.
   const int64_t now_ns = clock_.now_ns();
   at_ = std::round((base_ + static_cast<double>(now_ns - base_ns_) * 1e-9) * 1e6) / 1e6;
-  body["at"] = at_;
-  const std::string text = base::canonical_json(body);
-  HONE_TRY_VOID(store_.append_event(run_, seq_, kind, text));
+  const archive::Event row{seq_, std::string(kind), to_json(event, at_)};
+  HONE_TRY_VOID(store_.append_event(run_, row.seq, row.kind, row.json));
   base_ = at_;
   base_ns_ = now_ns;
   ++seq_;
-  return json::parse(text);
+  LoggedEvent logged = read_event(row);
+  if (!logged.problem.empty()) return contradiction(fmt::format("not as it must be ({})", logged.problem), fmt::format("a complete \"{}\"", kind));
+  return logged;
 }
 
 }  // namespace hone::engine

@@ -5,25 +5,26 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "hone/archive/store.h"
 #include "hone/base/clock.h"
+#include "hone/engine/event/event.h"
 
 namespace hone::engine {
 
 class EventLog {
  public:
   /// `recorded`: what the archive holds of the run.
-  EventLog(archive::Store& store, std::string run, std::vector<archive::Event> recorded, base::Clock& clock);
+  EventLog(archive::Store& store, std::string run, const std::vector<archive::Event>& recorded, base::Clock& clock);
 
   [[nodiscard]] bool replaying() const { return next_ < recorded_.size(); }
-  /// Kind of the next recorded event; empty when none is left.
-  [[nodiscard]] std::string next_kind() const { return replaying() ? recorded_[next_].kind : std::string(); }
-  /// What the next recorded event says under `key`; empty where it says nothing.
-  [[nodiscard]] std::string next_text(const char* key) const;
+  /// Whether the next recorded event is an E; false when none is left.
+  template <class E>
+  [[nodiscard]] bool next_is() const { return replaying() && recorded_[next_].is<E>(); }
+  /// The kernel that the next recorded event is about; empty where it is about none.
+  [[nodiscard]] std::string next_kernel() const;
   /// Active seconds at the last event: what decisions go by, so that a replay decides alike.
   [[nodiscard]] double elapsed() const { return at_; }
   /// Active seconds now, for display and for the next event.
@@ -32,18 +33,25 @@ class EventLog {
   /// to where another was.
   void leave_out_since(int64_t ns) { base_ns_ += clock_.now_ns() - ns; }
 
-  /// The next event: the recorded one, or what `perform` gives (with "at" added), appended first and
-  /// read back, so that nobody sees live what a replay would not. kCorrupt when the recording holds
-  /// another kind here.
-  [[nodiscard]] Result<nlohmann::json> step(const std::string& kind,
-                                            const std::function<Result<nlohmann::json>()>& perform);
+  /// The next event: the recorded one, or what `perform` gives, appended first and read back, so that nobody sees live what a
+  /// replay would not. kCorrupt when the recording holds another kind here, or one that lacks what it must have.
+  template <class E>
+  [[nodiscard]] Result<E> step(const std::function<Result<E>()>& perform) {
+    HONE_TRY(LoggedEvent logged, next(E::kKind, [&]() -> Result<Event> {
+      HONE_TRY(E event, perform());
+      return event;
+    }));
+    return std::get<E>(std::move(logged.event));
+  }
   /// The error for a recording that `found` something where `expected` follows from what came before.
   [[nodiscard]] tl::unexpected<Error> contradiction(const std::string& found, const std::string& expected) const;
 
  private:
+  [[nodiscard]] Result<LoggedEvent> next(std::string_view kind, const std::function<Result<Event>()>& perform);
+
   archive::Store& store_;
   std::string run_;
-  std::vector<archive::Event> recorded_;
+  std::vector<LoggedEvent> recorded_;
   base::Clock& clock_;
   size_t next_ = 0;
   int64_t seq_ = 0;

@@ -30,16 +30,14 @@ std::string rules_text(const diagnose::Diagnosis& diagnosis) {
 
 }  // namespace
 
-agent::Facts facts_of(const json& event) {
+agent::Facts facts_of(const event::Look& look) {
   agent::Facts facts;
-  const diagnose::Metrics metrics = diagnose::metrics_from(event.value("metrics", json::object()));
-  for (const diagnose::Metric& metric : metrics.all()) {
+  for (const diagnose::Metric& metric : look.metrics.all()) {
     const bool absent = metric.origin == diagnose::Origin::kAbsent;
     facts.metrics.push_back({metric.name, absent ? std::nullopt : std::optional(metric.value), metric.origin == diagnose::Origin::kModelled});
   }
-  const json told = event.value("diagnosis", json());
-  if (!told.is_object()) return facts;
-  const diagnose::Diagnosis diagnosis = diagnose::diagnosis_from(told);
+  if (!look.diagnosis) return facts;
+  const diagnose::Diagnosis& diagnosis = *look.diagnosis;
   facts.rules = rules_text(diagnosis);
   facts.sure = diagnosis.bottleneck == diagnose::kLight ||
                (diagnosis.bottleneck != diagnose::kUnknown && !diagnosis.actions.empty() && diagnosis.actions.front().gain >= kWorthwhile);
@@ -56,13 +54,11 @@ std::vector<std::string> pattern_lines(const std::vector<search::Seed>& seeds) {
   return lines;
 }
 
-std::vector<std::string> memory_lines(const json& recalled) {
+std::vector<std::string> memory_lines(const event::Recalled& recalled) {
   std::vector<std::string> lines;
-  if (!recalled.is_object()) return lines;
-  for (const json& first : recalled.at("first"))
-    lines.push_back(fmt::format("{} with {}: {:.2f} of the best speed on {}{}, confidence {:.2f}", first.at("source").get<std::string>(),
-                                first.at("config").dump(), first.at("share").get<double>(), first.at("task").get<std::string>(),
-                                first.at("elsewhere").get<bool>() ? ", a similar task" : ", this task", first.at("confidence").get<double>()));
+  for (const event::Recalled::First& first : recalled.first)
+    lines.push_back(fmt::format("{} with {}: {:.2f} of the best speed on {}{}, confidence {:.2f}", first.source, json(first.config).dump(), first.share,
+                                first.task, first.elsewhere ? ", a similar task" : ", this task", first.confidence));
   return lines;
 }
 

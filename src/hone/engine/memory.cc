@@ -110,18 +110,18 @@ std::optional<kernel::Config> transferred(const kernel::Config& config, const ke
   return kernel::allowed(header, here, limits).value_or(false) ? std::optional(std::move(here)) : std::nullopt;
 }
 
-json recollection_of(const Near& near, const std::string& source) {
+search::Recollection recollection_of(const Near& near, const std::string& source) {
   std::vector<const Held*> all;
   for (const Held& held : near.held)
     if (held.lesson.source == source) all.push_back(&held);
-  json configs = json::array(), costs = json::array();
+  search::Recollection recollection;
   const size_t count = std::min(all.size(), kMeasurements);
   for (size_t i = 0; i < count; ++i) {
     const Held& held = *all[i * all.size() / count];  // from the best to the worst alike
-    configs.push_back(held.lesson.config);
-    costs.push_back(held.belief.accepted && held.belief.speedup > 0 ? json(1 / held.belief.speedup) : json());
+    recollection.configs.push_back(held.lesson.config);
+    recollection.costs.push_back(held.belief.accepted && held.belief.speedup > 0 ? std::optional(1 / held.belief.speedup) : std::nullopt);
   }
-  return {{"configs", configs}, {"costs", costs}};
+  return recollection;
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ Result<Context> RunMemory::context() const {
   return context;
 }
 
-Result<json> RunMemory::recall(archive::Store& store, const std::string& run, int64_t now, uint64_t shuffle) const {
+Result<std::optional<event::Recalled>> RunMemory::recall(archive::Store& store, const std::string& run, int64_t now, uint64_t shuffle) const {
   HONE_TRY(const Context here, context());
   HONE_TRY(std::vector<Context> contexts, store.contexts(place_.target));
   std::vector<std::pair<double, Context>> order;
@@ -187,15 +187,20 @@ Result<json> RunMemory::recall(archive::Store& store, const std::string& run, in
         offers.push_back({share * held.belief.confidence * (1 - near.distance) * (near.id == own ? 2 : 1), &near, &held});
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.value > b.value; });
 
-  json event = {{"contexts", json::array()}, {"first", json::array()}, {"known", json::array()}};
+  event::Recalled recalled;
   std::map<std::string, size_t> of_source;
   std::set<std::pair<std::string, kernel::Config>> offered;
   for (const Offer& offer : offers) {
-    if (event["first"].size() == kFirst) break;
+    if (recalled.first.size() == kFirst) break;
     const Lesson& lesson = offer.held->lesson;
     if (of_source[lesson.source] == kOfASource) continue;
-    json first = {{"source", lesson.source}, {"lesson", lesson.id()}, {"share", share_of(*offer.held, *offer.near)},
-                  {"confidence", offer.held->belief.confidence}, {"task", offer.near->context.task}, {"elsewhere", offer.near->id != own}};
+    event::Recalled::First first;
+    first.source = lesson.source;
+    first.lesson = lesson.id();
+    first.share = share_of(*offer.held, *offer.near);
+    first.confidence = offer.held->belief.confidence;
+    first.task = offer.near->context.task;
+    first.elsewhere = offer.near->id != own;
     std::optional<kernel::Config> config;
     const auto seed = std::find_if(seeds_.begin(), seeds_.end(), [&](const search::Seed& s) { return source_of(s.kernel) == lesson.source; });
     if (seed != seeds_.end()) {
@@ -210,73 +215,67 @@ Result<json> RunMemory::recall(archive::Store& store, const std::string& run, in
                         });
       if (!fits) continue;
       config = kernel->config;
-      first["text"] = kernel->source;
-      first["author"] = kernel->author;
+      first.text = kernel->source;
+      first.author = kernel->author;
     }
     if (!config || !offered.insert({lesson.source, *config}).second) continue;
     ++of_source[lesson.source];
-    first["config"] = *config;
-    event["first"].push_back(std::move(first));
+    first.config = *config;
+    recalled.first.push_back(std::move(first));
   }
 
   for (const Near& near : nearest)
-    event["contexts"].push_back({{"task", near.context.task}, {"task_hash", near.context.task_hash}, {"distance", near.distance},
-                                 {"lessons", near.held.size()}});
+    recalled.contexts.push_back({near.context.task, near.context.task_hash, near.distance, static_cast<int>(near.held.size())});
   for (const search::Seed& seed : seeds_) {
     const std::string name = source_of(seed.kernel);
-    json recollections = json::array(), share, best;
+    event::Recalled::Known known;
+    known.source = name;
     for (const Near& near : nearest) {
-      json recollection = recollection_of(near, name);
-      if (recollection["configs"].empty()) continue;
+      search::Recollection recollection = recollection_of(near, name);
+      if (recollection.configs.empty()) continue;
       // The nearest context that knows the source says how far it got.
-      if (share.is_null()) {
+      if (!known.share) {
         const auto top = std::find_if(near.held.begin(), near.held.end(), [&](const Held& held) { return held.lesson.source == name; });
-        share = share_of(*top, near);
-        if (const auto config = top->belief.accepted ? transferred(top->lesson.config, seed.kernel.header, limits_) : std::nullopt) best = *config;
+        known.share = share_of(*top, near);
+        if (top->belief.accepted) known.best = transferred(top->lesson.config, seed.kernel.header, limits_);
       }
-      recollections.push_back(std::move(recollection));
+      known.recollections.push_back(std::move(recollection));
     }
-    if (!recollections.empty()) event["known"].push_back({{"source", name}, {"share", share}, {"best", best}, {"recollections", recollections}});
+    if (!known.recollections.empty()) recalled.known.push_back(std::move(known));
   }
-  return event["first"].empty() && event["known"].empty() ? json() : event;
+  return recalled.first.empty() && recalled.known.empty() ? std::nullopt : std::optional(std::move(recalled));
 }
 
-search::Memory RunMemory::take(const json& event) {
+search::Memory RunMemory::take(const event::Recalled& recalled) {
   search::Memory memory;
   std::map<std::string, const search::Seed*> by_name;
   for (const search::Seed& seed : seeds_) by_name.try_emplace(source_of(seed.kernel), &seed);
-  for (const json& first : event.at("first")) {
-    const std::string name = first.at("source");
+  for (const event::Recalled::First& first : recalled.first) {
     search::Seed seed;
-    if (const auto known = by_name.find(name); known != by_name.end()) {
+    if (const auto known = by_name.find(first.source); known != by_name.end()) {
       seed = *known->second;
-    } else if (first.contains("text")) {
-      auto kernel = kernel::parse_kernel(first.at("text").get<std::string>(), "recalled kernel");
+    } else if (first.text) {
+      auto kernel = kernel::parse_kernel(*first.text, "recalled kernel");
       if (!kernel) continue;
       seed.kernel = std::move(*kernel);
-      seed.kernel.author = first.value("author", "");
+      seed.kernel.author = first.author.value_or("");
       seed.pattern = seed.kernel.header.pattern;
       seed.action = "from the archive";
     } else {
       continue;
     }
-    seed.kernel.config = first.at("config").get<kernel::Config>();
-    promises_.push_back({first.at("lesson"), seed.kernel.hash(), first.at("share"), first.at("elsewhere")});
-    memory.first.push_back({std::move(seed), fmt::format("{:.2f} of the best on {}", first.at("share").get<double>(), first.at("task").get<std::string>())});
+    seed.kernel.config = first.config;
+    promises_.push_back({first.lesson, seed.kernel.hash(), first.share, first.elsewhere});
+    memory.first.push_back({std::move(seed), fmt::format("{:.2f} of the best on {}", first.share, first.task)});
   }
-  for (const json& known : event.at("known")) {
-    const auto seed = by_name.find(known.at("source").get<std::string>());
+  for (const event::Recalled::Known& known : recalled.known) {
+    const auto seed = by_name.find(known.source);
     if (seed == by_name.end()) continue;
     search::Memory::Known one;
     one.source = seed->second->kernel.source;
-    if (known.at("share").is_number()) one.share = known.at("share").get<double>();
-    if (known.at("best").is_object()) one.best = known.at("best").get<kernel::Config>();
-    for (const json& told : known.at("recollections")) {
-      search::Recollection recollection;
-      told.at("configs").get_to(recollection.configs);
-      for (const json& cost : told.at("costs")) recollection.costs.push_back(cost.is_number() ? std::optional(cost.get<double>()) : std::nullopt);
-      one.recollections.push_back(std::move(recollection));
-    }
+    if (known.share) one.share = *known.share;
+    one.best = known.best;
+    one.recollections = known.recollections;
     memory.known.push_back(std::move(one));
   }
   return memory;

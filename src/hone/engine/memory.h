@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "hone/archive/store.h"
 #include "hone/base/result.h"
 #include "hone/engine/champion.h"
+#include "hone/engine/event/run_events.h"
 #include "hone/search/strategy.h"
 #include "hone/task/task.h"
 
@@ -22,12 +21,12 @@ class RunMemory {
   /// All of it is copied but `task`, which must outlive this.
   RunMemory(const task::Task& task, Place place, std::vector<search::Seed> seeds, kernel::Limits limits);
 
-  /// The event "recalled" (docs/events.md) for `run`; null where nothing is known that it could use. `shuffle`, where it is not 0,
+  /// What memory offers `run`; nothing where nothing is known that it could use. `shuffle`, where it is not 0,
   /// seeds a permutation of what the lessons of each context say, which makes them worthless: for ablations.
-  [[nodiscard]] Result<nlohmann::json> recall(archive::Store& store, const std::string& run, int64_t now_unix_ms,
+  [[nodiscard]] Result<std::optional<event::Recalled>> recall(archive::Store& store, const std::string& run, int64_t now_unix_ms,
                                               uint64_t shuffle) const;
   /// What the event means for the search.
-  [[nodiscard]] search::Memory take(const nlohmann::json& event);
+  [[nodiscard]] search::Memory take(const event::Recalled& recalled);
 
   /// One evaluation, live or replayed, before the next.
   void observe(const kernel::Kernel& kernel, bool accepted, double score);

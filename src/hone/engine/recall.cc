@@ -1,8 +1,11 @@
 #include "hone/engine/recall.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "hone/base/hash.h"
+#include "hone/engine/event/event.h"
 
 namespace hone::engine {
 namespace {
@@ -12,22 +15,17 @@ using nlohmann::json;
 /// Share of a promotion's sampling that a recalled champion gets.
 constexpr double kSamplingAgain = 0.4;
 
-bool same_workloads(const json& recorded, const task::Task& task) {
-  if (!recorded.is_array() || recorded.size() != task.workloads.size()) return false;
-  for (size_t w = 0; w < task.workloads.size(); ++w)
-    if (!recorded[w].is_object() || recorded[w].value("bindings", json()) != json(task.workloads[w].bindings) ||
-        recorded[w].value("weight", 1.0) != task.workloads[w].weight)
-      return false;
-  return true;
+bool same_workloads(const std::vector<event::Started::Workload>& recorded, const task::Task& task) {
+  return std::equal(recorded.begin(), recorded.end(), task.workloads.begin(), task.workloads.end(),
+                    [](const auto& there, const task::Workload& here) { return there.bindings == here.bindings && there.weight == here.weight; });
 }
 
 /// Whether the run's first event tells of `task` at `place`.
 Result<bool> fits(archive::Store& store, const archive::RunInfo& run, const task::Task& task, const Place& place) {
   HONE_TRY(const std::vector<archive::Event> events, store.events(run.id));
-  if (events.empty() || events.front().kind != "started") return false;
-  const json started = json::parse(events.front().json, nullptr, false);
-  return started.is_object() && started.value("device", "") == place.device && started.value("toolchain", "") == place.toolchain &&
-         same_workloads(started.value("workloads", json()), task);
+  const LoggedEvent first = events.empty() ? LoggedEvent() : read_event(events.front());
+  const auto* const started = first.as<event::Started>();
+  return started && started->device == place.device && started->toolchain == place.toolchain && same_workloads(started->workloads, task);
 }
 
 double sol_fraction_of(const archive::RunInfo& run) {

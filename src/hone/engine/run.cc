@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
@@ -103,16 +104,6 @@ class Run {
         }, [this](const Kernel& kernel, const diagnose::Metrics& metrics) { return expected(kernel, metrics); }) {}
 
   Result<RunResult> drive() {
-    try {
-      return drive_unguarded();
-    } catch (const json::exception& e) {
-      // The JSON library's edge: an event that lacks what it must have.
-      return log_.contradiction(fmt::format("not as it must be ({})", e.what()), "a complete event");
-    }
-  }
-
- private:
-  Result<RunResult> drive_unguarded() {
     HONE_TRY_VOID(start());
     HONE_TRY_VOID(remember());
     HONE_TRY_VOID(start_models());
@@ -127,6 +118,8 @@ class Run {
       return result;
     }
   }
+
+ private:
   Status start();
   Status start_models();
   /// Takes what earlier runs offer; an event where that is anything.
@@ -149,8 +142,11 @@ class Run {
   [[nodiscard]] size_t next_built() const;
   /// That one; all of the queue where builds would disturb measurements.
   Status screen_queued();
-  /// Nothing to look at until a model answers: `kind` says whose fault that is.
-  Status await_models(const char* kind);
+  /// Nothing to look at until a model answers: the event, Waited or Stalled, says whose fault that is.
+  template <class E>
+  Status await_models();
+  /// Of earlier runs on the task, newest last.
+  [[nodiscard]] Result<std::vector<std::string>> kept_lessons();
   Status keep_lessons();
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
@@ -162,8 +158,8 @@ class Run {
   /// A proposal whose code was evaluated before: written down, and nothing else.
   Status drop(const search::Proposal& proposal, const std::string& code);
   [[nodiscard]] search::Outcome outcome_of(const Kernel& kernel, const Screening& screening, double score) const;
-  /// kCorrupt where an event speaks of another kernel than the one that follows from the seed.
-  Status about(const json& event, const std::string& hash) const;
+  /// kCorrupt where an event speaks of another kernel, `found`, than the one that follows from the seed.
+  Status about(const std::string& found, const std::string& hash) const;
   Status set_yardstick(const Candidate& candidate);
   /// Where nothing was accepted: looks at the last resort, once, and says whether it did.
   Result<bool> fall_back();
@@ -201,7 +197,7 @@ class Run {
   std::unique_ptr<Consult> consult_;     ///< null: no models
   std::string machine_;                  ///< as models are told
   bool fallen_back_ = false;
-  json recalled_;                        ///< what memory offered; null: nothing
+  std::optional<event::Recalled> recalled_;   ///< what memory offered
   std::vector<double> bounds_ns_;
   std::vector<evaluate::LightBound> bounds_;
   std::vector<Candidate> accepted_;      ///< best first
@@ -218,48 +214,49 @@ class Run {
 };
 
 Status Run::start() {
-  HONE_TRY(const json started, log_.step("started", [&]() -> Result<json> {
-    json workloads = json::array();
-    for (const auto& w : task_.workloads)
-      workloads.push_back({{"name", w.name}, {"bindings", w.bindings}, {"weight", w.weight}});
-    json opponents = json::array();
-    for (const auto& o : services_.opponents) opponents.push_back(o.name);
-    return json{{"task", task_.name}, {"task_hash", task_.hash()}, {"target", services_.target}, {"device", services_.device},
-                {"track", task::name_of(task_.track)}, {"toolchain", services_.toolchain},
-                {"machine", json::parse(services_.machine_json)}, {"options", json::parse(options_.to_json())},
-                {"workloads", workloads}, {"opponents", opponents}, {"hone", base::kVersion}};
+  HONE_TRY(const event::Started started, log_.step<event::Started>([&]() -> Result<event::Started> {
+    event::Started begun;
+    begun.task = task_.name;
+    begun.task_hash = task_.hash();
+    begun.target = services_.target;
+    begun.device = services_.device;
+    begun.track = task::name_of(task_.track);
+    begun.toolchain = services_.toolchain;
+    begun.machine = json::parse(services_.machine_json);
+    begun.options = json::parse(options_.to_json());
+    for (const auto& w : task_.workloads) begun.workloads.push_back({w.name, w.bindings, w.weight});
+    for (const auto& o : services_.opponents) begun.opponents.push_back(o.name);
+    begun.hone = base::kVersion;
+    return begun;
   }));
-  if (started.at("task_hash") != task_.hash())
-    return log_.contradiction("of task " + base::short_hash(started.at("task_hash").get<std::string>()),
-                              "task " + base::short_hash(task_.hash()));
-  machine_ = started.at("machine").dump() + "\ntoolchain: " + started.at("toolchain").get<std::string>();
+  if (started.task_hash != task_.hash())
+    return log_.contradiction("of task " + base::short_hash(started.task_hash), "task " + base::short_hash(task_.hash()));
+  machine_ = started.machine.dump() + "\ntoolchain: " + started.toolchain;
   show(Progress::Step::kPreparing, "", "", "");
   build_first_looks();
-  HONE_TRY(const json calibrated, log_.step("calibrated", [&]() -> Result<json> {
+  HONE_TRY(const event::Calibrated calibrated, log_.step<event::Calibrated>([&]() -> Result<event::Calibrated> {
     const int64_t before = services_.clock->now_ns();
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    return json{{"bounds_ns", evaluator->bounds_ns()}, {"bounds", to_json(evaluator->light_bounds())},
-                {"prepare_ns", services_.clock->now_ns() - before}};
+    return event::Calibrated{evaluator->bounds_ns(), evaluator->light_bounds(), services_.clock->now_ns() - before};
   }));
   // Drawing the pool, its oracle's answers, the bound: all of it is needed to verify.
-  spent_.verify += calibrated.value("prepare_ns", int64_t{0});
-  bounds_ns_ = calibrated.at("bounds_ns").get<std::vector<double>>();
-  bounds_ = light_bounds_from(calibrated.value("bounds", json()));
+  spent_.verify += calibrated.prepare_ns;
+  bounds_ns_ = calibrated.bounds_ns;
+  bounds_ = calibrated.bounds;
   return {};
 }
 
 Status Run::remember() {
   if (!options_.memory || !options_.recall.empty()) return {};
-  json recalled;
+  std::optional<event::Recalled> recalled;
   if (!log_.replaying()) {
     HONE_TRY(recalled, memory_.recall(*services_.store, id_, services_.clock->unix_ms(), options_.shuffle_memory));
-    if (recalled.is_null()) return {};
-  } else if (log_.next_kind() != "recalled") {
+    if (!recalled) return {};
+  } else if (!log_.next_is<event::Recalled>()) {
     return {};
   }
-  HONE_TRY(const json event, log_.step("recalled", [&]() -> Result<json> { return recalled; }));
-  recalled_ = event;
-  strategy_->remember(memory_.take(event));
+  HONE_TRY(recalled_, log_.step<event::Recalled>([&]() -> Result<event::Recalled> { return *recalled; }));
+  strategy_->remember(memory_.take(*recalled_));
   return {};
 }
 
@@ -271,35 +268,35 @@ Status Run::start_models() {
   if (!log_.replaying() && services_.models.clients.size() != options.models.models.size())
     return fail(ErrorCode::kInternal, "the run's models were not made");
   options.tools = model_tools();
-  HONE_TRY(const json event, log_.step("agents", [&]() -> Result<json> {
-    HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
-    const json lessons = kept ? json::parse(*kept, nullptr, false) : json::array();
-    json names = json::array();
-    for (const auto& model : options.models.models) names.push_back(model.name);
-    json tools = json::array();
-    for (const agent::ToolSpec& tool : options.tools.specs()) tools.push_back(agent::to_json(tool));
+  HONE_TRY(event::Agents told, log_.step<event::Agents>([&]() -> Result<event::Agents> {
+    event::Agents tell;
+    HONE_TRY(tell.lessons, kept_lessons());
+    for (const auto& model : options.models.models) tell.models.push_back(model.name);
+    tell.prompts = agent::prompt_versions();
+    tell.documents = agent::own_documents();
+    tell.tools = options.tools.specs();
+    tell.facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_, bounds_,
+                          options_);
     // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
-    const agent::Diagnose diagnose = options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever;
-    const bool research = options.models.researches();
-    const std::string facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
-                                       bounds_, options_);
-    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts},
-                {"lessons", lessons.is_array() ? lessons : json::array()}, {"diagnose", static_cast<int>(diagnose)}, {"research", research},
-                {"patterns", research ? pattern_lines(services_.seeds) : std::vector<std::string>{}},
-                {"memory", research ? memory_lines(recalled_) : std::vector<std::string>{}}};
+    tell.diagnose = static_cast<int>(options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever);
+    tell.research = options.models.researches();
+    if (tell.research) {
+      tell.patterns = pattern_lines(services_.seeds);
+      if (recalled_) tell.memory = memory_lines(*recalled_);
+    }
+    return tell;
   }));
   // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
-  options.team.lessons = event.at("lessons").get<std::vector<std::string>>();
-  options.team.documents = event.value("documents", agent::Documents());
-  if (const auto tools = event.find("tools"); tools == event.end()) options.team.tools = options.tools.specs();
-  else for (const json& tool : *tools) options.team.tools.push_back(agent::tool_spec_from(tool));
-  options.team.diagnose = static_cast<agent::Diagnose>(event.value("diagnose", 0));
-  options.team.research = event.value("research", false);
-  options.team.patterns = event.value("patterns", std::vector<std::string>{});
-  options.team.memory = event.value("memory", std::vector<std::string>{});
+  options.team.lessons = std::move(told.lessons);
+  options.team.documents = std::move(told.documents);
+  options.team.tools = told.tools ? std::move(*told.tools) : options.tools.specs();
+  options.team.diagnose = static_cast<agent::Diagnose>(told.diagnose);
+  options.team.research = told.research;
+  options.team.patterns = std::move(told.patterns);
+  options.team.memory = std::move(told.memory);
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
-  options.team.facts = event.value("facts", "");
+  options.team.facts = std::move(told.facts);
   for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
   options.team.language = services_.languages.front();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
@@ -343,8 +340,8 @@ Status Run::tell_facts() {
       consult_->tell(hash, {});
       continue;
     }
-    HONE_TRY(const json event, advisor_.profile(log_, *kernel));
-    consult_->tell(hash, facts_of(event));
+    HONE_TRY(const event::Look look, advisor_.profile(log_, *kernel));
+    consult_->tell(hash, facts_of(look));
   }
   return {};
 }
@@ -354,17 +351,17 @@ agent::Standing Run::standing() const {
   return {leader()->kernel, leader()->score, leader()->sol};
 }
 
-Status Run::await_models(const char* kind) {
-  return log_.step(kind, [&]() -> Result<json> {
+template <class E>
+Status Run::await_models() {
+  return log_.step<E>([&]() -> Result<E> {
     const double limit = options_.budget_seconds > 0 ? search_seconds() : INFINITY;
     const auto stopped = [&] { return services_.interrupted && services_.interrupted(); };
     while (consult_->open() > 0 && !consult_->came() && log_.now() <= limit && !stopped()) consult_->wait(std::chrono::milliseconds(100));
-    return json{{"open", consult_->open()}};
-  }).map([](const json&) {});
+    return E{consult_->open()};
+  }).map([](const E&) {});
 }
 
-Status Run::about(const json& event, const std::string& hash) const {
-  const std::string found = event.at("kernel");
+Status Run::about(const std::string& found, const std::string& hash) const {
   if (found == hash) return {};
   return log_.contradiction("about kernel " + base::short_hash(found), base::short_hash(hash));
 }
@@ -399,12 +396,12 @@ void Run::show(Progress::Step step, const std::string& kernel, const std::string
 }
 
 Status Run::set_yardstick(const Candidate& candidate) {
-  HONE_TRY(const json event, log_.step("yardstick", [&]() -> Result<json> {
+  HONE_TRY(const event::Yardstick event, log_.step<event::Yardstick>([&]() -> Result<event::Yardstick> {
     HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
     HONE_TRY_VOID(evaluator->set_yardstick(candidate.kernel));
-    return json{{"kernel", candidate.kernel.hash()}, {"score", candidate.score}};
+    return event::Yardstick{candidate.kernel.hash(), candidate.score};
   }));
-  HONE_TRY_VOID(about(event, candidate.kernel.hash()));
+  HONE_TRY_VOID(about(event.kernel, candidate.kernel.hash()));
   yardstick_ = candidate;
   yardstick_score_ = candidate.score;
   return {};
@@ -421,22 +418,20 @@ search::Outcome Run::outcome_of(const Kernel& kernel, const Screening& screening
 
 Status Run::drop(const search::Proposal& proposal, const std::string& code) {
   const std::string hash = proposal.kernel.hash();
-  HONE_TRY(const json event, log_.step("duplicate", [&]() -> Result<json> {
+  HONE_TRY(const event::Duplicate event, log_.step<event::Duplicate>([&]() -> Result<event::Duplicate> {
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
-    return json{{"kernel", hash}, {"of", codes_.at(code)}, {"parent", proposal.kernel.parent}, {"author", proposal.kernel.author},
-                {"pattern", proposal.kernel.header.pattern}, {"action", proposal.action}, {"reason", proposal.reason},
-                {"config", proposal.kernel.config}, {"build_ns", std::exchange(batch_build_ns_, 0)}};
+    return event::Duplicate{hash, codes_.at(code), proposal.kernel.parent, proposal.kernel.author, proposal.kernel.header.pattern, proposal.action,
+                            proposal.reason, proposal.kernel.config, std::exchange(batch_build_ns_, 0)};
   }));
-  HONE_TRY_VOID(about(event, hash));
-  spent_.build += event.value("build_ns", int64_t{0});
-  const std::string twin = event.at("of");
+  HONE_TRY_VOID(about(event.kernel, hash));
+  spent_.build += event.build_ns;
   ++since_gain_;
   search::Outcome outcome;
-  outcome.seconds = static_cast<double>(event.value("build_ns", int64_t{0})) * 1e-9;
-  outcome.twin = twin;
+  outcome.seconds = static_cast<double>(event.build_ns) * 1e-9;
+  outcome.twin = event.of;
   strategy_->observe(proposal, outcome);
   if (consult_)
-    consult_->judged(hash, {false, "not looked at", fmt::format("it became the same machine code as kernel {}: propose something else", base::short_hash(twin)),
+    consult_->judged(hash, {false, "not looked at", fmt::format("it became the same machine code as kernel {}: propose something else", base::short_hash(event.of)),
                             "", 0, leader() ? leader()->score : 0, 0});
   return {};
 }
@@ -449,10 +444,10 @@ Result<Screening> Run::screen(const Kernel& kernel, bool built) {
 }
 
 Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
-  if (log_.replaying() ? log_.next_kind() == "duplicate" : codes_.contains(code)) return drop(proposal, code);
+  if (log_.replaying() ? log_.next_is<event::Duplicate>() : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
   const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
-  HONE_TRY(const json event, log_.step("screened", [&]() -> Result<json> {
+  HONE_TRY(const event::Screened event, log_.step<event::Screened>([&]() -> Result<event::Screened> {
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
     HONE_TRY(Screening screening, screen(proposal.kernel, !code.empty()));
     screening.spent.build += std::exchange(batch_build_ns_, 0);
@@ -472,25 +467,33 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     if (options_.memory)
       HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, score, reference_.empty() && accepted ? hash : reference_,
                                  services_.clock->unix_ms()));
-    json body = {{"n", evaluated_ + 1}, {"kernel", hash}, {"parent", proposal.kernel.parent},
-                {"author", proposal.kernel.author}, {"pattern", proposal.kernel.header.pattern},
-                {"action", proposal.action}, {"reason", proposal.reason}, {"note", proposal.kernel.header.note},
-                {"config", proposal.kernel.config}, {"screening", evaluate::to_json(screening)}, {"score", score}};
-    if (proposal.predicted > 0) body["predicted"] = proposal.predicted, body["cause"] = proposal.cause;
-    if (promise) body["predicted"] = promise->speedup, body["cause"] = promise->cause;
-    if (first_score) body["first_score"] = *first_score;
-    if (!code.empty()) body["code"] = code;
-    return body;
+    event::Screened seen;
+    seen.n = evaluated_ + 1;
+    seen.kernel = hash;
+    seen.parent = proposal.kernel.parent;
+    seen.author = proposal.kernel.author;
+    seen.pattern = proposal.kernel.header.pattern;
+    seen.action = proposal.action;
+    seen.reason = proposal.reason;
+    seen.note = proposal.kernel.header.note;
+    seen.config = proposal.kernel.config;
+    seen.screening = std::move(screening);
+    seen.score = score;
+    seen.first_score = first_score;
+    if (proposal.predicted > 0) seen.predicted = proposal.predicted, seen.cause = proposal.cause;
+    if (promise) seen.predicted = promise->speedup, seen.cause = promise->cause;
+    if (!code.empty()) seen.code = code;
+    return seen;
   }));
-  HONE_TRY_VOID(about(event, hash));
-  const Screening screening = evaluate::screening_from(event.at("screening"));
-  const double score = event.at("score");
+  HONE_TRY_VOID(about(event.kernel, hash));
+  const Screening& screening = event.screening;
+  const double score = event.score;
   ++evaluated_;
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();
   if (accepted && reference_.empty()) reference_ = hash;
   memory_.observe(proposal.kernel, accepted, score);
-  if (const std::string name = event.value("code", ""); !name.empty()) codes_.emplace(name, hash);
+  if (event.code) codes_.emplace(*event.code, hash);
   strategy_->observe(proposal, outcome_of(proposal.kernel, screening, score));
   if (const Candidate* const parent = accepted_candidate(proposal.kernel.parent)) {
     advisor_.outcome(proposal, score, parent->score);
@@ -575,7 +578,7 @@ Status Run::build_queued() {
 
 size_t Run::next_built() const {
   if (log_.replaying()) {
-    const std::string hash = log_.next_text("kernel");
+    const std::string hash = log_.next_kernel();
     const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.proposal->kernel.hash() == hash; });
     return at == queue_.end() ? 0 : static_cast<size_t>(at - queue_.begin());
   }
@@ -626,22 +629,22 @@ Result<std::string> Run::search() {
     bool going = false;
     // With models about, waiting for one of them is an event as well: a replay asks the strategy as often.
     bool waiting = false;
-    if (log_.next_kind() != "stopped") {
+    if (!log_.next_is<event::Stopped>()) {
       reason = log_.replaying() ? "" : stop_reason(false);
       if (consult_ && reason == "stagnation" && consult_->kernels_waiting()) reason.clear();
       int left = options_.budget_evaluations - evaluated_;
       if (consult_ && left > 0 && !consult_->kernels_waiting()) left -= consult_->kept_back(options_.budget_evaluations);
       const bool saving = options_.budget_evaluations > 0 && left <= 0 && reason.empty();
-      if (log_.replaying() ? log_.next_kind() == "stalled" : consult_ && (reason == "stagnation" || saving) && consult_->open() > 0) {
-        HONE_TRY_VOID(await_models("stalled"));
+      if (log_.replaying() ? log_.next_is<event::Stalled>() : consult_ && (reason == "stagnation" || saving) && consult_->open() > 0) {
+        HONE_TRY_VOID(await_models<event::Stalled>());
         continue;
       }
       if (const int most = room(left); reason.empty() && (most > 0 || !options_.ahead)) {
         HONE_TRY_VOID(take_advice());
         batch = strategy_->next(most);
         waiting = batch.empty() && consult_ &&
-                  (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);
-        if (batch.empty() && queue_.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
+                  (log_.replaying() ? log_.next_is<event::Waited>() || log_.next_is<event::Considered>() : consult_->open() > 0);
+        if (batch.empty() && queue_.empty() && !waiting && !log_.next_is<event::Stopped>()) reason = log_.replaying() ? "" : "exhausted";
       }
       going = reason.empty() && (!batch.empty() || !queue_.empty());
     }
@@ -651,18 +654,17 @@ Result<std::string> Run::search() {
       if (again) continue;
       stop_was_recorded_ = log_.replaying();
       if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing()));
-      HONE_TRY(const json stopped, log_.step("stopped", [&]() -> Result<json> { return json{{"reason", reason}}; }));
-      return stopped.value("reason", "budget");
+      HONE_TRY(event::Stopped stopped, log_.step<event::Stopped>([&]() -> Result<event::Stopped> { return event::Stopped{reason}; }));
+      return std::move(stopped.reason);
     }
     considered_ += static_cast<int>(batch.size()) + skipped.total();
     if (skipped.any()) {
-      HONE_TRY_VOID(log_.step("considered", [&]() -> Result<json> {
-        return json{{"constraint", skipped.constraint}, {"duplicate", skipped.duplicate},
-                    {"predicted_slower", skipped.predicted_slower}};
+      HONE_TRY_VOID(log_.step<event::Considered>([&]() -> Result<event::Considered> {
+        return event::Considered{skipped.constraint, skipped.duplicate, skipped.predicted_slower};
       }));
     }
     if (waiting) {
-      HONE_TRY_VOID(await_models("waited"));
+      HONE_TRY_VOID(await_models<event::Waited>());
       continue;
     }
     for (search::Proposal& proposal : batch) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
@@ -672,13 +674,14 @@ Result<std::string> Run::search() {
 }
 
 Result<bool> Run::fall_back() {
-  const bool wanted = log_.replaying() ? log_.next_kind() == "fallback"
+  const bool wanted = log_.replaying() ? log_.next_is<event::Fallback>()
                                        : !fallen_back_ && !leader() && services_.last_resort && options_.recall.empty() &&
                                              !(services_.interrupted && services_.interrupted());
   if (!wanted || !services_.last_resort) return false;
   fallen_back_ = true;
-  HONE_TRY(const json event, log_.step("fallback", [&]() -> Result<json> { return json{{"kernel", services_.last_resort->kernel.hash()}}; }));
-  HONE_TRY_VOID(about(event, services_.last_resort->kernel.hash()));
+  const std::string hash = services_.last_resort->kernel.hash();
+  HONE_TRY(const event::Fallback event, log_.step<event::Fallback>([&]() -> Result<event::Fallback> { return event::Fallback{hash}; }));
+  HONE_TRY_VOID(about(event.kernel, hash));
   if (!strategy_->add(*services_.last_resort)) return false;
   for (search::Proposal& proposal : strategy_->next(1)) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
   HONE_TRY_VOID(build_queued());
@@ -696,15 +699,14 @@ Status Run::race() {
     Candidate& rival = accepted_[i];
     if (rival.score < kInReach * best.score) break;
     const std::string hash = rival.kernel.hash();
-    HONE_TRY(const json event, log_.step("raced", [&]() -> Result<json> {
+    HONE_TRY(const event::Raced event, log_.step<event::Raced>([&]() -> Result<event::Raced> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      HONE_TRY(const Screening screening, evaluator->screen(rival.kernel));
-      return json{{"kernel", hash}, {"screening", evaluate::to_json(screening)}};
+      HONE_TRY(Screening screening, evaluator->screen(rival.kernel));
+      return event::Raced{hash, std::move(screening)};
     }));
-    HONE_TRY_VOID(about(event, hash));
-    const Screening screening = evaluate::screening_from(event.at("screening"));
-    spent_ += screening.spent;
-    rival.score = screening.verdict.accepted() ? screening.score * best.score : 0;
+    HONE_TRY_VOID(about(event.kernel, hash));
+    spent_ += event.screening.spent;
+    rival.score = event.screening.verdict.accepted() ? event.screening.score * best.score : 0;
   }
   refused_ += static_cast<int>(std::erase_if(accepted_, [](const Candidate& c) { return c.score <= 0; }));
   std::stable_sort(accepted_.begin(), accepted_.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
@@ -716,13 +718,13 @@ Result<std::optional<Candidate>> Run::promote_best(RunResult& result) {
     const Candidate candidate = *leader();
     const std::string hash = candidate.kernel.hash();
     show(Progress::Step::kPromoting, hash, candidate.action, "");
-    HONE_TRY(const json event, log_.step("promoted", [&]() -> Result<json> {
+    HONE_TRY(event::Promoted event, log_.step<event::Promoted>([&]() -> Result<event::Promoted> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      HONE_TRY(const Promotion promotion, evaluator->promote(candidate.kernel, services_.opponents));
-      return json{{"kernel", hash}, {"promotion", evaluate::to_json(promotion)}};
+      HONE_TRY(Promotion promotion, evaluator->promote(candidate.kernel, services_.opponents));
+      return event::Promoted{hash, std::move(promotion)};
     }));
-    HONE_TRY_VOID(about(event, hash));
-    result.promotion = evaluate::promotion_from(event.at("promotion"));
+    HONE_TRY_VOID(about(event.kernel, hash));
+    result.promotion = std::move(event.promotion);
     spent_ += result.promotion->spent;
     if (result.promotion->verdict.accepted()) return std::optional<Candidate>(candidate);
     // What the full trial refuses is out for good, also when an interrupted run goes on.
@@ -750,42 +752,47 @@ Result<RunResult> Run::conclude(const std::string& reason) {
     if (!services_.champions.empty())
       path = (services_.champions / fmt::format("{}-{}{}", file_stem(task_.name), base::short_hash(result.champion),
                                                  kernel::row_of(champion->kernel.header.language).suffix)).string();
-    HONE_TRY(const json event, log_.step("champion", [&]() -> Result<json> {
-      return json{{"kernel", result.champion}, {"score", champion->score}, {"path", path}, {"day", day_of(services_.clock->unix_ms())}};
+    HONE_TRY(const event::Champion event, log_.step<event::Champion>([&]() -> Result<event::Champion> {
+      return event::Champion{result.champion, path, day_of(services_.clock->unix_ms()), champion->score};
     }));
-    HONE_TRY_VOID(about(event, result.champion));
+    HONE_TRY_VOID(about(event.kernel, result.champion));
     if (!path.empty()) {
       HONE_TRY_VOID(base::make_directories(services_.champions));
       const Place place{services_.target, services_.device, services_.toolchain};
-      HONE_TRY_VOID(base::write_file_atomic(path, champion_text(champion->kernel, task_, place, event.value("day", ""))));
+      HONE_TRY_VOID(base::write_file_atomic(path, champion_text(champion->kernel, task_, place, event.day)));
     }
   }
   if (champion && options_.diagnose) HONE_TRY_VOID(advisor_.conclude(log_, champion->kernel));
-  HONE_TRY(const json finished, log_.step("finished", [&]() -> Result<json> {
+  HONE_TRY(const event::Finished finished, log_.step<event::Finished>([&]() -> Result<event::Finished> {
     if (consult_) HONE_TRY_VOID(keep_lessons());
     if (options_.memory && champion) {
       std::vector<RunMemory::Finalist> finalists;
       for (size_t i = 0; i < accepted_.size() && i < kFinalists; ++i) finalists.push_back({accepted_[i].kernel, accepted_[i].score});
       HONE_TRY_VOID(memory_.close(*services_.store, id_, finalists, reference_, services_.clock->unix_ms()));
     }
-    return json{{"reason", reason}, {"champion", result.champion},
-                {"summary", summary(champion, result.promotion, path)}};
+    return event::Finished{reason, result.champion, summary(champion, result.promotion, path)};
   }));
-  if (finished.at("reason") != reason || finished.at("champion") != result.champion || !finished.at("summary").is_object())
+  if (finished.reason != reason || finished.champion != result.champion || !finished.summary.is_object())
     return log_.contradiction("another end", reason);
-  result.summary_json = base::canonical_json(finished.at("summary"));
+  result.summary_json = base::canonical_json(finished.summary);
   return result;
+}
+
+Result<std::vector<std::string>> Run::kept_lessons() {
+  HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
+  std::vector<std::string> lessons;
+  base::Notes notes;
+  if (kept) base::read_value(json::parse(*kept, nullptr, false), lessons, "lessons", notes);
+  return lessons;
 }
 
 Status Run::keep_lessons() {
   constexpr size_t kKept = 20;
-  HONE_TRY(const auto kept, services_.store->fact(lessons_key(task_.hash())));
-  json lessons = kept ? json::parse(*kept, nullptr, false) : json::array();
-  if (!lessons.is_array()) lessons = json::array();
+  HONE_TRY(std::vector<std::string> lessons, kept_lessons());
   for (const std::string& lesson : consult_->lessons())
-    if (std::find(lessons.begin(), lessons.end(), json(lesson)) == lessons.end()) lessons.push_back(lesson);
-  while (lessons.size() > kKept) lessons.erase(lessons.begin());
-  return services_.store->put_fact(lessons_key(task_.hash()), base::canonical_json(lessons));
+    if (std::find(lessons.begin(), lessons.end(), lesson) == lessons.end()) lessons.push_back(lesson);
+  if (lessons.size() > kKept) lessons.erase(lessons.begin(), lessons.end() - kKept);
+  return services_.store->put_fact(lessons_key(task_.hash()), base::canonical_json(json(lessons)));
 }
 
 json Run::summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
@@ -911,10 +918,10 @@ Result<RunResult> resume_run(const archive::RunInfo& run, const task::Task& task
 Result<RunResult> replay_run(const archive::RunInfo& run, const task::Task& task, const Services& services) {
   HONE_TRY(const RunOptions options, RunOptions::from_json(run.options_json));
   HONE_TRY(const auto events, services.store->events(run.id));
-  if (events.empty() || events.back().kind != "finished")
-    return fail(ErrorCode::kInput, fmt::format("run {} has not come to an end", run.id), fmt::format("hone resume {}", run.id));
-  const json end = json::parse(events.back().json, nullptr, false);
-  if (!end.is_object() || end.value("reason", "") == "interrupted")
+  const LoggedEvent last = events.empty() ? LoggedEvent() : read_event(events.back());
+  const auto* const end = last.as<event::Finished>();
+  if (!end) return fail(ErrorCode::kInput, fmt::format("run {} has not come to an end", run.id), fmt::format("hone resume {}", run.id));
+  if (end->reason == "interrupted")
     return fail(ErrorCode::kInput, fmt::format("run {} was interrupted", run.id), fmt::format("hone resume {} goes on with it", run.id));
   // In an archive of its own: whatever goes wrong, the record stays as it is.
   HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("replay"));

@@ -10,6 +10,7 @@
 #include "hone/agent/answer.h"
 #include "hone/agent/model/message.h"
 #include "hone/agent/prompt.h"
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
 #include "hone/diagnose/profile/code.h"
 #include "hone/engine/consult.h"
@@ -138,12 +139,11 @@ Result<json> search_memory(archive::Store& store, const MemoryQuery& query) {
   json out = {{"found", std::move(found)}, {"left_out", left_out}, {"similar", nullptr}};
   if (!query.near) return out;
   const RunMemory memory(*query.near, query.place, query.seeds, query.limits);
-  HONE_TRY(json recalled, memory.recall(store, query.run, query.now_unix_ms, 0));
-  if (recalled.is_null()) return out;
-  recalled.erase("known");
-  for (json& first : recalled["first"])
-    if (first.contains("text")) first["text"] = agent::bounded(first["text"].get<std::string>(), kSourceShown);
-  out["similar"] = std::move(recalled);
+  HONE_TRY(auto recalled, memory.recall(store, query.run, query.now_unix_ms, 0));
+  if (!recalled) return out;
+  for (event::Recalled::First& first : recalled->first)
+    if (first.text) first.text = agent::bounded(*first.text, kSourceShown);
+  out["similar"] = {{"contexts", base::json_of(recalled->contexts)}, {"first", base::json_of(recalled->first)}};
   return out;
 }
 

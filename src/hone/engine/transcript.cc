@@ -12,7 +12,6 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/engine/recall.h"
-#include "hone/search/recorded.h"
 
 namespace hone::engine {
 namespace {
@@ -102,7 +101,7 @@ Result<Unpacked> unpack(std::string_view text, archive::Store& store) {
     } else if (line.contains("question")) {
       HONE_TRY_VOID(take_question(line, store, out));
     } else if (line.contains("event")) {
-      if (line.at("event") == "diagnosed") continue;
+      if (line.at("event") == event::Diagnosed::kKind) continue;
       const auto seq = static_cast<int64_t>(out.events.size());
       out.events.push_back({seq, line.at("event"), base::canonical_json(line.at("body"))});
       HONE_TRY_VOID(store.append_event(out.run.id, seq, out.events.back().kind, out.events.back().json));
@@ -115,25 +114,15 @@ Result<Unpacked> unpack(std::string_view text, archive::Store& store) {
   return out;
 }
 
-/// The search's own decisions, as the events tell them.
-Result<std::vector<search::RecordedStep>> steps_of(const std::vector<archive::Event>& events, archive::Store& store) {
-  std::vector<search::RecordedStep> steps;
-  search::Skipped skipped;
-  for (const archive::Event& event : events) {
-    const json body = parsed(event.json);
-    if (event.kind == "considered") {
-      skipped = {body.at("constraint"), body.at("duplicate"), body.at("predicted_slower")};
-    } else if (event.kind == "waited") {
-      steps.push_back({std::nullopt, std::exchange(skipped, {})});
-    } else if (event.kind == "screened" || event.kind == "duplicate") {
-      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
-      HONE_TRY(kernel::Kernel kernel, kernel_from(row));
-      kernel.parent = body.at("parent");
-      kernel.author = body.at("author");
-      steps.push_back({search::Proposal{std::move(kernel), body.at("action"), body.at("reason")}, std::exchange(skipped, {})});
-    }
-  }
-  return steps;
+/// What was proposed, as a screening or a duplicate tells it; null for other events.
+struct Proposed {
+  const std::string *kernel = nullptr, *parent = nullptr, *author = nullptr, *action = nullptr, *reason = nullptr;
+};
+Proposed proposed_in(const LoggedEvent& logged) {
+  const auto of = [](const auto& e) { return Proposed{&e.kernel, &e.parent, &e.author, &e.action, &e.reason}; };
+  if (const auto* const e = logged.as<event::Screened>()) return of(*e);
+  if (const auto* const e = logged.as<event::Duplicate>()) return of(*e);
+  return {};
 }
 
 Result<TranscriptReplay> replay(std::string_view text) {
@@ -141,34 +130,55 @@ Result<TranscriptReplay> replay(std::string_view text) {
   HONE_TRY(archive::Store store, archive::Store::open(scratch.path() / "archive.db"));
   HONE_TRY(const Unpacked unpacked, unpack(text, store));
   HONE_TRY(const task::Task task, task::parse_task(unpacked.run.task_toml, "run " + unpacked.run.id));
-  HONE_TRY(std::vector<search::RecordedStep> steps, steps_of(unpacked.events, store));
-  if (unpacked.events.empty() || unpacked.events.front().kind != "started") return damaged("it does not begin");
-  const json started = parsed(unpacked.events.front().json);
+  const std::vector<LoggedEvent> events = read_events(unpacked.events);
+  for (const LoggedEvent& logged : events)
+    if (!logged.problem.empty()) return damaged(fmt::format("event {}: {}", logged.seq, logged.problem));
+  HONE_TRY(std::vector<search::RecordedStep> steps, recorded_steps(events, store));
+  const auto* const started = events.empty() ? nullptr : events.front().as<event::Started>();
+  if (!started) return damaged("it does not begin");
   Services services;
   services.clock = &base::system_clock();
   services.store = &store;
-  services.target = started.at("target");
-  services.device = started.at("device");
-  services.toolchain = started.at("toolchain");
-  services.machine_json = started.at("machine").dump();
+  services.target = started->target;
+  services.device = started->device;
+  services.toolchain = started->toolchain;
+  services.machine_json = started->machine.dump();
   services.strategy = [&steps] { return search::recorded_strategy(std::move(steps)); };
   TranscriptReplay out;
   HONE_TRY(out.result, replay_run(unpacked.run, task, services));
   out.events = static_cast<int>(unpacked.events.size());
   std::set<std::string> written;
-  for (const archive::Event& event : unpacked.events) {
-    out.questions += event.kind == "asked";
-    const json body = event.kind == "screened" ? parsed(event.json) : json();
-    if (body.is_object() && body.at("author").get<std::string>().starts_with("model:")) {
-      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
-      written.insert(row.source);
-    }
+  for (const LoggedEvent& logged : events) {
+    out.questions += logged.is<event::Asked>();
+    const auto* const screened = logged.as<event::Screened>();
+    if (!screened || !screened->author.starts_with("model:")) continue;
+    HONE_TRY(const archive::KernelRow row, store.kernel(screened->kernel));
+    written.insert(row.source);
   }
   out.kernels = static_cast<int>(written.size());
   return out;
 }
 
 }  // namespace
+
+Result<std::vector<search::RecordedStep>> recorded_steps(const std::vector<LoggedEvent>& events, archive::Store& store) {
+  std::vector<search::RecordedStep> steps;
+  search::Skipped skipped;
+  for (const LoggedEvent& logged : events) {
+    if (const auto* const considered = logged.as<event::Considered>()) {
+      skipped = {considered->constraint, considered->duplicate, considered->predicted_slower};
+    } else if (logged.is<event::Waited>()) {
+      steps.push_back({std::nullopt, std::exchange(skipped, {})});
+    } else if (const Proposed proposed = proposed_in(logged); proposed.kernel) {
+      HONE_TRY(const archive::KernelRow row, store.kernel(*proposed.kernel));
+      HONE_TRY(kernel::Kernel kernel, kernel_from(row));
+      kernel.parent = *proposed.parent;
+      kernel.author = *proposed.author;
+      steps.push_back({search::Proposal{std::move(kernel), *proposed.action, *proposed.reason}, std::exchange(skipped, {})});
+    }
+  }
+  return steps;
+}
 
 Result<std::string> transcript_of(archive::Store& store, const archive::RunInfo& run) {
   HONE_TRY(const auto events, store.events(run.id));
@@ -182,23 +192,23 @@ Result<std::string> transcript_of(archive::Store& store, const archive::RunInfo&
   std::set<std::string> told;
   std::string system;
   for (const archive::Event& event : events) {
-    const json body = parsed(event.json);
-    if ((event.kind == "screened" || event.kind == "duplicate") && told.insert(body.at("kernel")).second) {
-      HONE_TRY(const archive::KernelRow row, store.kernel(body.at("kernel").get<std::string>()));
+    const LoggedEvent logged = read_event(event);
+    if (const Proposed proposed = proposed_in(logged); proposed.kernel && told.insert(*proposed.kernel).second) {
+      HONE_TRY(const archive::KernelRow row, store.kernel(*proposed.kernel));
       const std::string source = base::content_hash(row.source);
       if (told.insert(source).second) add_line(out, {{"text", row.source}});
       add_line(out, {{"kernel", row.hash}, {"source", source}, {"language", row.language}, {"config", parsed(row.config_json)}, {"parent", row.parent},
                      {"author", row.author}, {"action", row.action}, {"note", row.note}, {"task_hash", row.task_hash}});
     }
-    if (event.kind == "asked") {
-      HONE_TRY(const std::string blob, store.blob(body.at("request").get<std::string>()));
+    if (const auto* const asked = logged.as<event::Asked>()) {
+      HONE_TRY(const std::string blob, store.blob(asked->request));
       json request = parsed(blob);
       // The same for all of a run, and long.
       if (const std::string its = request.at("system"); its != system) add_line(out, {{"system", system = its}});
       request.erase("system");
-      if (told.insert(body.at("request")).second) add_line(out, {{"question", body.at("request")}, {"request", request}});
+      if (told.insert(asked->request).second) add_line(out, {{"question", asked->request}, {"request", request}});
     }
-    add_line(out, {{"event", event.kind}, {"body", body}});
+    add_line(out, {{"event", event.kind}, {"body", parsed(event.json)}});
   }
   return out;
 }

@@ -4,14 +4,20 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hone/archive/store.h"
+#include "hone/engine/event/event.h"
 #include "hone/engine/run.h"
+#include "hone/search/recorded.h"
 
 namespace hone::engine {
 
 /// Of a run in the archive. kInput where it has not come to an end.
 [[nodiscard]] Result<std::string> transcript_of(archive::Store& store, const archive::RunInfo& run);
+
+/// The search's own decisions, as a log tells them, for search::recorded_strategy().
+[[nodiscard]] Result<std::vector<search::RecordedStep>> recorded_steps(const std::vector<LoggedEvent>& events, archive::Store& store);
 
 struct TranscriptReplay {
   RunResult result;

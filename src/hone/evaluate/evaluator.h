@@ -34,6 +34,13 @@ struct LightBound {
   double bytes = 0, flops = 0;  ///< minimal: of inputs read and outputs written, once each; arithmetic operations
   double memory_ns = 0;         ///< the fastest kernel that moves those bytes and computes nothing, measured here
   double compute_ns = 0;        ///< the least multiply-adds at the machine's measured peak; 0: none
+  template <class F>
+  void fields(F& f) {
+    f("bytes", bytes, "least bytes: of inputs read and outputs written, once each");
+    f("flops", flops, "least arithmetic operations");
+    f("memory_ns", memory_ns, "what moving those bytes takes at best, measured");
+    f("compute_ns", compute_ns, "what the multiply-adds take at the measured peak; 0: none");
+  }
 };
 
 class Evaluator {

@@ -1,11 +1,12 @@
 // What the evaluator says of a kernel: verdict, accuracy, times, comparisons. Plain values with a
-// stable JSON form (docs/json.md).
+// stable JSON form (docs/json.md), which their fields() say (verdict.cc, base/fields.h).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "hone/base/json.h"
 #include "hone/evaluate/compare/compare.h"
 #include "hone/evaluate/verify/gate.h"
 
@@ -22,6 +23,7 @@ enum class VerdictKind : uint8_t {
   kDoesNotFinish,
   kCheating,
   kNotRepeatable,    ///< two calls on equal inputs differ, and the task is `deterministic`
+  kUnknown,          ///< only in records: a verdict that this version does not know; `reason` begins with its name
 };
 [[nodiscard]] std::string_view name_of(VerdictKind kind);  ///< "accepted", "does not compile", …
 
@@ -34,6 +36,8 @@ struct Accuracy {
   double candidate_rms = 0, bound_rms = 0;  ///< the same of the root mean square; 0 in old records
   int draws = 0;          ///< further ones that were taken as it was near the bound
   bool open = false;      ///< on which side of the bound it lies stayed open: accepted all the same
+  template <class F>
+  void fields(F& f);
 };
 
 struct Verdict {
@@ -42,6 +46,8 @@ struct Verdict {
   std::string detail;                 ///< compiler log and the like, bounded
   std::optional<Accuracy> accuracy;
   [[nodiscard]] bool accepted() const { return kind == VerdictKind::kAccepted; }
+  template <class F>
+  void fields(F& f);
 };
 
 /// True when `a` came nearer to its bound than `b`, which may have no accuracy at all.
@@ -59,6 +65,8 @@ struct Spent {
     return *this;
   }
   [[nodiscard]] int64_t all() const { return build + verify + run + opponents + sanitize; }
+  template <class F>
+  void fields(F& f);
 };
 
 /// Quick look at a kernel: verified on pooled inputs and hidden shapes, a few paired repetitions.
@@ -76,6 +84,8 @@ struct Screening {
   double score = 0;                   ///< weighted geometric mean of `ratio`
   int repetitions = 0;
   Spent spent;
+  template <class F>
+  void fields(F& f);
 };
 
 /// One opponent on one workload in a promotion.
@@ -92,6 +102,8 @@ struct OpponentResult {
 
   /// `ratio` with dispatch_ns taken off the opponent's time, of which kLeastWork are left at least.
   [[nodiscard]] Ratio without_dispatch() const;
+  template <class F>
+  void fields(F& f);
 };
 
 /// Less of an opponent's time than this is not told apart from the noise of the two measurements.
@@ -114,6 +126,8 @@ struct WorkloadResult {
   double sampling_seconds = 0;        ///< that the rounds with its opponents took
   /// Of the candidate's timed calls, how many were judged for accuracy; guards and poison are looked at in all. 0 in old records.
   int timed_calls = 0, judged_calls = 0;
+  template <class F>
+  void fields(F& f);
 };
 
 /// The full trial that alone makes a champion: fresh inputs, fresh processes, paired with opponents.
@@ -128,14 +142,20 @@ struct Promotion {
   std::vector<std::string> absent;    ///< opponents that could not take part, with the reason
   std::vector<uint64_t> seeds;        ///< of the inputs, for replay
   Spent spent;
+  template <class F>
+  void fields(F& f);
 };
 
 [[nodiscard]] nlohmann::json to_json(const Verdict& verdict);
 [[nodiscard]] nlohmann::json to_json(const Screening& screening);
 [[nodiscard]] nlohmann::json to_json(const Promotion& promotion);
-[[nodiscard]] Verdict verdict_from(const nlohmann::json& value);
-[[nodiscard]] Screening screening_from(const nlohmann::json& value);
-[[nodiscard]] Promotion promotion_from(const nlohmann::json& value);
+/// What is missing or damaged keeps its value and is noted (base/fields.h); a verdict that cannot be read is kUnknown.
+void read_json(const nlohmann::json& value, Verdict& verdict, base::Notes& notes);
+void read_json(const nlohmann::json& value, Screening& screening, base::Notes& notes);
+void read_json(const nlohmann::json& value, Promotion& promotion, base::Notes& notes);
+/// Of which nothing is known yet: what a record without them says.
+[[nodiscard]] Screening unknown_screening();
+[[nodiscard]] Promotion unknown_promotion();
 
 /// Weighted geometric mean of positive values; 0 when empty.
 [[nodiscard]] double weighted_geometric_mean(const std::vector<double>& values,

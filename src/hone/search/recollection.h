@@ -11,6 +11,11 @@ namespace hone::search {
 struct Recollection {
   std::vector<kernel::Config> configs;
   std::vector<std::optional<double>> costs;  ///< of each, in whatever unit; nothing for one that was refused
+  template <class F>
+  void fields(F& f) {
+    f("configs", configs, "settings of the tunables");
+    f("costs", costs, "1 / speedup of each, null where it was refused");
+  }
 };
 
 }  // namespace hone::search

@@ -24,6 +24,16 @@ struct Attempt {
   int64_t latency_ns = 0;
   int64_t waited_ns = 0;         ///< before it, for an earlier attempt's sake
   std::string id;                ///< the provider's
+  template <class F>
+  void fields(F& f) {
+    f("status", status, "of HTTP; 0: none came");
+    f("problem", problem, "empty: it answered");
+    f.or_null("usage", usage, "as the provider counted");
+    f("began", began, "an answer began, so it may be on the bill");
+    f("latency_ns", latency_ns, "how long it took");
+    f("waited_ns", waited_ns, "before it, for an earlier attempt's sake");
+    f("id", id, "the provider's");
+  }
 };
 
 struct Exchange {

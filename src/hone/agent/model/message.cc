@@ -1,7 +1,10 @@
 #include "hone/agent/model/message.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 
@@ -38,11 +41,9 @@ size_t sequence_at(std::string_view text, size_t at) {
   return 0;
 }
 
-json json_of(const ToolCall& call) { return {{"id", call.id}, {"name", call.name}, {"arguments", call.arguments}}; }
-
-json json_of(const Message& message) {
+json message_json(const Message& message) {
   json out = {{"role", kRoles[static_cast<size_t>(message.role)]}, {"text", message.text}};
-  for (const ToolCall& call : message.calls) out["calls"].push_back(json_of(call));
+  if (!message.calls.empty()) out["calls"] = base::json_of(message.calls);
   if (!message.call_id.empty()) out["call_id"] = message.call_id;
   if (message.failed) out["failed"] = true;
   if (!message.raw.empty()) out["raw"] = message.raw;
@@ -53,10 +54,14 @@ json json_of(const Message& message) {
 
 std::string_view name_of(Stop stop) { return kStops[static_cast<size_t>(stop)]; }
 
+std::optional<Stop> from_name(std::string_view name, Stop) {
+  const auto at = std::find(std::begin(kStops), std::end(kStops), name);
+  return at == std::end(kStops) ? std::nullopt : std::optional(static_cast<Stop>(at - std::begin(kStops)));
+}
+
 std::string Request::to_json() const {
-  json out = {{"system", system}, {"messages", json::array()}, {"tools", json::array()}, {"max_output_tokens", max_output_tokens}};
-  for (const Message& message : messages) out["messages"].push_back(json_of(message));
-  for (const ToolSpec& tool : tools) out["tools"].push_back(agent::to_json(tool));
+  json out = {{"system", system}, {"messages", json::array()}, {"tools", base::json_of(tools)}, {"max_output_tokens", max_output_tokens}};
+  for (const Message& message : messages) out["messages"].push_back(message_json(message));
   return base::canonical_json(out);
 }
 
@@ -72,44 +77,6 @@ Usage& Usage::operator+=(const Usage& other) {
 }
 
 Message Reply::message() const { return {Message::Role::kAssistant, text, calls, {}, false, raw}; }
-
-json to_json(const ToolSpec& tool) { return {{"name", tool.name}, {"description", tool.description}, {"schema", tool.schema}}; }
-
-ToolSpec tool_spec_from(const json& value) { return {value.at("name"), value.at("description"), value.at("schema")}; }
-
-json to_json(const Usage& usage) {
-  return {{"input", usage.input}, {"cache_read", usage.cache_read}, {"cache_write", usage.cache_write}, {"output", usage.output}};
-}
-
-Usage usage_from(const json& value) {
-  return {value.value("input", int64_t{0}), value.value("cache_read", int64_t{0}), value.value("cache_write", int64_t{0}),
-          value.value("output", int64_t{0})};
-}
-
-json to_json(const Reply& reply) {
-  json out = {{"text", reply.text}, {"stop", name_of(reply.stop)}, {"id", reply.id}, {"raw", reply.raw}, {"calls", json::array()},
-              {"usage", reply.usage ? to_json(*reply.usage) : json()}};
-  for (const ToolCall& call : reply.calls) out["calls"].push_back(json_of(call));
-  return out;
-}
-
-Result<Reply> reply_from(const json& value) try {
-  Reply reply;
-  reply.text = value.at("text").get<std::string>();
-  reply.id = value.at("id").get<std::string>();
-  reply.raw = value.at("raw");
-  const std::string stop = value.at("stop");
-  bool known = false;
-  for (size_t i = 0; i < std::size(kStops); ++i)
-    if (kStops[i] == stop) reply.stop = static_cast<Stop>(i), known = true;
-  if (!known) return fail(ErrorCode::kCorrupt, fmt::format("a recorded reply stops by \"{}\"", stop));
-  if (!value.at("usage").is_null()) reply.usage = usage_from(value.at("usage"));
-  for (const json& call : value.at("calls"))
-    reply.calls.push_back({call.at("id").get<std::string>(), call.at("name").get<std::string>(), call.at("arguments")});
-  return reply;
-} catch (const json::exception& e) {
-  return fail(ErrorCode::kCorrupt, fmt::format("a recorded reply cannot be read: {}", e.what()));
-}
 
 std::string valid_utf8(std::string_view text) {
   std::string out;

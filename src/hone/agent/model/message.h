@@ -23,12 +23,24 @@ struct ToolCall {
   std::string id;
   std::string name;
   nlohmann::json arguments;      ///< always an object: others are never made into a call
+  template <class F>
+  void fields(F& f) {
+    f("id", id, "the provider's name for it");
+    f("name", name, "of the tool");
+    f("arguments", arguments, "as its schema says");
+  }
 };
 
 /// A tool as a model sees it. `schema` is a JSON Schema of its arguments.
 struct ToolSpec {
   std::string name, description;
   nlohmann::json schema;
+  template <class F>
+  void fields(F& f) {
+    f("name", name, "that it is called by");
+    f("description", description, "as a model reads it");
+    f("schema", schema, "JSON Schema of its arguments");
+  }
 };
 
 struct Message {
@@ -63,10 +75,18 @@ struct Usage {
   int64_t output = 0;        ///< thinking included
   [[nodiscard]] int64_t total() const { return input + cache_read + cache_write + output; }
   Usage& operator+=(const Usage& other);
+  template <class F>
+  void fields(F& f) {
+    f.later("input", input, "tokens neither read from nor written to a cache");
+    f.later("cache_read", cache_read, "read from it");
+    f.later("cache_write", cache_write, "written to it");
+    f.later("output", output, "thinking included");
+  }
 };
 
 enum class Stop : uint8_t { kEnd, kTools, kLength, kRefused };
 [[nodiscard]] std::string_view name_of(Stop stop);
+[[nodiscard]] std::optional<Stop> from_name(std::string_view name, Stop);
 
 struct Reply {
   std::string text;
@@ -77,15 +97,16 @@ struct Reply {
   nlohmann::json raw = nlohmann::json::array();
   /// As the next request carries it.
   [[nodiscard]] Message message() const;
+  template <class F>
+  void fields(F& f) {
+    f("text", text, "what it said");
+    f("stop", stop, "why it ended: end, tools, length, refused");
+    f("id", id, "the provider's name for it");
+    f("raw", raw, "the provider's own blocks");
+    f("calls", calls, "of tools");
+    f.or_null("usage", usage, "as the provider counted");
+  }
 };
-
-[[nodiscard]] nlohmann::json to_json(const ToolSpec& tool);
-[[nodiscard]] ToolSpec tool_spec_from(const nlohmann::json& value);
-[[nodiscard]] nlohmann::json to_json(const Usage& usage);
-[[nodiscard]] Usage usage_from(const nlohmann::json& value);
-[[nodiscard]] nlohmann::json to_json(const Reply& reply);
-/// kCorrupt for what to_json() did not write.
-[[nodiscard]] Result<Reply> reply_from(const nlohmann::json& value);
 
 /// `text` with what is not UTF-8 replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);

@@ -40,6 +40,12 @@ struct Ratio {
   double high = std::numeric_limits<double>::infinity();
   /// (high - low) / 2 relative to the median; infinite while nothing is known.
   [[nodiscard]] double relative_half_width() const { return 0.5 * (high - low) / median; }
+  template <class F>
+  void fields(F& f) {
+    f("median", median);
+    f("low", low);
+    f.unbounded("high", high);
+  }
 };
 
 struct CompareOptions {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/engine/event/event.h"
 #include "hone/engine/recall.h"
 #include "hone/engine/summary.h"
 #include "hone/pattern/least_time.h"
@@ -62,22 +63,21 @@ struct Told {
   std::string first_refusal;                  ///< of a screening
   std::optional<evaluate::Promotion> promotion;  ///< the last
   double seconds = 0;
-  bool recalled = false;
 };
 
-Told told_by(const std::vector<archive::Event>& events) {
+Result<Told> told_by(const std::string& run, const std::vector<archive::Event>& rows) {
   Told told;
-  for (const archive::Event& event : events) {
-    const json body = json::parse(event.json);
-    if (event.kind == "started") told.recalled = !text_at(body.at("options"), "recall").empty();
-    if (event.kind == "screened") {
-      const evaluate::Verdict verdict = evaluate::screening_from(body.at("screening")).verdict;
+  for (engine::LoggedEvent& logged : engine::read_events(rows)) {
+    if (!logged.problem.empty())
+      return fail(ErrorCode::kCorrupt, fmt::format("run {} cannot be read: event {}: {}", run, logged.seq, logged.problem), "hone check says what is damaged");
+    if (const auto* const screened = logged.as<engine::event::Screened>()) {
+      const evaluate::Verdict& verdict = screened->screening.verdict;
       told.compiled |= verdict.kind != evaluate::VerdictKind::kDoesNotCompile && verdict.kind != evaluate::VerdictKind::kDoesNotApply;
       if (!verdict.accepted() && told.first_refusal.empty())
         told.first_refusal = fmt::format("{}: {}", evaluate::name_of(verdict.kind), verdict.reason);
     }
-    if (event.kind == "promoted") told.promotion = evaluate::promotion_from(body.at("promotion"));
-    if (event.kind == "finished") told.seconds = body.at("at");
+    if (auto* const promoted = std::get_if<engine::event::Promoted>(&logged.event)) told.promotion = std::move(promoted->promotion);
+    if (logged.is<engine::event::Finished>()) told.seconds = logged.at;
   }
   return told;
 }
@@ -167,17 +167,18 @@ Row failed_row(const std::string& task, const Error& error, double seconds) {
   return row;
 }
 
-Result<Row> row_of_run(archive::Store& store, const std::string& run, const task::Task& task) try {
+Result<Row> row_of_run(archive::Store& store, const std::string& run, const task::Task& task) {
   HONE_TRY(const archive::RunInfo info, store.run(run));
   HONE_TRY(const std::vector<archive::Event> events, store.events(run));
-  const Told told = told_by(events);
+  HONE_TRY(const Told told, told_by(run, events));
+  HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
   Row row;
   row.task = task.name;
   row.run = run;
   row.seconds = told.seconds;
   row.compiled = told.compiled;
   row.champion = info.champion;
-  row.recalled = told.recalled;
+  row.recalled = !options.recall.empty();
   if (told.promotion) {
     row.verdict = evaluate::name_of(told.promotion->verdict.kind);
     row.reason = told.promotion->verdict.reason;
@@ -190,8 +191,6 @@ Result<Row> row_of_run(archive::Store& store, const std::string& run, const task
   put_results(row, *told.promotion, task);
   put_origin(row, store, info.champion, task);
   return row;
-} catch (const json::exception& e) {
-  return fail(ErrorCode::kCorrupt, fmt::format("run {} cannot be read: {}", run, e.what()), "hone check says what is damaged");
 }
 
 }  // namespace hone::face::bench

@@ -238,9 +238,11 @@ int run_cli(int argc, char** argv) {
   add_json(command, json);
   command->callback([&] { action = [&] { return resume(subject, json); }; });
 
+  bool markdown = false;
   command = add("runs", "list the runs of the archive");
   add_json(command, json);
-  command->callback([&] { action = [&] { return list_runs(json); }; });
+  command->add_flag("--markdown", markdown, "print docs/events.md instead: what a run's log holds");
+  command->callback([&] { action = [&] { return list_runs(json, markdown); }; });
 
   command = add("show", "show a run, or a kernel's source");
   command->add_option("RUN|KERNEL", subject, "run or kernel: its first digits will do; last: the newest run")->required();
@@ -386,7 +388,6 @@ int run_cli(int argc, char** argv) {
   add_json(command, explaining.json);
   command->callback([&] { action = [&] { return explain(explaining); }; });
 
-  bool markdown = false;
   std::string wanted, mix, folder;
   command = add("draw", "write the tasks that hone bench --drawn runs");
   command->add_option("SEED:N", wanted, "the seed, and how many tasks")->required();

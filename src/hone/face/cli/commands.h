@@ -137,7 +137,8 @@ struct DraftArguments {
 [[nodiscard]] Result<int> tune(const TuneArguments& arguments);
 /// Every configuration of a kernel, measured here, into a tuning cache.
 [[nodiscard]] Result<int> measure_space(const TuneArguments& arguments);
-[[nodiscard]] Result<int> list_runs(bool json);
+/// `markdown`: docs/events.md instead.
+[[nodiscard]] Result<int> list_runs(bool json, bool markdown);
 [[nodiscard]] Result<int> show(const std::string& what, bool json);
 [[nodiscard]] Result<int> evaluate_kernel(const KernelArguments& arguments);
 /// Metrics of a kernel; with `diagnosing` its bottleneck and what to do about it instead.

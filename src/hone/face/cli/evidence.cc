@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
 #include "hone/base/json.h"
+#include "hone/engine/run.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/face/evidence/replay.h"
@@ -31,14 +31,12 @@ Result<evidence::Evidence> from_run(const EvidenceArguments& arguments) {
   const report::RunLog log = report::read_log(run, events);
   const report::PromotionEvent* promoted = log.champion_promotion();
   if (!promoted) return fail(ErrorCode::kInput, fmt::format("run {} holds no promotion of its champion", run.id), "hone resume goes on with it");
-  const auto started = nlohmann::json::parse(events.front().json, nullptr, false);
-  const auto options = started.is_object() ? started.value("options", nlohmann::json::object()) : nlohmann::json::object();
-  const int threads = options.value("threads", 0);
-  HONE_TRY(const auto bench, workbench_for(run.target, kernel, threads));
-  const target::Place there{run.target, started.is_object() ? started.value("device", "") : "", log.toolchain};
+  HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(run.options_json));
+  HONE_TRY(const auto bench, workbench_for(run.target, kernel, options.threads));
+  const target::Place there{run.target, log.device, log.toolchain};
   watch_interrupts();
   HONE_TRY(evidence::Evidence made, evidence::evidence_of_run(*bench, task, kernel, promoted->promotion, there, run.id, looking_for(arguments.seconds)));
-  made.threads = threads;
+  made.threads = options.threads;
   return made;
 }
 

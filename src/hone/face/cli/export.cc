@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
+#include "hone/engine/event/event.h"
 #include "hone/engine/local.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/export/export.h"
@@ -36,13 +37,12 @@ Status take_from_run(archive::Store& store, const archive::RunInfo& run, Exporte
   Provenance& from = exported.options.provenance;
   from.date = engine::day_of(run.created_unix_ms);
   HONE_TRY(const auto events, store.events(run.id));
-  const json started = events.empty() ? json() : json::parse(events.front().json, nullptr, false);
-  if (started.is_object() && started.contains("machine")) {
-    const json& machine = started["machine"];
-    exported.options.isa = machine.value("isa", exported.options.isa);
-    from.toolchain = started.value("toolchain", "");
-    from.machine = fmt::format("{}, {} threads", machine.value("model", "?"), machine.value("threads", 0));
-    if (const std::string device = started.value("device", ""); !device.empty()) exported.verified = engine::Place{run.target, device, from.toolchain};
+  const engine::LoggedEvent first = events.empty() ? engine::LoggedEvent() : engine::read_event(events.front());
+  if (const auto* const started = first.as<engine::event::Started>(); started && started->machine.is_object()) {
+    exported.options.isa = started->machine.value("isa", exported.options.isa);
+    from.toolchain = started->toolchain;
+    from.machine = fmt::format("{}, {} threads", started->machine.value("model", "?"), started->machine.value("threads", 0));
+    if (!started->device.empty()) exported.verified = engine::Place{run.target, started->device, from.toolchain};
   }
   const json summary = json::parse(run.summary_json, nullptr, false);
   if (summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object()) {

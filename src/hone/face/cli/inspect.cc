@@ -16,11 +16,13 @@
 #include "hone/base/json.h"
 #include "hone/base/process/process.h"
 #include "hone/diagnose/profile/tools.h"
+#include "hone/engine/event/event.h"
 #include "hone/engine/local.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 #include "hone/face/report/report.h"
+#include "hone/face/report/run_log.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/card.h"
 #include "hone/target/cpu.h"
@@ -71,19 +73,10 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
   fmt::print("run {}  {}  {}  {}\n\n", run.id, run.task_name, date_text(run.created_unix_ms), status);
   HONE_TRY(const auto events, store.events(run.id));
   Table table({"n", "kernel", "verdict", "score", "author", "action", "configuration"});
-  for (const archive::Event& event : events) {
-    if (event.kind != "screened") continue;
-    const json body = json::parse(event.json, nullptr, false);
-    if (!body.is_object()) continue;
-    const json verdict = body.value("screening", json::object()).value("verdict", json::object());
-    std::vector<std::string> config;
-    const json values = body.value("config", json::object());
-    for (const auto& [name, value] : values.items()) config.push_back(fmt::format("{}={}", name, value.dump()));
-    const double score = body.value("score", 0.0);
-    table.add({fmt::format("{}", body.value("n", 0)), base::short_hash(body.value("kernel", "")), verdict.value("verdict", ""),
-               score > 0 ? fmt::format("{:.2f}x", score) : "-", body.value("author", ""), body.value("action", ""),
-               fmt::format("{}", fmt::join(config, " "))});
-  }
+  engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent&) {
+    table.add({fmt::format("{}", e.n), base::short_hash(e.kernel), std::string(evaluate::name_of(e.screening.verdict.kind)),
+               e.score > 0 ? fmt::format("{:.2f}x", e.score) : "-", e.author, e.action, report::config_text(e.config)});
+  });
   fmt::print("{}", table.to_string());
   if (!run.champion.empty()) fmt::print("\nchampion: {}   (hone show {})\n", base::short_hash(run.champion), base::short_hash(run.champion));
   if (status == "killed" || status == "interrupted" || status == "failed") fmt::print("\nhone resume {} goes on with it\n", run.id);
@@ -115,7 +108,11 @@ Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bo
 
 }  // namespace
 
-Result<int> list_runs(bool as_json) {
+Result<int> list_runs(bool as_json, bool markdown) {
+  if (markdown) {
+    fmt::print("{}", engine::events_page());
+    return 0;
+  }
   auto store = read_archive();
   std::vector<archive::RunInfo> runs;
   if (store) {

@@ -3,40 +3,30 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "hone/engine/event/event.h"
 #include "hone/kernel/kernel.h"
 
 namespace hone::face {
 namespace {
 
-using nlohmann::json;
+using engine::event::Screened;
 
 constexpr size_t kRefusalsShown = 3, kReasonShown = 200;
 
-/// Calls visit(body) for each event of a kind.
-template <class Visit>
-void for_each(const std::vector<archive::Event>& events, std::string_view kind, const Visit& visit) {
-  for (const archive::Event& event : events) {
-    if (event.kind != kind) continue;
-    const json body = json::parse(event.json, nullptr, false);
-    if (body.is_object()) visit(body);
-  }
-}
-
 /// "wrong: y: 3 of 5 elements differ"; empty where the kernel was accepted.
-std::string refusal_of(const json& screened) {
-  const json verdict = screened.value("screening", json::object()).value("verdict", json::object());
-  const std::string kind = verdict.value("verdict", std::string());
-  if (kind.empty() || kind == "accepted") return {};
-  std::string reason = verdict.value("reason", std::string());
+std::string refusal_of(const Screened& screened) {
+  const evaluate::Verdict& verdict = screened.screening.verdict;
+  if (verdict.accepted()) return {};
+  const std::string kind(evaluate::name_of(verdict.kind));
+  std::string reason = verdict.reason;
   if (reason.size() > kReasonShown) reason = reason.substr(0, kReasonShown) + "…";
   return reason.empty() ? kind : kind + ": " + reason;
 }
 
-std::string name_of(const json& screened) {
-  const std::string pattern = screened.value("pattern", std::string()), author = screened.value("author", std::string());
-  return pattern.empty() ? author.empty() ? "a kernel" : author : pattern;
+std::string name_of(const Screened& screened) {
+  if (!screened.pattern.empty()) return screened.pattern;
+  return screened.author.empty() ? "a kernel" : screened.author;
 }
 
 }  // namespace
@@ -46,13 +36,13 @@ std::string refusals_text(const std::vector<archive::Event>& events) {
   std::map<std::string, int> seen;  // by the name and the kind of refusal
   int refused = 0;
   size_t shown = 0;
-  for_each(events, "screened", [&](const json& body) {
-    const std::string refusal = refusal_of(body);
+  engine::for_each_event<Screened>(events, [&](const Screened& screened, const engine::LoggedEvent&) {
+    const std::string refusal = refusal_of(screened);
     if (refusal.empty()) return;
     ++refused;
-    if (seen[name_of(body) + refusal.substr(0, refusal.find(':'))]++ > 0 || shown == kRefusalsShown) return;
+    if (seen[name_of(screened) + refusal.substr(0, refusal.find(':'))]++ > 0 || shown == kRefusalsShown) return;
     ++shown;
-    text += fmt::format("  {} was refused: {}\n", name_of(body), refusal);
+    text += fmt::format("  {} was refused: {}\n", name_of(screened), refusal);
   });
   if (refused == 0) return "  nothing was evaluated: give it a larger --budget\n";
   return text + fmt::format("  {} kernels were refused in all; hone evaluate KERNEL TASK says more about one\n", refused);
@@ -64,9 +54,9 @@ std::string start_text(const std::vector<archive::Event>& events, const std::str
   if (!start) return {};
   const std::string hash = start->hash();
   std::string text;
-  for_each(events, "screened", [&](const json& body) {
-    if (body.value("kernel", std::string()) != hash || !text.empty()) return;
-    if (const std::string refusal = refusal_of(body); !refusal.empty())
+  engine::for_each_event<Screened>(events, [&](const Screened& screened, const engine::LoggedEvent&) {
+    if (screened.kernel != hash || !text.empty()) return;
+    if (const std::string refusal = refusal_of(screened); !refusal.empty())
       text = fmt::format("  the kernel to start from was refused: {}\n    the search went on without it: hone evaluate says more\n", refusal);
   });
   return text;
@@ -74,11 +64,10 @@ std::string start_text(const std::vector<archive::Event>& events, const std::str
 
 std::string models_text(const std::vector<archive::Event>& events) {
   std::map<std::string, std::pair<int, std::string>> silent;  // by model
-  for_each(events, "answered", [&](const json& body) {
-    const std::string problem = body.value("problem", std::string());
-    if (problem.empty() || body.value("cancelled", false)) return;
-    auto& [count, first] = silent[body.value("name", std::string("a model"))];
-    if (count++ == 0) first = problem;
+  engine::for_each_event<engine::event::Answered>(events, [&](const engine::event::Answered& answered, const engine::LoggedEvent&) {
+    if (answered.exchange.problem.empty() || answered.exchange.cancelled) return;
+    auto& [count, first] = silent[answered.name];
+    if (count++ == 0) first = answered.exchange.problem;
   });
   std::string text;
   for (const auto& [name, problem] : silent)

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
-#include "hone/base/json.h"
 
 namespace hone::face::evidence {
 namespace {
@@ -39,7 +39,11 @@ json unsealed_json(const Evidence& e) {
           {"promotion", evaluate::to_json(e.promotion)}};
 }
 
-Evidence fields_of(const json& value) {
+tl::unexpected<Error> lacking(const std::string& name, std::string_view what) {
+  return fail(ErrorCode::kInput, fmt::format("{} lacks a part, or has one of another type: {}", name, what), "have it written anew");
+}
+
+Result<Evidence> fields_of(const json& value, const std::string& name) {
   Evidence e;
   e.hone = value.at("hone").get<std::string>();
   if (!value.at("run").is_null()) e.run = value.at("run").get<std::string>();
@@ -51,7 +55,9 @@ Evidence fields_of(const json& value) {
   e.place = {value.at("target").get<std::string>(), value.at("device").get<std::string>(), value.at("toolchain").get<std::string>()};
   e.threads = value.at("threads").get<int>();
   for (const json& binary : value.at("binaries")) e.binaries.push_back(binary_from(binary));
-  e.promotion = evaluate::promotion_from(value.at("promotion"));
+  base::Notes notes;
+  base::read_value(value.at("promotion"), e.promotion, "promotion", notes);
+  if (!notes.empty()) return lacking(name, notes.front());
   return e;
 }
 
@@ -70,11 +76,11 @@ Result<Evidence> evidence_from(std::string_view text, const std::string& name) {
   const json seal = value.value("seal", json());
   value.erase("seal");
   try {
-    Evidence evidence = fields_of(value);
+    HONE_TRY(Evidence evidence, fields_of(value, name));
     evidence.sealed = seal == base::content_hash(base::canonical_json(value));
     return evidence;
   } catch (const json::exception& wrong) {
-    return fail(ErrorCode::kInput, fmt::format("{} lacks a part, or has one of another type: {}", name, wrong.what()), "have it written anew");
+    return lacking(name, wrong.what());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "hone/base/json.h"
 #include "hone/base/random.h"
 #include "hone/engine/consult.h"
+#include "hone/engine/event/event.h"
 #include "hone/engine/examine.h"
 #include "hone/engine/local.h"
 #include "hone/engine/recall.h"
@@ -79,16 +80,12 @@ const json kRunSchema = {{"type", "string"}, {"pattern", "^[0-9a-f]{12}$"}, {"de
 json progress_of(const std::vector<archive::Event>& events) {
   json out = {{"evaluations", 0}, {"best_score", 0.0}, {"last", json::array()}};
   std::vector<json> last;
-  for (const archive::Event& event : events) {
-    if (event.kind != "screened") continue;
-    const json body = json::parse(event.json, nullptr, false);
-    if (!body.is_object()) continue;
-    out["evaluations"] = body.value("n", 0);
-    out["best_score"] = std::max(out["best_score"].get<double>(), body.value("score", 0.0));
-    out["seconds"] = body.value("at", 0.0);
-    last.push_back({{"kernel", body.value("kernel", "")}, {"action", body.value("action", "")}, {"score", body.value("score", 0.0)},
-                    {"verdict", body.value("screening", json::object()).value("verdict", json::object()).value("verdict", "")}});
-  }
+  engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent& logged) {
+    out["evaluations"] = e.n;
+    out["best_score"] = std::max(out["best_score"].get<double>(), e.score);
+    out["seconds"] = logged.at;
+    last.push_back({{"kernel", e.kernel}, {"action", e.action}, {"score", e.score}, {"verdict", evaluate::name_of(e.screening.verdict.kind)}});
+  });
   for (size_t i = last.size() > 5 ? last.size() - 5 : 0; i < last.size(); ++i) out["last"].push_back(last[i]);
   return out;
 }

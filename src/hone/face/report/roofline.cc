@@ -33,16 +33,16 @@ std::vector<Point> points_of(const RunLog& log, const WorkloadResult& w) {
                      log.workloads.begin();
   std::vector<const Evaluation*> screened;
   for (const Evaluation& e : log.evaluations)
-    if (e.accepted() && e.kernel != log.champion && static_cast<size_t>(index) < e.median_ns.size() &&
-        e.median_ns[static_cast<size_t>(index)] > 0)
+    if (e.accepted() && e.kernel != log.champion && static_cast<size_t>(index) < e.screening.median_ns.size() &&
+        e.screening.median_ns[static_cast<size_t>(index)] > 0)
       screened.push_back(&e);
   std::stable_sort(screened.begin(), screened.end(),
                    [](const Evaluation* a, const Evaluation* b) { return a->score > b->score; });
   if (screened.size() > kMostPoints) screened.resize(kMostPoints);
   for (const Evaluation* e : screened) {
-    const double ns = e->median_ns[static_cast<size_t>(index)];
+    const double ns = e->screening.median_ns[static_cast<size_t>(index)];
     points.push_back({Point::Kind::kScreened, ns, "",
-                      fmt::format("#{}  {}\n{} in screening\n{}", e->number, base::short_hash(e->kernel),
+                      fmt::format("#{}  {}\n{} in screening\n{}", e->n, base::short_hash(e->kernel),
                                   time_ns(ns), config_text(e->config))});
   }
   for (const evaluate::OpponentResult& o : w.opponents)

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/json.h"
@@ -17,106 +15,10 @@ using base::Json;
 
 constexpr size_t kMostFact = 200;  ///< bytes; a start kernel's source is an option too
 
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNothing;
-  if (!object.is_object()) return kNothing;
-  const auto it = object.find(key);
-  return it == object.end() ? kNothing : *it;
-}
-
 /// Strings as they are, nothing as "", anything else as JSON.
 std::string text_of(const Json& value) {
   if (value.is_null()) return {};
   return value.is_string() ? value.get<std::string>() : base::canonical_json(value);
-}
-std::string text(const Json& object, std::string_view key) { return text_of(member(object, key)); }
-
-double number_of(const Json& value, double otherwise = 0) {
-  return value.is_number() ? value.get<double>() : otherwise;
-}
-double number(const Json& object, std::string_view key, double otherwise = 0) {
-  return number_of(member(object, key), otherwise);
-}
-int64_t integer(const Json& object, std::string_view key) {
-  const double value = number(object, key);
-  return std::abs(value) < 9e18 ? static_cast<int64_t>(value) : 0;
-}
-int small(const Json& object, std::string_view key) {
-  return static_cast<int>(std::clamp<int64_t>(integer(object, key), 0, std::numeric_limits<int>::max()));
-}
-
-std::vector<double> numbers(const Json& object, std::string_view key) {
-  std::vector<double> all;
-  if (const Json& list = member(object, key); list.is_array())
-    for (const Json& item : list) all.push_back(number_of(item));
-  return all;
-}
-std::vector<std::string> texts(const Json& object, std::string_view key) {
-  std::vector<std::string> all;
-  if (const Json& list = member(object, key); list.is_array())
-    for (const Json& item : list) all.push_back(text_of(item));
-  return all;
-}
-
-LoggedVerdict verdict_of(const Json& value) {
-  LoggedVerdict verdict{text(value, "verdict"), text(value, "reason"), text(value, "detail"), {}};
-  if (verdict.name.empty()) verdict.name = "unknown";
-  if (const Json& a = member(value, "accuracy"); a.is_object())
-    verdict.accuracy = evaluate::Accuracy{text(a, "output"),      text(a, "family"),   text(a, "shape"),
-                                          number(a, "candidate"), number(a, "anchor"), number(a, "bound")};
-  return verdict;
-}
-
-evaluate::Spent spent_of(const Json& value) {
-  return {integer(value, "build"), integer(value, "verify"), integer(value, "run"), integer(value, "opponents"), integer(value, "sanitize")};
-}
-
-evaluate::OpponentResult opponent_of(const Json& value) {
-  evaluate::OpponentResult o;
-  o.opponent = text(value, "opponent");
-  const std::string comparison = text(value, "comparison");
-  for (const auto c : {evaluate::Comparison::kFaster, evaluate::Comparison::kSlower})
-    if (evaluate::name_of(c) == comparison) o.comparison = c;
-  const Json& ratio = member(value, "ratio");
-  o.ratio = {number(ratio, "median", 1), number(ratio, "low"),
-             number(ratio, "high", std::numeric_limits<double>::infinity())};
-  o.opponent_ns = number(value, "opponent_ns");
-  o.candidate_ns = number(value, "candidate_ns");
-  o.dispatch_ns = number(value, "dispatch_ns");
-  o.pairs = small(value, "pairs");
-  o.processes = small(value, "processes");
-  return o;
-}
-
-evaluate::Promotion promotion_of(const Json& value) {
-  evaluate::Promotion p;
-  if (const Json& list = member(value, "workloads"); list.is_array()) {
-    for (const Json& item : list) {
-      evaluate::WorkloadResult w;
-      w.workload = text(item, "workload");
-      w.bytes = number(item, "bytes");
-      w.flops = number(item, "flops");
-      w.bound_ns = number(item, "bound_ns");
-      w.bound_by = text(item, "bound_by");
-      w.memory_ns = number(item, "memory_ns", w.bound_ns);
-      w.compute_ns = number(item, "compute_ns");
-      w.bound_note = text(item, "bound_note");
-      w.candidate_ns = number(item, "candidate_ns");
-      w.hot_ns = number(item, "hot_ns");
-      w.sol_fraction = number(item, "sol_fraction");
-      w.samples_ns = numbers(item, "samples_ns");
-      w.samples_mhz = numbers(item, "samples_mhz");
-      if (const Json& opponents = member(item, "opponents"); opponents.is_array())
-        for (const Json& o : opponents) w.opponents.push_back(opponent_of(o));
-      p.workloads.push_back(std::move(w));
-    }
-  }
-  p.absent = texts(value, "absent");
-  if (const Json& seeds = member(value, "seeds"); seeds.is_array())
-    for (const Json& seed : seeds)
-      if (seed.is_number_unsigned()) p.seeds.push_back(seed.get<uint64_t>());
-  p.spent = spent_of(member(value, "spent"));
-  return p;
 }
 
 /// An object as facts; sizes get their units, texts that would fill a page are cut.
@@ -128,7 +30,7 @@ Facts facts_of(const Json& object) {
     std::string shown = text_of(value);
     if (name.ends_with("_bytes")) {
       name.resize(name.size() - 6);
-      shown = bytes_held(number_of(value));
+      shown = bytes_held(value.is_number() ? value.get<double>() : 0);
     }
     std::replace(name.begin(), name.end(), '_', ' ');
     if (shown.empty()) continue;
@@ -139,141 +41,103 @@ Facts facts_of(const Json& object) {
   return facts;
 }
 
-void read_started(const Json& event, RunLog& log) {
-  log.track = text(event, "track");
-  log.toolchain = text(event, "toolchain");
-  log.version = text(event, "hone");
-  log.machine = facts_of(member(event, "machine"));
-  log.machine_model = text(member(event, "machine"), "model");
-  log.options = facts_of(member(event, "options"));
-  log.opponents = texts(event, "opponents");
+void take(const engine::event::Started& e, const Mark&, RunLog& log) {
+  log.track = e.track;
+  log.device = e.device;
+  log.toolchain = e.toolchain;
+  log.version = e.hone;
+  log.machine = facts_of(e.machine);
+  log.machine_model = e.machine.is_object() && e.machine.contains("model") ? text_of(e.machine["model"]) : "";
+  log.options = facts_of(e.options);
+  log.opponents = e.opponents;
   log.workloads.clear();
-  if (const Json& list = member(event, "workloads"); list.is_array()) {
-    for (const Json& item : list) {
-      LoggedWorkload workload{text(item, "name"), {}, number(item, "weight", 1)};
-      if (const Json& bindings = member(item, "bindings"); bindings.is_object())
-        for (const auto& [symbol, value] : bindings.items())
-          workload.bindings += fmt::format("{}{}={}", workload.bindings.empty() ? "" : " ", symbol,
-                                           text_of(value));
-      log.workloads.push_back(std::move(workload));
-    }
-  }
+  for (const auto& w : e.workloads) log.workloads.push_back({w.name, config_text(w.bindings), w.weight});
 }
 
-void read_screened(const Json& event, RunLog& log) {
-  Evaluation e;
-  e.number = small(event, "n");
-  e.at = std::max(0.0, number(event, "at", log.seconds));
-  e.kernel = text(event, "kernel");
-  e.parent = text(event, "parent");
-  e.author = text(event, "author");
-  e.pattern = text(event, "pattern");
-  e.action = text(event, "action");
-  e.note = text(event, "note");
-  e.reason = text(event, "reason");
-  if (const Json& config = member(event, "config"); config.is_object())
-    for (const auto& [name, value] : config.items()) e.config[name] = text_of(value);
-  const Json& screening = member(event, "screening");
-  e.verdict = verdict_of(member(screening, "verdict"));
-  e.median_ns = numbers(screening, "median_ns");
-  e.spent = spent_of(member(screening, "spent"));
-  e.predicted = number(event, "predicted");
-  e.cause = text(event, "cause");
-  e.score = e.accepted() ? std::max(0.0, number(event, "score")) : 0;
-  log.evaluations.push_back(std::move(e));
+void take(const engine::event::Calibrated& e, const Mark&, RunLog& log) { log.bounds_ns = e.bounds_ns; }
+
+void take(const engine::event::Considered& e, const Mark&, RunLog& log) {
+  const std::pair<const char*, int> counts[] = {{"constraint", e.constraint}, {"duplicate", e.duplicate}, {"predicted slower", e.predicted_slower}};
+  for (const auto& [why, count] : counts)
+    if (count != 0) log.considered[why] += count;
 }
 
-/// One proposal with the reason in `why`, or counts by reason.
-void read_considered(const Json& event, RunLog& log) {
-  if (event.contains("why")) {
-    ++log.considered[text(event, "why")];
-    return;
-  }
-  for (const auto& [key, value] : event.items()) {
-    if (key == "at" || key == "n" || !value.is_number() || integer(event, key) == 0) continue;
-    std::string why = key;
-    std::replace(why.begin(), why.end(), '_', ' ');
-    log.considered[why] += static_cast<int>(integer(event, key));  // below zero: taken up after all
-  }
+void take(const engine::event::Screened& e, const Mark& mark, RunLog& log) {
+  log.stopped.clear();  // a resumed run goes on
+  Evaluation evaluation{e, std::max(0.0, mark.at)};
+  evaluation.n = std::max(0, e.n);
+  evaluation.score = evaluation.accepted() ? std::max(0.0, e.score) : 0;
+  log.evaluations.push_back(std::move(evaluation));
 }
 
-void read_event(std::string_view kind, const Json& event, RunLog& log) {
-  const auto mark = [&] { return Mark{text(event, "kernel"), number(event, "score"), number(event, "at")}; };
-  if (kind == "started") {
-    read_started(event, log);
-  } else if (kind == "calibrated") {
-    log.bounds_ns = numbers(event, "bounds_ns");
-  } else if (kind == "considered") {
-    read_considered(event, log);
-  } else if (kind == "screened") {
-    read_screened(event, log);
-  } else if (kind == "duplicate") {
-    ++log.considered["machine code that was measured before"];
-  } else if (kind == "diagnosed") {
-    log.diagnoses.push_back({text(event, "kernel"), text(event, "workload"), diagnose::diagnosis_from(member(event, "diagnosis"))});
-  } else if (kind == "yardstick") {
-    log.yardsticks.push_back(mark());
-  } else if (kind == "champion") {
-    log.champions.push_back(mark());
-    log.champion = log.champions.back().kernel;
-  } else if (kind == "raced") {
-    const Json& screening = member(event, "screening");
-    const bool accepted = verdict_of(member(screening, "verdict")).accepted();
-    log.races.push_back(
-        {text(event, "kernel"), accepted ? number(screening, "score") : 0, number(event, "at")});
-    log.raced += spent_of(member(screening, "spent"));
-  } else if (kind == "recalled" || kind == "agents" || kind == "profiled" || kind == "tool" || kind == "waited" || kind == "stalled" || kind == "fallback") {
-    // What the ledger needs is in the questions and answers; what was recalled shows in the candidates it led to.
-  } else if (kind == "asked") {
-    ModelRow& row = log.models[text(event, "name")];
-    row.name = text(event, "name");
-    ++row.calls;
-  } else if (kind == "answered") {
-    ModelRow& row = log.models[text(event, "name")];
-    row.failures += member(event, "reply").is_object() ? 0 : 1;
-    row.tokens += static_cast<int64_t>(number(event, "tokens"));
-    row.nanodollars += static_cast<int64_t>(number(event, "nanodollars"));
-    if (const Json& attempts = member(event, "attempts"); attempts.is_array())
-      for (const Json& attempt : attempts) row.seconds += 1e-9 * (number(attempt, "latency_ns") + number(attempt, "waited_ns"));
-  } else if (kind == "stopped") {
-    log.stopped = text(event, "reason");
-  } else if (kind == "promoted") {
-    const Json& promotion = member(event, "promotion");
-    const Json& deterministic = member(promotion, "bitwise_deterministic");
-    log.promotions.push_back(
-        {text(event, "kernel"), number(event, "at"), verdict_of(member(promotion, "verdict")),
-         deterministic.is_boolean() ? std::optional(deterministic.get<bool>()) : std::nullopt,
-         promotion_of(promotion)});
-  } else if (kind == "finished") {
-    log.finished = text(event, "reason");
-    if (log.finished.empty()) log.finished = "no reason given";
-    if (const std::string champion = text(event, "champion"); !champion.empty()) log.champion = champion;
-  } else {
-    ++log.unknown[std::string(kind)];
-  }
-  log.seconds = std::max(log.seconds, number(event, "at"));
+void take(const engine::event::Duplicate&, const Mark&, RunLog& log) { ++log.considered["machine code that was measured before"]; }
+void take(const engine::event::Diagnosed& e, const Mark&, RunLog& log) { log.diagnoses.push_back(e); }
+void take(const engine::event::Yardstick&, const Mark& mark, RunLog& log) { log.yardsticks.push_back(mark); }
+
+void take(const engine::event::Champion& e, const Mark& mark, RunLog& log) {
+  log.champions.push_back(mark);
+  log.champion = e.kernel;
 }
+
+void take(const engine::event::Raced& e, const Mark& mark, RunLog& log) {
+  log.races.push_back({e.kernel, e.screening.verdict.accepted() ? e.screening.score : 0, mark.at});
+  log.raced += e.screening.spent;
+}
+
+void take(const engine::event::Asked& e, const Mark&, RunLog& log) {
+  ModelRow& row = log.models[e.name];
+  row.name = e.name;
+  ++row.calls;
+}
+
+void take(const engine::event::Answered& e, const Mark&, RunLog& log) {
+  ModelRow& row = log.models[e.name];
+  row.failures += e.exchange.reply ? 0 : 1;
+  row.tokens += e.charged.tokens;
+  row.nanodollars += e.charged.nanodollars;
+  for (const agent::Attempt& attempt : e.exchange.attempts)
+    row.seconds += 1e-9 * (static_cast<double>(attempt.latency_ns) + static_cast<double>(attempt.waited_ns));
+}
+
+void take(const engine::event::Stopped& e, const Mark&, RunLog& log) { log.stopped = e.reason; }
+void take(const engine::event::Promoted& e, const Mark& mark, RunLog& log) { log.promotions.push_back({e, mark.at}); }
+
+void take(const engine::event::Finished& e, const Mark&, RunLog& log) {
+  log.finished = e.reason.empty() ? "no reason given" : e.reason;
+  if (!e.champion.empty()) log.champion = e.champion;
+}
+
+void take(const engine::event::Unknown& e, const Mark&, RunLog& log) { ++log.unknown[e.kind]; }
+
+/// What the ledger needs is in the questions and answers; what was recalled shows in the candidates it led to.
+template <class E>
+void take(const E&, const Mark&, RunLog&) {}
 
 }  // namespace
 
 RunLog read_log(const archive::RunInfo& run, const std::vector<archive::Event>& events) {
   RunLog log;
   log.info = run;
-  for (const archive::Event& event : events) {
-    const auto json = base::parse_json(event.json, event.kind);
-    if (!json || !json->is_object()) {
+  for (const engine::LoggedEvent& logged : engine::read_events(events)) {
+    if (const auto* const unknown = logged.as<engine::event::Unknown>(); unknown && !unknown->readable) {
       ++log.unread;
       continue;
     }
     // A resumed run goes on: what was said of its end no longer holds.
-    if (event.kind != "finished") log.finished.clear();
-    if (event.kind == "screened") log.stopped.clear();
-    read_event(event.kind, *json, log);
+    if (!logged.is<engine::event::Finished>()) log.finished.clear();
+    std::visit([&](const auto& e) {
+      Mark mark{"", 0, logged.at};
+      if constexpr (requires { e.kernel; }) mark.kernel = e.kernel;
+      if constexpr (requires { e.score; }) mark.score = e.score;
+      take(e, mark, log);
+    }, logged.event);
+    if (logged.is<engine::event::Promoted>()) log.promotions.back().complete = logged.problem.empty();
+    log.seconds = std::max(log.seconds, logged.at);
   }
   if (log.champion.empty()) log.champion = run.champion;
   for (size_t i = 0; i < log.evaluations.size(); ++i) {
     Evaluation& e = log.evaluations[i];
-    if (e.number == 0) e.number = static_cast<int>(i) + 1;
+    if (e.n == 0) e.n = static_cast<int>(i) + 1;
     const auto [it, added] = log.by_kernel.try_emplace(e.kernel, i);
     if (!added && e.accepted() && !log.evaluations[it->second].accepted()) it->second = i;
   }
@@ -287,7 +151,7 @@ const Evaluation* RunLog::find(const std::string& kernel) const {
 
 const PromotionEvent* RunLog::champion_promotion() const {
   for (auto it = promotions.rbegin(); it != promotions.rend(); ++it)
-    if (it->kernel == champion && it->verdict.accepted()) return &*it;
+    if (it->kernel == champion && it->promotion.verdict.accepted()) return &*it;
   return nullptr;
 }
 
@@ -309,7 +173,7 @@ double RunLog::weight_of(std::string_view workload) const {
   return 1;
 }
 
-std::string config_text(const Config& config) {
+std::string config_text(const kernel::Config& config) {
   std::string text;
   for (const auto& [name, value] : config)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);

@@ -1,6 +1,6 @@
-// A run as its log tells it: the events (docs/events.md) gathered into plain values. Reading forgives:
-// members that are missing or of another type take a neutral value, kinds of event that we do not know
-// are counted and passed over, because runs end early and later versions write more than we know of.
+// A run as its log tells it: the events (docs/events.md) gathered by what the page shows together. It forgives, as reading events
+// does: kinds of event that we do not know are counted and passed over, because runs end early and later versions write more
+// than we know of.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,59 +11,30 @@
 #include <vector>
 
 #include "hone/archive/store.h"
-#include "hone/diagnose/rules.h"
-#include "hone/evaluate/verdict.h"
+#include "hone/engine/event/event.h"
 
 namespace hone::face::report {
 
-inline constexpr std::string_view kAccepted = "accepted";
-
-using Config = std::map<std::string, std::string, std::less<>>;  ///< tunable -> value
 using Facts = std::vector<std::pair<std::string, std::string>>;  ///< name -> value, for people
 
-/// evaluate::Verdict with the name that the log has: a later version may know more of them.
-struct LoggedVerdict {
-  std::string name, reason, detail;
-  std::optional<evaluate::Accuracy> accuracy;
-  [[nodiscard]] bool accepted() const { return name == kAccepted; }
-};
-
 /// A `screened` event.
-struct Evaluation {
-  int number = 0;  ///< of the evaluation, from 1
+struct Evaluation : engine::event::Screened {
   double at = 0;   ///< seconds of active time
-  std::string kernel, parent, author, pattern, action, note;
-  std::string reason;  ///< why it was proposed
-  Config config;
-  LoggedVerdict verdict;
-  std::vector<double> median_ns;  ///< per workload, raw
-  double score = 0;               ///< speedup over the run's first accepted kernel; 0 when refused
-  double predicted = 0;           ///< over its parent, by that one's diagnosis; 0: nobody predicted anything
-  std::string cause;              ///< that was to be repaired
-  evaluate::Spent spent;
-  [[nodiscard]] bool accepted() const { return verdict.accepted(); }
+  [[nodiscard]] bool accepted() const { return screening.verdict.accepted(); }
+  [[nodiscard]] const evaluate::Verdict& verdict() const { return screening.verdict; }
+  [[nodiscard]] std::string verdict_name() const { return std::string(evaluate::name_of(screening.verdict.kind)); }
 };
 
-/// A `promoted` event. Of `promotion`, verdict and determinism stay as they are: what the log says of
-/// them is beside it.
-struct PromotionEvent {
-  std::string kernel;
+/// A `promoted` event.
+struct PromotionEvent : engine::event::Promoted {
   double at = 0;
-  LoggedVerdict verdict;
-  std::optional<bool> deterministic;
-  evaluate::Promotion promotion;
+  bool complete = true;   ///< the log lacks nothing of it
 };
 
 /// A `yardstick` or `champion` event; of a `raced` one, score is the speed against the race's yardstick.
 struct Mark {
   std::string kernel;
   double score = 0, at = 0;
-};
-
-/// A `diagnosed` event; no bottleneck: there was no diagnosis.
-struct DiagnosisEvent {
-  std::string kernel, workload;
-  diagnose::Diagnosis diagnosis;
 };
 
 struct LoggedWorkload {
@@ -81,7 +52,7 @@ struct ModelRow {
 
 struct RunLog {
   archive::RunInfo info;
-  std::string track, toolchain, version, machine_model;
+  std::string track, device, toolchain, version, machine_model;
   Facts machine, options;  ///< as `started` has them
   std::vector<LoggedWorkload> workloads;
   std::vector<std::string> opponents;   ///< asked for
@@ -91,7 +62,7 @@ struct RunLog {
   std::vector<Mark> races;  ///< finalists, each against the yardstick of the moment
   evaluate::Spent raced;
   std::vector<PromotionEvent> promotions;
-  std::vector<DiagnosisEvent> diagnoses;
+  std::vector<engine::event::Diagnosed> diagnoses;
   std::map<std::string, int> considered;  ///< why a proposal was not worth a build -> how many
   std::string stopped;                    ///< why the search ended; empty: it has not
   std::string finished;                   ///< why the run ended; empty: it has not
@@ -117,6 +88,6 @@ struct RunLog {
 [[nodiscard]] RunLog read_log(const archive::RunInfo& run, const std::vector<archive::Event>& events);
 
 /// "ROWS=4 STREAM=1"
-[[nodiscard]] std::string config_text(const Config& config);
+[[nodiscard]] std::string config_text(const kernel::Config& config);
 
 }  // namespace hone::face::report

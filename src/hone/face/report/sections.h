@@ -38,7 +38,7 @@ void open_section(Html& out, std::string_view id, std::string_view title, const 
 /// A style class for a verdict, whatever its name: "v-wrong", "v-does-not-compile", else "v-other".
 [[nodiscard]] std::string verdict_class(std::string_view verdict);
 /// "ROWS=4 STREAM=1" with each pair unbreakable.
-[[nodiscard]] Markup config_markup(const Config& config);
+[[nodiscard]] Markup config_markup(const kernel::Config& config);
 /// <dl class="facts"> of names and values; nothing when empty.
 void write_facts(Html& out, const Facts& facts);
 /// A file name for the task: names come from users, and commands are copied into shells.

@@ -86,7 +86,7 @@ Tree::Tree(const RunLog& log) : log_(log) {
     const size_t under = parent == index.end() ? kNobody : parent->second;
     if (!e.accepted()) {
       ++refused_;
-      if (under != kNobody) ++nodes_[under].refused[e.verdict.name];
+      if (under != kNobody) ++nodes_[under].refused[e.verdict_name()];
       continue;
     }
     if (!index.try_emplace(e.kernel, nodes_.size()).second) continue;  // looked at again
@@ -119,7 +119,7 @@ void Tree::write_row(Html& out, const Node& node, bool name_parent) const {
   const std::string name = base::short_hash(e.kernel);
   out.add(
       R"(<span class="row{}" id="k-{}"><span class="what"><span class="dim">#{}</span> <code>{}</code> <b>{}</b> )",
-      e.kernel == log_.champion ? " champion" : "", name, e.number, name,
+      e.kernel == log_.champion ? " champion" : "", name, e.n, name,
       !e.action.empty()    ? e.action
       : !e.pattern.empty() ? e.pattern
                            : e.author);
@@ -208,7 +208,7 @@ void Tree::write_path(Html& out) const {
     const Evaluation& e = *node.evaluation;
     out.add(
         R"(<tr><td class="num dim">{}</td><td>{}</td><td>{}</td><td><span class="changed">{}</span>{}</td>)",
-        e.number, kernel_link(e.kernel), e.action.empty() ? e.author : e.action,
+        e.n, kernel_link(e.kernel), e.action.empty() ? e.author : e.action,
         difference(parent_of(node), e),
         e.reason.empty() ? Markup{} : markup(R"(<div class="why">{}</div>)", e.reason));
     out.add(

@@ -198,7 +198,6 @@ class SyntheticRun {
                 0.15 * rng_.uniform();
     if (n % 8 == 0)
       event("considered", {{"constraint", 1}, {"duplicate", 5}, {"predicted_slower", 9}, {"at", seconds_}});
-    if (n % 16 == 0) event("considered", {{"n", n}, {"kernel", c.hash}, {"why", outside("bound")}});
     if (c.verdict.accepted() && accepted_.empty()) first_speed_ = c.speed;
     const double score = c.verdict.accepted() ? c.speed / first_speed_ : 0;
     event("screened",
