@@ -36,5 +36,5 @@ def product(@parameters@, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, 
     for start in range(0, @depth_name@, BK):
         across = start + tl.arange(0, BK)[None, :]
         down = start + tl.arange(0, BK)[:, None]
-@loads@        total = tl.dot(x, y, total@precision@)
+@loads@        @multiply@
 @body@

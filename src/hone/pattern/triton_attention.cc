@@ -21,7 +21,7 @@ constexpr int64_t kWidest = 256;
 /// The sum of values, a weight being as many numbers of their type as it takes.
 std::string weighted_sum(DType value, const std::string& precision) {
   const std::string indent = "        ";
-  if (value == DType::kF32) return fmt::format("{}total = tl.dot(p, v, total{})\n", indent, precision);
+  if (value == DType::kF32) return fmt::format("{}total += tl.dot(p, v{})\n", indent, precision);
   return fmt::format("{0}high = p.to({1})\n{0}total = tl.dot(high, v, total)\n{0}if PARTS == 2:\n{0}    total = tl.dot((p - high.to(tl.float32)).to({1}), v, total)\n", indent,
                      lanes_storage(value));
 }

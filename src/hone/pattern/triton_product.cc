@@ -65,7 +65,10 @@ Result<kernel::Kernel> product(const task::Task& task, const Contraction& all) {
   slots["places"] = places;
   slots["loads"] = loads;
   slots["accumulator"] = lanes_type(all.accumulate);
-  slots["precision"] = all.accumulate == DType::kI32 ? ", out_dtype=tl.int32" : method.precision;
+  // Of f32 each stretch of the depth is summed by itself, so that errors grow with the number of stretches and not with the depth.
+  slots["multiply"] = method.exact                      ? fmt::format("total += tl.dot(x, y{})", method.precision)
+                      : all.accumulate == DType::kI32 ? "total = tl.dot(x, y, total, out_dtype=tl.int32)"
+                                                      : fmt::format("total = tl.dot(x, y, total{})", method.precision);
   slots["exact_choices"] = method.exact ? ", EXACT = [0, 1]" : "";
   slots["exact_argument"] = method.exact ? ", \"=EXACT\"" : "";
   slots["exact_parameter"] = method.exact ? ", EXACT: tl.constexpr" : "";
