@@ -14,6 +14,9 @@ using task::IntExpr;
 
 constexpr std::string_view kInclude = "#include";
 
+/// In Python imports are what others include, and functions that are not launched: each is there once, whoever calls it.
+bool is_include(std::string_view line, bool python) { return python ? line.starts_with("import ") || line.starts_with("from ") : line.starts_with(kInclude); }
+
 template <typename T>
 void add_once(std::vector<T>& all, const T& one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
@@ -39,9 +42,9 @@ kernel::Header renamed_header(kernel::Header header, const Rename& rename) {
     each(workspace.type.dims);
   }
   for (kernel::Launch& launch : header.launches) {
-    if (!rename.space.empty()) launch.function = fmt::format("{}::{}", rename.space, launch.function);
+    if (!rename.space.empty()) launch.function = rename.space + (is_python(header) ? "_" : "::") + launch.function;
     for (std::vector<IntExpr>* all : {&launch.grid, &launch.block, &launch.cluster}) each(*all);
-    launch.shared = launch.shared.substitute(symbols);
+    for (IntExpr* one : {&launch.shared, &launch.warps, &launch.stages}) *one = one->substitute(symbols);
     if (launch.when) launch.when = launch.when->substitute(symbols);
     if (launch.repeat) launch.repeat = launch.repeat->substitute(symbols);
     for (kernel::Argument& argument : launch.args) {
@@ -52,22 +55,47 @@ kernel::Header renamed_header(kernel::Header header, const Rename& rename) {
   return header;
 }
 
+/// Functions of a module that no launch names go to its includes.
+void take_functions(Draft& draft) {
+  constexpr std::string_view kBetween = "\n\n\n", kDef = "\ndef ";
+  std::string text;
+  std::swap(text, draft.text);
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = text.find_first_not_of('\n', at), end = std::min(text.find(kBetween, std::min(begin, text.size())), text.size());
+    at = end;
+    if (begin == std::string::npos) break;
+    std::string block = text.substr(begin, end - begin);
+    block.resize(block.find_last_not_of('\n') + 1);
+    const size_t name = block.find(kDef) + kDef.size();
+    const std::string_view function = std::string_view(block).substr(name, block.find('(', name) - name);
+    const auto& launches = draft.header.launches;
+    const bool launched = std::any_of(launches.begin(), launches.end(), [&](const kernel::Launch& launch) { return launch.function == function; });
+    if (launched) draft.text += fmt::format("\n\n{}\n", block);
+    else add_once(draft.includes, "\n\n" + block);
+  }
+}
+
 }  // namespace
+
+bool is_python(const kernel::Header& header) { return kernel::row_of(header.language).fence == "python"; }
 
 Draft draft_of(const kernel::Kernel& kernel) {
   Draft draft;
   draft.header = kernel.header;
   const std::string_view source = kernel.source;
-  const size_t end = source.find("*/", source.find("/* hone"));
+  const kernel::LanguageRow& row = kernel::row_of(kernel.header.language);
+  const bool python = is_python(kernel.header);
+  const size_t end = source.find(row.close, source.find(row.open) + row.open.size());
   HONE_CHECK(end != std::string_view::npos, "a kernel of the library has a header");
-  std::string_view rest = source.substr(end + 2);
+  std::string_view rest = source.substr(end + row.close.size());
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n') == std::string_view::npos ? rest.size() : rest.find('\n') + 1);
     rest.remove_prefix(line.size());
-    if (line.starts_with(kInclude)) add_once(draft.includes, std::string(line.substr(0, line.find('\n'))));
+    if (is_include(line, python)) add_once(draft.includes, std::string(line.substr(0, line.find('\n'))));
     else (draft.includes.empty() ? draft.about : draft.text) += line;
   }
   if (draft.includes.empty()) std::swap(draft.about, draft.text);
+  if (python) take_functions(draft);
   return draft;
 }
 
@@ -81,6 +109,13 @@ kernel::Kernel kernel_of(const Draft& draft, const std::string& author) {
 }
 
 Draft renamed(Draft draft, const Rename& rename) {
+  if (is_python(draft.header)) {
+    for (const kernel::Launch& launch : draft.header.launches)
+      if (const std::string def = fmt::format("\ndef {}(", launch.function); !rename.space.empty())
+        if (const size_t at = draft.text.find(def); at != std::string::npos) draft.text.insert(at + 5, rename.space + "_");
+    draft.header = renamed_header(std::move(draft.header), rename);
+    return draft;
+  }
   draft.header = renamed_header(std::move(draft.header), rename);
   std::string before, after;
   for (const auto& [name, other] : rename.tunables) {

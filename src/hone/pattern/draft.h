@@ -12,9 +12,12 @@ namespace hone::pattern {
 struct Draft {
   kernel::Header header;
   std::string about;                  ///< what stands before the includes: comments for the reader
-  std::vector<std::string> includes;  ///< lines: "#include \"hone/gpu/tile.h\""
+  std::vector<std::string> includes;  ///< lines: "#include \"hone/gpu/tile.h\""; in Python imports, and functions that launched ones call
   std::string text;                   ///< the functions
 };
+
+/// Whether the header's language is written as Python is.
+[[nodiscard]] bool is_python(const kernel::Header& header);
 
 /// A kernel that a pattern wrote, taken apart.
 [[nodiscard]] Draft draft_of(const kernel::Kernel& kernel);
@@ -28,7 +31,7 @@ struct Rename {
   std::map<std::string, task::IntExpr, std::less<>> symbols;  ///< of shapes
   /// The functions go on by the old name: a macro stands around them.
   std::map<std::string, std::string, std::less<>> tunables;
-  std::string space;                                          ///< the functions' namespace from now on; empty: none
+  std::string space;                                          ///< the functions' namespace from now on (in Python what their names begin with); empty: none
 };
 [[nodiscard]] Draft renamed(Draft draft, const Rename& rename);
 

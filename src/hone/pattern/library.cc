@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/plain.h"
 #include "hone/pattern/plain_gpu.h"
 
 namespace hone::pattern {
@@ -28,6 +29,7 @@ const Shelf kShelves[] = {
     {Language::kCpp, offers_cpp, [](const task::Task& task) { return Offer{naive_cpp(task), "naive", "plain loops", 1}; }},
     gpu_shelf<Language::kCuda>(),
     gpu_shelf<Language::kHip>(),
+    {Language::kTriton, offers_triton, [](const task::Task& task) { return Offer{plain_triton(task), "plain", "plain loops", 1}; }},
 };
 
 const Shelf* shelf_of(Language language) {

@@ -31,6 +31,9 @@ struct Offer {
 /// not among them: it is what is left where there are none.
 [[nodiscard]] std::vector<Offer> offers_gpu(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
 
+/// The same in Triton, one text for all cards; plain_triton (plain.h) is not among them.
+[[nodiscard]] std::vector<Offer> offers_triton(const task::Task& task, std::vector<std::string>& why_not);
+
 /// The library's offers in that language; none for one that it does not write.
 [[nodiscard]] std::vector<Offer> offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
 /// Plain loops, which take every task; nothing for a language that the library does not write.

@@ -5,16 +5,19 @@
 #include "hone/pattern/names.h"
 #include "hone/pattern/plain_ops.h"
 #include "hone/pattern/template.h"
+#include "hone/pattern/triton_text.h"
 
 namespace hone::pattern {
 namespace {
 
+using plain::Dialect;
 using plain::Function;
 using task::Prim;
 
 using Writer = void (*)(Function&, int, const std::string&);
 
-Writer writer_for(Prim op) {
+Writer writer_for(Prim op, Dialect dialect) {
+  if (dialect == Dialect::kTriton) return plain::lanes_writer_for(op);
   if (task::is_reduction(op)) return plain::write_reduction;
   if (task::is_scan(op)) return plain::write_scan;
   switch (op) {
@@ -26,13 +29,11 @@ Writer writer_for(Prim op) {
   }
 }
 
-}  // namespace
-
-PlainText plain_text(const task::Task& task, const Misprint& misprint) {
+PlainText plain_text_in(const task::Task& task, const Misprint& misprint, Dialect dialect) {
   const plain::Plan plan = plain::make_plan(task);
   std::string functions, launches;
   const auto add = [&](const std::string& name, auto write) {
-    Function f(task, plan, misprint, name);
+    Function f(task, plan, misprint, name, dialect);
     write(f);
     functions += f.definition();
     launches += f.launch();
@@ -45,7 +46,7 @@ PlainText plain_text(const task::Task& task, const Misprint& misprint) {
       for (size_t part = 0; part < plan.graph.node(id).operands.size(); ++part)
         add(fmt::format("concat{}_{}", k, part), [&](Function& f) { plain::write_concat_part(f, id, part, tensor); });
     } else {
-      const Writer write = copied ? plain::write_elements : writer_for(op);
+      const Writer write = copied ? plain::write_elements : writer_for(op, dialect);
       const std::string verb = copied ? "copy" : write == plain::write_elements ? "elements" : std::string(task::name_of(op));
       add(fmt::format("{}{}", verb, k), [&](Function& f) { write(f, id, tensor); });
     }
@@ -56,16 +57,38 @@ PlainText plain_text(const task::Task& task, const Misprint& misprint) {
   return {workspaces, launches, functions};
 }
 
+kernel::Kernel parsed(const std::string& source, const char* file) {
+  auto kernel = kernel::parse_kernel(source, file);
+  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
+  kernel->author = "pattern:plain";
+  return *kernel;
+}
+
+}  // namespace
+
+PlainText plain_text(const task::Task& task, const Misprint& misprint) { return plain_text_in(task, misprint, Dialect::kCpp); }
+
+kernel::Kernel plain_triton_kernel(const task::Task& task) {
+  const PlainText text = plain_text_in(task, {}, Dialect::kTriton);
+  Slots slots;
+  slots["workspaces"] = text.workspaces.empty() ? "" : "workspaces = { " + text.workspaces + " }\n";
+  slots["launches"] = text.launches;
+  slots["functions"] = lanes_functions(text.functions) + text.functions;
+  return parsed(fill_pattern("patterns/triton/plain.py", slots), "plain.py");
+}
+
 kernel::Kernel plain_kernel(const task::Task& task, const Misprint& misprint) {
   const PlainText text = plain_text(task, misprint);
   Slots slots;
   slots["workspaces"] = text.workspaces.empty() ? "" : "workspaces = { " + text.workspaces + " }\n";
   slots["launches"] = text.launches;
   slots["functions"] = text.functions;
-  auto kernel = kernel::parse_kernel(fill_pattern("patterns/cpp/plain.cc", slots), "plain.cc");
-  HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
-  kernel->author = "pattern:plain";
-  return *kernel;
+  return parsed(fill_pattern("patterns/cpp/plain.cc", slots), "plain.cc");
+}
+
+kernel::Kernel plain_triton(const task::Task& task) {
+  const Names names(task);
+  return names.given(plain_triton_kernel(names.task()));
 }
 
 kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint) {

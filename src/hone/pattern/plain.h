@@ -29,9 +29,13 @@ struct PlainText {
 
 [[nodiscard]] kernel::Kernel plain_cpp(const task::Task& task, const Misprint& misprint = {});
 
+/// The same in Triton: a lane an element, sums in float64.
+[[nodiscard]] kernel::Kernel plain_triton(const task::Task& task);
+
 // Within the library, for a task under names of ours (names.h).
 [[nodiscard]] kernel::Kernel plain_kernel(const task::Task& task, const Misprint& misprint = {});
 [[nodiscard]] kernel::Kernel plain_kernel(const task::Task& task, kernel::Language language);  ///< kCuda or kHip
+[[nodiscard]] kernel::Kernel plain_triton_kernel(const task::Task& task);
 /// One function where the task is one loop nest, else plain_kernel.
 [[nodiscard]] kernel::Kernel naive_kernel(const task::Task& task);
 

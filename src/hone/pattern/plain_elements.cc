@@ -34,6 +34,7 @@ Position grid_over(Function& f, const Dims& dims, const std::vector<size_t>& ove
 
 std::string store_text(Function& f, int id, const std::string& tensor, const Position& at, const std::string& value) {
   const std::string element = offset(f, f.node(id).type.dims, at).text;
+  if (f.in_lanes()) return fmt::format("store_lanes({}, {}, {}, inside)", f.writes(tensor), element, value);
   const std::string place = fmt::format("{}[{}]", f.writes(tensor), element);
   return fmt::format("{} = {};", place, stored(f.dtype_of(tensor), value));
 }
@@ -44,6 +45,7 @@ namespace {
 /// more than one element.
 Position open_loops(Function& f, const Dims& dims) {
   auto dimensions = walked(dims);
+  if (f.in_lanes()) return grid_over(f, dims, dimensions, "lane");
   if (dimensions.empty()) return grid_over(f, dims, {}, "row");
   const size_t last = dimensions.back();
   dimensions.pop_back();
@@ -68,8 +70,9 @@ void write_elements(Function& f, int id, const std::string& tensor) {
   if (goes_flat(f, id) && walked(dims).size() > 1) {
     IntExpr total = 1;
     for (const IntExpr& extent : dims) total = total * extent;
-    f.grid_blocks(total, "block", "kElements", 4096);
-    at.flat = f.loop("i", {"start", 0}, {"start + count", 0});
+    if (f.in_lanes()) at.flat = f.grid({"i"}, {total}, "lane").front();
+    else f.grid_blocks(total, "block", "kElements", 4096);
+    if (!f.in_lanes()) at.flat = f.loop("i", {"start", 0}, {"start + count", 0});
   } else {
     at = open_loops(f, dims);
   }

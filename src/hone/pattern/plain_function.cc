@@ -48,22 +48,26 @@ Text call(const std::string& function, const std::vector<Text>& arguments) {
   return result;
 }
 
-Function::Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name)
-    : task_(task), plan_(plan), misprint_(misprint), name_(std::move(name)), levels_(1) {}
+Function::Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name, Dialect dialect)
+    : task_(task), plan_(plan), misprint_(misprint), name_(std::move(name)), dialect_(dialect), levels_(1) {}
 
 void Function::open(const std::string& header, const std::string& footer) {
-  levels_.push_back({header + " {", footer, {}, {}});
+  levels_.push_back({header + (in_lanes() ? ":" : " {"), footer, {}, {}});
 }
 
 void Function::close() {
   Level done = std::move(levels_.back());
   levels_.pop_back();
   levels_.back().lines.push_back(done.header);
-  for (const std::string& text : done.lines) levels_.back().lines.push_back("  " + text);
-  levels_.back().lines.push_back(done.footer);
+  for (const std::string& text : done.lines) levels_.back().lines.push_back((in_lanes() ? "    " : "  ") + text);
+  if (!in_lanes()) levels_.back().lines.push_back(done.footer);
 }
 
 Text Function::loop(const std::string& name, const Text& begin, const Text& end) {
+  if (in_lanes()) {
+    open(fmt::format("for {} in range({}, {})", name, begin.text, end.text));
+    return {name, level()};
+  }
   open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, begin.text, end.text));
   return {name, level()};
 }
@@ -91,7 +95,7 @@ Text Function::local(const std::string& type, const Text& value) {
   // A constant of this level, or of one around it, whose names the value cannot shadow.
   if (const auto it = level.known.find(key); it != level.known.end()) return {it->second, value.level};
   const std::string name = fmt::format("v{}", locals_++);
-  level.lines.push_back(fmt::format("const {} {} = {};", type, name, value.text));
+  level.lines.push_back(in_lanes() ? fmt::format("{} = {}", name, value.text) : fmt::format("const {} {} = {};", type, name, value.text));
   level.known.emplace(key, name);
   return {name, value.level};
 }
@@ -110,6 +114,18 @@ std::vector<Text> Function::grid(const std::vector<std::string>& names, const st
   }
   grid_.push_back(blocks);
   blocks_.push_back(block);
+  if (in_lanes()) {
+    line(fmt::format("{} = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)", block));
+    line(fmt::format("inside = {} < {}", block, extent(blocks).text));
+    Text rest{block, 0};
+    for (size_t n = loops.size(); n-- > 0;) {
+      const size_t k = loops[n];
+      const Text e = extent(extents[k]);
+      positions[k] = index(n ? remainder(rest, e) : rest);
+      if (n) rest = index(quotient(rest, e));
+    }
+    return positions;
+  }
   std::string rest = block;
   std::vector<std::string> lines;
   for (size_t n = loops.size(); n-- > 0;) {
@@ -135,8 +151,41 @@ void Function::grid_blocks(const IntExpr& e, const std::string& block, const std
 }
 
 Text Function::extent(const IntExpr& e) {
+  if (in_lanes()) {
+    if (e.is_constant()) return number(e.constant());
+    auto at = std::find(extents_.begin(), extents_.end(), e);
+    if (at == extents_.end()) at = extents_.insert(at, e);
+    return {fmt::format("e{}", at - extents_.begin()), 0};
+  }
   symbols_.merge(e.symbols());
   return {e.to_cpp(), 0};
+}
+
+Text Function::quotient(const Text& a, const Text& b) {
+  return {fmt::format("{} {} {}", as_operand(a.text), in_lanes() ? "//" : "/", as_operand(b.text)), std::max(a.level, b.level)};
+}
+
+Text Function::remainder(const Text& a, const Text& b) {
+  return {fmt::format("{} % {}", as_operand(a.text), as_operand(b.text)), std::max(a.level, b.level)};
+}
+
+Text Function::held(const Text& x, const Text& e) {
+  const int level = std::max(x.level, e.level);
+  if (in_lanes()) return {fmt::format("held({}, {})", x.text, e.text), level};
+  return {fmt::format("hone::plain::most(0, hone::plain::least({}, {} - 1))", x.text, e.text), level};
+}
+
+Text Function::whole(const Text& x) {
+  return {in_lanes() ? fmt::format("(tl.full((1,), 0, tl.int64) + {})", x.text) : fmt::format("int64_t({})", x.text), x.level};
+}
+
+std::string Function::select(const std::string& condition, const std::string& a, const std::string& b) const {
+  return fmt::format(fmt::runtime(in_lanes() ? "tl.where({}, {}, {})" : "{} ? {} : {}"), condition, a, b);
+}
+
+std::string Function::both(const std::string& a, const std::string& b) const {
+  if (a.empty()) return in_lanes() ? "(" + b + ")" : b;
+  return in_lanes() ? fmt::format("{} & ({})", a, b) : fmt::format("{} && {}", a, b);
 }
 
 std::string Function::reads(const std::string& tensor) {
@@ -159,8 +208,33 @@ task::DType Function::dtype_of(const std::string& tensor) const {
   HONE_CHECK(false, tensor);
 }
 
+std::vector<std::string> Function::tensors() const {
+  std::vector<std::string> all;
+  for (const std::string& tensor : reads_)
+    if (!writes_.contains(tensor)) all.push_back(tensor);
+  all.insert(all.end(), writes_.begin(), writes_.end());
+  return all;
+}
+
+std::string Function::lanes_definition() const {
+  std::vector<std::string> parameters = tensors();
+  for (size_t k = 0; k < extents_.size(); ++k) parameters.push_back(fmt::format("e{}", k));
+  std::string text = fmt::format("\n\n@triton.jit\ndef {}({}, BLOCK: tl.constexpr):\n", name_, fmt::join(parameters, ", "));
+  for (const std::string& line : levels_[0].lines) text += "    " + line + "\n";
+  return text;
+}
+
+std::string Function::lanes_launch() const {
+  std::vector<std::string> arguments;
+  for (const std::string& tensor : tensors()) arguments.push_back("\"" + tensor + "\"");
+  for (const IntExpr& e : extents_) arguments.push_back("\"i64:" + e.to_string() + "\"");
+  return fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = [\"ceil_div({}, BLOCK)\"]\nargs   = [{}, \"=BLOCK\"]\n", name_, grid_.front().to_string(),
+                     fmt::join(arguments, ", "));
+}
+
 std::string Function::definition() const {
   HONE_CHECK(levels_.size() == 1, "every loop is closed");
+  if (in_lanes()) return lanes_definition();
   std::vector<std::string> parameters;
   const auto pointer = [&](const std::string& tensor, const char* qualifier) {
     const task::DType dtype = dtype_of(tensor);
@@ -179,6 +253,7 @@ std::string Function::definition() const {
 }
 
 std::string Function::launch() const {
+  if (in_lanes()) return lanes_launch();
   std::vector<std::string> extents, arguments;
   for (const IntExpr& e : grid_) extents.push_back("\"" + e.to_string() + "\"");
   for (const std::string& tensor : reads_)

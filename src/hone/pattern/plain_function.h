@@ -24,9 +24,13 @@ struct Position {
   std::optional<Text> flat;
 };
 
+/// What a function is written in. In Triton a value is a block of elements, one a lane: each lane goes through the loops for its own.
+enum class Dialect : uint8_t { kCpp, kTriton };
+
 class Function {
  public:
-  Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name);
+  Function(const task::Task& task, const Plan& plan, const Misprint& misprint, std::string name, Dialect dialect = Dialect::kCpp);
+  [[nodiscard]] bool in_lanes() const { return dialect_ == Dialect::kTriton; }
 
   // Loops. A level's lines stand before the loop that is opened next.
   void open(const std::string& header, const std::string& footer = "}");
@@ -43,7 +47,7 @@ class Function {
   Text local(const std::string& type, const Text& value);
   Text index(const Text& value);  ///< local("int64_t", …) unless it is a name or number
 
-  // The grid. At most two dimensions, x first.
+  // The grid. At most two dimensions, x first; of lanes one.
   /// Positions along these extents, decoded from a block index over their product.
   std::vector<Text> grid(const std::vector<std::string>& names, const std::vector<task::IntExpr>& extents,
                          const std::string& block);
@@ -53,6 +57,14 @@ class Function {
 
   // Names.
   [[nodiscard]] Text extent(const task::IntExpr& e);
+
+  // How the language says it. Positions are not negative.
+  [[nodiscard]] Text quotient(const Text& a, const Text& b);
+  [[nodiscard]] Text remainder(const Text& a, const Text& b);
+  [[nodiscard]] Text held(const Text& x, const Text& extent);  ///< to 0 … extent - 1
+  [[nodiscard]] Text whole(const Text& x);                     ///< an integer as an index
+  [[nodiscard]] std::string select(const std::string& condition, const std::string& a, const std::string& b) const;
+  [[nodiscard]] std::string both(const std::string& a, const std::string& b) const;
   std::string reads(const std::string& tensor);
   std::string writes(const std::string& tensor);
   /// Of the elements that a tensor of the plan holds.
@@ -79,15 +91,21 @@ class Function {
     std::map<std::string, std::string> known;  ///< locals by what they are
   };
 
+  [[nodiscard]] std::vector<std::string> tensors() const;  ///< read ones, then written ones
+  [[nodiscard]] std::string lanes_definition() const;
+  [[nodiscard]] std::string lanes_launch() const;
+
   const task::Task& task_;
   const Plan& plan_;
   const Misprint& misprint_;
   std::string name_;
+  Dialect dialect_;
   std::vector<Level> levels_;
   std::vector<task::IntExpr> grid_;
   std::vector<std::string> blocks_;
   std::set<std::string> reads_, writes_, symbols_;
   std::optional<task::IntExpr> shared_;
+  std::vector<task::IntExpr> extents_;  ///< that the plan gives a Triton kernel: e0, e1, …
   int locals_ = 0;
 };
 

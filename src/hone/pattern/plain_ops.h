@@ -16,6 +16,9 @@ void write_dot(Function& f, int id, const std::string& tensor);
 void write_convolution(Function& f, int id, const std::string& tensor);
 void write_pool(Function& f, int id, const std::string& tensor);
 
+/// The same in Triton: a lane an element of the result.
+[[nodiscard]] auto lanes_writer_for(task::Prim op) -> void (*)(Function&, int id, const std::string& tensor);
+
 // What they share.
 
 /// A running result: how it starts and how a value goes in.

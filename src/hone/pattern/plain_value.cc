@@ -6,6 +6,7 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/narrow.h"
+#include "hone/pattern/triton_text.h"
 #include "hone/task/graph/fold.h"
 
 namespace hone::pattern::plain {
@@ -55,8 +56,9 @@ std::vector<std::string> for_a_function(const Node& node, std::vector<std::strin
 std::string operation(const Function& f, const Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
   if (node.prim == Prim::kCast) {
     const bool rounds = node.attrs.contains("rounds") || f.plan().exact[static_cast<size_t>(node.operands[0])];
-    return cast_text(x[0], types[0], node.type.dtype, rounds);
+    return f.in_lanes() ? lanes_cast(x[0], types[0], node.type.dtype, rounds) : cast_text(x[0], types[0], node.type.dtype, rounds);
   }
+  if (f.in_lanes()) return lanes_operation(node, x, types);
   const bool real = task::is_float(node.type.dtype);
   switch (node.prim) {
     case Prim::kMod:
@@ -97,8 +99,8 @@ Text elementwise(Function& f, int id, const Position& at) {
     types.push_back(f.node(operand).type.dtype);
     level = std::max(level, x.level);
   }
-  const std::string type = computing_type(node.type.dtype);
-  return f.local(type, {fmt::format("{}({})", type, operation(f, node, operands, types)), level});
+  const std::string type = computing_type(node.type.dtype), text = operation(f, node, operands, types);
+  return f.local(type, {f.in_lanes() ? text : fmt::format("{}({})", type, text), level});
 }
 
 Text reshaped(Function& f, int id, const Position& at) {
@@ -116,8 +118,8 @@ Text reshaped(Function& f, int id, const Position& at) {
         position.at[run.from[k]] = f.index(rest);
       } else {
         const Text e = f.extent(from[run.from[k]]);
-        position.at[run.from[k]] = f.index({fmt::format("{} % ({})", rest.text, e.text), rest.level});
-        rest = f.index({fmt::format("{} / ({})", rest.text, e.text), rest.level});
+        position.at[run.from[k]] = f.index(f.remainder(rest, e));
+        rest = f.index(f.quotient(rest, e));
       }
     }
   }
@@ -138,20 +140,22 @@ Text padded(Function& f, int id, const Position& at) {
     if (!before && !behind) continue;
     const Text e = f.extent(dims[d]);
     const Text shifted = f.index(at.at[d] - f.extent(low[d]));
-    const std::string here = fmt::format("{0} >= 0 && {0} < {1}", shifted.text, e.text);
+    const std::string here = f.in_lanes() ? fmt::format("({0} >= 0) & ({0} < {1})", shifted.text, e.text)
+                                          : fmt::format("{0} >= 0 && {0} < {1}", shifted.text, e.text);
     std::vector<Mistake> wrong;
     if (before) wrong.push_back({"padding in front by one too little", fmt::format("{0} >= -1 && {0} < {1}", shifted.text, e.text)});
     if (before) wrong.push_back({"the first element taken for padding", fmt::format("{0} >= 1 && {0} < {1}", shifted.text, e.text)});
     if (behind) wrong.push_back({"padding behind by one too little", fmt::format("{0} >= 0 && {0} <= {1}", shifted.text, e.text)});
     if (behind) wrong.push_back({"the last element taken for padding", fmt::format("{0} >= 0 && {0} < {1} - 1", shifted.text, e.text)});
-    inside += (inside.empty() ? "" : " && ") + f.maybe(here, wrong);
+    inside = f.both(inside, f.maybe(here, wrong));
     level = std::max(level, shifted.level);
-    position.at[d] = f.index({fmt::format("hone::plain::most(0, hone::plain::least({}, {} - 1))", shifted.text, e.text), shifted.level});
+    position.at[d] = f.index(f.held(shifted, e));
   }
   const Text x = value(f, node.operands[0], position);
   const std::string type = computing_type(node.type.dtype);
   if (inside.empty()) return x;
-  const std::string right = fmt::format("{} ? {} : {}", inside, x.text, literal(node.attrs.find("value")->second, node.type.dtype));
+  const task::Attr& outside = node.attrs.find("value")->second;
+  const std::string right = f.select(inside, x.text, f.in_lanes() ? lanes_constant(outside, node.type.dtype) : literal(outside, node.type.dtype));
   return f.local(type, {f.maybe(right, {{"padding forgotten", x.text}}), std::max(level, x.level)});
 }
 
@@ -164,7 +168,7 @@ Text gathered(Function& f, int id, const Position& at) {
   Position which;
   if (along) which = at;
   else which.at.assign(at.at.begin() + static_cast<std::ptrdiff_t>(axis), at.at.begin() + static_cast<std::ptrdiff_t>(axis + inserted));
-  const Text chosen = f.local("int64_t", value(f, node.operands[1], which));
+  const Text picked = value(f, node.operands[1], which), chosen = f.local("int64_t", f.in_lanes() ? f.whole(picked) : picked);
   const std::string last = f.extent(dims[axis]).text + " - 1";
   Position from;
   for (size_t d = 0; d < dims.size(); ++d) from.at.push_back(d < axis ? at.at[d] : d == axis ? chosen : at.at[d + inserted - 1]);
@@ -219,6 +223,10 @@ Text value(Function& f, int id, const Position& at) {
   const std::string type = computing_type(node.type.dtype);
   const Text element = offset(f, node.type.dims, at);
   const std::string place = f.reads(memory);
+  if (f.in_lanes()) {
+    const DType kept = f.dtype_of(memory), computed = node.type.dtype;
+    return f.local(type, {lanes_loaded(fmt::format("load_lanes({}, {}, inside)", place, element.text), kept, computed), element.level});
+  }
   const std::string stored = fmt::format("{}[{}]", place, element.text);
   return f.local(type, {fmt::format("{}({})", type, stored), element.level});
 }
@@ -227,11 +235,13 @@ Text compute(Function& f, int id, const Position& at) {
   const Node& node = f.node(id);
   if (task::is_elementwise(node.prim)) return elementwise(f, id, at);
   switch (node.prim) {
-    case Prim::kConstant: return {literal(node.attrs.find("value")->second, node.type.dtype), 0};
-    case Prim::kSymbol: return {fmt::format("int64_t({})", f.extent(node.attr<IntExpr>("value")).text), 0};
+    case Prim::kConstant: {
+      const task::Attr& constant = node.attrs.find("value")->second;
+      return {f.in_lanes() ? lanes_constant(constant, node.type.dtype) : literal(constant, node.type.dtype), 0};
+    }
+    case Prim::kSymbol: return f.whole(f.extent(node.attr<IntExpr>("value")));
     case Prim::kIota: {
-      const Text& here = at.at[static_cast<size_t>(node.attr<int64_t>("axis"))];
-      return {fmt::format("int64_t({})", here.text), here.level};
+      return f.whole(at.at[static_cast<size_t>(node.attr<int64_t>("axis"))]);
     }
     case Prim::kBroadcast: return value(f, node.operands[0], operand_position(f, node, node.operands[0], at));
     case Prim::kReshape:

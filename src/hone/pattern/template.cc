@@ -17,6 +17,11 @@ std::string fill_pattern(std::string_view name, const Slots& slots) {
     const size_t open = rest.find('@');
     text += rest.substr(0, open);
     if (open == std::string_view::npos) break;
+    if (constexpr std::string_view kDecorator = "@triton.jit"; rest.substr(open).starts_with(kDecorator)) {
+      text += kDecorator;
+      rest.remove_prefix(open + kDecorator.size());
+      continue;
+    }
     const size_t close = rest.find('@', open + 1);
     HONE_CHECK(close != std::string_view::npos, "a slot is not closed");
     const std::string_view slot = rest.substr(open + 1, close - open - 1);

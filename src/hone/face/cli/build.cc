@@ -11,6 +11,7 @@
 #include "hone/face/cli/text.h"
 #include "hone/target/arch_limits.h"
 #include "hone/target/toolchain/shipped.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::face {
 namespace {
@@ -149,9 +150,13 @@ Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task
 Result<int> build_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, task_of(arguments.task));
   const auto wanted = arguments.target.starts_with("cuda:") ? kernel::Language::kCuda : kernel::Language::kHip;
-  HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, wanted));
-  HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
-  if (kernel.header.language != wanted && kernel.header.language != kernel::Language::kTriton)
+  const auto asked = arguments.language.empty() ? std::optional(wanted) : kernel::language_from(arguments.language);
+  if (!asked) return fail(ErrorCode::kUsage, fmt::format("there is no language \"{}\"", arguments.language), "one of " + kernel::language_names());
+  HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, *asked));
+  // Triton brings an assembler of its own, so that it needs no toolkit.
+  const bool triton = kernel.header.language == kernel::Language::kTriton;
+  HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(arguments.target) : target::gpu_toolchain(arguments.target));
+  if (kernel.header.language != wanted && !triton)
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
   const std::string arch = arguments.target.substr(arguments.target.find(':') + 1);

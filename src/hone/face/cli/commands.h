@@ -38,6 +38,7 @@ struct KernelArguments {
   TaskArguments task;
   std::string opponents = "all", as, output, save;
   std::string target;                    ///< empty: by the kernel's language
+  std::string language;                  ///< build: of the library's kernels; empty: the card's own
   std::string config;                    ///< profile, diagnose: tunables to set, "A=1,B=2"
   bool caches = false;                   ///< profile, diagnose: caches and branches modelled too
   bool try_first = false;                ///< diagnose: take the best action and measure it
@@ -77,6 +78,8 @@ struct PackArguments {
   TaskArguments task;                    ///< their workloads and track
   std::string target = "cuda:sm_90a", only;
   std::string into;                      ///< program that is to end with it; empty: none
+  std::string language = "cuda";
+  int points = 1;                        ///< of each Triton kernel's tunables
   int offers = -1;                       ///< of the library, for each task; below 0: all
   int most = 0;                          ///< MiB; 0: no limit
 };

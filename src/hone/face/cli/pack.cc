@@ -15,13 +15,16 @@
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
+#include "hone/evaluate/stage.h"
 #include "hone/face/bench/suite.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/live_line.h"
 #include "hone/face/cli/text.h"
+#include "hone/kernel/build_case.h"
 #include "hone/pattern/plain_gpu.h"
 #include "hone/target/card.h"
 #include "hone/target/toolchain/shipped.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::face {
 namespace {
@@ -32,6 +35,7 @@ struct PackJob {
   const task::Task* task = nullptr;
   kernel::Kernel kernel;
   int turn = 0;                          ///< what comes first stays where not all fits
+  task::Bindings bindings{};
   std::optional<target::Build> build;
   std::string why_not;
 };
@@ -57,6 +61,53 @@ std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::
   return jobs;
 }
 
+/// Points of a kernel's tunables: the defaults, then one value changed at a time.
+std::vector<kernel::Kernel> points_of(const kernel::Kernel& kernel, int most) {
+  std::vector<kernel::Kernel> all{kernel};
+  for (const kernel::Tunable& tunable : kernel.header.tunables)
+    for (size_t k = 1; k < tunable.values.size() && std::ssize(all) < most; ++k) {
+      kernel::Kernel point = kernel;
+      point.config[tunable.name] = tunable.values[k];
+      if (const auto fits = kernel::allowed(point.header, point.config, {}); !fits || *fits) all.push_back(std::move(point));
+    }
+  return all;
+}
+
+/// Shapes that make different builds of a kernel (kernel/build_case.h): the workloads', and those that a verifier may look at.
+std::vector<task::Bindings> shapes_of_cases(const kernel::Kernel& kernel, const task::Task& task) {
+  constexpr uint64_t kDraws = 64;
+  std::set<std::string> cases;
+  std::vector<task::Bindings> all;
+  const auto add = [&](const task::Bindings& shape) {
+    if (cases.insert(kernel::case_name(kernel, task, shape)).second) all.push_back(shape);
+  };
+  for (const task::Workload& workload : task.workloads) add(workload.bindings);
+  for (uint64_t seed = 0; seed < kDraws; ++seed)
+    for (const task::Bindings& shape : evaluate::hidden_shapes(task, seed)) add(shape);
+  return all;
+}
+
+/// Plain loops and the offers in Triton, a job for each point and case.
+std::vector<PackJob> triton_jobs_for(const std::vector<task::Task>& tasks, int offers, int points) {
+  std::vector<PackJob> jobs;
+  for (const task::Task& task : tasks) {
+    std::vector<std::string> why_not;
+    std::vector<pattern::Offer> library = pattern::offers(task, kernel::Language::kTriton, why_not);
+    if (offers >= 0 && std::ssize(library) > offers) library.resize(static_cast<size_t>(offers));
+    library.push_back(*pattern::plain_offer(task, kernel::Language::kTriton));
+    for (size_t i = 0; i < library.size(); ++i) {
+      int turn = static_cast<int>(i);
+      for (const kernel::Kernel& point : points_of(library[i].kernel, points)) {
+        for (task::Bindings& shape : shapes_of_cases(point, task))
+          jobs.push_back({fmt::format("{}: {}", task.name, library[i].pattern), &task, point, turn, std::move(shape), {}, {}});
+        turn += static_cast<int>(library.size());
+      }
+    }
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const PackJob& a, const PackJob& b) { return a.turn < b.turn; });
+  return jobs;
+}
+
 /// As many at a time as there are processors.
 void build_jobs(target::Toolchain& toolchain, std::vector<PackJob>& jobs) {
   constexpr std::chrono::seconds kDeadline(300), kSilence(10);
@@ -68,7 +119,7 @@ void build_jobs(target::Toolchain& toolchain, std::vector<PackJob>& jobs) {
     PackJob& job = jobs[static_cast<size_t>(i)];
     target::BuildOptions options;
     options.deadline = kDeadline;
-    auto outcome = toolchain.build(job.kernel, *job.task, job.task->workloads.front().bindings, options);
+    auto outcome = toolchain.build(job.kernel, *job.task, job.bindings.empty() ? job.task->workloads.front().bindings : job.bindings, options);
     if (!outcome) job.why_not = outcome.error().to_string();
     else if (auto* const failure = std::get_if<target::BuildFailure>(&*outcome)) job.why_not = std::move(failure->reason);
     else job.build = std::get<target::Build>(*std::move(outcome));
@@ -99,10 +150,13 @@ Status make_pack(const PackArguments& arguments) {
   if (!arguments.target.starts_with(kCuda))
     return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no architecture that kernels are packed for", arguments.target), "cuda:sm_90a, cuda:sm_80, …: see hone targets");
   HONE_TRY(const std::vector<task::Task> tasks, tasks_to_pack(arguments));
-  HONE_TRY(const auto toolchain, target::gpu_toolchain(arguments.target));
+  const bool triton = arguments.language == kernel::name_of(kernel::Language::kTriton);
+  if (!triton && arguments.language != kernel::name_of(kernel::Language::kCuda))
+    return fail(ErrorCode::kUsage, fmt::format("kernels in \"{}\" are not packed", arguments.language), "cuda or triton");
+  HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(arguments.target) : target::gpu_toolchain(arguments.target));
   const task::Task own = target::card_program_task();
   const auto start = std::chrono::steady_clock::now();
-  std::vector<PackJob> jobs = jobs_for(tasks, own, arguments.offers);
+  std::vector<PackJob> jobs = triton ? triton_jobs_for(tasks, arguments.offers, arguments.points) : jobs_for(tasks, own, arguments.offers);
   build_jobs(*toolchain, jobs);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   target::PackWriter writer(static_cast<size_t>(arguments.most) << 20);

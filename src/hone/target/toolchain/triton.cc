@@ -18,6 +18,7 @@
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/cubin_build.h"
 #include "hone/target/toolchain/cuda_tools.h"
+#include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/triton_process.h"
 #include "hone/target/worker/program.h"
 
@@ -154,19 +155,38 @@ Result<Ptxas> find_ptxas(const TritonInstall& install, const std::optional<CudaT
   return fail(ErrorCode::kUnavailable, "Triton kernels for NVIDIA's cards need ptxas, and there is none", "install NVIDIA's CUDA toolkit 12 or later");
 }
 
+/// Builds of Triton kernels among those that ship.
+bool is_of_triton(std::string_view toolchain) { return toolchain.starts_with("Triton "); }
+
+std::string shipped_triton(const ShippedBuilds& shipped, const std::string& arch) {
+  std::vector<std::string> names = shipped.toolchains(arch);
+  std::erase_if(names, [](const std::string& name) { return !is_of_triton(name); });
+  return names.empty() ? "" : as_shipped(fmt::format("{}", fmt::join(names, ", ")));
+}
+
+std::string arch_of(std::string_view target) { return std::string(target.substr(target.find(':') + 1)); }
+
 class TritonToolchain final : public Toolchain {
  public:
-  TritonToolchain(std::string target, std::string version, std::optional<Ptxas> ptxas, std::optional<Disassembler> disassembler)
-      : target_(std::move(target)), arch_(target_.substr(target_.find(':') + 1)), ptxas_(std::move(ptxas)), disassembler_(std::move(disassembler)),
-        name_("Triton " + version + (ptxas_ ? ", ptxas " + ptxas_->version : "")) {}
+  /// Without a version there is no compiler, and what ships is all that there is.
+  TritonToolchain(std::string target, const std::string& version, std::optional<Ptxas> ptxas, std::optional<Disassembler> disassembler, ShippedBuilds shipped)
+      : target_(std::move(target)), arch_(arch_of(target_)), compiles_(!version.empty()), ptxas_(std::move(ptxas)), disassembler_(std::move(disassembler)),
+        shipped_(std::move(shipped)), name_(compiles_ ? "Triton " + version + (ptxas_ ? ", ptxas " + ptxas_->version : "") : shipped_triton(shipped_, arch_)) {}
   std::string name() const override { return name_; }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options) override {
     if (options.sanitize)
       return fail(ErrorCode::kUnavailable, "Triton kernels for cards have no sanitized builds", "the interpreter (emulator:triton) looks at every access");
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
-    const std::string hash = hash_for(target_, name_ + (disassembler_ ? disassembler_->name : ""), kernel, kernel::case_name(kernel, task, bindings));
-    if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept), options);
+    const std::string the_case = kernel::case_name(kernel, task, bindings);
+    const std::string hash = hash_for(target_, name_ + (disassembler_ ? disassembler_->name : ""), kernel, the_case);
+    // Of no machine and no version.
+    const std::string key = base::Hasher().add("triton-key-1").add(target_).add(kernel.source).add(the_case).finish();
+    if (compiles_)
+      if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept), key, options);
+    HONE_TRY(std::optional<Build> ready, shipped_build(key, cases));
+    if (ready) return finished(*std::move(ready), key, options);
+    if (!compiles_) return BuildOutcome(BuildFailure{"this kernel does not ship built for these shapes, and Triton is not installed here", {}, false});
     const auto begin = std::chrono::steady_clock::now();
     HONE_TRY(const Answer answer, compiled(request_for_binary(kernel, cases), options.deadline));
     if (answer.failure) return BuildOutcome(*answer.failure);
@@ -179,11 +199,11 @@ class TritonToolchain final : public Toolchain {
     if (const std::string why = believe(answer.functions, cases, build); !why.empty()) return BuildOutcome(BuildFailure{why, {}, false});
     build.wall_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
     HONE_TRY(build, keep_build(std::move(build), scratch.path() / kBinary));
-    return finished(std::move(build), options);
+    return finished(std::move(build), key, options);
   }
 
   Result<std::string> assembly(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) override {
-    if (!ptxas_) return Toolchain::assembly(kernel, task, bindings);
+    if (!ptxas_ || !compiles_) return Toolchain::assembly(kernel, task, bindings);
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
     HONE_TRY(const Answer answer, compiled(request_for_binary(kernel, cases), BuildOptions().deadline));
     if (answer.failure) return fail(ErrorCode::kInput, answer.failure->reason);
@@ -210,11 +230,15 @@ class TritonToolchain final : public Toolchain {
     HONE_TRY(const CompilerRun run, run_compiler(argv, folder, ptxas_->program.parent_path(), options.deadline));
     if (run.late) return fmt::format("error: ptxas was stopped after {} s", options.deadline.count());
     if (!run.ok) return run.log.empty() ? std::string("error: ptxas failed") : run.log;
+    return look_over_cubin(folder, cases, run.log, build);
+  }
+
+  static Result<std::string> look_over_cubin(const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, const std::string& log, Build& build) {
     HONE_TRY(const CubinFacts cubin, read_cubin(folder / kBinary));
     if (!cubin.undefined.empty()) return fmt::format("error: it calls {}, which a kernel may not", fmt::join(cubin.undefined, ", "));
     std::map<std::string, const GpuEntry*> plan;
     if (std::string why = match(cubin.entries, cases, 32, plan); !why.empty()) return why;
-    add_cubin_facts(cubin, plan, read_ptxas(run.log), build);
+    add_cubin_facts(cubin, plan, read_ptxas(log), build);
     return std::string();
   }
 
@@ -229,6 +253,10 @@ class TritonToolchain final : public Toolchain {
     binary.resize(bytes);
     HONE_TRY_VOID(base::write_file_atomic(folder / kBinary, binary));
     build.command = "triton (code object)";
+    return look_over_object(folder, cases, build);
+  }
+
+  static Result<std::string> look_over_object(const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, Build& build) {
     HONE_TRY(const CodeObject object, read_code_object(folder / kBinary));
     std::map<std::string, const GpuEntry*> plan;
     if (std::string why = match(object.entries, cases, 64, plan); !why.empty()) return why;
@@ -274,7 +302,34 @@ class TritonToolchain final : public Toolchain {
     return {};
   }
 
-  Result<BuildOutcome> finished(Build build, const BuildOptions& options) {
+  /// Out of a pack, looked over as what is compiled here. Nothing where no pack has it, or where what it has is not right.
+  Result<std::optional<Build>> shipped_build(const std::string& key, const std::vector<kernel::FunctionCase>& cases) {
+    const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return entry.arch == arch_ && (!compiles_ || entry.toolchain == name_); });
+    if (!found) return std::nullopt;
+    Build build;
+    build.toolchain = as_shipped(found->entry->toolchain);
+    build.hash = base::Hasher().add("triton-shipped-1").add(key).add(found->entry->hash).add(disassembler_ ? disassembler_->name : "").finish();
+    if (auto kept = kept_build(build.hash, build.toolchain)) return kept;
+    auto packed = found->pack->read(key);
+    if (!packed) {
+      warn_once(packed.error().message);
+      return std::nullopt;
+    }
+    build.log = std::move(packed->log);
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kBinary, packed->image));
+    const auto refused = target_.starts_with("cuda:") ? look_over_cubin(scratch.path(), cases, {}, build) : look_over_object(scratch.path(), cases, build);
+    if (!refused || !refused->empty()) {
+      warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found->pack->file().string(), refused ? *refused : "it is no binary"));
+      return std::nullopt;
+    }
+    build.facts.merge(packed->facts);  // with what Triton and ptxas said
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kBinary));
+    return build;
+  }
+
+  Result<BuildOutcome> finished(Build build, const std::string& key, const BuildOptions& options) {
+    build.key = key;
     if (options.mix && ptxas_ && disassembler_ && !has_mix(build)) {
       HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
       HONE_TRY(const std::string image, base::read_file(build.artifact));
@@ -289,8 +344,10 @@ class TritonToolchain final : public Toolchain {
   }
 
   std::string target_, arch_;
+  bool compiles_;
   std::optional<Ptxas> ptxas_;
   std::optional<Disassembler> disassembler_;
+  ShippedBuilds shipped_;
   std::string name_;
 };
 
@@ -308,9 +365,14 @@ Result<std::unique_ptr<Toolchain>> emulator_toolchain(kernel::Language language)
 
 Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
   const auto& install = find_triton();
-  if (!install) return tl::unexpected(install.error());
+  ShippedBuilds shipped = ShippedBuilds::here();
   std::optional<Ptxas> ptxas;
   std::optional<Disassembler> disassembler;
+  if (!install) {
+    if (shipped_triton(shipped, arch_of(target)).empty()) return tl::unexpected(install.error());
+    if (target.starts_with("cuda:")) disassembler = find_disassembler(find_cuda());
+    return std::unique_ptr<Toolchain>(std::make_unique<TritonToolchain>(std::move(target), "", std::nullopt, std::move(disassembler), std::move(shipped)));
+  }
   if (target.starts_with("cuda:")) {
     const auto toolkit = find_cuda();
     HONE_TRY(ptxas, find_ptxas(*install, toolkit));
@@ -318,8 +380,10 @@ Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
   } else if (const std::string arch = target.substr(target.find(':') + 1); std::find(std::begin(kTritonArchs), std::end(kTritonArchs), arch) == std::end(kTritonArchs)) {
     return fail(ErrorCode::kInput, fmt::format("Triton kernels are not built for \"{}\"", arch), fmt::format("of AMD's cards for {}", fmt::join(kTritonArchs, ", ")));
   }
-  return std::unique_ptr<Toolchain>(std::make_unique<TritonToolchain>(std::move(target), install->version, std::move(ptxas), std::move(disassembler)));
+  return std::unique_ptr<Toolchain>(std::make_unique<TritonToolchain>(std::move(target), install->version, std::move(ptxas), std::move(disassembler), std::move(shipped)));
 }
+
+bool builds_triton(const std::string& target) { return find_triton() || !shipped_triton(ShippedBuilds::here(), arch_of(target)).empty(); }
 
 Result<Toolchain*> OtherLanguage::toolchain() {
   const std::scoped_lock lock(mutex_);

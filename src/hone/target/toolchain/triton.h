@@ -15,7 +15,10 @@ namespace hone::target {
 
 /// For a card, by "cuda:ARCH" or "hip:ARCH". Facts as of CUDA and HIP, and "dynamic_shared_bytes/F" (a block), "scratch_bytes/F"
 /// (a block, of the launch's own). What Triton says of a binary counts where the binary says the same.
+/// Without Triton, what packs hold (shipped.h), where they hold any.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target);
+/// Whether Triton or a pack is here that builds for it.
+[[nodiscard]] bool builds_triton(const std::string& target);
 
 /// Triton on a card beside the card's own language: looked for when a kernel asks for it.
 class OtherLanguage {

@@ -684,7 +684,7 @@ void Program::dot(const Op& op) {
   Value value{c.type, c.lanes, c.bad};
   const bool any = !a.bad.empty() || !b.bad.empty();
   if (any && value.bad.empty()) value.bad.assign(value.lanes.size(), 0);
-  // Parts of an f32 as the precision has them; the sum of products of part i and part j with i + j below `parts`.
+  // Parts of an f32 as the precision has them; products of part i and part j with i + j below `parts` are summed.
   const size_t parts = in != Elem::kF32 || precision == "ieee" || precision == "tf32" ? 1 : precision == "bf16x6" ? 3 : 2;
   const auto part = [&](float x, size_t which) {
     if (in != Elem::kF32 || precision == "ieee") return x;
@@ -715,10 +715,17 @@ void Program::dot(const Op& op) {
           for (size_t x = 0; x < k; ++x) sum += a.integer(ai(x)) * b.integer(bj(x));
           value.lanes[to] = static_cast<uint64_t>(wrapped(sum, c.type.elem));
         } else {
-          float sum = c.f32(to);
-          for (size_t x = 0; x < k; ++x)
-            for (size_t p = parts; p-- > 0;)
-              for (size_t q = parts - p; q-- > 0;) sum = std::fma(fa[ai(x) * parts + p], fb[bj(x) * parts + q], sum);
+          // As Triton makes them of parts: the small products first, a NaN among them (of an infinity's parts) left out, then the large
+          // ones, and what there was before last. (So its text for sm_90 has it.)
+          float sum = parts > 1 ? 0 : c.f32(to);
+          const auto add = [&](size_t p, size_t q) {
+            for (size_t x = 0; x < k; ++x) sum = std::fma(fa[ai(x) * parts + p], fb[bj(x) * parts + q], sum);
+          };
+          for (size_t small = parts - 1; small > 0; --small)
+            for (size_t p = small + 1; p-- > 0;) add(p, small - p);
+          if (std::isnan(sum) && parts > 1) sum = 0;
+          add(0, 0);
+          if (parts > 1) sum += c.f32(to);
           value.lanes[to] = lane_of(rounded(sum, c.type.elem));
         }
         if (any)
