@@ -35,8 +35,9 @@ agent::Facts facts_of(const json& event) {
   const diagnose::Metrics metrics = diagnose::metrics_from(event.value("metrics", json::object()));
   for (const diagnose::Metric& metric : metrics.all()) {
     const bool absent = metric.origin == diagnose::Origin::kAbsent;
-    facts.metrics.push_back({metric.name, absent ? std::nullopt : std::optional(metric.value), metric.origin == diagnose::Origin::kModelled});
+    facts.metrics.push_back({metric.name, absent ? std::nullopt : std::optional(metric.value), metric.origin == diagnose::Origin::kModelled, metric.about});
   }
+  facts.workload = event.value("workload", "");
   const json told = event.value("diagnosis", json());
   if (!told.is_object()) return facts;
   const diagnose::Diagnosis diagnosis = diagnose::diagnosis_from(told);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <future>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,10 @@ constexpr double kGain = 1.005;
 constexpr int kFinalists = 3;
 /// A rival this near the best may turn out to be it.
 constexpr double kInReach = 0.9;
+/// An answer of a model's is worth a close look at the end even so.
+constexpr double kAnswersInReach = 0.5;
+/// Kernels of the library's that are looked at before models begin to write.
+constexpr int kFirstLooks = 4;
 
 /// A task's name as a part of a file's: it is free text, and may hold slashes.
 std::string file_stem(std::string_view name) {
@@ -80,6 +85,8 @@ struct Candidate {
   double sol = 0;            ///< estimated fraction of the speed of light
   std::string hash;
 };
+
+bool is_answer(const Kernel& kernel) { return kernel.author.starts_with("model:"); }
 
 /// A proposal on its way to its screening. Its end waits for the build.
 struct Queued {
@@ -157,6 +164,11 @@ class Run {
   Result<evaluate::Evaluator*> evaluator();
   /// `built`: it is, and what it became is known. That is all there is to see of a recalled kernel.
   Result<Screening> screen(const Kernel& kernel, bool built);
+  [[nodiscard]] bool is_workload_shape(const std::string& shape) const {
+    return std::any_of(task_.workloads.begin(), task_.workloads.end(), [&](const task::Workload& w) { return task::bindings_text(w.bindings) == shape; });
+  }
+  /// What models are told of a verdict, instead of what it says: nothing that was drawn secretly.
+  Result<json> told_of(const Kernel& kernel, const evaluate::Verdict& verdict);
   /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
   Status screen_proposal(const search::Proposal& proposal, const std::string& code);
   /// A proposal whose code was evaluated before: written down, and nothing else.
@@ -169,6 +181,8 @@ class Run {
   Result<bool> fall_back();
   /// Promotes the best, and where that is refused the next ones; the one that became champion, or nothing.
   Result<std::optional<Candidate>> promote_best(RunResult& result);
+  /// Accepted kernels that meet the best once more before a promotion.
+  [[nodiscard]] std::vector<std::string> rivals(const Candidate& best) const;
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
@@ -208,7 +222,9 @@ class Run {
   std::map<std::string, std::string> codes_;  ///< machine code and plan -> the kernel that was evaluated with it
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
-  int evaluated_ = 0, considered_ = 0, refused_ = 0, since_gain_ = 0;
+  int evaluated_ = 0, considered_ = 0, refused_ = 0, dropped_ = 0, since_gain_ = 0;
+  bool looked_ = false;                  ///< the library has no more to look at
+  std::set<std::string> raced_;          ///< kernels of the finals, and answers that were looked at closely
   evaluate::Spent spent_;
   bool stop_was_recorded_ = false;
   int64_t batch_build_ns_ = 0;           ///< waited for builds, not yet written into an event
@@ -281,9 +297,10 @@ Status Run::start_models() {
     // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
     const agent::Diagnose diagnose = options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever;
     const bool research = options.models.researches();
-    const std::string facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
+    const std::string facts = briefing(services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_,
                                        bounds_, options_);
-    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts},
+    return json{{"models", names}, {"prompts", agent::prompt_versions()}, {"documents", agent::own_documents()}, {"tools", tools}, {"facts", facts}, {"timing", services_.timing}, {"lines", lines_for(options.models)},
+                {"directions", directions_for(task_, bounds_, services_.limits)}, {"worked", worked_kernels(services_.seeds, services_.languages.front())},
                 {"lessons", lessons.is_array() ? lessons : json::array()}, {"diagnose", static_cast<int>(diagnose)}, {"research", research},
                 {"patterns", research ? pattern_lines(services_.seeds) : std::vector<std::string>{}},
                 {"memory", research ? memory_lines(recalled_) : std::vector<std::string>{}}};
@@ -300,6 +317,10 @@ Status Run::start_models() {
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
   options.team.facts = event.value("facts", "");
+  options.team.timing = event.value("timing", "");
+  options.team.width = event.value("lines", options.models.calls_at_once);
+  options.team.directions = event.value("directions", std::vector<std::string>{});
+  options.team.worked = event.value("worked", std::vector<std::string>{});
   for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
   options.team.language = services_.languages.front();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
@@ -314,7 +335,7 @@ agent::ToolTable Run::model_tools() {
   on.examine = services_.examine;
   on.microbenchmark = services_.microbenchmark;
   on.limits = [this] {
-    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits},
+    return json{{"place", services_.place_facts ? services_.place_facts() : ""}, {"plan", services_.limits},
                 {"peaks", services_.peaks ? services_.peaks() : json()}};
   };
   on.kernel_of = [this](std::string_view wanted) -> const Kernel* {
@@ -350,8 +371,10 @@ Status Run::tell_facts() {
 }
 
 agent::Standing Run::standing() const {
-  if (!leader()) return {};
-  return {leader()->kernel, leader()->score, leader()->sol};
+  // Who begins has to know what there is to beat.
+  const bool looked = looked_ || evaluated_ + dropped_ >= std::min<int>(kFirstLooks, static_cast<int>(services_.seeds.size()));
+  if (!leader()) return {{}, 0, 0, looked};
+  return {leader()->kernel, leader()->score, leader()->sol, looked};
 }
 
 Status Run::await_models(const char* kind) {
@@ -431,6 +454,7 @@ Status Run::drop(const search::Proposal& proposal, const std::string& code) {
   spent_.build += event.value("build_ns", int64_t{0});
   const std::string twin = event.at("of");
   ++since_gain_;
+  ++dropped_;
   search::Outcome outcome;
   outcome.seconds = static_cast<double>(event.value("build_ns", int64_t{0})) * 1e-9;
   outcome.twin = twin;
@@ -448,6 +472,15 @@ Result<Screening> Run::screen(const Kernel& kernel, bool built) {
   return evaluator->screen(kernel);
 }
 
+Result<json> Run::told_of(const Kernel& kernel, const evaluate::Verdict& verdict) {
+  evaluate::Explanation said = evaluate::told(verdict);
+  if (!verdict.accepted() && consult_->waits_for(kernel.hash())) {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    HONE_TRY(said, evaluator->explain(kernel, verdict));
+  }
+  return json{{"reason", said.reason}, {"detail", said.detail}};
+}
+
 Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
   if (log_.replaying() ? log_.next_kind() == "duplicate" : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
@@ -459,7 +492,17 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     bool accepted = screening.verdict.accepted();
     double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
     std::optional<double> first_score;
-    if (yardstick_ && score > kYardstickGain * yardstick_score_) {
+    if (accepted && yardstick_ && leader() && score <= leader()->score && consult_ && consult_->waits_for(hash)) {
+      // An answer that looks slower than the best: three pairs on a busy machine are not enough to give it up.
+      first_score = score;
+      const evaluate::Spent before = screening.spent;
+      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+      HONE_TRY(screening, evaluator->screen_closely(proposal.kernel));
+      screening.spent += before;
+      accepted = screening.verdict.accepted();
+      score = accepted ? screening.score * yardstick_score_ : 0;
+    }
+    if (!first_score && yardstick_ && score > kYardstickGain * yardstick_score_) {
       // What would become the yardstick is looked at twice: of many candidates the one that looks best is often the one that
       // was lucky, and scores are chained from yardstick to yardstick.
       first_score = score;
@@ -480,11 +523,15 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     if (promise) body["predicted"] = promise->speedup, body["cause"] = promise->cause;
     if (first_score) body["first_score"] = *first_score;
     if (!code.empty()) body["code"] = code;
+    if (consult_) {
+      HONE_TRY(body["told"], told_of(proposal.kernel, screening.verdict));
+    }
     return body;
   }));
   HONE_TRY_VOID(about(event, hash));
   const Screening screening = evaluate::screening_from(event.at("screening"));
   const double score = event.at("score");
+  if (event.contains("first_score") && is_answer(proposal.kernel)) raced_.insert(hash);
   ++evaluated_;
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();
@@ -513,9 +560,16 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     ++refused_;
     ++since_gain_;
   }
-  if (consult_)
-    consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
-                            best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening});
+  if (consult_) {
+    agent::Judged judged{accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
+                         best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening};
+    // Earlier runs told what the verdict says.
+    if (const auto told = event.find("told"); told != event.end()) {
+      judged.reason = told->at("reason"), judged.detail = told->at("detail");
+      if (auto& accuracy = judged.screening.verdict.accuracy; accuracy && !is_workload_shape(accuracy->shape)) accuracy->shape = "a shape that is not told";
+    }
+    consult_->judged(hash, judged);
+  }
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
   // Nothing is timed against a recalled kernel.
   const bool untimed = !options_.recall.empty() && screening.repetitions == 0;
@@ -628,7 +682,8 @@ Result<std::string> Run::search() {
     bool waiting = false;
     if (log_.next_kind() != "stopped") {
       reason = log_.replaying() ? "" : stop_reason(false);
-      if (consult_ && reason == "stagnation" && consult_->kernels_waiting()) reason.clear();
+      // What models answered is judged and tuned before it is given up.
+      if (consult_ && (reason == "stagnation" || reason == "speed of light") && (consult_->kernels_waiting() || strategy_->owed() > 0)) reason.clear();
       int left = options_.budget_evaluations - evaluated_;
       if (consult_ && left > 0 && !consult_->kernels_waiting()) left -= consult_->kept_back(options_.budget_evaluations);
       const bool saving = options_.budget_evaluations > 0 && left <= 0 && reason.empty();
@@ -640,7 +695,7 @@ Result<std::string> Run::search() {
         HONE_TRY_VOID(take_advice());
         batch = strategy_->next(most);
         waiting = batch.empty() && consult_ &&
-                  (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0);
+                  (log_.replaying() ? log_.next_kind() == "waited" || log_.next_kind() == "considered" : consult_->open() > 0 || !std::exchange(looked_, true));
         if (batch.empty() && queue_.empty() && !waiting && log_.next_kind() != "stopped") reason = log_.replaying() ? "" : "exhausted";
       }
       going = reason.empty() && (!batch.empty() || !queue_.empty());
@@ -686,21 +741,36 @@ Result<bool> Run::fall_back() {
   return true;
 }
 
+std::vector<std::string> Run::rivals(const Candidate& best) const {
+  std::vector<std::string> chosen;
+  std::set<std::string> sources = {best.kernel.source};
+  for (size_t i = 1; i < accepted_.size(); ++i) {
+    const Candidate& rival = accepted_[i];
+    // The next best, and the best setting of each of the models' sources that might be.
+    const bool next = i < kFinalists && rival.score >= kInReach * best.score;
+    const bool answer = is_answer(rival.kernel) && !sources.contains(rival.kernel.source) && rival.score >= kAnswersInReach * best.score;
+    if (!next && !answer) continue;
+    sources.insert(rival.kernel.source);
+    chosen.push_back(rival.hash);
+  }
+  return chosen;
+}
+
 Status Run::race() {
   // Scores were taken against different yardsticks at different times: the best few meet once more.
   if (accepted_.size() < 2) return {};
   const Candidate best = accepted_.front();
   HONE_TRY_VOID(set_yardstick(best));
-  const size_t finalists = std::min<size_t>(kFinalists, accepted_.size());
-  for (size_t i = 1; i < finalists; ++i) {
-    Candidate& rival = accepted_[i];
-    if (rival.score < kInReach * best.score) break;
-    const std::string hash = rival.kernel.hash();
+  raced_.insert(best.hash);
+  for (const std::string& hash : rivals(best)) {
+    if (log_.replaying() && log_.next_kind() != "raced") break;
+    Candidate& rival = *std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.hash == hash; });
     HONE_TRY(const json event, log_.step("raced", [&]() -> Result<json> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      HONE_TRY(const Screening screening, evaluator->screen(rival.kernel));
+      HONE_TRY(const Screening screening, is_answer(rival.kernel) ? evaluator->screen_closely(rival.kernel) : evaluator->screen(rival.kernel));
       return json{{"kernel", hash}, {"screening", evaluate::to_json(screening)}};
     }));
+    raced_.insert(hash);
     HONE_TRY_VOID(about(event, hash));
     const Screening screening = evaluate::screening_from(event.at("screening"));
     spent_ += screening.spent;
@@ -797,7 +867,11 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
               {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
                            {"run", static_cast<double>(spent_.run) * 1e-9}}}};
-  if (consult_) out["models"] = consult_->ledger();
+  if (consult_) {
+    out["models"] = consult_->ledger();
+    out["models"]["answers"] = consult_->answers();
+    for (json& answer : out["models"]["answers"]) answer["raced"] = raced_.contains(answer.value("best", "")) || raced_.contains(answer.value("kernel", ""));
+  }
   if (json predictions = advisor_.calibration(); !predictions.is_null()) out["predictions"] = std::move(predictions);
   if (!champion || !promotion) return out;
   const Headline line = headline_of(*promotion, task_);
