@@ -131,10 +131,11 @@ class Place:
         return [f.name for f in self.model.iterdir() if len(f.name) == 64 and f.read_text().count("asked") > 1]
 
 
-def expect(condition, what):
+def expect(condition, what, quiet=False):
     if not condition:
         sys.exit(f"not so: {what}")
-    print(f"ok: {what}")
+    if not quiet:
+        print(f"ok: {what}")
 
 
 def climb(hone):
@@ -192,8 +193,10 @@ outputs = { y = "f32[B, D]" }
 compute = "y = softmax(x, axis=-1)"
 workloads = [ { B = 64, D = 1024 } ]
 """
-TOOLS = ["diagnose", "evaluate_kernel", "export_kernel", "get_run", "list_patterns", "microbenchmark", "profile_kernel", "read_disassembly",
-         "read_pattern", "search_memory", "search_patterns", "show_limits", "start_run"]
+TOOLS = ["cancel", "compare_kernels", "diagnose", "evaluate_kernel", "explain_task", "export_kernel", "get_report", "get_run", "library_kernels",
+         "list_patterns", "microbenchmark", "profile_kernel", "read_disassembly", "read_pattern", "resume_run", "search_memory", "search_patterns",
+         "show_limits", "start_run", "tune_kernel", "wait"]
+TINY = TASK.replace("B = 64, D = 1024", "B = 3, D = 70")
 
 
 async def look_around(client, era):
@@ -210,12 +213,65 @@ async def look_around(client, era):
         expect(refused.is_error, f"{era}: refused: {refused.content[0].text[:90]}")
 
 
+async def read(client):
+    """Every resource and every prompt is there and says something."""
+    resources = (await client.list_resources()).resources
+    addresses = [str(r.uri) for r in resources]
+    for needed in ("hone://guide/c++", "hone://guide/cuda", "hone://guide/hip", "hone://guide/triton", "hone://operations", "hone://kernels",
+                   "hone://header/hone/gpu.h", "hone://pattern/gpu/rows.cu"):
+        expect(needed in addresses, f"a resource: {needed}")
+    for address in addresses:
+        text = (await client.read_resource(address)).contents[0].text
+        expect(len(text) > 50, f"{address} says something", quiet=True)
+    cuda = (await client.read_resource("hone://guide/cuda")).contents[0].text
+    expect("__global__" in cuda and "SHARED_MAX" in cuda and "-march=native" not in cuda, "the guide to CUDA is one to CUDA")
+    for prompt in (await client.list_prompts()).prompts:
+        got = await client.get_prompt(prompt.name, {"task": TASK, "language": "hip", "target": "emulator:hip", "kernel": "KERNEL"})
+        expect("mfma" in got.messages[0].content.text and "softmax" in got.messages[0].content.text, f"prompt {prompt.name}")
+
+
+async def walk(client, target):
+    """What needs no clock, for a target: a task explained, a kernel of the library's judged, one that is wrong told why."""
+    call = lambda name, **arguments: client.call_tool(name, {"task": TINY, "target": target, **arguments})
+    limits = (await client.call_tool("show_limits", {"target": target})).structured_content
+    expect(("SMS" in limits["plan"]) == (target != "cpu") and limits["timing"], f"{target}: limits and how it times")
+    told = (await call("explain_task")).structured_content
+    expect(told["library"] and told["workloads"][0]["bytes"] == 2 * 4 * 3 * 70, f"{target}: {len(told['library'])} kernels of the library")
+    listed = (await call("library_kernels")).structured_content["kernels"]
+    first = (await call("library_kernels", number=listed[0]["number"])).structured_content["source"]
+    good = (await call("evaluate_kernel", source=first)).structured_content
+    expect(good["verdict"] == "accepted" and good["error"]["largest"] <= good["error"]["largest_allowed"], f"{target}: the library's first kernel, sent back as it came: {good['verdict']}")
+    plain = (await call("library_kernels", plain=True)).structured_content["source"]
+    broken = plain.replace("exp(", "cos(")
+    expect(broken != plain, f"{target}: plain loops have an exponential to break")
+    bad = (await call("evaluate_kernel", source=broken)).structured_content
+    expect(bad["verdict"] == "wrong" and "at B=" in bad["reason"] and "elements are wrong" in bad["detail"], f"{target}: {bad['reason']}: {bad['detail'][:120]}")
+    exported = (await call("export_kernel", source=first)).structured_content["files"]
+    expect(exported and all(f["content"] for f in exported), f"{target}: exported: " + ", ".join(f["name"] for f in exported))
+
+
 async def work(client):
     fast = HEADER.format(extra="tunables = { UNROLL = [4, 1, 2] }\n") + FAST
     good = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": fast})).structured_content
     expect(good["verdict"] == "accepted", f"accepted: {good}")
+    row = good["workloads"][0]
+    expect(row["speedup_over_plain_loops"]["low"] <= row["speedup_over_plain_loops"]["median"] <= row["speedup_over_plain_loops"]["high"] and row["median_ns"] > 0
+           and good["noise"]["pairs"] == 9 and good["error"]["largest"] <= good["error"]["largest_allowed"], f"times, their range, errors and noise: {row}")
+    began = time.time()
+    failed = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": HEADER.format(extra="") + "void f( {"})).structured_content
+    expect(failed["verdict"] == "does not compile" and time.time() - began < 10, f"what does not compile is said at once: {time.time() - began:.1f} s")
     bad = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": HEADER.format(extra="") + WRONG})).structured_content
     expect(bad["verdict"] == "wrong", f"refused: {bad['reason']}")
+    plain = (await client.call_tool("library_kernels", {"task": TASK, "plain": True})).structured_content["source"]
+    compared = (await client.call_tool("compare_kernels", {"task": TASK, "a": fast, "b": plain})).structured_content
+    ratio = compared["ratio"]
+    expect(compared["comparison"] == "INCONCLUSIVE" or ratio["low"] > 1 or ratio["high"] < 1, f"compared: {compared['comparison']} {ratio}")
+    # Side by side: a long call does not hold up a short one.
+    slow = asyncio.ensure_future(client.call_tool("profile_kernel", {"task": TASK, "source": plain}))
+    began = time.time()
+    await client.call_tool("list_patterns", {})
+    expect(time.time() - began < 5, f"a list while a kernel is profiled: {time.time() - began:.1f} s")
+    await slow
     told = (await client.call_tool("diagnose", {"task": TASK, "source": fast})).structured_content
     expect(told["diagnosis"]["evidence"][0]["value"] > 0, f"diagnosed: {told['diagnosis']}")
     code = (await client.call_tool("read_disassembly", {"task": TASK, "source": fast})).structured_content
@@ -226,12 +282,25 @@ async def work(client):
     timed = (await client.call_tool("microbenchmark", {"body": "for (int64_t i = 0; i < n; ++i) y[i] = x[i] / 3;"})).structured_content
     expect(timed["ns_per_call"]["median"] > 0, f"a snippet is timed: {timed['ns_per_call']}")
     started = (await client.call_tool("start_run", {"task": TASK, "budget": "6evals"})).structured_content
-    for _ in range(600):
-        run = (await client.call_tool("get_run", {"run": started["run"]})).structured_content
-        if run["status"] == "finished":
-            break
-        await asyncio.sleep(0.5)
+    run = (await client.call_tool("wait", {"run": started["run"], "seconds": 300})).structured_content
     expect(run["status"] == "finished" and run["champion"]["source"], "a run from start to champion")
+    again = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": run["champion"]["source"]})).structured_content
+    expect(again["verdict"] == "accepted", "the champion can be sent back as it is")
+    report = (await client.call_tool("get_report", {"run": started["run"]})).structured_content
+    expect("<html" in report["html"] and report["summary"]["verdict"] == "accepted", f"its report: {report['bytes']} bytes")
+    for misfit in ({"opponents": "pytroch"}, {"target": "cuda:x"}, {"track": "f31"}, {"workloads": ["no"]}, {"budget": "lots"}):
+        refused = await client.call_tool("start_run", {"task": TASK, **misfit})
+        expect(refused.is_error, f"checked at once: {refused.content[0].text[:80]}")
+    long_run = (await client.call_tool("tune_kernel", {"task": TASK, "source": fast, "budget": "600s"})).structured_content["run"]
+    await asyncio.sleep(3)
+    await client.call_tool("cancel", {"run": long_run})
+    ended = (await client.call_tool("wait", {"run": long_run, "seconds": 200})).structured_content
+    expect(ended["status"] in ("interrupted", "finished"), f"cancelled: {ended['status']}")
+    if ended["status"] == "interrupted":
+        resumed = await client.call_tool("resume_run", {"run": long_run})
+        expect(not resumed.is_error, "and gone on with")
+        await client.call_tool("cancel", {"run": long_run})
+        await client.call_tool("wait", {"run": long_run, "seconds": 200})
     found = (await client.call_tool("search_memory", {"query": "softmax"})).structured_content
     expect(found["found"][0]["run"] == started["run"], "memory knows it")
     near = (await client.call_tool("search_memory", {"task": TASK})).structured_content["similar"]
@@ -253,6 +322,10 @@ def mcp(hone):
         for mode, era in [("legacy", "stdio, before"), ("2026-07-28", "stdio, after"), ("auto", "stdio, whichever")]:
             async with Client(parameters, mode=mode) as client:
                 await look_around(client, era)
+                if mode == "legacy":
+                    await read(client)
+                    for target in ("cpu", "emulator:cuda", "emulator:hip"):
+                        await walk(client, target)
                 if mode == "2026-07-28":
                     await work(client)
         server = subprocess.Popen([hone, "mcp", "--http", "--token-env", "T"], env={**place.environment, "T": "a-token"},

@@ -45,16 +45,19 @@ std::string list_of(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::string metrics_text(const std::vector<Metric>& metrics) {
+std::string metrics_text(const std::vector<Metric>& metrics, bool about) {
   if (metrics.empty()) return "none was measured";
   std::string text;
   for (const Metric& metric : metrics)
-    text += fmt::format("{}: {}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent");
+    text += fmt::format("{}: {}{}\n", metric.name, metric.value ? fmt::format("{:.4g} ({})", *metric.value, metric.modelled ? "modelled" : "measured") : "absent",
+                        about && !metric.about.empty() ? ": " + one_line(metric.about, 160) : "");
   return text;
 }
 
-Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules) {
-  return prompt(documents, "diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)},
+Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics, const std::string& rules,
+                                      const std::string& workload) {
+  return prompt(documents, "diagnoser", {{"kernel", source_of(kernel)}, {"metrics", metrics_text(metrics)}, {"explained", metrics_text(metrics, true)},
+                                         {"workload", workload.empty() ? "the run's workload" : "workload " + one_line(workload, 60)},
                                          {"rules", rules.empty() ? "nothing: they had too little to go by" : rules}});
 }
 
@@ -92,7 +95,8 @@ std::string Team::advice(const Direction& d, const std::string& shown) const {
   if (d.diagnosed == best && !d.diagnosis.empty()) text += "The diagnoser says:\n" + material("DIAGNOSIS", d.diagnosis, kDiagnosisShown) + "\n";
   if (text.empty()) return text;
   // Who looked at it did so before the tuner went on.
-  return fmt::format("What holds it back{}:\n{}\n", best == shown ? "" : ", looked at with the settings " + config_text(d.best->config), text);
+  return fmt::format("What holds it back{}{}:\n{}\n", facts == facts_.end() || facts->second.workload.empty() ? "" : " on workload " + one_line(facts->second.workload, 60),
+                     best == shown ? "" : ", looked at with the settings " + config_text(d.best->config), text);
 }
 
 std::optional<std::string> Team::take_advice(Direction& d, const Reply& reply) {

@@ -75,12 +75,32 @@ TEST(Guide, leaves_out_what_is_for_other_languages) {
   EXPECT_EQ(guide_for(kernel::Language::kCpp, "```\n## CUDA\n```\nend\n"), "```\n## CUDA\n```\nend\n") << "no heading";
 }
 
-TEST(Guide, says_what_kernels_can_count_on) {
-  const std::string guide = guide_for(kernel::Language::kCpp, own_documents().at("docs/kernels.md"));
-  for (const char* fact : {"<immintrin.h>", "__m512", "load_n<V>(const T* p, n, fill = 0)", "bf16(f)` rounds to nearest even", "Comparisons with NaN are false",
-                           "`grid`, `shared`, `when`, integer arguments", "8 * `THREADS`", "one that is refused sinks no other",
-                           "no other setting of it is tried"})
-    EXPECT_THAT(guide, HasSubstr(fact));
+TEST(Guide, of_each_language_says_what_its_kernels_can_count_on_and_nothing_of_others) {
+  struct Case {
+    kernel::Language language;
+    std::vector<const char*> says, says_not;
+  };
+  const char* const kCpu[] = {"-march=native", "f32v", "8 * THREADS", "block's\nindex", "<immintrin.h>"};
+  const std::vector<Case> cases = {
+      {kernel::Language::kCpp, {std::begin(kCpu), std::end(kCpu)}, {"__global__", "SHARED_MAX", "tl.constexpr"}},
+      {kernel::Language::kCuda, {"__global__", "SMS SHARED_MAX WAVE", "hone/gpu.h", "mma_tf32", "block  = [\"BLOCK\"]"}, {std::begin(kCpu), std::end(kCpu)}},
+      {kernel::Language::kHip, {"__global__", "SMS SHARED_MAX WAVE", "hone/gpu.h", "mfma", "64 lanes"}, {"f32v", "-march=native", "0xffffffff"}},
+      {kernel::Language::kTriton, {"@triton.jit", "tl.constexpr", "\"\"\"hone", "`warps`"}, {"__global__", "f32v", "reach the source as macros"}}};
+  for (const Case& c : cases) {
+    const auto guide = language_guide(c.language, own_documents());
+    ASSERT_TRUE(guide) << guide.error().to_string();
+    for (const char* fact : c.says) EXPECT_THAT(*guide, HasSubstr(fact)) << kernel::name_of(c.language);
+    for (const char* fact : c.says_not) EXPECT_THAT(*guide, Not(HasSubstr(fact))) << kernel::name_of(c.language);
+    EXPECT_LT(guide->size(), 8000U) << "it is in every prompt";
+    // The kernel in it is one.
+    const std::string open = fmt::format("```{}\n", kernel::row_of(c.language).fence);
+    const size_t at = guide->find(open);
+    ASSERT_NE(at, std::string::npos);
+    const size_t begin = at + open.size();
+    const auto kernel = foreign_kernel(guide->substr(begin, guide->find("```", begin) - begin), c.language);
+    EXPECT_TRUE(kernel) << kernel.error().problem;
+  }
+  EXPECT_FALSE(language_guide(kernel::Language::kTileLang, own_documents()));
 }
 
 TEST(Answers, a_kernel_with_its_reasons) {
@@ -140,8 +160,10 @@ TEST(Answers, the_diagnoser_is_asked_with_metrics_absent) {
   const auto bare = diagnoser_question(own_documents(), *kernel, {}, "");
   ASSERT_TRUE(bare);
   EXPECT_THAT(*bare, HasSubstr("none was measured"));
-  const auto some = diagnoser_question(own_documents(), *kernel, {{"dram", 0.5, false}, {"ipc", 2, true}, {"l2", {}, false}}, "memory-bound");
+  const auto some = diagnoser_question(own_documents(), *kernel, {{"dram", 0.5, false, "bytes over the peak's"}, {"ipc", 2, true}, {"l2", {}, false}}, "memory-bound", "wide");
   ASSERT_TRUE(some);
+  EXPECT_THAT(*some, HasSubstr("Metrics on workload wide"));
+  EXPECT_THAT(*some, HasSubstr("dram: 0.5 (measured): bytes over the peak's"));
   EXPECT_THAT(*some, HasSubstr("dram: 0.5 (measured)"));
   EXPECT_THAT(*some, HasSubstr("ipc: 2 (modelled)"));
   EXPECT_THAT(*some, HasSubstr("l2: absent"));

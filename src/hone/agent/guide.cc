@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace hone::agent {
 namespace {
 
@@ -36,7 +38,34 @@ bool for_others(Language language, const std::vector<Language>& only) {
   return !only.empty() && std::find(only.begin(), only.end(), language) == only.end();
 }
 
+/// What differs between languages in prompts/guide.md, and whose guide is whose.
+struct GuideWords {
+  Language language;
+  std::string_view file, launch_keys, more_args, macros, limits, calling;
+};
+constexpr GuideWords kGuideWords[] = {
+    {Language::kCpp, "guide_cpp", "`shared` (bytes)", ", or `\"shared\"`", "they reach the source as macros", "`THREADS L1_BYTES L2_BYTES L3_BYTES VECTOR_BYTES`",
+     "C++ types: f64 `double`, f32 `float`, `hone::bf16`, `hone::f16`, `int64_t` to `int8_t`, `bool`."},
+    {Language::kCuda, "guide_cuda", "`block = [\"BLOCK\"]`, `shared` (bytes), `repeat` (times, `STEP` counts)", "", "they reach the source as macros",
+     "`SMS SHARED_MAX WAVE`", "Types: f64 `double`, f32 `float`, f16 `__half`, i64 to i8 `long long` to `signed char`, bool `bool`."},
+    {Language::kHip, "guide_hip", "`block = [\"BLOCK\"]`, `shared` (bytes), `repeat` (times, `STEP` counts)", "", "they reach the source as macros",
+     "`SMS SHARED_MAX WAVE`", "Types: f64 `double`, f32 `float`, f16 `__half`, i64 to i8 `long long` to `signed char`, bool `bool`."},
+    {Language::kTriton, "guide_triton", "`warps`, `stages`", ", `\"f32:EXPR\"`, or a constant `\"=EXPR\"`", "pass them as constants, `\"=BLOCK\"`",
+     "`SMS SHARED_MAX WAVE`", "A program is a block of the grid."},
+};
+
 }  // namespace
+
+Result<std::string> language_guide(Language language, const Documents& documents) {
+  const auto* const words = std::find_if(std::begin(kGuideWords), std::end(kGuideWords), [&](const GuideWords& w) { return w.language == language; });
+  if (words == std::end(kGuideWords)) return fail(ErrorCode::kNotFound, fmt::format("there is no guide to kernels in {}", kernel::name_of(language)));
+  const kernel::LanguageRow& row = kernel::row_of(language);
+  HONE_TRY(const std::string common, prompt(documents, "guide", {{"open", fmt::format("`{}`", row.open)}, {"language", std::string(row.name)},
+      {"launch_keys", std::string(words->launch_keys)}, {"more_args", std::string(words->more_args)}, {"macros", std::string(words->macros)},
+      {"limits", std::string(words->limits)}, {"calling", std::string(words->calling)}}));
+  HONE_TRY(const std::string gpu, prompt(documents, "guide_gpu", {}));
+  return prompt(documents, words->file, {{"common", common}, {"gpu", gpu}});
+}
 
 std::string guide_for(kernel::Language language, std::string_view guide) {
   constexpr std::string_view kSection = "## ", kCell = " | ", kCommands = "On the command line";

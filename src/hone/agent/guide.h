@@ -1,14 +1,19 @@
-// The guide to kernels (docs/kernels.md), or what of it somebody needs who writes in one language. Pure; thread-safe.
+// What somebody needs to know who writes kernels in one language. Pure; thread-safe.
 #pragma once
 #include <string>
 #include <string_view>
 
+#include "hone/agent/prompt.h"
 #include "hone/kernel/kernel.h"
 
 namespace hone::agent {
 
-/// `guide` (Markdown) without what is for other languages alone: a section ("## ") whose heading begins with the name of
+/// For prompts of earlier versions: `guide` (Markdown) without what is for other languages alone: a section ("## ") whose heading begins with the name of
 /// a language, a section "On the command line", which models have not, and a row of a table whose second cell begins with names of languages and a colon ("CUDA, HIP: …").
 [[nodiscard]] std::string guide_for(kernel::Language language, std::string_view guide);
+
+/// What a writer of kernels in that language has to know, from `documents` (prompts/guide*.md): header, calls, what hone has for
+/// it, one whole kernel. kNotFound for a language that nobody runs.
+[[nodiscard]] Result<std::string> language_guide(kernel::Language language, const Documents& documents);
 
 }  // namespace hone::agent

@@ -50,6 +50,11 @@ class Looked {
   [[nodiscard]] std::string settings(const std::string& source, const std::string& shown, const std::string& best, size_t most) const;
   /// The fastest accepted setting of a source: its hash; empty where there is none.
   [[nodiscard]] std::string fastest(const std::string& source) const;
+  /// Settings of a source that were looked at.
+  [[nodiscard]] size_t tried(const std::string& source) const {
+    const auto found = kernels_.find(source);
+    return found == kernels_.end() ? 0 : found->second.size();
+  }
   /// Null where nobody looked.
   [[nodiscard]] const Judged* find(const std::string& kernel) const;
 

@@ -39,8 +39,13 @@ Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options
   // Tools would tell of what became of a draft.
   if (!options_.feedback) options_.tools.clear();
   const std::string& guide = options_.documents["docs/kernels.md"];
-  auto system = prompt(options_.documents, "system", {{"guide", guide}, {"machine", options_.machine}, {"how_to", guide_for(options_.language, guide)},
-                                                      {"facts", options_.facts}, {"task", material("TASK", options_.task_toml, kTaskShown)}});
+  std::map<std::string, std::string, std::less<>> places = {
+      {"guide", guide}, {"machine", options_.machine}, {"how_to", guide_for(options_.language, guide)}, {"facts", options_.facts},
+      {"task", material("TASK", options_.task_toml, kTaskShown)}, {"worked", worked_kernels(options_.documents, options_.worked)}};
+  // Those of an earlier version have no place for these.
+  if (auto text = language_guide(options_.language, options_.documents)) places["guide_for"] = std::move(*text);
+  if (auto text = prompt(options_.documents, options_.timing, {})) places["timing"] = std::move(*text);
+  auto system = prompt(options_.documents, "system", places);
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);
   if (!options_.feedback) options_.research = false, options_.diagnose = Diagnose::kNever;
@@ -65,23 +70,28 @@ int Team::choose_model(const std::vector<bool>& forbidden) const {
   return best;
 }
 
-std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden) const {
+bool Team::begins(const Direction& d) { return !d.best && !(d.last && !d.last_judged.accepted && d.fixes < kFixes); }
+
+std::optional<std::pair<int, int>> Team::next(const std::vector<bool>& forbidden, const Standing& standing) const {
   const auto busy = std::count_if(directions_.begin(), directions_.end(), [](const Direction& d) { return d.phase != Phase::kIdle; });
-  for (size_t d = 0; d < directions_.size(); ++d) {
-    const Direction& direction = directions_[d];
-    if (direction.phase != Phase::kIdle) continue;
-    // Everybody begins with what the researcher found.
-    if (d > 0 && (research_ == Research::kDue || research_ == Research::kAsked)) continue;
-    // A conversation under way is finished by whom it was begun with.
-    if (!direction.conversation.empty()) {
-      const auto m = static_cast<size_t>(direction.model);
-      if (m < forbidden.size() && forbidden[m]) continue;
-      return std::pair(static_cast<int>(d), direction.model);
+  for (const bool beginners : {false, true})
+    for (size_t d = 0; d < directions_.size(); ++d) {
+      const Direction& direction = directions_[d];
+      if (direction.phase != Phase::kIdle) continue;
+      // Everybody begins with what the researcher found.
+      if (d > 0 && (research_ == Research::kDue || research_ == Research::kAsked)) continue;
+      // A conversation under way is finished by whom it was begun with.
+      if (!direction.conversation.empty()) {
+        const auto m = static_cast<size_t>(direction.model);
+        if (m < forbidden.size() && forbidden[m]) continue;
+        return std::pair(static_cast<int>(d), direction.model);
+      }
+      const bool researcher = research_ == Research::kDue;
+      if (begins(direction) != beginners || (beginners && !researcher && options_.feedback && !standing.looked)) continue;
+      if (fruitless_ >= kFruitless || (fruitless_ >= kNarrow && busy > 0)) continue;
+      const int model = choose_model(forbidden);
+      if (model >= 0) return std::pair(static_cast<int>(d), model);
     }
-    if (fruitless_ >= kFruitless || (fruitless_ >= kNarrow && busy > 0)) continue;
-    const int model = choose_model(forbidden);
-    if (model >= 0) return std::pair(static_cast<int>(d), model);
-  }
   return std::nullopt;
 }
 
@@ -178,6 +188,7 @@ Taken Team::take(int direction, const std::optional<Reply>& reply, const std::st
   }
   if (!answer) {
     const std::string unusable = answer.error().problem;
+    ++tally.unusable;
     const auto again = advises(d.agent) ? Result<std::string>("Answer with exactly one fenced block marked json, of the form given above.")
                                         : prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}});
     const auto repair = again ? prompt(options_.documents, "repair", {{"problem", one_line(unusable, 600)}, {"answer_format", *again}}) : again;
@@ -249,6 +260,24 @@ void Team::judged(const std::string& kernel, const Judged& judged) {
   }
 }
 
+bool Team::waits_for(const std::string& kernel) const {
+  return std::any_of(directions_.begin(), directions_.end(), [&](const Direction& d) { return d.phase == Phase::kWaiting && d.last_hash == kernel; });
+}
+
+json Team::answers() const {
+  json all = json::array();
+  for (const Trial& t : trials_) {
+    if (t.kernel.empty()) continue;
+    json row = {{"kernel", t.kernel}, {"name", t.model}, {"agent", t.agent}, {"action", t.action}, {"verdict", t.verdict}, {"score", t.score}};
+    if (const Judged* const judged = looked_.find(t.kernel)) {
+      row["settings"] = looked_.tried(judged->source);
+      if (const std::string best = looked_.fastest(judged->source); !best.empty()) row["best"] = best, row["best_score"] = looked_.find(best)->score;
+    }
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
 bool Team::kernels_waiting() const {
   return std::any_of(directions_.begin(), directions_.end(), [](const Direction& d) { return d.phase == Phase::kWaiting; });
 }
@@ -263,7 +292,7 @@ json Team::ledger() const {
   json rows = json::array();
   for (size_t m = 0; m < tallies_.size(); ++m) {
     const Tally& t = tallies_[m];
-    rows.push_back({{"model", options_.models[m].name}, {"calls", t.calls}, {"failures", t.failures}, {"kernels", t.kernels}, {"accepted", t.accepted},
+    rows.push_back({{"model", options_.models[m].name}, {"calls", t.calls}, {"failures", t.failures}, {"unusable", t.unusable}, {"kernels", t.kernels}, {"accepted", t.accepted},
                     {"gain", t.gain}, {"seconds", t.seconds}, {"tokens", t.cost.tokens}, {"dollars", static_cast<double>(t.cost.nanodollars) * 1e-9}});
   }
   return rows;

@@ -29,11 +29,14 @@ struct TeamModel {
 struct TeamOptions {
   std::string task_toml, machine;          ///< as prompts show them
   std::string facts;                       ///< of machine, build, workloads and run, for prompts that have a place for them
+  std::string timing;                      ///< the document that says how the target times ("timing_cpu"); empty: in earlier runs
+  std::vector<std::string> worked;         ///< files of the library's kernels for the task, in `language`
   std::vector<Course> courses;             ///< the task's workloads
   kernel::Language language = kernel::Language::kCpp;
   std::vector<TeamModel> models;
   std::vector<ToolSpec> tools;
   int width = 4;                           ///< directions side by side
+  std::vector<std::string> directions;     ///< to begin in, best first; empty: in earlier runs, which had one list for every task
   int history_tokens = 1500;               ///< of what was tried, in a prompt
   bool feedback = true;                    ///< false: every question is a generator's that knows of nothing before it
   Documents documents;                     ///< what prompts are made of; empty: this program's own
@@ -48,13 +51,15 @@ struct Metric {
   std::string name;
   std::optional<double> value;
   bool modelled = false;
+  std::string about;                       ///< what it is
 };
-/// A line a metric.
-[[nodiscard]] std::string metrics_text(const std::vector<Metric>& metrics);
+/// A line a metric; `about`: with what each is.
+[[nodiscard]] std::string metrics_text(const std::vector<Metric>& metrics, bool about = false);
 /// What is known of a kernel before it is improved.
 struct Facts {
   std::vector<Metric> metrics;
   std::string rules;                       ///< what hone's rules say; empty: nothing
+  std::string workload;                    ///< that all this is of; empty: nobody knows
   bool sure = false;                       ///< they name a bottleneck, and something that promises a gain
 };
 /// What a diagnoser promised of the kernel that was made under its diagnosis.
@@ -67,6 +72,7 @@ struct Promise {
 struct Standing {
   std::optional<kernel::Kernel> kernel;
   double score = 0, light = 0;
+  bool looked = true;                      ///< the library's own kernels were looked at: there is something to begin from
 };
 
 struct Ask {
@@ -89,8 +95,9 @@ class Team {
   explicit Team(TeamOptions options);
 
   /// Who is to be asked next, and which model, given those `forbidden` (by the budget); absent when every
-  /// direction is busy or the team has given up.
-  [[nodiscard]] std::optional<std::pair<int, int>> next(const std::vector<bool>& forbidden) const;
+  /// direction is busy or the team has given up. Who has a kernel to mend or to improve comes before who would begin, and
+  /// nobody begins before the library's own kernels were looked at.
+  [[nodiscard]] std::optional<std::pair<int, int>> next(const std::vector<bool>& forbidden, const Standing& standing) const;
   /// The request for it; the same as before where nothing was told in between.
   [[nodiscard]] Result<Ask> prepare(int direction, int model, const Standing& standing) const;
   /// It was sent.
@@ -109,9 +116,14 @@ class Team {
   /// Nobody waits for anything but an answer, and nobody will ask again.
   [[nodiscard]] bool gave_up() const;
   [[nodiscard]] bool kernels_waiting() const;
+  /// An answer's kernel of that hash was not judged yet.
+  [[nodiscard]] bool waits_for(const std::string& kernel) const;
+  /// Every kernel that was answered, in order, as the report tells of it: {"kernel", "name", "agent", "action", "verdict", "score", "settings",
+  /// "best", "best_score"}; settings: of its tunables that were tried, the best of them by its hash.
+  [[nodiscard]] nlohmann::json answers() const;
   /// Lessons that models stated and outcomes bore out or not, newest last.
   [[nodiscard]] std::vector<std::string> lessons() const;
-  /// A row a model: calls, failures, kernels, accepted, gain (natural log of the best's speedups), seconds, tokens, dollars.
+  /// A row a model: calls, failures, unusable answers, kernels, accepted, gain (natural log of the best's speedups), seconds, tokens, dollars.
   [[nodiscard]] nlohmann::json ledger() const;
 
  private:
@@ -143,7 +155,7 @@ class Team {
     [[nodiscard]] bool lost() const { return score <= best_before; }
   };
   struct Tally {
-    int calls = 0, failures = 0, kernels = 0, accepted = 0;
+    int calls = 0, failures = 0, unusable = 0, kernels = 0, accepted = 0;
     double gain = 0, seconds = 0;
     Cost cost;
   };
@@ -164,10 +176,15 @@ class Team {
   [[nodiscard]] std::string note(const Trial& trial, int direction, const std::string& best) const;
   [[nodiscard]] std::string others(int direction) const;
   [[nodiscard]] std::string best_of_run(const Standing& standing, const std::string& shown_above) const;
+  /// The same, without what the prompt shows already: the kernel `shown` above it, and the library's kernels.
+  [[nodiscard]] std::string best_beside(const Standing& standing, const kernel::Kernel* shown) const;
   [[nodiscard]] std::string settings(const kernel::Kernel& kernel, const std::string& shown, const std::string& best) const;
   /// The kernel's source with the fastest of its settings so far.
   [[nodiscard]] kernel::Kernel tuned(const kernel::Kernel& kernel) const;
   [[nodiscard]] Result<std::string> question(const Direction& direction, int index, const Standing& standing, std::string& agent, std::string& parent) const;
+  /// Its next question is a generator's.
+  [[nodiscard]] static bool begins(const Direction& direction);
+  [[nodiscard]] std::string hint_of(int number) const;
   [[nodiscard]] int choose_model(const std::vector<bool>& forbidden) const;
 
   TeamOptions options_;

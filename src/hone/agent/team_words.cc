@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/agent/difference.h"
 #include "hone/agent/prompt.h"
 #include "hone/agent/team.h"
 #include "hone/base/hash.h"
@@ -29,8 +30,6 @@ constexpr const char* kHints[] = {
     "special treatment of short and of long extents by separate launches (`when`)",
 };
 
-std::string hint_of(int number) { return kHints[static_cast<size_t>(number) % std::size(kHints)]; }
-
 std::string tenths(double score) { return score > 0 ? fmt::format("{:.2f}", score) : "no"; }
 
 std::string light_text(double light) { return light > 0 ? fmt::format(", about {:.0f} % of the speed of light", 100 * light) : ""; }
@@ -42,6 +41,18 @@ std::string source_hash(const Kernel& kernel) { return base::content_hash(kernel
 std::string fence_of(kernel::Language language) { return std::string(kernel::row_of(language).fence); }
 
 std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::with_config(kernel, kernel.config), kSourceShown); }
+
+std::string Team::hint_of(int number) const {
+  const auto n = static_cast<size_t>(number);
+  return options_.directions.empty() ? kHints[n % std::size(kHints)] : options_.directions[n % options_.directions.size()];
+}
+
+std::string worked_kernels(const Documents& documents, const std::vector<std::string>& files) {
+  std::string kernels;
+  for (size_t i = 0; i < files.size(); ++i) kernels += fmt::format("\nNumber {}:\n{}\n", i + 1, material("KERNEL", files[i], kSourceShown));
+  const auto text = kernels.empty() ? Result<std::string>("") : prompt(documents, "worked", {{"kernels", kernels}});
+  return text.value_or("");
+}
 
 std::string Team::attempts(const std::function<std::string(const Trial&)>& line_of) const {
   const size_t most = static_cast<size_t>(options_.history_tokens) * kBytesAToken;
@@ -130,6 +141,22 @@ std::string Team::best_of_run(const Standing& standing, const std::string& shown
                      settings(*standing.kernel, best, best));
 }
 
+std::string Team::best_beside(const Standing& standing, const Kernel* shown) const {
+  if (!standing.kernel) return "There is no accepted kernel yet.";
+  const Kernel& best = *standing.kernel;
+  const std::string hash = best.hash();
+  if (shown && shown->hash() == hash) return "The kernel above is the best of the run so far.";
+  const std::string whose = best.author.starts_with("model:") ? "one of the models'" : "hone's own search's", config = best.config.empty() ? "" : " with " + config_text(best.config);
+  const auto number = std::find(options_.worked.begin(), options_.worked.end(), best.source);
+  std::string source;
+  if (shown && shown->source == best.source) source = fmt::format("It is the kernel above{}.", config);
+  else if (number != options_.worked.end()) source = fmt::format("It is the library's kernel number {}{}.", number - options_.worked.begin() + 1, config);
+  else if (const auto differs = shown ? difference(kernel::with_config(*shown, shown->config), kernel::with_config(best, best.config)) : std::nullopt)
+    source = "It differs from the kernel above in these lines (- above, + the best):\n" + material("DIFFERENCE", *differs, kSourceShown);
+  else source = source_of(best);
+  return fmt::format("The best kernel of the run so far, {}:\n{}{}\nIts settings:\n{}", whose, looked_.facts(hash, hash), source, settings(best, hash, hash));
+}
+
 Result<std::string> Team::question(const Direction& d, int index, const Standing& standing, std::string& agent, std::string& parent) const {
   HONE_TRY(const std::string format, prompt(options_.documents, "answer_format", {{"fence", fence_of(options_.language)}}));
   if (!options_.feedback) {
@@ -167,7 +194,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     if (wants_diagnosis(d, parent)) {
       agent = "diagnoser";
       const Facts& facts = facts_.at(parent);
-      return diagnoser_question(options_.documents, *d.best, facts.metrics, facts.rules);
+      return diagnoser_question(options_.documents, *d.best, facts.metrics, facts.rules, facts.workload);
     }
     agent = "optimiser";
     const Kernel shown = tuned(*d.best);
@@ -180,6 +207,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     values["tuned_facts"] = looked_.facts(hash, best);
     values["settings"] = settings(shown, hash, best);
     values["best_of_run"] = best_of_run(standing, hash);
+    values["best_beside"] = best_beside(standing, &shown);
     return prompt(options_.documents, "optimiser", values);
   }
   agent = "generator";
@@ -187,6 +215,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
   values["light"] = light_text(standing.light);
   values["best"] = standing.kernel ? source_of(*standing.kernel) : "there is none yet";
   values["best_of_run"] = best_of_run(standing, "");
+  values["best_beside"] = best_beside(standing, nullptr);
   return prompt(options_.documents, "generator", values);
 }
 

@@ -18,10 +18,13 @@ inline constexpr int kFixes = 3;
 /// The kernel's file with its configuration, as material.
 [[nodiscard]] std::string source_of(const kernel::Kernel& kernel);
 
+/// The library's kernels in the words of `documents`; empty without them.
+[[nodiscard]] std::string worked_kernels(const Documents& documents, const std::vector<std::string>& files);
+
 struct Metric;
 /// What a diagnoser is asked, in the words of `documents`: metrics may be missing, all of them too; `rules` is what hone's
 /// own rules found, empty where they found nothing.
 [[nodiscard]] Result<std::string> diagnoser_question(const Documents& documents, const kernel::Kernel& kernel, const std::vector<Metric>& metrics,
-                                                     const std::string& rules);
+                                                     const std::string& rules, const std::string& workload = {});
 
 }  // namespace hone::agent

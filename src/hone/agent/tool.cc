@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hone/agent/prompt.h"
 #include "hone/agent/schema.h"
 #include "hone/base/embedded.h"
 #include "hone/base/json.h"
+#include "hone/pattern/library.h"
+#include "hone/task/graph/op_table.h"
 
 namespace hone::agent {
 
@@ -17,7 +21,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kPatternsFound = 10, kLinesFound = 6, kLineShown = 160;
+constexpr size_t kPatternsFound = 10, kLinesFound = 6, kLineShown = 160, kOperationsFound = 5;
+constexpr std::string_view kPatterns = "patterns/";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -25,18 +30,70 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// {"patterns": [{name, lines, lines_left_out}], "left_out"}
+/// In small letters, without what people write or leave out as they like: "Layer_Norm", "layer norm", "layernorm" are one.
+std::string plain(std::string_view text) {
+  std::string out = lower(text);
+  std::erase_if(out, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+  return out;
+}
+
+/// What a pattern's file says it is: the first sentence of its first comment behind the header.
+std::string about_pattern(std::string_view text) {
+  if (const size_t header = text.find("*/"); text.starts_with("/*") && header != std::string_view::npos) text.remove_prefix(header + 2);
+  const size_t at = text.find("// ");
+  if (at == std::string_view::npos) return {};
+  std::string about;
+  std::stringstream lines{std::string(text.substr(at))};
+  for (std::string line; std::getline(lines, line) && line.starts_with("// ") && about.find(". ") == std::string::npos;) about += line.substr(3) + " ";
+  return one_line(about.substr(0, about.find(". ") + 1), 240);
+}
+
+/// Makes of the library's kernels for that operation alone, where its tensors may be a matrix and rows beside it.
+std::set<std::string> makes_for(const task::Op& op) {
+  std::set<std::string> makes;
+  for (const char* const other : {"f32[256]", "f32[64,256]", "f32[256,256]"}) {
+    std::vector<std::string> inputs;
+    std::string arguments;
+    for (const task::Param& param : op.params) {
+      if (param.kind != task::ParamKind::kTensor || param.optional) continue;
+      const std::string name = fmt::format("t{}", inputs.size());
+      arguments += (inputs.empty() ? "" : ", ") + name;
+      inputs.push_back(fmt::format("{}={}", name, inputs.empty() ? "f32[64,256]" : other));
+    }
+    const auto task = task::task_from_expressions(fmt::format("y = {}({})", op.name, arguments), inputs, {});
+    if (!task) continue;
+    std::vector<std::string> why_not;
+    for (const pattern::Offer& offer : pattern::offers_cpp(*task, why_not)) makes.insert(offer.pattern);
+    break;
+  }
+  return makes;
+}
+
+/// Operations of the task language that hold all words in their names and documentation, with the patterns that write them where one
+/// can be asked for: {"name", "signature", "about", "patterns"}.
+json operations_with(const std::vector<std::string>& words) {
+  json found = json::array();
+  for (const auto& [name, op] : task::op_table()) {
+    const std::string text = plain(fmt::format("{} {} {}", name, fmt::join(op.aliases, " "), op.doc));
+    if (found.size() == kOperationsFound || !std::all_of(words.begin(), words.end(), [&](const std::string& w) { return text.find(w) != std::string::npos; })) continue;
+    found.push_back({{"name", op.name}, {"signature", op.signature}, {"about", one_line(op.doc, 200)}, {"patterns", makes_for(op)}});
+  }
+  return found;
+}
+
+/// {"patterns": [{name, about, lines, lines_left_out}], "operations", "left_out"}
 json patterns_with(const std::string& query) {
   std::vector<std::string> words;
-  std::stringstream stream(lower(query));
-  for (std::string word; stream >> word;) words.push_back(word);
+  std::stringstream stream(query);
+  for (std::string word; stream >> word;)
+    if (!plain(word).empty()) words.push_back(plain(word));
   json found = json::array();
   size_t left_out = 0;
-  for (const std::string_view path : base::list_embedded("patterns/")) {
-    const std::string_view name = path.substr(9);
-    const std::string text = std::string(name) + "\n" + std::string(*base::find_embedded(path)), plain = lower(text);
+  for (const std::string_view path : base::list_embedded(kPatterns)) {
+    const std::string_view name = path.substr(kPatterns.size());
+    const std::string text = std::string(name) + "\n" + std::string(*base::find_embedded(path)), small_text = plain(text);
     const auto holds = [&](const std::string& in) { return [&in](const std::string& word) { return in.find(word) != std::string::npos; }; };
-    if (words.empty() || !std::all_of(words.begin(), words.end(), holds(plain))) continue;
+    if (words.empty() || !std::all_of(words.begin(), words.end(), holds(small_text))) continue;
     if (found.size() == kPatternsFound) {
       ++left_out;
       continue;
@@ -45,14 +102,14 @@ json patterns_with(const std::string& query) {
     size_t more = 0;
     std::stringstream all(text.substr(name.size() + 1));
     for (std::string line; std::getline(all, line);) {
-      const std::string small = lower(line);
+      const std::string small = plain(line);
       if (!std::any_of(words.begin(), words.end(), holds(small))) continue;
       if (lines.size() < kLinesFound) lines.push_back(one_line(line, kLineShown));
       else ++more;
     }
-    found.push_back({{"name", name}, {"lines", std::move(lines)}, {"lines_left_out", more}});
+    found.push_back({{"name", name}, {"about", about_pattern(*base::find_embedded(path))}, {"lines", std::move(lines)}, {"lines_left_out", more}});
   }
-  return {{"patterns", std::move(found)}, {"left_out", left_out}};
+  return {{"patterns", std::move(found)}, {"operations", operations_with(words)}, {"left_out", left_out}};
 }
 
 }  // namespace
@@ -115,10 +172,7 @@ void add_pattern_tools(ToolTable& table) {
   list.run = [](const json&) {
     json all = json::array();
     for (const std::string_view path : base::list_embedded("patterns/")) {
-      const std::string_view text = *base::find_embedded(path);
-      const size_t at = text.find("// ");
-      const std::string_view line = at == std::string_view::npos ? "" : text.substr(at + 3, text.find('\n', at) - at - 3);
-      all.push_back({{"name", path.substr(9)}, {"about", one_line(line, 200)}});
+      all.push_back({{"name", path.substr(kPatterns.size())}, {"about", about_pattern(*base::find_embedded(path))}});
     }
     return tool_data({{"patterns", all}});
   };
@@ -142,7 +196,7 @@ void add_pattern_tools(ToolTable& table) {
   Tool search;
   search.name = "search_patterns";
   search.title = "Search patterns";
-  search.description = "The built-in patterns whose name or text holds all words of the query, each with lines that hold one; ten at most.";
+  search.description = "The built-in patterns whose name or text holds all words of the query, each with lines that hold one, ten at most; and operations of the task language that do.";
   search.input = tool_schema({{"query", {{"type", "string"}, {"minLength", 1}, {"maxLength", 200}}}}, {"query"});
   search.output = {{"type", "object"}};
   search.for_models = true;

@@ -32,6 +32,26 @@ TEST(Tool, patterns_are_found_by_words_in_any_order_and_case) {
   EXPECT_TRUE(table().call("search_patterns", {{"query", "softmax nosuchword"}}).data["patterns"].empty());
 }
 
+TEST(Tool, operations_are_found_however_they_are_written) {
+  for (const char* query : {"layernorm", "layer_norm", "Layer Norm", "LAYER-NORM"}) {
+    const ToolResult found = table().call("search_patterns", {{"query", query}});
+    ASSERT_FALSE(found.failed) << query;
+    const json& operations = found.data["operations"];
+    const auto at = std::find_if(operations.begin(), operations.end(), [](const json& op) { return op["name"] == "layer_norm"; });
+    ASSERT_NE(at, operations.end()) << query << found.text;
+    EXPECT_THAT((*at)["patterns"].get<std::vector<std::string>>(), ::testing::Contains("rows")) << found.text;
+  }
+}
+
+TEST(Tool, every_pattern_says_what_it_is) {
+  for (const json& pattern : table().call("list_patterns", json::object()).data["patterns"]) {
+    const std::string about = pattern["about"];
+    // A sentence with its name in front, not a piece of the header's arithmetic.
+    EXPECT_TRUE(std::isupper(static_cast<unsigned char>(about[0])) && about.size() > 40 && about.find('"') == std::string::npos) << pattern.dump();
+    EXPECT_TRUE(about.ends_with(".") || about.size() >= 240) << pattern.dump();
+  }
+}
+
 TEST(Tool, searches_for_patterns_are_bounded) {
   const ToolResult all = table().call("search_patterns", {{"query", "e"}});
   EXPECT_EQ(all.data["patterns"].size(), 10U);

@@ -19,12 +19,17 @@ namespace {
 agent::TeamOptions with_models(agent::TeamOptions team, const agent::ModelsConfig& models) {
   for (const agent::ModelConfig& model : models.models)
     team.models.push_back({model.name, model.share, model.max_output_tokens, model.tools && !model.command_model});
-  team.width = models.calls_at_once;
   team.feedback = models.feedback;
   return team;
 }
 
 }  // namespace
+
+int lines_for(const agent::ModelsConfig& models) {
+  constexpr int kCallsALine = 3;
+  const int calls = models.limits.calls;
+  return calls > 0 && models.feedback ? std::clamp(calls / kCallsALine, 1, models.calls_at_once) : models.calls_at_once;
+}
 
 std::string lessons_key(const std::string& task_hash) { return "lessons " + task_hash; }
 
@@ -110,7 +115,7 @@ Result<bool> Consult::ask(EventLog& log, const agent::Standing& standing) {
   if (ending_ || open() >= options_.models.calls_at_once || (limits.calls > 0 && asked_ >= limits.calls)) return false;
   std::vector<bool> forbidden(options_.models.models.size(), false);
   for (;;) {
-    const auto who = team_.next(forbidden);
+    const auto who = team_.next(forbidden, standing);
     if (!who) return false;
     HONE_TRY(const Ask ask, team_.prepare(who->first, who->second, standing));
     const agent::ModelConfig& model = options_.models.models[static_cast<size_t>(ask.model)];
@@ -148,11 +153,18 @@ Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, ev
     seconds += 1e-9 * (static_cast<double>(attempt.latency_ns) + static_cast<double>(attempt.waited_ns));
   agent::Taken taken = team_.take(open.direction, event.exchange.reply, event.exchange.problem, seconds, cost);
   if (!taken.calls.empty()) return run_tools(log, event.ask, open.direction, taken.calls);
-  if (!taken.seed) return {};
+  if (!taken.seed) return taken.problem.empty() ? Status() : put_aside(log, event.ask, taken.problem);
   const std::string hash = taken.seed->kernel.hash();
-  if (!strategy.add(std::move(*taken.seed)))
-    team_.judged(hash, {false, "not looked at", "the same text was tried before: propose something else", "", 0, 0, 0});
-  return {};
+  if (strategy.add(std::move(*taken.seed))) return {};
+  const std::string reason = "the same text was tried before: propose something else";
+  team_.judged(hash, {false, "not looked at", reason, "", 0, 0, 0});
+  return put_aside(log, event.ask, reason);
+}
+
+Status Consult::put_aside(EventLog& log, int n, const std::string& reason) {
+  // Earlier runs did not write it down.
+  if (log.replaying() && !log.next_is<event::Unusable>()) return {};
+  return log.step<event::Unusable>([&]() -> Result<event::Unusable> { return event::Unusable{n, agent::one_line(reason, 600)}; }).map([](const auto&) {});
 }
 
 Status Consult::run_tools(EventLog& log, int n, int direction, const std::vector<agent::ToolCall>& calls) {

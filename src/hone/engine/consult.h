@@ -23,7 +23,7 @@ class Consult {
   struct Options {
     std::string run;
     agent::ModelsConfig models;
-    agent::TeamOptions team;      ///< its models, width and feedback are filled in here
+    agent::TeamOptions team;      ///< its models and feedback are filled in here
     agent::ToolTable tools;
   };
   /// `services` and `store` must outlive it.
@@ -42,6 +42,9 @@ class Consult {
   /// Until an answer is there, or `most` passed. Returns at once where one is known to be.
   void wait(std::chrono::milliseconds most);
 
+  [[nodiscard]] bool waits_for(const std::string& kernel) const { return team_.waits_for(kernel); }
+  /// Team::answers().
+  [[nodiscard]] nlohmann::json answers() const { return team_.answers(); }
   /// Whether one is there.
   [[nodiscard]] bool came() const { return desk_->any_back(); }
   /// Kernels of models that nobody has looked at yet.
@@ -65,6 +68,8 @@ class Consult {
   [[nodiscard]] Result<bool> ask(EventLog& log, const agent::Standing& standing);
   /// `live`: of question `n`, where the event is new.
   [[nodiscard]] Status take_answer(EventLog& log, search::Strategy& strategy, int n, event::Exchanged live);
+  /// An event where an answer could not be used: whose, and why.
+  [[nodiscard]] Status put_aside(EventLog& log, int n, const std::string& reason);
   [[nodiscard]] Status run_tools(EventLog& log, int n, int direction, const std::vector<agent::ToolCall>& calls);
   [[nodiscard]] Status collect(EventLog& log, search::Strategy& strategy, bool lost_too);
 
@@ -78,6 +83,9 @@ class Consult {
   bool ending_ = false;
   std::unique_ptr<Desk> desk_;
 };
+
+/// Lines of work for so many calls at a time and (0: any number) in all: each has a call to begin with and two to go on.
+[[nodiscard]] int lines_for(const agent::ModelsConfig& models);
 
 /// Key of the lessons of a task, a JSON list of lines, newest last.
 [[nodiscard]] std::string lessons_key(const std::string& task_hash);

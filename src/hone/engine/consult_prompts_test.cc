@@ -56,19 +56,65 @@ TEST(ConsultPrompts, show_the_best_kernel_whatever_they_ask_about) {
   bench.config.limits.calls = 8;
   std::atomic<int> made{0};
   bench.add("m", [&](const Request& request, int) {
-    const bool second = last_text(request).find("direction: the innermost loop") != std::string::npos;
+    const bool second = last_text(request).find("direction: functions:") != std::string::npos;
     return says(answer_text(kernel_text(second ? "time 1e4" : fmt::format("time {}", 300000 - ++made))));
   });
   (void)bench.run();
   std::string text;
   for (const Request& request : bench.clients[0]->requests())
-    if (last_text(request).find("You are the optimiser") != std::string::npos && last_text(request).find("is: as few passes") != std::string::npos)
+    if (last_text(request).find("You are the optimiser") != std::string::npos && last_text(request).find("is: bytes:") != std::string::npos)
       text = last_text(request);
   EXPECT_THAT(text, HasSubstr("// time 29999"));
   const std::string best = between(text, "The best kernel of the run so far", "The other lines of work");
   EXPECT_THAT(best, HasSubstr("// time 1e4"));
   EXPECT_THAT(best, HasSubstr("10 us a call"));
   EXPECT_THAT(text, HasSubstr("You may start\nfrom any kernel shown"));
+}
+
+/// Directions come from the task: what bounds it, how large it is, what it computes.
+TEST(Directions, follow_from_the_task_and_the_target) {
+  const kernel::Limits card = {{"SMS", 132}, {"SHARED_MAX", 232448}, {"WAVE", 32}}, cpu = {{"THREADS", 8}};
+  const auto of = [](const char* compute, const std::vector<std::string>& inputs, const std::vector<std::string>& sizes, const kernel::Limits& limits) {
+    return directions_for(must(task::task_from_expressions(compute, inputs, sizes)), {}, limits);
+  };
+  EXPECT_THAT(of("c = a @ b", {"a=f32[4096,4096]", "b=f32[4096,4096]"}, {}, card).front(), HasSubstr("matrix units"));
+  EXPECT_THAT(of("c = a @ b", {"a=f32[4096,4096]", "b=f32[4096,4096]"}, {}, cpu).front(), HasSubstr("register tiles"));
+  EXPECT_THAT(of("y = x + 1", {"x=f32[65536,4096]"}, {}, card).front(), HasSubstr("bytes:"));
+  const auto few = of("y = sum(x, axis=-1)", {"x=f32[4,1000000]"}, {}, card);
+  EXPECT_TRUE(std::any_of(few.begin(), few.end(), [](const std::string& d) { return d.find("4 elements of output for 132 multiprocessors") != std::string::npos; }));
+  const auto spread = of("y = exp(x)", {"x=f32[B]"}, {"B=64", "B=1048576"}, cpu);
+  EXPECT_TRUE(std::any_of(spread.begin(), spread.end(), [](const std::string& d) { return d.starts_with("shapes:"); }));
+  EXPECT_TRUE(std::any_of(spread.begin(), spread.end(), [](const std::string& d) { return d.starts_with("functions:"); }));
+}
+
+/// What a prompt shows once it does not show again: near-identical kernels as a difference, the library's by number.
+TEST(ConsultPrompts, print_no_kernel_twice) {
+  agent::TeamOptions options;
+  options.models.emplace_back().name = "m";
+  options.width = 2;
+  std::string lines;
+  for (int i = 0; i < 60; ++i) lines += fmt::format("// line {}\n", i);
+  options.worked = {kernel_text("worked\n" + lines)};
+  agent::Team team(options);
+  const kernel::Kernel library = must(kernel::parse_kernel(options.worked[0], "k"));
+  agent::Ask first = must(team.prepare(0, 0, {library, 1, 0.5, true}));
+  EXPECT_THAT(last_text(first.request), HasSubstr("It is the library's kernel number 1."));
+  EXPECT_THAT(last_text(first.request), Not(HasSubstr("// line 7")));
+  EXPECT_THAT(first.request.system, HasSubstr("// line 7"));
+  team.sent(first);
+  const auto taken = team.take(0, says(answer_text(kernel_text("time 1\n" + lines))), "", 1, {});
+  ASSERT_TRUE(taken.seed);
+  agent::Judged judged;
+  judged.accepted = true;
+  judged.verdict = "accepted";
+  judged.score = 2;
+  team.judged(taken.seed->kernel.hash(), judged);
+  const kernel::Kernel near = must(kernel::parse_kernel(kernel_text("time 1\n" + lines + "// one more\n"), "k"));
+  const std::string text = last_text(must(team.prepare(0, 0, {near, 3, 0.5, true})).request);
+  EXPECT_THAT(text, HasSubstr("+// one more"));
+  const size_t at = text.find("// line 7\n");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(text.find("// line 7\n", at + 1), std::string::npos) << "twice";
 }
 
 TEST(ConsultPrompts, say_what_tuning_found) {
@@ -94,7 +140,7 @@ TEST(ConsultPrompts, say_what_tuning_found) {
 TEST(ConsultPrompts, name_the_other_directions) {
   ModelBench bench;
   bench.config.calls_at_once = 2;
-  bench.config.limits.calls = 2;
+  bench.config.limits.calls = 6;
   bench.add("m", [](const Request&, int n) { return says(answer_text(kernel_text(fmt::format("time {}", 300000 - n)))); });
   bench.clients[0]->takes = std::chrono::milliseconds(300);
   (void)bench.run();
@@ -104,8 +150,8 @@ TEST(ConsultPrompts, name_the_other_directions) {
       if (last_text(request).find(std::string("direction: ") + hint) != std::string::npos) return last_text(request);
     return std::string();
   };
-  EXPECT_THAT(of("as few passes"), HasSubstr("- the innermost loop: wide vectors, several accumulators, no dependence between iterations: waits to be asked"));
-  EXPECT_THAT(of("the innermost loop"), HasSubstr("- as few passes over memory as the computation allows: is being asked now"));
+  EXPECT_THAT(of("bytes:"), HasSubstr("- functions: fewer and cheaper exponentials, logarithms and divisions of the same accuracy; algebra that shares them: waits to be asked"));
+  EXPECT_THAT(of("functions:"), HasSubstr("- bytes: at the most 1.953 MiB must move"));
 }
 
 TEST(ConsultPrompts, notes_are_cut_between_words_and_say_what_became_of_the_lesson) {
@@ -140,7 +186,7 @@ TEST(ConsultPrompts, system_prompt_says_machine_build_workload_inputs_and_timing
   Services services = bench.with_models(store);
   target::CpuPeaks peaks;
   peaks.read = 20.5, peaks.write = 10.25, peaks.copy = 15, peaks.f64 = 40, peaks.f32 = 80, peaks.bf16 = 160, peaks.i8 = 320, peaks.threads = 2;
-  services.place_facts = [&] { return cpu_facts("g++ 12.2.0: AVX2 FMA\n", peaks); };
+  services.place_facts = [&] { return cpu_facts(json::parse(services.machine_json), "g++ 12.2.0: AVX2 FMA\n", peaks); };
   services.machine_json = R"({"model": "Pretended CPU", "isa": "avx2", "threads": 2, "l2_bytes": 2097152})";
   (void)must(start_run(bench.task, bench.options, services));
   const std::string text = bench.clients[0]->requests().at(0).system;
@@ -155,6 +201,32 @@ TEST(ConsultPrompts, system_prompt_says_machine_build_workload_inputs_and_timing
   for (const char* fact : {"one call with cold caches", "poison and every line", "none of which is in the time", "mantissa: heavy-tailed",
                            "No input is NaN or infinite", "4 times the anchor's", "One fp32 rounding is 6e-8"})
     EXPECT_THAT(text, HasSubstr(fact));
+}
+
+TEST(ConsultPrompts, speak_of_the_target_they_write_for) {
+  ModelBench bench;
+  bench.config.limits.calls = 1;
+  bench.add("m", [](const Request&, int) { return says(answer_text(kernel_text("time 2e5"))); });
+  bench.options.models_json = bench.config.to_json();
+  archive::Store store = bench.open();
+  Services services = bench.with_models(store);
+  services.machine_json = R"({"model": "Pretended CPU", "isa": "avx512", "threads": 2})";
+  services.place_facts = [] { return std::string("Kernels run on a pretended card\n"); };
+  services.timing = "timing_card";
+  services.languages = {kernel::Language::kCuda};
+  std::vector<search::Seed> library;
+  for (const char* name : {"one", "two", "three"}) {
+    const std::string text = fmt::format("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"{0}\"\ngrid = [\"1\"]\nblock = [\"32\"]\nargs = [\"x\", \"y\"]\n*/\n__global__ void {0}() {{}}\n", name);
+    library.push_back({must(kernel::parse_kernel(text, name)), std::string(name) == "three" ? "columns" : "rows", name, true});
+  }
+  services.seeds.insert(services.seeds.begin(), library.begin(), library.end());
+  (void)must(start_run(bench.task, bench.options, services));
+  const std::string text = bench.clients[0]->requests().at(0).system;
+  for (const char* said : {"__global__", "SMS SHARED_MAX WAVE", "twice the size of the L2 cache", "a pretended card", "void one()", "void three()"}) EXPECT_THAT(text, HasSubstr(said));
+  for (const char* not_said : {"Pretended CPU", "avx512", "-march=native", "f32v", "void two()", "every line of inputs"}) EXPECT_THAT(text, Not(HasSubstr(not_said)));
+  // What is the same in every run comes first, so that providers keep it.
+  EXPECT_LT(text.find("mantissa: heavy-tailed"), text.find("a pretended card"));
+  EXPECT_LT(text.find("a pretended card"), text.find("void one()"));
 }
 
 TEST(ConsultPrompts, stay_within_their_limits) {

@@ -110,7 +110,7 @@ TEST(Diagnoser, is_asked_before_each_optimiser_that_has_another_kernel) {
   EXPECT_TRUE(requests[1].tools.empty());
   EXPECT_THAT(last_text(requests[2]), HasSubstr("step 1: read x once"));
   EXPECT_THAT(last_text(requests[2]), HasSubstr("<<<DIAGNOSIS-"));
-  EXPECT_THAT(last_text(requests[2]), HasSubstr("What holds it back:\nhone's rules say:\n"));
+  EXPECT_THAT(last_text(requests[2]), HasSubstr("What holds it back on workload w0:\nhone's rules say:\n"));
   EXPECT_THAT(last_text(requests[2]), HasSubstr("so say the rules"));
   // Prediction against outcome: each optimiser's kernel takes half of its parent's time, and three was promised.
   const json predictions = json::parse(result.summary_json).at("predictions");
@@ -287,13 +287,13 @@ TEST(Diagnoser, what_is_said_of_settings_that_the_optimiser_does_not_see_is_mark
   };
   judge(2);
   EXPECT_EQ(team.wants_facts(), std::vector<std::string>{kernel.hash()});
-  team.tell(kernel.hash(), {{{"light", 0.25, false}}, "bottleneck: balance\n", true});
-  EXPECT_THAT(last_text(must(team.prepare(0, 0, {kernel, 2, 0})).request), HasSubstr("What holds it back:\nhone's rules say:\nbottleneck: balance\n"));
+  team.tell(kernel.hash(), {{{"light", 0.25, false}}, "bottleneck: balance\n", "wide", true});
+  EXPECT_THAT(last_text(must(team.prepare(0, 0, {kernel, 2, 0})).request), HasSubstr("What holds it back on workload wide:\nhone's rules say:\nbottleneck: balance\n"));
   kernel.config["A"] = 2;
   judge(3);
   const agent::Ask ask = must(team.prepare(0, 0, {kernel, 3, 0}));
   EXPECT_EQ(ask.agent, "optimiser");
-  EXPECT_THAT(last_text(ask.request), HasSubstr("What holds it back, looked at with the settings A=1:\nhone's rules say:\nbottleneck: balance\n"));
+  EXPECT_THAT(last_text(ask.request), HasSubstr("What holds it back on workload wide, looked at with the settings A=1:\nhone's rules say:\nbottleneck: balance\n"));
   EXPECT_TRUE(team.wants_facts().empty()) << "a setting is no other kernel";
 }
 

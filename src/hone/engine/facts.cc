@@ -34,8 +34,9 @@ agent::Facts facts_of(const event::Look& look) {
   agent::Facts facts;
   for (const diagnose::Metric& metric : look.metrics.all()) {
     const bool absent = metric.origin == diagnose::Origin::kAbsent;
-    facts.metrics.push_back({metric.name, absent ? std::nullopt : std::optional(metric.value), metric.origin == diagnose::Origin::kModelled});
+    facts.metrics.push_back({metric.name, absent ? std::nullopt : std::optional(metric.value), metric.origin == diagnose::Origin::kModelled, metric.about});
   }
+  facts.workload = look.workload;
   if (!look.diagnosis) return facts;
   const diagnose::Diagnosis& diagnosis = *look.diagnosis;
   facts.rules = rules_text(diagnosis);

@@ -87,6 +87,7 @@ Result<Services> local_services(const task::Task& task, archive::Store& store, c
   services.builds_aside = bench->builds_aside();
   services.evaluator = [&task, bench, options, hurried = std::move(hurried)]() { return bench->evaluator(task, evaluator_options(options, hurried)); };
   services.place_facts = [bench] { return bench->facts(); };
+  services.timing = bench->timing();
   if (bench->builds_aside())
     services.prebuild = [&task, bench](const kernel::Kernel& kernel) {
       const base::Span span("build");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <future>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,6 +52,10 @@ constexpr double kGain = 1.005;
 constexpr int kFinalists = 3;
 /// A rival this near the best may turn out to be it.
 constexpr double kInReach = 0.9;
+/// An answer of a model's is worth a close look at the end even so.
+constexpr double kAnswersInReach = 0.5;
+/// Kernels of the library's that are looked at before models begin to write.
+constexpr int kFirstLooks = 4;
 
 /// A task's name as a part of a file's: it is free text, and may hold slashes.
 std::string file_stem(std::string_view name) {
@@ -81,6 +86,8 @@ struct Candidate {
   double sol = 0;            ///< estimated fraction of the speed of light
   std::string hash;
 };
+
+bool is_answer(const Kernel& kernel) { return kernel.author.starts_with("model:"); }
 
 /// A proposal on its way to its screening. Its end waits for the build.
 struct Queued {
@@ -153,6 +160,11 @@ class Run {
   Result<evaluate::Evaluator*> evaluator();
   /// `built`: it is, and what it became is known. That is all there is to see of a recalled kernel.
   Result<Screening> screen(const Kernel& kernel, bool built);
+  [[nodiscard]] bool is_workload_shape(const std::string& shape) const {
+    return std::any_of(task_.workloads.begin(), task_.workloads.end(), [&](const task::Workload& w) { return task::bindings_text(w.bindings) == shape; });
+  }
+  /// What models are told of a verdict, instead of what it says: nothing that was drawn secretly.
+  Result<event::Told> told_of(const Kernel& kernel, const evaluate::Verdict& verdict);
   /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
   Status screen_proposal(const search::Proposal& proposal, const std::string& code);
   /// A proposal whose code was evaluated before: written down, and nothing else.
@@ -165,6 +177,8 @@ class Run {
   Result<bool> fall_back();
   /// Promotes the best, and where that is refused the next ones; the one that became champion, or nothing.
   Result<std::optional<Candidate>> promote_best(RunResult& result);
+  /// Accepted kernels that meet the best once more before a promotion.
+  [[nodiscard]] std::vector<std::string> rivals(const Candidate& best) const;
   Status race();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
@@ -204,7 +218,9 @@ class Run {
   std::map<std::string, std::string> codes_;  ///< machine code and plan -> the kernel that was evaluated with it
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
-  int evaluated_ = 0, considered_ = 0, refused_ = 0, since_gain_ = 0;
+  int evaluated_ = 0, considered_ = 0, refused_ = 0, dropped_ = 0, since_gain_ = 0;
+  bool looked_ = false;                  ///< the library has no more to look at
+  std::set<std::string> raced_;          ///< kernels of the finals, and answers that were looked at closely
   evaluate::Spent spent_;
   bool stop_was_recorded_ = false;
   int64_t batch_build_ns_ = 0;           ///< waited for builds, not yet written into an event
@@ -275,8 +291,7 @@ Status Run::start_models() {
     tell.prompts = agent::prompt_versions();
     tell.documents = agent::own_documents();
     tell.tools = options.tools.specs();
-    tell.facts = briefing(json::parse(services_.machine_json), services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_, bounds_,
-                          options_);
+    tell.facts = briefing(services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_, bounds_, options_);
     // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
     tell.diagnose = static_cast<int>(options_.diagnose && services_.examine ? options.models.diagnoses() : agent::Diagnose::kNever);
     tell.research = options.models.researches();
@@ -284,6 +299,10 @@ Status Run::start_models() {
       tell.patterns = pattern_lines(services_.seeds);
       if (recalled_) tell.memory = memory_lines(*recalled_);
     }
+    tell.timing = services_.timing;
+    tell.lines = lines_for(options.models);
+    tell.directions = directions_for(task_, bounds_, services_.limits);
+    tell.worked = worked_kernels(services_.seeds, services_.languages.front());
     return tell;
   }));
   // What models were told is the run's, whatever it says in the program that goes on with it or replays it.
@@ -297,6 +316,10 @@ Status Run::start_models() {
   options.team.task_toml = task_.to_toml();
   options.team.machine = machine_;
   options.team.facts = std::move(told.facts);
+  options.team.timing = told.timing.value_or("");
+  options.team.width = told.lines.value_or(options.models.calls_at_once);
+  options.team.directions = told.directions.value_or(std::vector<std::string>{});
+  options.team.worked = told.worked.value_or(std::vector<std::string>{});
   for (size_t w = 0; w < task_.workloads.size(); ++w) options.team.courses.push_back({agent::one_line(task_.workloads[w].name, 60), w < bounds_ns_.size() ? bounds_ns_[w] : 0});
   options.team.language = services_.languages.front();
   consult_ = std::make_unique<Consult>(std::move(options), services_.models, *services_.store);
@@ -311,7 +334,7 @@ agent::ToolTable Run::model_tools() {
   on.examine = services_.examine;
   on.microbenchmark = services_.microbenchmark;
   on.limits = [this] {
-    return json{{"machine", json::parse(services_.machine_json, nullptr, false)}, {"plan", services_.limits},
+    return json{{"place", services_.place_facts ? services_.place_facts() : ""}, {"plan", services_.limits},
                 {"peaks", services_.peaks ? services_.peaks() : json()}};
   };
   on.kernel_of = [this](std::string_view wanted) -> const Kernel* {
@@ -347,8 +370,10 @@ Status Run::tell_facts() {
 }
 
 agent::Standing Run::standing() const {
-  if (!leader()) return {};
-  return {leader()->kernel, leader()->score, leader()->sol};
+  // Who begins has to know what there is to beat.
+  const bool looked = looked_ || evaluated_ + dropped_ >= std::min<int>(kFirstLooks, static_cast<int>(services_.seeds.size()));
+  if (!leader()) return {{}, 0, 0, looked};
+  return {leader()->kernel, leader()->score, leader()->sol, looked};
 }
 
 template <class E>
@@ -426,6 +451,7 @@ Status Run::drop(const search::Proposal& proposal, const std::string& code) {
   HONE_TRY_VOID(about(event.kernel, hash));
   spent_.build += event.build_ns;
   ++since_gain_;
+  ++dropped_;
   search::Outcome outcome;
   outcome.seconds = static_cast<double>(event.build_ns) * 1e-9;
   outcome.twin = event.of;
@@ -443,6 +469,15 @@ Result<Screening> Run::screen(const Kernel& kernel, bool built) {
   return evaluator->screen(kernel);
 }
 
+Result<event::Told> Run::told_of(const Kernel& kernel, const evaluate::Verdict& verdict) {
+  evaluate::Explanation said = evaluate::told(verdict);
+  if (!verdict.accepted() && consult_->waits_for(kernel.hash())) {
+    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+    HONE_TRY(said, evaluator->explain(kernel, verdict));
+  }
+  return event::Told{std::move(said.reason), std::move(said.detail)};
+}
+
 Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
   if (log_.replaying() ? log_.next_is<event::Duplicate>() : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
@@ -454,7 +489,17 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     bool accepted = screening.verdict.accepted();
     double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
     std::optional<double> first_score;
-    if (yardstick_ && score > kYardstickGain * yardstick_score_) {
+    if (accepted && yardstick_ && leader() && score <= leader()->score && consult_ && consult_->waits_for(hash)) {
+      // An answer that looks slower than the best: three pairs on a busy machine are not enough to give it up.
+      first_score = score;
+      const evaluate::Spent before = screening.spent;
+      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+      HONE_TRY(screening, evaluator->screen_closely(proposal.kernel));
+      screening.spent += before;
+      accepted = screening.verdict.accepted();
+      score = accepted ? screening.score * yardstick_score_ : 0;
+    }
+    if (!first_score && yardstick_ && score > kYardstickGain * yardstick_score_) {
       // What would become the yardstick is looked at twice: of many candidates the one that looks best is often the one that
       // was lucky, and scores are chained from yardstick to yardstick.
       first_score = score;
@@ -483,11 +528,15 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     if (proposal.predicted > 0) seen.predicted = proposal.predicted, seen.cause = proposal.cause;
     if (promise) seen.predicted = promise->speedup, seen.cause = promise->cause;
     if (!code.empty()) seen.code = code;
+    if (consult_) {
+      HONE_TRY(seen.told, told_of(proposal.kernel, seen.screening.verdict));
+    }
     return seen;
   }));
   HONE_TRY_VOID(about(event.kernel, hash));
   const Screening& screening = event.screening;
   const double score = event.score;
+  if (event.first_score && is_answer(proposal.kernel)) raced_.insert(hash);
   ++evaluated_;
   spent_ += screening.spent;
   const bool accepted = screening.verdict.accepted();
@@ -516,9 +565,16 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     ++refused_;
     ++since_gain_;
   }
-  if (consult_)
-    consult_->judged(hash, {accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
-                            best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening});
+  if (consult_) {
+    agent::Judged judged{accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
+                         best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening};
+    // Earlier runs told what the verdict says.
+    if (event.told) {
+      judged.reason = event.told->reason, judged.detail = event.told->detail;
+      if (auto& accuracy = judged.screening.verdict.accuracy; accuracy && !is_workload_shape(accuracy->shape)) accuracy->shape = "a shape that is not told";
+    }
+    consult_->judged(hash, judged);
+  }
   show(Progress::Step::kScreened, hash, proposal.action, std::string(evaluate::name_of(screening.verdict.kind)));
   // Nothing is timed against a recalled kernel.
   const bool untimed = !options_.recall.empty() && screening.repetitions == 0;
@@ -631,7 +687,8 @@ Result<std::string> Run::search() {
     bool waiting = false;
     if (!log_.next_is<event::Stopped>()) {
       reason = log_.replaying() ? "" : stop_reason(false);
-      if (consult_ && reason == "stagnation" && consult_->kernels_waiting()) reason.clear();
+      // What models answered is judged and tuned before it is given up.
+      if (consult_ && (reason == "stagnation" || reason == "speed of light") && (consult_->kernels_waiting() || strategy_->owed() > 0)) reason.clear();
       int left = options_.budget_evaluations - evaluated_;
       if (consult_ && left > 0 && !consult_->kernels_waiting()) left -= consult_->kept_back(options_.budget_evaluations);
       const bool saving = options_.budget_evaluations > 0 && left <= 0 && reason.empty();
@@ -643,7 +700,8 @@ Result<std::string> Run::search() {
         HONE_TRY_VOID(take_advice());
         batch = strategy_->next(most);
         waiting = batch.empty() && consult_ &&
-                  (log_.replaying() ? log_.next_is<event::Waited>() || log_.next_is<event::Considered>() : consult_->open() > 0);
+                  (log_.replaying() ? log_.next_is<event::Waited>() || log_.next_is<event::Considered>()
+                                    : consult_->open() > 0 || !std::exchange(looked_, true));
         if (batch.empty() && queue_.empty() && !waiting && !log_.next_is<event::Stopped>()) reason = log_.replaying() ? "" : "exhausted";
       }
       going = reason.empty() && (!batch.empty() || !queue_.empty());
@@ -689,21 +747,36 @@ Result<bool> Run::fall_back() {
   return true;
 }
 
+std::vector<std::string> Run::rivals(const Candidate& best) const {
+  std::vector<std::string> chosen;
+  std::set<std::string> sources = {best.kernel.source};
+  for (size_t i = 1; i < accepted_.size(); ++i) {
+    const Candidate& rival = accepted_[i];
+    // The next best, and the best setting of each of the models' sources that might be.
+    const bool next = i < kFinalists && rival.score >= kInReach * best.score;
+    const bool answer = is_answer(rival.kernel) && !sources.contains(rival.kernel.source) && rival.score >= kAnswersInReach * best.score;
+    if (!next && !answer) continue;
+    sources.insert(rival.kernel.source);
+    chosen.push_back(rival.hash);
+  }
+  return chosen;
+}
+
 Status Run::race() {
   // Scores were taken against different yardsticks at different times: the best few meet once more.
   if (accepted_.size() < 2) return {};
   const Candidate best = accepted_.front();
   HONE_TRY_VOID(set_yardstick(best));
-  const size_t finalists = std::min<size_t>(kFinalists, accepted_.size());
-  for (size_t i = 1; i < finalists; ++i) {
-    Candidate& rival = accepted_[i];
-    if (rival.score < kInReach * best.score) break;
-    const std::string hash = rival.kernel.hash();
+  raced_.insert(best.hash);
+  for (const std::string& hash : rivals(best)) {
+    if (log_.replaying() && !log_.next_is<event::Raced>()) break;
+    Candidate& rival = *std::find_if(accepted_.begin(), accepted_.end(), [&](const Candidate& c) { return c.hash == hash; });
     HONE_TRY(const event::Raced event, log_.step<event::Raced>([&]() -> Result<event::Raced> {
       HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      HONE_TRY(Screening screening, evaluator->screen(rival.kernel));
+      HONE_TRY(Screening screening, is_answer(rival.kernel) ? evaluator->screen_closely(rival.kernel) : evaluator->screen(rival.kernel));
       return event::Raced{hash, std::move(screening)};
     }));
+    raced_.insert(hash);
     HONE_TRY_VOID(about(event.kernel, hash));
     spent_ += event.screening.spent;
     rival.score = event.screening.verdict.accepted() ? event.screening.score * best.score : 0;
@@ -804,7 +877,11 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
               {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
                            {"run", static_cast<double>(spent_.run) * 1e-9}}}};
-  if (consult_) out["models"] = consult_->ledger();
+  if (consult_) {
+    out["models"] = consult_->ledger();
+    out["models"]["answers"] = consult_->answers();
+    for (json& answer : out["models"]["answers"]) answer["raced"] = raced_.contains(answer.value("best", "")) || raced_.contains(answer.value("kernel", ""));
+  }
   if (json predictions = advisor_.calibration(); !predictions.is_null()) out["predictions"] = std::move(predictions);
   if (!champion || !promotion) return out;
   const Headline line = headline_of(*promotion, task_);

@@ -84,8 +84,9 @@ struct Services {
   /// Builds a kernel before there is an evaluator, which will find the build in the cache. From several threads. Null: not.
   std::function<void(const kernel::Kernel&)> prebuild;
   ModelServices models;                     ///< as RunOptions::models_json says
-  /// What models are told of the place beside `machine_json`, in lines; asked once by a run with models. Null: nothing.
+  /// What models are told of the place, in lines; asked once by a run with models. Null: nothing.
   std::function<std::string()> place_facts;
+  std::string timing = "timing_cpu";        ///< Workbench::timing()
   std::string target = "cpu", device, toolchain, machine_json = "{}";  ///< device: engine::Place
   std::string run_id;                       ///< of a new run, twelve hexadecimal digits; empty: drawn
   std::filesystem::path champions;          ///< folder that the champion's file is written to; empty: none

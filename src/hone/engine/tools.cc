@@ -91,7 +91,7 @@ Status add_look(Look look, evaluate::Evaluator& evaluator, const Kernel& kernel,
   if (look == Look::kDisassembly) return add_disassembly(evaluator, kernel, out);
   if (!examine) return fail(ErrorCode::kUnavailable, "nobody here can look at kernels that closely");
   HONE_TRY(const Examined examined, examine(evaluator, kernel, thorough));
-  if (!examined.verdict.accepted()) return fail(ErrorCode::kInput, "the kernel was refused: " + examined.verdict.reason);
+  if (!examined.verdict.accepted()) return fail(ErrorCode::kInput, "the kernel was refused: " + evaluate::told(examined.verdict).reason);
   if (look == Look::kDiagnosis) {
     out["diagnosis"] = diagnose::to_json(examined.diagnosis);
     out["diagnosed_workload"] = examined.workload;
@@ -199,7 +199,9 @@ agent::ToolTable run_tools(RunTools on) {
     if (!screening) return tool_failure(screening.error());
     const evaluate::Verdict& verdict = screening->verdict;
     const double score = verdict.accepted() ? on.score_of(*screening) : 0;
-    json data = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", verdict.reason}, {"detail", verdict.detail}, {"score", score}};
+    const auto said = (*evaluator)->explain(*kernel, verdict);
+    if (!said) return tool_failure(said.error());
+    json data = {{"verdict", evaluate::name_of(verdict.kind)}, {"reason", said->reason}, {"detail", said->detail}, {"score", score}};
     if (verdict.accepted()) {
       // Against the best of the run, and as times: what `score` is over, nobody remembers.
       if (const double best = on.best_score(); best > 0) data["times_the_best"] = score / best;
@@ -231,9 +233,10 @@ agent::ToolTable run_tools(RunTools on) {
           if (!draft) return fail(ErrorCode::kInput, draft.error().problem);
           // A draft is judged first, as any other: what is not right is not timed.
           HONE_TRY(const evaluate::Screening screening, evaluator->screen(*draft));
-          if (!screening.verdict.accepted())
-            return json{{"verdict", evaluate::name_of(screening.verdict.kind)}, {"reason", screening.verdict.reason},
-                        {"detail", agent::bounded(screening.verdict.detail, kDetailShown)}};
+          if (!screening.verdict.accepted()) {
+            HONE_TRY(const evaluate::Explanation said, evaluator->explain(*draft, screening.verdict));
+            return json{{"verdict", evaluate::name_of(screening.verdict.kind)}, {"reason", said.reason}, {"detail", agent::bounded(said.detail, kDetailShown)}};
+          }
           out["verdict"] = evaluate::name_of(screening.verdict.kind);
           kernel = std::move(*draft);
         } else {

@@ -11,6 +11,7 @@
 
 #include "hone/diagnose/profile/card.h"
 #include "hone/engine/briefing.h"
+#include "hone/engine/local.h"
 #include "hone/engine/run.h"
 #include "hone/evaluate/baseline/library_opponents.h"
 #include "hone/evaluate/baseline/pytorch_opponents.h"
@@ -85,7 +86,10 @@ class CpuBench final : public Workbench {
     return engine::examine(evaluator, kernel, task, limits(), alternatives, thorough, nullptr, caches);
   }
   nlohmann::json peaks() const override { return target::to_json(target::cpu_peaks(target().threads())); }
-  std::string facts() const override { return cpu_facts(toolchain()->extensions(), target::cpu_peaks(target().threads())); }
+  std::string facts() const override {
+    return cpu_facts(nlohmann::json::parse(machine_json()), toolchain()->extensions(), target::cpu_peaks(target().threads()));
+  }
+  std::string timing() const override { return "timing_cpu"; }
 };
 
 class CardBench final : public Workbench {
@@ -109,6 +113,7 @@ class CardBench final : public Workbench {
   }
   nlohmann::json peaks() const override { return target::to_json(target::card_peaks(card_->info())); }
   std::string facts() const override { return card_facts(card_->info(), target::card_peaks(card_->info())); }
+  std::string timing() const override { return "timing_card"; }
   /// Builds need cores, not the card. A screening takes a fifth of a build: more proposals on their way would only know less.
   int batch() const override { return std::clamp(target::cpu_info().threads - 1, 2, 12); }
   bool builds_aside() const override { return true; }
@@ -132,8 +137,9 @@ class EmulatorBench final : public Workbench {
   }
   nlohmann::json peaks() const override { return nullptr; }
   std::string facts() const override {
-    return fmt::format("Kernels run on an emulator that checks every access and knows no time; its limits are those of {}\n", limits_text(limits()));
+    return fmt::format("Kernels run on an emulator that checks every access and knows no time ({}); limits: {}\n", place().device, limits_text(limits()));
   }
+  std::string timing() const override { return "timing_emulator"; }
 };
 
 }  // namespace

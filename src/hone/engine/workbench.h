@@ -63,6 +63,8 @@ class Workbench {
   [[nodiscard]] virtual nlohmann::json peaks() const = 0;
   /// What a writer of kernels should know of the place beside its name, in lines.
   [[nodiscard]] virtual std::string facts() const = 0;
+  /// The prompt that says how it times: "timing_cpu".
+  [[nodiscard]] virtual std::string timing() const = 0;
   /// Of a run: proposals at a time, and whether builds disturb no measurement.
   [[nodiscard]] virtual int batch() const { return 2; }
   [[nodiscard]] virtual bool builds_aside() const { return false; }

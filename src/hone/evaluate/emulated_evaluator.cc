@@ -41,6 +41,7 @@ class EmulatedEvaluator final : public Evaluator {
     return screening;
   }
 
+  Result<Explanation> explain(const kernel::Kernel& kernel, const Verdict& verdict) override { return verifier_->explain(kernel, verdict); }
   Status set_yardstick(const kernel::Kernel&) override { return {}; }
 
   Result<Promotion> promote(const kernel::Kernel& kernel, const std::vector<Opponent>&) override {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hone/evaluate/conditions.h"
+#include "hone/evaluate/explain.h"
 #include "hone/evaluate/stage.h"
 #include "hone/evaluate/verdict.h"
 #include "hone/kernel/kernel.h"
@@ -52,6 +53,13 @@ class Evaluator {
   /// Verifies on pooled inputs and hidden shapes; when right, times a few repetitions interleaved with
   /// the yardstick. Without a yardstick ratios are 1.
   [[nodiscard]] virtual Result<Screening> screen(const kernel::Kernel& kernel) = 0;
+
+  /// The same with as many pairs as tell a kernel that is a little faster from one that is a little slower: before somebody's work
+  /// is given up.
+  [[nodiscard]] virtual Result<Screening> screen_closely(const kernel::Kernel& kernel) { return screen(kernel); }
+
+  /// Why screen() refused a kernel, for whoever is to mend it while the run lives: found again on shapes and inputs made for that.
+  [[nodiscard]] virtual Result<Explanation> explain([[maybe_unused]] const kernel::Kernel& kernel, const Verdict& verdict) { return told(verdict); }
 
   /// The kernel that screening times candidates against from now on; must have been accepted.
   [[nodiscard]] virtual Status set_yardstick(const kernel::Kernel& kernel) = 0;

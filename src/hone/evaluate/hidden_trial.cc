@@ -88,6 +88,14 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   return all;
 }
 
+std::set<task::Bindings> HiddenTrial::secret() const {
+  std::set<task::Bindings> all = tried_;
+  for (const auto& [emulated, shapes] : shapes_) all.insert(shapes.begin(), shapes.end());
+  // The workloads are known to everybody.
+  for (const task::Workload& workload : loader_.task().workloads) all.erase(workload.bindings);
+  return all;
+}
+
 std::optional<task::Bindings> HiddenTrial::own_shape(const kernel::Kernel& kernel) const {
   std::optional<task::Bindings> least;
   int64_t bytes = 0;
@@ -233,6 +241,7 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
     shapes.insert(shapes.end(), sides.begin(), sides.end());
     generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
   }
+  tried_.insert(shapes.begin(), shapes.end());
   for (size_t i = 0; i < shapes.size(); ++i) {
     const task::Bindings& bindings = shapes[i];
     const Stopwatch watch(spent.verify);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "hone/evaluate/loader.h"
@@ -28,6 +29,8 @@ class HiddenTrial {
   /// The first `most` shapes that the kernel admits, as it would be checked at them: symbols that it bakes
   /// in keep the first workload's values. Beside them check() looks for shapes at which the kernel's plan takes other ways.
   [[nodiscard]] std::vector<task::Bindings> admitted(const kernel::Kernel& kernel, int most);
+  /// All shapes that kernels were checked at so far, or will be: nobody is told of them.
+  [[nodiscard]] std::set<task::Bindings> secret() const;
 
  private:
   [[nodiscard]] std::optional<task::Bindings> own_shape(const kernel::Kernel& kernel) const;
@@ -42,6 +45,7 @@ class HiddenTrial {
   Loader& loader_;
   bool generic_ = true;  ///< the kernel that was checked last admits a hidden shape
   std::map<bool, std::vector<task::Bindings>> shapes_;       ///< by whether the emulator runs the kernel; drawn when first needed
+  std::set<task::Bindings> tried_;
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
 };
 

@@ -199,14 +199,19 @@ OpponentResult result_of(const std::string& name, const Standing& standing, doub
   OpponentResult out;
   out.opponent = name;
   out.comparison = decision_of(standing);
-  out.ratio = standing.comparer->ratio();
+  out.ratio = standing.comparer->deciding();
   out.opponent_ns = median_or_zero(standing.times_ns);
   out.candidate_ns = candidate_ns;
   out.dispatch_ns = dispatch_ns;
   out.pairs = standing.comparer->pairs();
   out.processes = standing.comparer->processes();
   out.stopped = standing.time_was_up ? "time" : std::string(name_of(standing.comparer->stop_reason()));
-  if (out.comparison != standing.comparer->decision()) out.stopped = "clock";
+  if (out.comparison != standing.comparer->decision()) {
+    // Counted in cycles the samples say the opposite: what is not called has an interval that reaches there.
+    const double cycles = median_or_zero(standing.cycle_ratio);
+    out.stopped = "clock";
+    out.ratio.low = std::min(out.ratio.low, cycles), out.ratio.high = std::max(out.ratio.high, cycles);
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,20 @@ std::string first_finding(const std::string& report) {
   line = std::regex_replace(line, std::regex(" (on|for)( unknown)? address.*| at pc .*| \\(pc .*"), "");
   line = std::regex_replace(line, std::regex(" 0x[0-9a-f]{6,}"), "");
   return line.substr(0, 300);
+}
+
+std::string finding_frames(const std::string& report) {
+  constexpr size_t kLines = 8;
+  static const std::regex place("kernel\\.[a-z]+:[0-9]+"), touch("^(READ|WRITE) of size [0-9]+");
+  std::string text;
+  std::istringstream all(report);
+  size_t lines = 0;
+  for (std::string line; std::getline(all, line) && lines < kLines;) {
+    std::smatch found;
+    if (std::regex_search(line, found, touch)) text += found.str() + "\n", ++lines;
+    else if (std::regex_search(line, place)) text += std::regex_replace(line, std::regex(" ?0x[0-9a-f]{6,}( in)?|^ +"), "") + "\n", ++lines;
+  }
+  return text;
 }
 
 Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader,

@@ -23,5 +23,7 @@ struct Sanitized {
 
 /// The first line of a sanitizer's report, without addresses and process numbers; empty when there is none.
 [[nodiscard]] std::string first_finding(const std::string& report);
+/// The lines of a report that name a place in the kernel's own source, without addresses; what was touched, too.
+[[nodiscard]] std::string finding_frames(const std::string& report);
 
 }  // namespace hone::evaluate

@@ -885,6 +885,37 @@ Verdict Stage::check_against(int slot, const Kept& before) const {
   return {};
 }
 
+WrongOutput Stage::beside(int slot, size_t output, std::optional<int> before) {
+  WrongOutput all;
+  all.shape = state_->output_shape(output);
+  const auto count = static_cast<size_t>(task::element_count(all.shape));
+  all.found.resize(count);
+  load_doubles(state_->output_type(output), outputs(slot)[output].data(), 0, static_cast<int64_t>(count), all.found.data());
+  std::vector<double> scale(count);
+  const auto spread = [&](int of, std::vector<double>& value, std::vector<double>* scales) {
+    value.resize(count);
+    const Reference& known = state_->reference(state_->content_in(of), output, true);
+    for (size_t b = 0; b < known.boxes.size(); ++b) {
+      size_t from = 0;
+      for_each_piece(all.shape, known.boxes[b], [&](int64_t first, int64_t length) {
+        for (int64_t i = 0; i < length; ++i, ++from) {
+          value[static_cast<size_t>(first + i)] = known.answers[b].value[from];
+          if (scales && from < known.answers[b].scale.size()) (*scales)[static_cast<size_t>(first + i)] = known.answers[b].scale[from];
+        }
+      });
+    }
+    return known.anchor;
+  };
+  const OutputError anchor = spread(slot, all.expected, &scale);
+  const double bound = state_->known_bounds().of(static_cast<int>(output), state_->content_in(slot).family, anchor).max;
+  for (size_t i = 0; i < count; ++i) {
+    const double e = all.expected[i], f = all.found[i];
+    all.wrong.push_back(!(f == e || (std::isnan(f) && std::isnan(e)) || std::abs(f - e) <= bound * scale[i]));
+  }
+  if (before) (void)spread(*before, all.before, nullptr);
+  return all;
+}
+
 bool Stage::same_outputs(int slot_a, int slot_b) const {
   const State::Content &a = state_->content_in(slot_a), &b = state_->content_in(slot_b);
   HONE_CHECK(&a == &b || (a.family == b.family && a.seed == b.seed && !a.altered && !b.altered));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/evaluate/error_kind.h"
 #include "hone/evaluate/facts.h"
 #include "hone/evaluate/oracle/oracle.h"
 #include "hone/evaluate/verdict.h"
@@ -109,6 +110,9 @@ class Stage {
   [[nodiscard]] Verdict check_some(std::span<const int> slots);
   /// What the outputs of one slot hold now, in the task's order.
   [[nodiscard]] std::vector<std::span<const std::byte>> outputs(int slot) const;
+  /// One output of a slot beside what it should be, element by element, and what slot `before` should have answered. For explanations:
+  /// the whole oracle is asked.
+  [[nodiscard]] WrongOutput beside(int slot, size_t output, std::optional<int> before);
   /// What a call has left in the outputs of a slot, to compare the next one on the same inputs with.
   struct Kept {
     std::vector<std::vector<std::byte>> outputs;

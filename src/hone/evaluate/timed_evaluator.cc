@@ -41,6 +41,8 @@ constexpr int kShapesSanitized = 4;
 constexpr int kRoundsOfOrders = 3;
 /// Far behind after one look: the rest would only cost time.
 constexpr double kFarBehind = 0.6;
+/// Pairs of a close look, for one of a few.
+constexpr int kPairsClosely = 3;
 /// Screening draws fresh inputs for each repetition, and judges its calls, where either takes no longer (nanoseconds).
 constexpr int64_t kMostForFresh = 60'000'000;
 /// So long answers of families that are never timed are judged whole at a workload, and then some elements of each (nanoseconds):
@@ -71,10 +73,12 @@ class TimedEvaluator final : public Evaluator {
   Result<target::BuildOutcome> build(const Kernel& kernel) override {
     return loader_.build(kernel, task_.workloads.front().bindings);
   }
-  Result<Screening> screen(const Kernel& kernel) override;
+  Result<Screening> screen(const Kernel& kernel) override { return screen(kernel, options_.repetitions); }
+  Result<Screening> screen_closely(const Kernel& kernel) override { return screen(kernel, kPairsClosely * options_.repetitions); }
   Status set_yardstick(const Kernel& kernel) override;
   Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents) override;
   Result<std::vector<Conditions>> conditions(const Kernel& kernel, bool thorough) override;
+  Result<Explanation> explain(const Kernel& kernel, const Verdict& verdict) override;
   std::vector<double> bounds_ns() const override {
     std::vector<double> all;
     for (const Course& course : courses_) all.push_back(course.play.bound_ns());
@@ -94,9 +98,10 @@ class TimedEvaluator final : public Evaluator {
   Verdict check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until = INT64_MAX);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
   Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
-  Result<bool> screen_on(const Kernel& kernel, Course& course, Screening& screening);
+  Result<Screening> screen(const Kernel& kernel, int pairs);
+  Result<bool> screen_on(const Kernel& kernel, int pairs, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
-  Status time_against_yardstick(Player& player, Course& course, Screening& screening);
+  Status time_against_yardstick(Player& player, int pairs, Course& course, Screening& screening);
   Result<Sanitized> sanitize(const Kernel& kernel, const std::vector<task::Bindings>& shapes, Spent& spent);
   [[nodiscard]] bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
@@ -285,15 +290,15 @@ Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play
   return closest;
 }
 
-Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Screening& screening) {
+Status TimedEvaluator::time_against_yardstick(Player& player, int pairs, Course& course, Screening& screening) {
   std::vector<double> ratios, times;
-  const int judged = (calls_to_judge(kGarbageShare, kFoundInScreening) + options_.repetitions - 1) / options_.repetitions;
+  const int judged = (calls_to_judge(kGarbageShare, kFoundInScreening) + pairs - 1) / pairs;
   const auto renew = [&](std::span<const int> slots) {
     course.play.drawing_ns = 0;
     const Stopwatch watch(course.play.drawing_ns);
     (void)redraw(*course.play.stage, slots);
   };
-  for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
+  for (int repetition = 0; repetition < pairs; ++repetition) {
     double mine = 0, other = 0;
     const bool afresh = deals_afresh(course.play);
     std::vector<int> slots;
@@ -328,7 +333,7 @@ Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Sc
     }
     times.push_back(mine);
     ratios.push_back(other > 0 ? other / mine : 1);
-    if (repetition == 0 && ratios.back() < kFarBehind) break;
+    if (repetition == 0 && ratios.back() < kFarBehind && pairs <= options_.repetitions) break;
   }
   screening.repetitions = static_cast<int>(times.size());
   screening.ratio.push_back(median(ratios));
@@ -338,7 +343,7 @@ Status TimedEvaluator::time_against_yardstick(Player& player, Course& course, Sc
   return {};
 }
 
-Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, Course& course, Screening& screening) {
+Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, int pairs, Course& course, Screening& screening) {
   Player player;
   player.pace = Pace(course.play.batch);
   {
@@ -355,11 +360,11 @@ Result<bool> TimedEvaluator::screen_on(const Kernel& kernel, Course& course, Scr
   if (verdict.accuracy && (!screening.at_size || nearer(verdict, {VerdictKind::kAccepted, {}, {}, screening.at_size}))) screening.at_size = verdict.accuracy;
   if (!verdict.accepted() || !screening.verdict.accuracy) screening.verdict = std::move(verdict);
   if (!screening.verdict.accepted()) return false;
-  HONE_TRY_VOID(time_against_yardstick(player, course, screening));
+  HONE_TRY_VOID(time_against_yardstick(player, pairs, course, screening));
   return screening.verdict.accepted();
 }
 
-Result<Screening> TimedEvaluator::screen(const Kernel& kernel) {
+Result<Screening> TimedEvaluator::screen(const Kernel& kernel, int pairs) {
   const base::Span span("screening");
   Screening screening;
   screening.toolchain = loader_.toolchain().name();
@@ -372,7 +377,7 @@ Result<Screening> TimedEvaluator::screen(const Kernel& kernel) {
   std::vector<double> weights;
   for (Course& course : courses_) {
     if (interrupted()) return fail(ErrorCode::kInterrupted, "interrupted");
-    HONE_TRY(const bool goes_on, screen_on(kernel, course, screening));
+    HONE_TRY(const bool goes_on, screen_on(kernel, pairs, course, screening));
     if (!goes_on) return screening;
     weights.push_back(course.play.workload->weight);
   }
@@ -408,6 +413,19 @@ Result<Sanitized> TimedEvaluator::sanitize(const Kernel& kernel, const std::vect
   if (!watched.unavailable.empty() && !emulated.unavailable.empty()) watched.unavailable = emulated.unavailable + "; " + watched.unavailable;
   else if (watched.unavailable.empty() && !emulated.unavailable.empty()) watched.unavailable = "the emulator: " + emulated.unavailable;
   return watched;
+}
+
+Result<Explanation> TimedEvaluator::explain(const Kernel& kernel, const Verdict& verdict) {
+  Spent spent;
+  const std::set<task::Bindings> secret = hidden_.secret();
+  // The emulator names lines, threads and races, where a card says at most that something faulted.
+  if (loader_.card())
+    if (auto emulator = target::emulator_toolchain(kernel.header.language)) {
+      Loader loader(task_, std::move(*emulator), 1);
+      HONE_TRY(Explanation found, evaluate::explain(kernel, verdict, loader, secret, spent));
+      if (found.reproduced) return found;
+    }
+  return evaluate::explain(kernel, verdict, loader_, secret, spent);
 }
 
 Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {

@@ -85,6 +85,11 @@ Result<Sanitized> Verifier::sanitize(const kernel::Kernel& kernel, int most, Spe
   return evaluate::sanitize(kernel, shapes, loader_, spent);
 }
 
+Result<Explanation> Verifier::explain(const kernel::Kernel& kernel, const Verdict& verdict) {
+  Spent spent;
+  return evaluate::explain(kernel, verdict, loader_, hidden_.secret(), spent);
+}
+
 Result<Verdict> Verifier::verify(const kernel::Kernel& kernel) {
   const auto outcome = build(kernel);
   if (!outcome) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 
+#include "hone/evaluate/explain.h"
 #include "hone/evaluate/hidden_trial.h"
 #include "hone/evaluate/loader.h"
 #include "hone/evaluate/sanitize.h"
@@ -29,6 +30,8 @@ class Verifier {
   /// An Error means that the verifier could not do its work; whatever the kernel does wrong is a verdict.
   [[nodiscard]] Result<Verdict> verify(const kernel::Kernel& kernel);
   [[nodiscard]] Result<target::BuildOutcome> build(const kernel::Kernel& kernel);
+  /// Why verify() refused a kernel (explain.h).
+  [[nodiscard]] Result<Explanation> explain(const kernel::Kernel& kernel, const Verdict& verdict);
   /// As HiddenTrial::only_at(), of the kernel that was verified last.
   [[nodiscard]] std::vector<std::string> only_at() const { return hidden_.only_at(); }
   /// Built with sanitizers, on up to `most` hidden shapes. For a kernel that verify() accepts.

@@ -59,6 +59,10 @@ void HeaderText::set_line(std::string_view key, std::string_view line_text, std:
   toml.insert(next.begin, fmt::format("{}\n", line_text));
 }
 
+void HeaderText::remove_line(std::string_view key) {
+  if (const Span old = line_of(toml, key); old.found()) toml.erase(old.begin, std::min(old.end + 1, toml.size()) - old.begin);
+}
+
 void HeaderText::remove_table(std::string_view name) {
   const Span head = find_line(toml, 0, [&](std::string_view row) { return row.substr(0, name.size() + 2) == fmt::format("[{}]", name); });
   if (!head.found()) return;
@@ -143,6 +147,15 @@ std::string with_verified(std::string_view source, const Verified& verified) {
       "\n[verified]\ntask      = {}\ntask_hash = {}\ntarget    = {}\ndevice    = {}\ntoolchain = {}\nshapes    = [{}]\ndate      = {}\nhone      = {}\n",
       toml_string(verified.task), toml_string(verified.task_hash), toml_string(verified.target), toml_string(verified.device),
       toml_string(verified.toolchain), fmt::join(shapes, ", "), toml_string(verified.date), toml_string(verified.hone));
+  return text->whole();
+}
+
+std::string without_marks(std::string_view source) {
+  auto text = take_apart(source, "");
+  if (!text) return std::string(source);
+  text->remove_table("verified");
+  text->remove_line("pattern");
+  text->remove_line("action");
   return text->whole();
 }
 

@@ -20,6 +20,8 @@ struct HeaderText {
   /// Sets the line `KEY = …`: in the place of an earlier one, else before the line of `neighbour`, which
   /// must be there.
   void set_line(std::string_view key, std::string_view line, std::string_view neighbour);
+  /// Takes out the line `KEY = …`.
+  void remove_line(std::string_view key);
   /// Takes out the table [NAME], up to the next table's head.
   void remove_table(std::string_view name);
 };

@@ -133,5 +133,18 @@ TEST(KernelFile, ANoteThatLacksSomethingIsAUsersMistake) {
   EXPECT_THAT(kernel.error().to_string(), HasSubstr("\"task_hash\" is missing"));
 }
 
+TEST(HeaderText, what_hone_writes_is_taken_out_and_nothing_else) {
+  const std::string marked = with_verified("/* hone\nlanguage = \"c++\"\npattern  = \"rows\"\naction = \"x\"\nnote = \"pattern = 3\"\n[[launch]]\nkernel = \"f\"\n"
+                                           "grid = [\"1\"]\nargs = [\"x\"]\n*/\nvoid f(float* pattern) {}\n", verified());
+  const Kernel kernel = parsed(without_marks(marked));
+  EXPECT_TRUE(kernel.header.pattern.empty());
+  EXPECT_TRUE(kernel.header.action.empty());
+  EXPECT_FALSE(kernel.header.verified);
+  EXPECT_EQ(kernel.header.note, "pattern = 3");
+  EXPECT_EQ(kernel.header.launches.size(), 1U);
+  EXPECT_NE(kernel.source.find("float* pattern"), std::string::npos);
+  EXPECT_EQ(without_marks("nothing"), "nothing");
+}
+
 }  // namespace
 }  // namespace hone::kernel

@@ -114,6 +114,10 @@ struct Kernel {
 /// The source (that parses) with its header's [verified] set.
 [[nodiscard]] std::string with_verified(std::string_view source, const Verified& verified);
 
+/// The source (as it is, where it does not parse) without what hone alone writes: `pattern`, `action` and [verified]. What somebody
+/// sends back of what hone handed out.
+[[nodiscard]] std::string without_marks(std::string_view source);
+
 /// The kernel with its header's `compiler` set. Another header, so another kernel.
 [[nodiscard]] Kernel with_compiler(const Kernel& kernel, std::string_view compiler);
 

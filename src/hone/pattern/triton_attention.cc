@@ -72,7 +72,8 @@ Result<kernel::Kernel> attention(const task::Task& task) {
   std::string last = keys;
   if (found.visible && found.visible->to) {
     const std::string along = parameters.extent(scores.extents.at(scores.row.letters.back())), end = fmt::format("tl.minimum(first + BM, {}) - 1", rows);
-    last = fmt::format("tl.where(first // {0} != ({1}) // {0}, {2}, tl.minimum(tl.maximum(({1}) % {0} + {3}, 1), {2}))", along, end, keys, parameters.extent(*found.visible->to + 1));
+    last = fmt::format("tl.where(first // {0} != ({1}) // {0}, {2}, tl.minimum(tl.maximum(({1}) % {0} + {3}, 1), {2}))", along, end, keys,
+                       parameters.extent(*found.visible->to + 1));
   }
   const int64_t width = std::max(largest(task, scores.depth.extent), largest(task, values.column.extent));
   Slots slots;

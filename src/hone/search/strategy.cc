@@ -24,6 +24,8 @@ constexpr size_t kBeamWidth = 3;
 /// A source that stayed below this share of the best elsewhere is opened late: one after so many proposals.
 constexpr double kBehind = 0.9;
 constexpr int kLate = 4;
+/// Settings that a source which came up while the search was on gets, however it began: its author tuned nothing.
+constexpr int kOwed = 6;
 /// What is believed of a source whose tuner has asked no model yet: as good as its best, give or take (log score).
 constexpr double kUnknown = 0.3;
 
@@ -125,9 +127,16 @@ class PoolSearch final : public Strategy {
     const bool known = std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
     if (known) return false;
     unopened_.push_back(static_cast<int>(seeds_.size()));
+    owed_[static_cast<int>(seeds_.size())] = kOwed;
     seeds_.push_back(std::move(seed));
     refining_.emplace_back();
     return true;
+  }
+
+  int owed() override {
+    int all = 0;
+    for (const auto& [source, left] : owed_) all += left > 0 && best_of(source) != nullptr && suggestion(source) != nullptr ? left : 0;
+    return all;
   }
 
   std::string wants_diagnosis() const override {
@@ -209,6 +218,14 @@ class PoolSearch final : public Strategy {
     Kernel kernel = seeds_[static_cast<size_t>(tried.source)].kernel;
     kernel.config = tried.config;
     return kernel;
+  }
+
+  /// The best accepted kernel of a source; null where there is none.
+  const Tried* best_of(int source) const {
+    const Tried* best = nullptr;
+    for (const Tried& t : tried_)
+      if (t.source == source && t.outcome.accepted && t.outcome.score > 0 && (best == nullptr || t.outcome.score > best->outcome.score)) best = &t;
+    return best;
   }
 
   /// The best accepted kernel of each source, best first.
@@ -307,7 +324,16 @@ class PoolSearch final : public Strategy {
       if (chosen == nullptr || gain > most) chosen = parent, most = gain;
       if (++width == kBeamWidth) break;
     }
+    // Every other one is for a source that came up meanwhile, until it had its share: the beam may be full of others.
+    for (auto& [source, left] : owed_) {
+      const Tried* const best = left > 0 ? best_of(source) : nullptr;
+      if (best == nullptr || (chosen != nullptr && (chosen->source == source || since_owed_ % 2 == 0)) || suggestion(source) == nullptr) continue;
+      chosen = best;
+      break;
+    }
+    ++since_owed_;
     if (chosen == nullptr) return false;
+    if (const auto owed = owed_.find(chosen->source); owed != owed_.end()) --owed->second;
     if (advised(batch, *chosen)) return true;
     auto& refining = refining_[static_cast<size_t>(chosen->source)];
     const auto next = *std::exchange(refining.next, std::nullopt);
@@ -365,7 +391,8 @@ class PoolSearch final : public Strategy {
   uint64_t seed_;
   std::deque<int> unopened_, late_;
   std::deque<Recalled> recalled_;
-  int since_late_ = 0;
+  int since_late_ = 0, since_owed_ = 0;
+  std::map<int, int> owed_;                 ///< settings that sources from outside are still to get
   std::vector<Tried> tried_;
   std::vector<std::pair<std::string, int>> given_;
   std::set<std::pair<int, Config>> seen_, excluded_, set_aside_;

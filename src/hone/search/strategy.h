@@ -98,6 +98,8 @@ class Strategy {
   [[nodiscard]] virtual bool add(Seed seed) = 0;
   /// Before the first next(): what to begin with, and what the tuners start from.
   virtual void remember(const Memory& memory) = 0;
+  /// Settings of tunables that a source which came up while the search was on is still to get before it may be given up.
+  [[nodiscard]] virtual int owed() { return 0; }
   /// A kernel whose diagnosis would help to choose what comes next, by its hash; empty: none, or it was given already.
   [[nodiscard]] virtual std::string wants_diagnosis() const { return {}; }
   /// The actions worth trying on a kernel that was observed, best first; those that set a tunable come before what the

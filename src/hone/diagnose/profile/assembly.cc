@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 
 namespace hone::diagnose {
 namespace {
@@ -69,6 +72,112 @@ bool is_start_up(std::string_view name) {
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view n) { return name == n; }) || name.ends_with("@plt");
 }
 
+/// A function's blocks: runs of instructions that are entered at the first and left behind the last, by number.
+struct Flow {
+  std::vector<size_t> first;                ///< instruction that each begins with; one more than there are blocks would end the last
+  std::vector<size_t> end;
+  std::vector<std::vector<size_t>> next;    ///< blocks that may come after
+};
+
+Flow flow_of(const Function& function) {
+  const std::vector<Instruction>& code = function.code;
+  std::map<uint64_t, size_t> at;
+  for (size_t i = 0; i < code.size(); ++i) at[code[i].address] = i;
+  std::set<size_t> begins;
+  if (!code.empty()) begins.insert(0);
+  const auto leaves = [](const Instruction& i) { return i.mnemonic.starts_with("jmp") || i.mnemonic.starts_with("ret") || i.mnemonic.starts_with("ud2") || i.mnemonic == "hlt"; };
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (is_branch(code[i].mnemonic) || leaves(code[i]))
+      if (i + 1 < code.size()) begins.insert(i + 1);
+    if (const auto target = target_of(code[i]); target && at.contains(*target)) begins.insert(at.at(*target));
+  }
+  Flow flow;
+  flow.first.assign(begins.begin(), begins.end());
+  std::map<size_t, size_t> number;
+  for (size_t b = 0; b < flow.first.size(); ++b) {
+    number[flow.first[b]] = b;
+    flow.end.push_back(b + 1 < flow.first.size() ? flow.first[b + 1] : code.size());
+  }
+  flow.next.resize(flow.first.size());
+  for (size_t b = 0; b < flow.first.size(); ++b) {
+    const Instruction& last = code[flow.end[b] - 1];
+    if (const auto target = target_of(last); target && at.contains(*target)) flow.next[b].push_back(number.at(at.at(*target)));
+    if (!leaves(last) && b + 1 < flow.first.size()) flow.next[b].push_back(b + 1);
+  }
+  return flow;
+}
+
+/// Among some blocks, those that can be reached from each other: cycles that do not go through `without`.
+std::vector<std::vector<size_t>> cycles_among(const Flow& flow, const std::vector<size_t>& blocks, std::optional<size_t> without) {
+  std::map<size_t, int> seen;   // 0: not yet, 1: on the way, 2: done
+  for (const size_t block : blocks)
+    if (block != without) seen[block] = 0;
+  // The order in which a walk is done with them, then the same backwards over reversed edges (Kosaraju).
+  std::vector<size_t> done;
+  for (auto& [start, state] : seen) {
+    if (state != 0) continue;
+    std::vector<std::pair<size_t, size_t>> path = {{start, 0}};
+    state = 1;
+    while (!path.empty()) {
+      auto& [block, edge] = path.back();
+      if (edge == flow.next[block].size()) {
+        done.push_back(block);
+        path.pop_back();
+        continue;
+      }
+      const size_t to = flow.next[block][edge++];
+      const auto found = seen.find(to);
+      if (found == seen.end() || found->second != 0) continue;
+      found->second = 1;
+      path.emplace_back(to, 0);
+    }
+  }
+  std::map<size_t, std::vector<size_t>> before;
+  for (const auto& [block, state] : seen)
+    for (const size_t to : flow.next[block])
+      if (seen.contains(to)) before[to].push_back(block);
+  std::vector<std::vector<size_t>> cycles;
+  for (auto from = done.rbegin(); from != done.rend(); ++from) {
+    if (seen.at(*from) == 2) continue;
+    std::vector<size_t> cycle, path = {*from};
+    seen[*from] = 2;
+    while (!path.empty()) {
+      const size_t block = path.back();
+      path.pop_back();
+      cycle.push_back(block);
+      for (const size_t earlier : before[block])
+        if (seen.at(earlier) != 2) seen[earlier] = 2, path.push_back(earlier);
+    }
+    const bool itself = std::find(flow.next[*from].begin(), flow.next[*from].end(), *from) != flow.next[*from].end();
+    std::sort(cycle.begin(), cycle.end());
+    if (cycle.size() > 1 || itself) cycles.push_back(std::move(cycle));
+  }
+  return cycles;
+}
+
+/// The block at which a cycle is entered from outside: of several the first in the code.
+size_t head_of(const Flow& flow, const std::vector<size_t>& cycle) {
+  for (const size_t block : cycle)
+    for (size_t from = 0; from < flow.next.size(); ++from)
+      if (!std::binary_search(cycle.begin(), cycle.end(), from) && std::find(flow.next[from].begin(), flow.next[from].end(), block) != flow.next[from].end()) return block;
+  return cycle.front();
+}
+
+/// Instructions of a cycle without what was moved out of line: of the stretches that it is made of, the heaviest.
+std::vector<Instruction> code_of(const Function& function, const Flow& flow, const std::vector<size_t>& cycle) {
+  std::vector<Instruction> best, stretch;
+  const auto take = [&] {
+    if (best.empty() || mix_of(stretch).weight() > mix_of(best).weight()) best = std::move(stretch);
+    stretch.clear();
+  };
+  for (size_t i = 0; i < cycle.size(); ++i) {
+    if (i > 0 && cycle[i] != cycle[i - 1] + 1) take();
+    for (size_t at = flow.first[cycle[i]]; at < flow.end[cycle[i]]; ++at) stretch.push_back(function.code[at]);
+  }
+  take();
+  return best;
+}
+
 }  // namespace
 
 std::vector<Function> read_assembly(std::string_view listing) {
@@ -129,34 +238,20 @@ Mix mix_of(const std::vector<Instruction>& code) {
 std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
   std::vector<Loop> all;
   for (const Function& function : functions) {
-    struct Span {
-      size_t first, last;
-    };
-    std::vector<Span> spans;
-    std::vector<std::pair<uint64_t, uint64_t>> jumps;  // from, to
-    for (const Instruction& i : function.code)
-      if (const auto target = target_of(i)) jumps.emplace_back(i.address, *target);
-    for (size_t last = 0; last < function.code.size(); ++last) {
-      const auto target = target_of(function.code[last]);
-      if (!target || *target > function.code[last].address) continue;
-      // A block that was moved out of line jumps back too; but it is jumped to itself. A loop is entered at its head only.
-      const uint64_t end = function.code[last].address;
-      if (std::any_of(jumps.begin(), jumps.end(),
-                      [&](const auto& j) { return (j.first < *target || j.first > end) && j.second > *target && j.second <= end; }))
+    const Flow flow = flow_of(function);
+    std::vector<size_t> blocks(flow.first.size());
+    std::iota(blocks.begin(), blocks.end(), size_t{0});
+    std::vector<std::vector<size_t>> open = cycles_among(flow, blocks, {});
+    while (!open.empty()) {
+      const std::vector<size_t> cycle = std::move(open.back());
+      open.pop_back();
+      // Without its head, what still goes round is inside of it.
+      std::vector<std::vector<size_t>> inner = cycles_among(flow, cycle, head_of(flow, cycle));
+      if (!inner.empty()) {
+        open.insert(open.end(), inner.begin(), inner.end());
         continue;
-      const auto at = std::lower_bound(function.code.begin(), function.code.end(), *target,
-                                       [](const Instruction& i, uint64_t a) { return i.address < a; });
-      if (at != function.code.end() && at->address == *target) spans.push_back({static_cast<size_t>(at - function.code.begin()), last});
-    }
-    for (const Span& span : spans) {
-      const bool holds_another = std::any_of(spans.begin(), spans.end(), [&](const Span& other) {
-        return (other.first != span.first || other.last != span.last) && other.first >= span.first && other.last <= span.last;
-      });
-      if (holds_another) continue;
-      Loop loop{function.name,
-                {function.code.begin() + static_cast<std::ptrdiff_t>(span.first),
-                 function.code.begin() + static_cast<std::ptrdiff_t>(span.last) + 1},
-                {}};
+      }
+      Loop loop{function.name, code_of(function, flow, cycle), {}};
       loop.mix = mix_of(loop.code);
       all.push_back(std::move(loop));
     }

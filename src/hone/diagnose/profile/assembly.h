@@ -40,11 +40,12 @@ struct Mix {
 
 struct Loop {
   std::string function;
-  std::vector<Instruction> code;  ///< from the branch's target to the branch
+  std::vector<Instruction> code;  ///< in the order of addresses, without what was moved out of line
   Mix mix;
 };
 
-/// Innermost loops: from a backward branch's target to it, entered there only, and holding no other. Heaviest first.
+/// Innermost loops: code that can be reached from itself, wherever it is entered (past its head, or again from a block that was moved out of
+/// line), and that holds no other. Heaviest first.
 [[nodiscard]] std::vector<Loop> innermost_loops(const std::vector<Function>& functions);
 
 /// A loop's body as an assembler takes it: no branches, no calls, no addresses of code. Empty when nothing is left.

@@ -84,6 +84,39 @@ TEST(Assembly, ABlockOutOfLineIsNoLoop) {
   EXPECT_EQ(loops[0].mix.vector_bytes, 32);
 }
 
+/// A loop that is jumped into at its test, as compilers rotate them, is one.
+TEST(Assembly, ALoopEnteredPastItsHeadIsFound) {
+  const auto loops = innermost_loops(
+      read_assembly("0000000000000000 <f>:\n"
+                    "   0:\tjmp    c <f+0xc>\n"
+                    "   4:\tvaddps %zmm0,%zmm1,%zmm1\n"
+                    "   8:\tadd    $0x40,%rdi\n"
+                    "   c:\tcmp    %rcx,%rdi\n"
+                    "  10:\tjne    4 <f+0x4>\n"
+                    "  14:\tret\n"));
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0].mix.vector_bytes, 64);
+  EXPECT_EQ(loops[0].code.size(), 4U);
+}
+
+/// And so is one with a rare case out of line, which comes back into the middle; the rare case is no part of its mix.
+TEST(Assembly, ALoopWithABlockOutOfLineIsFound) {
+  const auto loops = innermost_loops(
+      read_assembly("0000000000000000 <f>:\n"
+                    "   0:\tvaddps %zmm0,%zmm1,%zmm1\n"
+                    "   4:\tjp     20 <f+0x20>\n"
+                    "   8:\tvmulps %zmm0,%zmm1,%zmm1\n"
+                    "   c:\tcmp    %rcx,%rdi\n"
+                    "  10:\tjne    0 <f>\n"
+                    "  14:\tret\n"
+                    "  20:\tcall   90 <sqrtf@plt>\n"
+                    "  24:\tjmp    8 <f+0x8>\n"));
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0].mix.vector, 2);
+  EXPECT_EQ(loops[0].mix.call, 0);
+  EXPECT_EQ(loops[0].code.size(), 5U);
+}
+
 TEST(Assembly, NonsenseIsNoCode) {
   EXPECT_TRUE(read_assembly("").empty());
   EXPECT_TRUE(read_assembly("zzzz <x>:\n 12: add\nno: colon").empty());

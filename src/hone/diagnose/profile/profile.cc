@@ -36,7 +36,7 @@ void add_times(const evaluate::Conditions& times, const target::CpuPeaks* peaks,
   else
     metrics.absent("stream_store_gain", "there is no copy of the task's bytes to time both ways");
   if (times.hot_ns > 0)
-    metrics.measured("hot_share", times.hot_ns / cold, "time with the data in the caches as far as they hold it / time");
+    metrics.measured("hot_share", std::min(1.0, times.hot_ns / cold), "time with the data in the caches as far as they hold it / time; 1 at the most: more is noise");
   else
     metrics.absent("hot_share", "it could not be timed");
   if (times.threads <= 1)

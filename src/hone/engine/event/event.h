@@ -27,9 +27,9 @@ struct Unknown {
 }  // namespace event
 
 /// In the order of docs/events.md.
-using Event = std::variant<event::Started, event::Calibrated, event::Recalled, event::Considered, event::Agents, event::Asked, event::Answered, event::ToolUsed,
-                           event::Waited, event::Stalled, event::Screened, event::Duplicate, event::Diagnosed, event::Profiled, event::Yardstick,
-                           event::Fallback, event::Stopped, event::Raced, event::Promoted, event::Champion, event::Finished, event::Unknown>;
+using Event = std::variant<event::Started, event::Calibrated, event::Recalled, event::Considered, event::Agents, event::Asked, event::Answered, event::Unusable,
+                           event::ToolUsed, event::Waited, event::Stalled, event::Screened, event::Duplicate, event::Diagnosed, event::Profiled,
+                           event::Yardstick, event::Fallback, event::Stopped, event::Raced, event::Promoted, event::Champion, event::Finished, event::Unknown>;
 
 struct LoggedEvent {
   int64_t seq = 0;

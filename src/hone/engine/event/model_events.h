@@ -15,10 +15,13 @@ struct Agents {
   static constexpr const char* kKind = "agents";
   static constexpr const char* kAbout = "Only with models, after `calibrated`: what they are told.";
   std::vector<std::string> models, lessons, patterns, memory;
+  std::optional<std::vector<std::string>> directions, worked;
   std::map<std::string, int> prompts;
   agent::Documents documents;
   std::optional<std::vector<agent::ToolSpec>> tools;
   std::string facts;
+  std::optional<std::string> timing;
+  std::optional<int> lines;
   int diagnose = 0;
   bool research = false;
   template <class F>
@@ -33,6 +36,10 @@ struct Agents {
     f.later("research", research, "a researcher is asked first");
     f.later("patterns", patterns, "what that one is asked about");
     f.later("memory", memory, "and this");
+    f("timing", timing, "name of the prompt that says how the target times");
+    f("lines", lines, "of work; where absent, as many as calls at once");
+    f("directions", directions, "for those who write kernels, most promising first; where absent, one list for every task");
+    f("worked", worked, "files of the library's kernels, as examples");
   }
 };
 
@@ -82,6 +89,19 @@ struct Answered : Exchanged {
     f("ask", ask, "the question's number");
     f("name", name, "of the model");
     Exchanged::fields(f);
+  }
+};
+
+struct Unusable {
+  static constexpr const char* kKind = "unusable";
+  static constexpr const char* kAbout =
+      "After its `answered`: an answer that was not what was asked for, or a kernel that was there already. Older versions did not write it.";
+  int ask = 0;
+  std::string reason;
+  template <class F>
+  void fields(F& f) {
+    f("ask", ask, "the question's number");
+    f("reason", reason, "why it was sent back or put aside");
   }
 };
 

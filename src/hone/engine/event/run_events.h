@@ -135,6 +135,16 @@ struct Considered {
   }
 };
 
+/// What models are told of a verdict: nothing that was drawn secretly.
+struct Told {
+  std::string reason, detail;
+  template <class F>
+  void fields(F& f) {
+    f("reason", reason, "of the verdict");
+    f("detail", detail, "of a kernel that a model waits for: how it fails on shapes and inputs made for that");
+  }
+};
+
 struct Screened {
   static constexpr const char* kKind = "screened";
   static constexpr const char* kAbout = "A kernel was looked at.";
@@ -145,6 +155,7 @@ struct Screened {
   double score = 0;
   std::optional<double> first_score, predicted;
   std::optional<std::string> cause, code;
+  std::optional<Told> told;
   template <class F>
   void fields(F& f) {
     f("n", n, "number of the evaluation, from 1");
@@ -158,11 +169,12 @@ struct Screened {
     f("config", config, "setting of its tunables");
     f("screening", screening, "`Screening` in [json.md](json.md); of 0 repetitions: a recalled kernel that was only built, its promotion repeats every check");
     f("score", score, "speedup over the run's first accepted kernel; 0 when refused");
-    f("first_score", first_score, "only where it would have made a new yardstick, so that it was screened again: the first look's score; `score` is the lesser, "
-                                  "`screening` the second");
+    f("first_score", first_score, "the first look's score, where there were two: it would have made a new yardstick, and `score` is the lesser; or a model "
+                                  "waits for it and it looked slower than the best, and the second look had more pairs; `screening` is the second");
     f("predicted", predicted, "only where a diagnosis of the parent asked for it: time of the parent / time");
     f("cause", cause, "what that repairs; \"diagnoser: …\" where a model's diagnosis did");
     f("code", code, "names machine code and launch plan, where they are known");
+    f("told", told, "only with models: what they are told of the verdict, without anything that was drawn secretly; where absent, the verdict");
   }
 };
 

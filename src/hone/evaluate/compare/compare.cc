@@ -205,6 +205,14 @@ Comparison Comparer::decision() const {
   return agreed(valid, side_of(ratio()));
 }
 
+Ratio Comparer::deciding() const {
+  const Ratio fixed = ratio();
+  // Too few pairs to say anything.
+  if (!has_enough()) return {fixed.median, 0, std::numeric_limits<double>::infinity()};
+  const Ratio valid = always_valid();
+  return {fixed.median, std::min(fixed.low, valid.low), std::max(fixed.high, valid.high)};
+}
+
 Comparison Comparer::leaning() const { return side_of(ratio()); }
 
 bool Comparer::could_be_precise() const {

@@ -97,6 +97,9 @@ class Comparer {
   /// An interval that may be looked at after every pair: the hull of the sign sequence over pairs
   /// and of what the t and the sign sequence over processes leave between them. For deciding.
   [[nodiscard]] Ratio always_valid() const;
+  /// The hull of both: it holds 1 (with a margin: reaches into it) exactly where decision() is INCONCLUSIVE. What is shown beside
+  /// a decision.
+  [[nodiscard]] Ratio deciding() const;
   /// The side of 1 (and the margin) that ratio() lies on as a whole: where a call may still come.
   [[nodiscard]] Comparison leaning() const;
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "hone/base/random.h"
 #include "hone/evaluate/compare/simulate.h"
 
 namespace hone::evaluate {
@@ -40,6 +41,26 @@ TEST(Compare, ClearCasesAreCalledBothWays) {
   EXPECT_GE(fast.ratio().high, fast.ratio().median);
   EXPECT_GT(fast.ratio().low, 1.98);
   EXPECT_EQ(steady_pairs(0.5, 5, 8).decision(), Comparison::kSlower);
+}
+
+/// Whoever reads a call and the interval beside it sees the same: INCONCLUSIVE is an interval that holds 1.
+TEST(Compare, TheDecidingIntervalHoldsOneExactlyWhereNothingIsCalled) {
+  int called = 0, open = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed)
+    for (const double ratio : {1.0, 1.03, 1.4, 0.7}) {
+      base::Rng rng(seed);
+      Comparer c;
+      for (int p = 0; p < 14; ++p) {
+        const double luck = 1 + 0.2 * (static_cast<double>(rng.below(1000)) / 1000 - 0.5);
+        for (int i = 0; i < 2; ++i) c.add({100, 100 * ratio * luck * (1 + 0.1 * (static_cast<double>(rng.below(1000)) / 1000 - 0.5)), p});
+        const Ratio shown = c.deciding();
+        const bool holds = shown.low <= 1 && shown.high >= 1;
+        EXPECT_EQ(holds, c.decision() == Comparison::kInconclusive) << ratio << " " << seed << " " << p << ": " << shown.low << " to " << shown.high;
+        ++(holds ? open : called);
+      }
+    }
+  EXPECT_GT(called, 300);
+  EXPECT_GT(open, 300);
 }
 
 TEST(Compare, OneProcessIsNoEvidenceAboutOthers) {

@@ -5,6 +5,7 @@
 
 #include "hone/agent/model/secret.h"
 #include "hone/face/cli/context.h"
+#include "hone/face/mcp/reading.h"
 #include "hone/face/mcp/server.h"
 #include "hone/face/mcp/workshop.h"
 
@@ -12,7 +13,7 @@ namespace hone::face {
 
 Result<int> serve_mcp(const McpArguments& arguments) {
   mcp::Workshop workshop(home());
-  const mcp::Server server(workshop.tools());
+  const mcp::Server server(workshop.tools(), mcp::resources(), mcp::prompts());
   if (!arguments.http) {
     // The protocol has standard output to itself.
     mcp::serve_stdio(server, std::cin, std::cout);

@@ -61,9 +61,14 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
     const auto& ledger = summary["models"];
     fmt::print(out, "  models: {} calls, {} tokens, ${:.4f}\n", ledger.value("calls", 0), ledger.value("tokens", int64_t{0}), ledger.value("dollars", 0.0));
     for (const auto& row : ledger["models"])
-      fmt::print(out, "    {}: {} calls, {} kernels, {} accepted, best made {:.2f}x faster, {} tokens, ${:.4f}, {:.0f} s\n", row.value("model", ""),
-                 row.value("calls", 0), row.value("kernels", 0), row.value("accepted", 0), std::exp(row.value("gain", 0.0)),
+      fmt::print(out, "    {}: {} calls, {} kernels, {} accepted, {} answers unusable, best made {:.2f}x faster, {} tokens, ${:.4f}, {:.0f} s\n", row.value("model", ""),
+                 row.value("calls", 0), row.value("kernels", 0), row.value("accepted", 0), row.value("unusable", 0), std::exp(row.value("gain", 0.0)),
                  row.value("tokens", int64_t{0}), row.value("dollars", 0.0), row.value("seconds", 0.0));
+    for (const auto& answer : ledger.value("answers", nlohmann::json::array()))
+      fmt::print(out, "    {} {} by {}: {}{}\n", answer.value("kernel", "").substr(0, 12), answer.value("action", ""), answer.value("name", ""), answer.value("verdict", ""),
+                 answer.contains("best_score") ? fmt::format(", {:.2f}x the first with the best of {} settings{}", answer.value("best_score", 0.0), answer.value("settings", 0),
+                                                             answer.value("raced", false) ? "" : ", not raced: the run ended before")
+                                               : "");
   }
   if (as_json) fmt::print("{}\n", result.summary_json);
   return result.champion.empty() ? 1 : 0;

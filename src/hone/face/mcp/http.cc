@@ -43,7 +43,6 @@ bool same(const std::string& a, const std::string& b) { return a.size() == b.siz
 
 Status serve_http(const Server& server, const HttpOptions& options, const std::function<void(int)>& ready, const std::function<bool()>& stop) {
   httplib::Server http;
-  std::mutex one_at_a_time;
   http.set_payload_max_length(kMaxBody);
   const auto refuse = [](httplib::Response& response, int status, const char* why) {
     response.status = status;
@@ -59,7 +58,6 @@ Status serve_http(const Server& server, const HttpOptions& options, const std::f
       return refuse(response, 401, "the token is missing or wrong");
     }
     const Headers headers{request.get_header_value("MCP-Protocol-Version"), request.get_header_value("Mcp-Method"), request.get_header_value("Mcp-Name")};
-    const std::scoped_lock lock(one_at_a_time);
     const Answer answer = server.handle(request.body, headers);
     response.status = answer.status;
     if (answer.body) response.set_content(base::canonical_json(*answer.body), "application/json");

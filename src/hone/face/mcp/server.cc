@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <future>
+#include <istream>
+#include <mutex>
+#include <ostream>
 
 #include <fmt/format.h>
 
@@ -21,8 +26,11 @@ constexpr int64_t kListTtlMs = 3'600'000;
 constexpr size_t kMaxMessage = size_t{4} << 20;
 
 constexpr const char* kInstructions =
-    "hone makes kernels fast and proves them right. Describe what to compute as a task file (TOML); evaluate_kernel judges one kernel, "
-    "start_run searches and gives back a run id at once, get_run says how it is doing and what came of it. Verdicts and times are hone's own.";
+    "hone makes kernels fast and proves them right. Describe what to compute as a task file (TOML; resource hone://operations). explain_task shows "
+    "what it costs and which kernels the library has (library_kernels). To write one: resource hone://guide/LANGUAGE, show_limits for the target, "
+    "evaluate_kernel for a verdict with times and errors, compare_kernels to decide between two, tune_kernel for its tunables. To have one written: "
+    "start_run, then wait. Targets: cpu, cuda:0, emulator:cuda, emulator:hip, emulator:triton. Verdicts and times are hone's own.";
+constexpr size_t kCallsAtOnce = 8;
 
 Answer error(const json& id, int code, std::string message, int status = 200, json data = {}) {
   json body = {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", std::move(message)}}}};
@@ -79,7 +87,9 @@ Answer Server::request(const json& message, const json& id, const std::optional<
   if (!version.empty() && version != kModern)
     return error(id, kVersion, "unsupported protocol version " + agent::one_line(version, 40), bad, {{"supported", supported()}, {"requested", version}});
   if (headers && modern) {
-    const std::string name = method == "tools/call" ? text_of(member(params, "name")) : "";
+    const std::string name = method == "tools/call" || method == "prompts/get" ? text_of(member(params, "name"))
+                             : method == "resources/read"                      ? text_of(member(params, "uri"))
+                                                                               : "";
     if (headers->version != version) return error(id, kMismatch, "MCP-Protocol-Version differs from the message's", 400);
     if (headers->method != method) return error(id, kMismatch, "Mcp-Method differs from the message's", 400);
     if (headers->name != name) return error(id, kMismatch, "Mcp-Name differs from the message's", 400);
@@ -88,17 +98,25 @@ Answer Server::request(const json& message, const json& id, const std::optional<
     if (modern) result["resultType"] = "complete";
     return {json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}, 200};
   };
+  json capabilities = {{"tools", json::object()}};
+  if (!resources_.empty()) capabilities["resources"] = json::object();
+  if (!prompts_.empty()) capabilities["prompts"] = json::object();
   if (method == "server/discover")
-    return answer({{"supportedVersions", supported()}, {"capabilities", {{"tools", json::object()}}}, {"instructions", kInstructions},
+    return answer({{"supportedVersions", supported()}, {"capabilities", capabilities}, {"instructions", kInstructions},
                    {"serverInfo", {{"name", "hone"}, {"version", base::kVersion}}}, {"ttlMs", kListTtlMs}, {"cacheScope", "public"}});
   if (method == "initialize" && !modern) {
     const std::string wanted = text_of(member(params, "protocolVersion"));
-    return answer({{"protocolVersion", is_legacy(wanted) ? wanted : std::string(kLegacy[0])}, {"capabilities", {{"tools", json::object()}}},
+    return answer({{"protocolVersion", is_legacy(wanted) ? wanted : std::string(kLegacy[0])}, {"capabilities", capabilities},
                    {"serverInfo", {{"name", "hone"}, {"version", base::kVersion}}}, {"instructions", kInstructions}});
   }
   if (method == "ping") return answer(json::object());
-  if (method == "tools/list") {
-    json result = {{"tools", list()}};
+  const bool resources = method == "resources/list" && !resources_.empty(), prompts = method == "prompts/list" && !prompts_.empty();
+  const bool templates = method == "resources/templates/list" && !resources_.empty();
+  if (method == "tools/list" || resources || prompts || templates) {
+    json result = resources ? json{{"resources", list_resources()}}
+                  : prompts ? json{{"prompts", list_prompts()}}
+                  : templates ? json{{"resourceTemplates", json::array()}}
+                              : json{{"tools", list()}};
     if (modern) result["ttlMs"] = kListTtlMs, result["cacheScope"] = "public";
     return answer(std::move(result));
   }
@@ -107,6 +125,11 @@ Answer Server::request(const json& message, const json& id, const std::optional<
     if (name.empty() || !tools_.find(name)) return error(id, kParams, "there is no tool \"" + agent::one_line(name, 60) + "\"", bad);
     if (params.contains("arguments") && !params["arguments"].is_object()) return error(id, kParams, "\"arguments\" must be an object", bad);
     return answer(call(params));
+  }
+  if ((method == "resources/read" && !resources_.empty()) || (method == "prompts/get" && !prompts_.empty())) {
+    auto result = method == "resources/read" ? read_resource(params) : get_prompt(params);
+    if (!result) return error(id, kParams, result.error().to_string(), bad);
+    return answer(std::move(*result));
   }
   return error(id, kNoMethod, "there is no method \"" + agent::one_line(method, 60) + "\"", headers ? 404 : 200);
 }
@@ -130,12 +153,64 @@ json Server::call(const json& params) const {
   return out;
 }
 
+json Server::list_resources() const {
+  json all = json::array();
+  for (const Resource& resource : resources_)
+    all.push_back({{"uri", resource.uri}, {"name", resource.name}, {"description", resource.description}, {"mimeType", resource.type}});
+  return all;
+}
+
+json Server::list_prompts() const {
+  json all = json::array();
+  for (const PromptText& prompt : prompts_) {
+    json arguments = json::array();
+    for (const PromptText::Argument& a : prompt.arguments) arguments.push_back({{"name", a.name}, {"description", a.description}, {"required", a.required}});
+    all.push_back({{"name", prompt.name}, {"title", prompt.title}, {"description", prompt.description}, {"arguments", std::move(arguments)}});
+  }
+  return all;
+}
+
+Result<json> Server::read_resource(const json& params) const {
+  const std::string uri = text_of(member(params, "uri"));
+  const auto at = std::find_if(resources_.begin(), resources_.end(), [&](const Resource& r) { return r.uri == uri; });
+  if (at == resources_.end()) return fail(ErrorCode::kNotFound, "there is no resource \"" + agent::one_line(uri, 100) + "\"", "resources/list names them");
+  HONE_TRY(std::string text, at->read());
+  return json{{"contents", json::array({{{"uri", uri}, {"mimeType", at->type}, {"text", std::move(text)}}})}};
+}
+
+Result<json> Server::get_prompt(const json& params) const {
+  const std::string name = text_of(member(params, "name"));
+  const auto at = std::find_if(prompts_.begin(), prompts_.end(), [&](const PromptText& p) { return p.name == name; });
+  if (at == prompts_.end()) return fail(ErrorCode::kNotFound, "there is no prompt \"" + agent::one_line(name, 60) + "\"", "prompts/list names them");
+  const json arguments = params.value("arguments", json::object());
+  if (!arguments.is_object()) return fail(ErrorCode::kInput, "\"arguments\" must be an object");
+  for (const auto& [key, value] : arguments.items())
+    if (!value.is_string()) return fail(ErrorCode::kInput, fmt::format("\"{}\" must be a text", agent::one_line(key, 60)));
+  for (const PromptText::Argument& a : at->arguments)
+    if (a.required && !arguments.contains(a.name)) return fail(ErrorCode::kInput, fmt::format("\"{}\" is missing", a.name), a.description);
+  HONE_TRY(std::string text, at->make(arguments));
+  return json{{"description", at->description}, {"messages", json::array({{{"role", "user"}, {"content", {{"type", "text"}, {"text", std::move(text)}}}}})}};
+}
+
 void serve_stdio(const Server& server, std::istream& in, std::ostream& out) {
+  std::mutex writing;
+  std::deque<std::future<void>> calls;
+  const auto serve = [&](const std::string& line) {
+    const Answer answer = server.handle(line);
+    const std::scoped_lock lock(writing);
+    if (answer.body) out << base::canonical_json(*answer.body) << '\n' << std::flush;
+  };
   for (std::string line; std::getline(in, line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Answer answer = server.handle(line);
-    if (answer.body) out << base::canonical_json(*answer.body) << '\n' << std::flush;
+    if (line.find("tools/call") == std::string::npos) {
+      serve(line);
+      continue;
+    }
+    std::erase_if(calls, [](const std::future<void>& call) { return call.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    if (calls.size() >= kCallsAtOnce) calls.front().wait();
+    calls.push_back(std::async(std::launch::async, [&serve, line] { serve(line); }));
   }
+  for (const std::future<void>& call : calls) call.wait();
 }
 
 }  // namespace hone::face::mcp

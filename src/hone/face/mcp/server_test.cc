@@ -92,6 +92,52 @@ TEST(Mcp, lists_and_calls_tools) {
   EXPECT_EQ(path["isError"], true);
 }
 
+TEST(Mcp, resources_and_prompts_are_listed_and_read) {
+  std::vector<Resource> resources = {{"hone://a", "A", "the letter", "text/plain", []() -> Result<std::string> { return std::string("aaa"); }}};
+  std::vector<PromptText> prompts = {{"say", "Say", "Says it", {{"what", "a word", true}}, [](const json& a) -> Result<std::string> { return "say " + a["what"].get<std::string>(); }}};
+  const Server server(agent::ToolTable(), std::move(resources), std::move(prompts));
+  EXPECT_TRUE(ask(server, {{"method", "initialize"}, {"params", {{"protocolVersion", "2025-06-18"}}}})["result"]["capabilities"].contains("resources"));
+  EXPECT_EQ(ask(server, {{"method", "resources/list"}})["result"]["resources"][0]["uri"], "hone://a");
+  EXPECT_EQ(ask(server, {{"method", "resources/read"}, {"params", {{"uri", "hone://a"}}}})["result"]["contents"][0]["text"], "aaa");
+  EXPECT_EQ(ask(server, {{"method", "resources/read"}, {"params", {{"uri", "file:///etc/passwd"}}}})["error"]["code"], -32602);
+  EXPECT_TRUE(ask(server, {{"method", "resources/templates/list"}})["result"]["resourceTemplates"].empty());
+  EXPECT_EQ(ask(server, {{"method", "prompts/list"}})["result"]["prompts"][0]["arguments"][0]["name"], "what");
+  const json got = ask(server, {{"method", "prompts/get"}, {"params", {{"name", "say"}, {"arguments", {{"what", "hi"}}}}}});
+  EXPECT_EQ(got["result"]["messages"][0]["content"]["text"], "say hi");
+  EXPECT_EQ(ask(server, {{"method", "prompts/get"}, {"params", {{"name", "say"}}}})["error"]["code"], -32602);
+  EXPECT_EQ(ask(server, {{"method", "prompts/get"}, {"params", {{"name", "say"}, {"arguments", {{"what", 3}}}}}})["error"]["code"], -32602);
+  const json listed = ask(server, {{"method", "resources/list"}, {"params", modern()}});
+  EXPECT_EQ(listed["result"]["resultType"], "complete");
+}
+
+/// A call that takes long does not hold up the next.
+TEST(Mcp, serves_calls_side_by_side) {
+  std::atomic<bool> fast_came{false};
+  agent::ToolTable table;
+  for (const bool slow : {true, false}) {
+    agent::Tool tool;
+    tool.name = slow ? "slow" : "fast";
+    tool.input = agent::tool_schema({});
+    tool.run = [slow, &fast_came](const json&) {
+      for (int i = 0; slow && !fast_came && i < 2000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (!slow) fast_came = true;
+      return agent::tool_data({{"saw_the_other", fast_came.load()}});
+    };
+    table.add(std::move(tool));
+  }
+  const Server server(std::move(table));
+  std::string lines;
+  for (const char* name : {"slow", "fast"})
+    lines += json{{"jsonrpc", "2.0"}, {"id", name}, {"method", "tools/call"}, {"params", {{"name", name}, {"arguments", json::object()}}}}.dump() + "\n";
+  std::istringstream in(lines);
+  std::ostringstream out;
+  serve_stdio(server, in, out);
+  std::istringstream answers(out.str());
+  int count = 0;
+  for (std::string line; std::getline(answers, line); ++count) EXPECT_TRUE(json::parse(line)["result"]["structuredContent"]["saw_the_other"]) << line;
+  EXPECT_EQ(count, 2);
+}
+
 TEST(Mcp, survives_any_message) {
   const Server server = make_server();
   EXPECT_EQ((*server.handle("{").body)["error"]["code"], -32700);

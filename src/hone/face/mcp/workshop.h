@@ -1,7 +1,9 @@
-// What the tools of `hone mcp` work on: the archive, one evaluator for a task at a time, and runs on a thread
-// each, one measuring at a time. Called from one thread; its destructor stops the runs, which can be resumed.
+// What the tools of `hone mcp` work on: the archive, evaluators that are kept from call to call, and runs on a thread each, one
+// measuring at a time. Tools may be called from several threads; what needs the machine to itself waits for its turn. Its
+// destructor stops the runs, which can be resumed.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,6 +19,14 @@
 
 namespace hone::face::mcp {
 
+/// A task from a client: text only. A path in it would be opened on our side.
+[[nodiscard]] Result<task::Task> task_from(const nlohmann::json& arguments);
+/// The kernel under `key`, in one of the place's languages. A champion's file, as get_run and export give it, is a kernel like any other.
+[[nodiscard]] Result<kernel::Kernel> kernel_in(const nlohmann::json& arguments, const char* key, const engine::Workbench& bench);
+/// Properties of a tool's schema: {"type": "string"} with a bound; "target", "language", "track", "workloads" beside `properties`.
+[[nodiscard]] nlohmann::json text_type(int longest, const char* about = "");
+[[nodiscard]] nlohmann::json with_place(nlohmann::json properties);
+
 class Workshop {
  public:
   /// `home`: the folder of the archive, champions in it.
@@ -29,23 +39,51 @@ class Workshop {
   [[nodiscard]] agent::ToolTable tools();
 
  private:
-  [[nodiscard]] agent::ToolResult start_run(const nlohmann::json& arguments);
-  [[nodiscard]] agent::ToolResult get_run(const nlohmann::json& arguments);
-  /// A verdict and the speed; `look`: what is said beside.
-  [[nodiscard]] agent::ToolResult look_at(const nlohmann::json& arguments, std::optional<engine::Look> look);
-  [[nodiscard]] agent::ToolResult search_memory(const nlohmann::json& arguments);
+  /// A task at a place with its evaluator, and plain loops as the yardstick: made once, kept for later calls.
+  struct Seat {
+    task::Task task;
+    std::shared_ptr<engine::Workbench> bench;
+    std::mutex mutex;                                ///< who works here
+    std::unique_ptr<evaluate::Evaluator> evaluator;  ///< made when first needed
+    bool has_plain = false;
+  };
+  struct Live {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> stop;
+  };
+  // Runs (workshop.cc).
+  [[nodiscard]] Result<nlohmann::json> start_run(const nlohmann::json& arguments, bool tune);
+  [[nodiscard]] Result<nlohmann::json> resume_run(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> cancel(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> get_run(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> wait(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> get_report(const nlohmann::json& arguments);
+  [[nodiscard]] Status launch(const std::string& id, std::function<Status(const std::function<bool()>& stopped)> work);
+  // Kernels (judging.cc): a verdict and the speed; `look`: what is said beside.
+  [[nodiscard]] Result<nlohmann::json> look_at(const nlohmann::json& arguments, std::optional<engine::Look> look);
+  [[nodiscard]] Result<nlohmann::json> compare(const nlohmann::json& arguments);
+  [[nodiscard]] Result<std::shared_ptr<Seat>> seat_for(const nlohmann::json& arguments);
+  /// The seat's evaluator, with a yardstick where there is a clock. The caller holds the seat's mutex and the machine.
+  [[nodiscard]] Result<evaluate::Evaluator*> ready(Seat& seat);
+  /// Until nobody else measures there; kUnavailable after two minutes. Where there is no clock nobody has to wait.
+  [[nodiscard]] Result<std::unique_lock<std::timed_mutex>> turn(const engine::Workbench& bench);
+  // What is known without running anything (knowledge.cc).
+  [[nodiscard]] Result<nlohmann::json> explain_task(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> library_kernels(const nlohmann::json& arguments);
+  [[nodiscard]] Result<nlohmann::json> search_memory(const nlohmann::json& arguments);
   [[nodiscard]] agent::ToolResult export_kernel(const nlohmann::json& arguments);
+
   [[nodiscard]] Result<archive::Store> archive() const;
   /// The place that `arguments` name ("target", "language"; the CPU where they name none), opened once.
   [[nodiscard]] Result<std::shared_ptr<engine::Workbench>> place_in(const nlohmann::json& arguments);
 
   std::filesystem::path home_;
   std::atomic<bool> stopping_{false};
-  std::mutex measuring_;                       ///< one at a time has the machine
-  std::mutex places_mutex_;
+  std::timed_mutex measuring_;                 ///< one at a time has the machine
+  std::mutex mutex_;                           ///< of what follows
   std::map<std::string, std::shared_ptr<engine::Workbench>> places_;  ///< by target and language
-  std::map<std::string, std::thread> runs_;
-  std::mutex errors_mutex_;
+  std::deque<std::pair<std::string, std::shared_ptr<Seat>>> seats_;   ///< by place, task and workloads; the latest first
+  std::map<std::string, Live> runs_;
   std::map<std::string, std::string> errors_;  ///< of runs that failed
 };
 

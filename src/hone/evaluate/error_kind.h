@@ -1,0 +1,22 @@
+// What kind of mistake wrong elements of an output look like: a tail, one block, one thread's share, swapped axes, an
+// answer from before. For people and models who are to mend a kernel. Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/task/task.h"
+
+namespace hone::evaluate {
+
+/// An output as it should be and as it was found; row-major.
+struct WrongOutput {
+  task::Shape shape;
+  std::vector<double> expected, found;
+  std::vector<bool> wrong;          ///< which elements differ by more than they may
+  std::vector<double> before;       ///< what another call on other inputs should have answered; empty: there was none
+};
+
+/// "9 of 37 elements; only the last 5 along the last axis, behind a multiple of 32 (a tail)", with some elements, in lines.
+[[nodiscard]] std::string kind_of_error(const WrongOutput& output);
+
+}  // namespace hone::evaluate

@@ -1,0 +1,102 @@
+// Kernels with one mistake each, as a person would make them: what whoever is to mend them is told, and what not.
+#include "hone/evaluate/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "hone/evaluate/verifier.h"
+#include "hone/target/cpu.h"
+
+namespace hone::evaluate {
+namespace {
+
+using ::testing::HasSubstr;
+
+kernel::Kernel cpp_kernel(const std::string& body, const std::string& header = "") {
+  const std::string text = fmt::format(
+      "/* hone\nlanguage = \"c++\"\n{}\n[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nargs = [\"x\", \"y\", \"i64:B\", \"i64:D\"{}]\n*/\n"
+      "void f(const float* x, float* y, int64_t B, int64_t D{}, int64_t row) {{\n{}\n}}\n",
+      header, header.empty() ? "" : ", \"part\"", header.empty() ? "" : ", float* part", body);
+  auto kernel = kernel::parse_kernel(text, "kernel");
+  EXPECT_TRUE(kernel) << kernel.error().to_string();
+  return *kernel;
+}
+
+class Explain : public ::testing::Test {
+ protected:
+  Explanation of(const kernel::Kernel& kernel, Verdict& verdict) {
+    auto verified = verifier->verify(kernel);
+    EXPECT_TRUE(verified) << verified.error().to_string();
+    verdict = *verified;
+    EXPECT_FALSE(verdict.accepted());
+    auto said = verifier->explain(kernel, verdict);
+    EXPECT_TRUE(said) << said.error().to_string();
+    return *said;
+  }
+  void SetUp() override {
+    auto toolchain = target::cpp_toolchain();
+    if (!toolchain) GTEST_SKIP() << toolchain.error().to_string();
+    VerifierOptions options;
+    options.optimisation = "-O1";
+    auto made = Verifier::create(task, std::move(*toolchain), options);
+    ASSERT_TRUE(made) << made.error().to_string();
+    verifier = std::move(*made);
+  }
+  task::Task task = *task::task_from_expressions("y = exp(x)", {"x=f32[B, D]"}, {"B=4,D=4096"});
+  std::unique_ptr<Verifier> verifier;
+};
+
+TEST_F(Explain, a_forgotten_tail_is_called_one_with_shape_and_elements) {
+  Verdict verdict;
+  const Explanation said = of(cpp_kernel("  for (int64_t j = 0; j + 8 <= D; ++j) y[row * D + j] = hone::exp(x[row * D + j]);\n  for (int64_t j = hone::max(D - 7, int64_t(0)); j < D; ++j) y[row * D + j] = 3;"), verdict);
+  EXPECT_TRUE(said.reproduced);
+  EXPECT_THAT(said.reason, HasSubstr("at B="));
+  EXPECT_THAT(said.detail, HasSubstr("elements are wrong"));
+  EXPECT_THAT(said.detail, HasSubstr("found 3"));
+  EXPECT_THAT(said.detail, HasSubstr("y: "));
+}
+
+TEST_F(Explain, a_crash_names_the_line) {
+  Verdict verdict;
+  const Explanation said = of(cpp_kernel("  for (int64_t j = 0; j < D; ++j)\n    y[row * D + j] = hone::exp(x[row * D + j + 64]);"), verdict);
+  EXPECT_TRUE(said.reproduced);
+  EXPECT_THAT(said.reason, HasSubstr("at B="));
+  EXPECT_THAT(said.detail, HasSubstr("kernel.cc:9")) << said.detail;
+}
+
+TEST_F(Explain, what_only_a_sanitizer_sees_is_found_by_one) {
+  const kernel::Kernel kernel = cpp_kernel("  float local[4];\n  for (int64_t j = 0; j < D; ++j) local[j % 5] = x[row * D + j], y[row * D + j] = hone::exp(local[j % 5]);");
+  Verdict verdict{VerdictKind::kOutOfBounds, "a sanitizer says so (hidden shape B=7919)", "", {}};
+  const auto said = verifier->explain(kernel, verdict);
+  ASSERT_TRUE(said);
+  EXPECT_THAT(said->reason + said->detail, HasSubstr("kernel.cc:8")) << said->reason << said->detail;
+}
+
+TEST_F(Explain, names_no_shape_that_a_verdict_was_drawn_at) {
+  Loader loader(task, *target::cpp_toolchain(), 1);
+  const kernel::Kernel kernel = cpp_kernel("  for (int64_t j = 0; j < D; ++j) y[row * D + j] = 3;");
+  std::set<task::Bindings> secret;
+  for (int round = 0; round < 20; ++round) {
+    Spent spent;
+    const auto said = explain(kernel, {VerdictKind::kWrong, "y is off (shape: B=7919 D=3)", "B=7919", {}}, loader, secret, spent);
+    ASSERT_TRUE(said);
+    ASSERT_TRUE(said->reproduced);
+    EXPECT_EQ((said->reason + said->detail).find("7919"), std::string::npos);
+    for (const task::Bindings& bindings : secret) EXPECT_EQ((said->reason + " ").find(task::bindings_text(bindings) + ","), std::string::npos);
+    // Whatever was told once is a secret from now on.
+    const size_t b = said->reason.find("B="), d = said->reason.find("D=");
+    ASSERT_NE(d, std::string::npos);
+    secret.insert({{"B", std::stoll(said->reason.substr(b + 2))}, {"D", std::stoll(said->reason.substr(d + 2))}});
+  }
+  for (const VerdictKind kind : {VerdictKind::kWrong, VerdictKind::kLessAccurate, VerdictKind::kOutOfBounds, VerdictKind::kLaunchFails, VerdictKind::kDoesNotFinish,
+                                 VerdictKind::kNotRepeatable, VerdictKind::kCheating}) {
+    const Explanation plain = told({kind, "(hidden shape B=7919)", "B=7919", Accuracy{"y", "normal", "B=7919", 2, 1, 1, 0, 0}});
+    EXPECT_EQ((plain.reason + plain.detail).find("7919"), std::string::npos) << name_of(kind);
+    EXPECT_FALSE(plain.reason.empty());
+  }
+}
+
+}  // namespace
+}  // namespace hone::evaluate

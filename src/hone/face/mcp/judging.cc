@@ -1,0 +1,175 @@
+// Kernels that clients send: verdicts, times with their noise, comparisons.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "hone/agent/answer.h"
+#include "hone/agent/prompt.h"
+#include "hone/engine/examine.h"
+#include "hone/engine/summary.h"
+#include "hone/face/mcp/workshop.h"
+
+namespace hone::face::mcp {
+namespace {
+
+using evaluate::Screening;
+using nlohmann::json;
+
+/// Evaluators that are kept: each holds its task's inputs and their answers.
+constexpr size_t kSeats = 3;
+constexpr std::chrono::seconds kLongestWait{120};
+constexpr size_t kDetail = size_t{4} << 10;
+/// Repetitions further apart than this say that somebody else used the machine.
+constexpr double kNoisy = 1.25;
+
+json ratio_of(const evaluate::Ratio& ratio) {
+  return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
+}
+
+json error_of(const evaluate::Accuracy& a, bool secret) {
+  json out = {{"output", a.output}, {"inputs", a.family}, {"largest", a.candidate}, {"largest_allowed", a.bound}, {"of_the_anchor", a.anchor}};
+  if (a.bound_rms > 0) out["rms"] = a.candidate_rms, out["rms_allowed"] = a.bound_rms;
+  out["at"] = secret ? "a shape that is not told" : a.shape;
+  return out;
+}
+
+/// Times beside plain loops and the bound, a workload each, and how far they are to be believed.
+json speed_of(const Screening& screening, const task::Task& task, const std::vector<double>& bounds) {
+  std::vector<double> fractions, weights;
+  json workloads = json::array();
+  double spread = 1;
+  for (size_t w = 0; w < screening.median_ns.size() && w < bounds.size(); ++w) {
+    fractions.push_back(bounds[w] / screening.median_ns[w]);
+    weights.push_back(task.workloads[w].weight);
+    json row = {{"name", task.workloads[w].name}, {"shape", task::bindings_text(task.workloads[w].bindings)}, {"median_ns", screening.median_ns[w]},
+                {"bound_ns", bounds[w]}, {"fraction_of_speed_of_light", fractions.back()}, {"speedup_over_plain_loops", {{"median", screening.ratio.at(w)}}}};
+    if (w < screening.ratio_low.size()) {
+      row["speedup_over_plain_loops"]["low"] = screening.ratio_low[w], row["speedup_over_plain_loops"]["high"] = screening.ratio_high[w];
+      spread = std::max(spread, screening.ratio_high[w] / std::max(screening.ratio_low[w], 1e-12));
+    }
+    workloads.push_back(std::move(row));
+  }
+  json noise = {{"pairs", screening.repetitions}, {"largest_over_least_ratio", spread}};
+  noise["says"] = spread > kNoisy ? "noisy: others used the machine, or calls are too short; compare_kernels decides between two kernels"
+                                  : "steady; compare_kernels decides between two kernels that are close";
+  return {{"speedup_over_plain_loops", screening.score}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
+          {"workloads", std::move(workloads)}, {"noise", std::move(noise)}};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Workshop::Seat>> Workshop::seat_for(const json& arguments) {
+  HONE_TRY(task::Task task, task_from(arguments));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(arguments));
+  const std::string key = fmt::format("{} {} {} {}", arguments.value("target", "cpu"), arguments.value("language", ""), task::name_of(task.track), task.to_toml());
+  const std::scoped_lock lock(mutex_);
+  auto at = std::find_if(seats_.begin(), seats_.end(), [&](const auto& seat) { return seat.first == key; });
+  if (at == seats_.end()) {
+    auto seat = std::make_shared<Seat>();
+    seat->task = std::move(task);
+    seat->bench = bench;
+    seats_.emplace_front(key, std::move(seat));
+    if (seats_.size() > kSeats) seats_.pop_back();
+  } else {
+    std::rotate(seats_.begin(), at, at + 1);
+  }
+  return seats_.front().second;
+}
+
+Result<std::unique_lock<std::timed_mutex>> Workshop::turn(const engine::Workbench& bench) {
+  std::unique_lock<std::timed_mutex> lock(measuring_, std::defer_lock);
+  if (bench.target().has_clock() && !lock.try_lock_for(kLongestWait)) return fail(ErrorCode::kUnavailable, "a run is measuring", "wait says when it is finished, cancel ends it");
+  return lock;
+}
+
+Result<evaluate::Evaluator*> Workshop::ready(Seat& seat) {
+  if (!seat.evaluator) {
+    evaluate::EvaluatorOptions options;
+    options.facts = evaluate::cached_facts();
+    options.interrupted = [this] { return stopping_.load(); };
+    HONE_TRY(seat.evaluator, seat.bench->evaluator(seat.task, options));
+  }
+  if (!seat.has_plain && seat.bench->target().has_clock()) {
+    const auto plain = seat.bench->plain(seat.task);
+    if (plain) {
+      HONE_TRY(const Screening first, seat.evaluator->screen(plain->kernel));
+      if (first.verdict.accepted()) HONE_TRY_VOID(seat.evaluator->set_yardstick(plain->kernel));
+    }
+    seat.has_plain = true;
+  }
+  return seat.evaluator.get();
+}
+
+Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look> look) {
+  HONE_TRY(const std::shared_ptr<Seat> seat, seat_for(arguments));
+  const engine::Workbench& bench = *seat->bench;
+  HONE_TRY(const kernel::Kernel kernel, kernel_in(arguments, "source", bench));
+  json out = {{"kernel", kernel.hash()}, {"target", bench.place().target}};
+  const auto refused = [&](std::string_view verdict, const std::string& reason, const std::string& detail) {
+    out["verdict"] = verdict;
+    out["reason"] = reason;
+    out["detail"] = agent::bounded(detail, kDetail);
+    return out;
+  };
+  // What does not compile needs no inputs, no answers and no turn.
+  if (const auto built = bench.toolchain()->build(kernel, seat->task, seat->task.workloads.front().bindings, {}))
+    if (const auto* const failure = std::get_if<target::BuildFailure>(&*built))
+      return refused(evaluate::name_of(evaluate::VerdictKind::kDoesNotCompile), failure->reason, failure->log);
+  const std::scoped_lock here(seat->mutex);
+  HONE_TRY(const auto turn, this->turn(bench));
+  HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));
+  HONE_TRY(const Screening screening, look ? evaluator->screen(kernel) : evaluator->screen_closely(kernel));
+  const evaluate::Verdict& verdict = screening.verdict;
+  if (!verdict.accepted()) {
+    HONE_TRY(const evaluate::Explanation said, evaluator->explain(kernel, verdict));
+    return refused(evaluate::name_of(verdict.kind), said.reason, said.detail);
+  }
+  (void)refused(evaluate::name_of(verdict.kind), "", "");
+  if (screening.at_size) out["error"] = error_of(*screening.at_size, false);
+  if (verdict.accuracy) out["error_nearest_to_its_bound"] = error_of(*verdict.accuracy, true);
+  if (!bench.target().has_clock()) {
+    out["times"] = "absent: this target knows no time";
+    return out;
+  }
+  out.update(speed_of(screening, seat->task, evaluator->bounds_ns()));
+  if (!look) return out;
+  const engine::Examine examine = [&](evaluate::Evaluator& by, const kernel::Kernel& of, bool thorough) {
+    return bench.examine(by, of, seat->task, bench.library(seat->task), thorough);
+  };
+  HONE_TRY_VOID(engine::add_look(*look, *evaluator, kernel, examine, true, out));
+  return out;
+}
+
+Result<json> Workshop::compare(const json& arguments) {
+  HONE_TRY(const std::shared_ptr<Seat> seat, seat_for(arguments));
+  const engine::Workbench& bench = *seat->bench;
+  if (!bench.target().has_clock()) return fail(ErrorCode::kInput, "this target knows no time: nothing to compare", "evaluate_kernel judges each by itself");
+  HONE_TRY(const kernel::Kernel a, kernel_in(arguments, "a", bench));
+  HONE_TRY(const kernel::Kernel b, kernel_in(arguments, "b", bench));
+  const std::scoped_lock here(seat->mutex);
+  HONE_TRY(const auto turn, this->turn(bench));
+  HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));
+  for (const auto& [name, kernel] : {std::pair("a", &a), {"b", &b}}) {
+    HONE_TRY(const Screening screening, evaluator->screen(*kernel));
+    if (screening.verdict.accepted()) continue;
+    HONE_TRY(const evaluate::Explanation said, evaluator->explain(*kernel, screening.verdict));
+    return fail(ErrorCode::kInput, fmt::format("{} is refused: {}: {}", name, evaluate::name_of(screening.verdict.kind), said.reason), "only accepted kernels are compared");
+  }
+  evaluate::Opponent opponent;
+  opponent.name = "b";
+  opponent.kernel = b;
+  HONE_TRY(const evaluate::Promotion promotion, evaluator->promote(a, {opponent}));
+  if (!promotion.verdict.accepted()) return fail(ErrorCode::kInput, "a is refused in the full trial: " + evaluate::told(promotion.verdict).reason);
+  const engine::Headline line = engine::headline_of(promotion, seat->task);
+  json workloads = json::array();
+  for (const evaluate::WorkloadResult& workload : promotion.workloads)
+    for (const evaluate::OpponentResult& result : workload.opponents)
+      workloads.push_back({{"name", workload.workload}, {"comparison", evaluate::name_of(result.comparison)}, {"ratio", ratio_of(result.ratio)},
+                           {"a_ns", result.candidate_ns}, {"b_ns", result.opponent_ns}, {"pairs", result.pairs}, {"stopped", result.stopped}});
+  return json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_of(line.speedup)}, {"workloads", std::move(workloads)},
+              {"about", "time(b) / time(a): FASTER and SLOWER are said of a, on every workload; INCONCLUSIVE: on some workload the interval holds 1"}};
+}
+
+}  // namespace hone::face::mcp
