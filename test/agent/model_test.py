@@ -222,7 +222,7 @@ async def read(client):
         expect(needed in addresses, f"a resource: {needed}")
     for address in addresses:
         text = (await client.read_resource(address)).contents[0].text
-        expect(len(text) > 50, f"{address} says something", quiet=True)
+        expect(len(text) > 20, f"{address} says something", quiet=True)
     cuda = (await client.read_resource("hone://guide/cuda")).contents[0].text
     expect("__global__" in cuda and "SHARED_MAX" in cuda and "-march=native" not in cuda, "the guide to CUDA is one to CUDA")
     for prompt in (await client.list_prompts()).prompts:

@@ -43,8 +43,8 @@ Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options
       {"guide", guide}, {"machine", options_.machine}, {"how_to", guide_for(options_.language, guide)}, {"facts", options_.facts},
       {"task", material("TASK", options_.task_toml, kTaskShown)}, {"worked", worked_kernels(options_.documents, options_.worked)}};
   // Those of an earlier version have no place for these.
-  if (auto text = language_guide(options_.language, options_.documents)) places["guide_for"] = std::move(*text);
-  if (auto text = prompt(options_.documents, options_.timing, {})) places["timing"] = std::move(*text);
+  places["guide_for"] = language_guide(options_.language, options_.documents).value_or("");
+  places["timing"] = prompt(options_.documents, options_.timing, {}).value_or("");
   auto system = prompt(options_.documents, "system", places);
   HONE_CHECK(system.has_value(), "the system prompt");
   system_ = std::move(*system);

@@ -44,7 +44,9 @@ std::string source_of(const Kernel& kernel) { return material("KERNEL", kernel::
 
 std::string Team::hint_of(int number) const {
   const auto n = static_cast<size_t>(number);
-  return options_.directions.empty() ? kHints[n % std::size(kHints)] : options_.directions[n % options_.directions.size()];
+  // Those of the task first; whoever asks for more gets what holds for any.
+  const size_t own = options_.directions.size(), at = n % (own + std::size(kHints));
+  return at < own ? options_.directions[at] : kHints[at - own];
 }
 
 std::string worked_kernels(const Documents& documents, const std::vector<std::string>& files) {

@@ -107,7 +107,7 @@ TEST(Transcript, every_question_is_formed_from_the_documents_on_record) {
   const auto result = replay_transcript(replaced(text, "You are the generator: write a new kernel", "You are the generator: write another kernel"));
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().to_string(), HasSubstr("another question"));
-  const auto guide = replay_transcript(replaced(text, "# Writing a kernel by hand", "# Writing a kernel by head"));
+  const auto guide = replay_transcript(replaced(text, "A kernel is one file. Its first", "A kernel is one fire. Its first"));
   ASSERT_FALSE(guide);
 }
 
@@ -115,7 +115,11 @@ TEST(Transcript, a_verdict_that_was_changed_is_found) {
   ModelBench bench;
   add_models(bench);
   (void)bench.run();
-  EXPECT_FALSE(replay_transcript(replaced(transcript(bench), R"("verdict":"does not compile")", R"("verdict":"accepted")")));
+  // The summary has it too, which stands in front.
+  const std::string text = transcript(bench);
+  const size_t at = text.find(R"("event":"screened")");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_FALSE(replay_transcript(text.substr(0, at) + replaced(text.substr(at), R"("verdict":"does not compile")", R"("verdict":"accepted")")));
 }
 
 TEST(Transcript, what_is_none_is_refused) {

@@ -92,7 +92,8 @@ std::string finding_frames(const std::string& report) {
   for (std::string line; std::getline(all, line) && lines < kLines;) {
     std::smatch found;
     if (std::regex_search(line, found, touch)) text += found.str() + "\n", ++lines;
-    else if (std::regex_search(line, place)) text += std::regex_replace(line, std::regex(" ?0x[0-9a-f]{6,}( in)?|^ +"), "") + "\n", ++lines;
+    else if (!line.starts_with("SUMMARY") && std::regex_search(line, place))
+      text += std::regex_replace(line, std::regex(" ?0x[0-9a-f]{6,}( in)?|^ +|/[^ ]*/(?=kernel\\.)"), "") + "\n", ++lines;
   }
   return text;
 }

@@ -48,8 +48,12 @@ void Accuracy::fields(F& f) {
   f.unbounded("bound", bound);
   f.unbounded("candidate_rms", candidate_rms);
   f.unbounded("bound_rms", bound_rms);
-  f.later("draws", draws, "further ones that were taken as it was near the bound");
-  f.later("open", open, "on which side of the bound it lies stayed open: accepted all the same");
+  // Most have none, and older records have not these.
+  std::optional<int> further = draws > 0 ? std::optional(draws) : std::nullopt;
+  std::optional<bool> undecided = open ? std::optional(true) : std::nullopt;
+  f("draws", further, "ones that were taken beside as it was near the bound");
+  f("open", undecided, "on which side of the bound it lies stayed open: accepted all the same");
+  draws = further.value_or(0), open = undecided.value_or(false);
 }
 
 template <class F>

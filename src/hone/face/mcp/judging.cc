@@ -127,8 +127,8 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
     return refused(evaluate::name_of(verdict.kind), said.reason, said.detail);
   }
   (void)refused(evaluate::name_of(verdict.kind), "", "");
-  if (screening.at_size) out["error"] = error_of(*screening.at_size, false);
-  if (verdict.accuracy) out["error_nearest_to_its_bound"] = error_of(*verdict.accuracy, true);
+  if (verdict.accuracy) out["error"] = error_of(*verdict.accuracy, true);
+  if (screening.at_size) out["error_at_the_workloads"] = error_of(*screening.at_size, false);
   if (!bench.target().has_clock()) {
     out["times"] = "absent: this target knows no time";
     return out;

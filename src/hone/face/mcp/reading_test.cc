@@ -18,7 +18,7 @@ TEST(Reading, every_resource_has_its_text_and_no_two_have_one_address) {
     EXPECT_TRUE(addresses.insert(resource.uri).second) << resource.uri;
     const auto text = resource.read();
     ASSERT_TRUE(text) << resource.uri;
-    EXPECT_GT(text->size(), 50U) << resource.uri;
+    EXPECT_GT(text->size(), 20U) << resource.uri;
     EXPECT_FALSE(resource.name.empty() || resource.description.empty() || resource.type.empty());
   }
   for (const char* needed : {"hone://guide/c++", "hone://guide/cuda", "hone://guide/hip", "hone://guide/triton", "hone://operations", "hone://header/hone/gpu.h", "hone://pattern/gpu/rows.cu"})

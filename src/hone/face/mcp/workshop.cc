@@ -30,7 +30,6 @@ using nlohmann::json;
 constexpr int kMostTask = 64 << 10;
 constexpr size_t kMostRunsAtOnce = 4;
 constexpr int kLongestWaitSeconds = 300;
-constexpr size_t kReportInText = size_t{12} << 10;
 
 bool is_run_id(const std::string& id) {
   return id.size() == 12 && std::all_of(id.begin(), id.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
