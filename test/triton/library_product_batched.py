@@ -43,7 +43,7 @@ def product(in_b, in_a, out_y, BM: tl.constexpr, BN: tl.constexpr, BK: tl.conste
         x = tl.load(in_a + i_a * 360 + i_b * 20 + i_c, mask=line_in & (across < 20), other=0)
         i_c = down
         y = tl.load(in_b + i_a * 340 + i_d + i_c * 17, mask=column_in & (down < 20), other=0)
-        total = tl.dot(x, y, total, input_precision="ieee" if EXACT else "bf16x6")
+        total += tl.dot(x, y, input_precision="ieee" if EXACT else "bf16x6")
     row = batch * 18 + line
     row_in = line_in
     at = column

@@ -34,7 +34,7 @@ class OldArchiveTest : public ::testing::Test {
 
 TEST_F(OldArchiveTest, a_run_is_shown_with_its_kernels) {
   const std::string text = shown(engine::testing::kOldKilled);
-  for (const char* part : {"bb7c2e0658d4  expression", "killed", "  1   ", "  8   ", "hone resume bb7c2e0658d4 goes on with it"}) EXPECT_THAT(text, HasSubstr(part));
+  for (const char* part : {"bb7c2e0658d4  expression", "killed", "  1  4ecd52f284b3", "  8  0bce271f43b3", "hone resume bb7c2e0658d4 goes on with it"}) EXPECT_THAT(text, HasSubstr(part));
   const std::string model = shown(engine::testing::kOldModel);
   for (const char* part : {"model:", "does not compile", "champion: bc0f75127bba", "UNROLL="}) EXPECT_THAT(model, HasSubstr(part));
 }

@@ -17,7 +17,7 @@ OpponentSummary summarise_opponent(const std::string& name, const RunLog& log,
   std::vector<double> low, high, weights;
   for (const evaluate::WorkloadResult& w : promotion.workloads) {
     for (const evaluate::OpponentResult& o : w.opponents) {
-      if (o.opponent != name) continue;
+      if (o.opponent != name || !(o.ratio.median > 0)) continue;  // what somebody else wrote may be no ratio
       const double weight = log.weight_of(w.workload);
       rows.push_back({o.ratio.median, o.comparison, false, weight});
       low.push_back(o.ratio.low);

@@ -35,7 +35,7 @@ TEST(SimtSource, ArgumentsAreCheckedAgainstTheTask) {
   const auto task = task::task_from_expressions("y = x + 1", {"x=i64[N]"}, {"N=3"}).value();
   const auto unit = simt_unit(kernel_with("args = [\"x\", \"y\", \"i32:N\"]"), task, {{"N", 3}});
   ASSERT_TRUE(unit) << unit.error().to_string();
-  EXPECT_NE(unit->find("k(::hone::simt::address(a[0]), ::hone::simt::address(a[1]), (int)a[2])"), std::string::npos) << *unit;
+  EXPECT_NE(unit->find("k(::hone::simt::address(hone_a[0]), ::hone::simt::address(hone_a[1]), (int)hone_a[2])"), std::string::npos) << *unit;
   EXPECT_FALSE(simt_unit(kernel_with("args = [\"z\"]"), task, {{"N", 3}}));
   EXPECT_FALSE(simt_unit(kernel_with("args = [\"shared\"]"), task, {{"N", 3}}));
 }
@@ -47,7 +47,7 @@ TEST(SimtSource, NoMacroReachesTheCall) {
   const std::string unit = simt_unit(kernel, task, {{"N", 3}}).value();
   const size_t calls = unit.find("#line 1 \"calls.cc\"\n");
   ASSERT_NE(calls, std::string::npos);
-  for (const char* word : {"extern", "void", "const", "unsigned", "long", "float", "int", "a", "k", "hone", "requires", "constexpr"})
+  for (const char* word : {"extern", "void", "const", "unsigned", "long", "float", "int", "hone_a", "k", "hone", "requires", "constexpr"})
     EXPECT_LT(unit.find(std::string("#undef ") + word + "\n"), calls) << word;
   EXPECT_EQ(unit.find("hone_simt_launch"), std::string::npos);
   EXPECT_NE(simt_entries(kernel).find("hone_simt_launch(context, a, 3, 1, grid, hone_call_0)"), std::string::npos);

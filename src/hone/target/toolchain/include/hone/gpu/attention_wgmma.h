@@ -148,8 +148,8 @@ struct GroupAttention : AttentionRows<Graph_, group_columns(ValueHead)> {
 
  private:
   /// Sums in the order in which the units know them.
-  template <int N>
-  HONE_DEVICE static float (&flat(float (&sums)[N][4]))[4 * N] { return reinterpret_cast<float(&)[4 * N]>(sums); }
+  template <int Tiles>
+  HONE_DEVICE static float (&flat(float (&sums)[Tiles][4]))[4 * Tiles] { return reinterpret_cast<float(&)[4 * Tiles]>(sums); }
 };
 
 }  // namespace hone::gpu

@@ -201,8 +201,8 @@ class GroupProducts {
   /// and 8 j + 2 t + 1; sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the
   /// units; other products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 32 bytes of the
   /// depth at a time.
-  template <GroupType Type = GroupType::kBf16, int Sums, class B>
-  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const B& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
+  template <GroupType Type = GroupType::kBf16, int Sums, class Right>
+  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const Right& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
     hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
     if (a.swizzled_) __trap();  // the emulator knows it of the right one
@@ -210,23 +210,23 @@ class GroupProducts {
     hone::simt::meet_group(product.a, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    check<Type, B>(sums);
-    group_product<Type, is_across(static_cast<const B*>(nullptr))>(sums, a.word_, word_of(b), add);
+    check<Type, Right>(sums);
+    group_product<Type, is_across(static_cast<const Right*>(nullptr))>(sums, a.word_, word_of(b), add);
 #endif
   }
   /// Likewise with the left factor in registers: with r and t as above, `a` holds of this warp's rows r and word t of the depth, row
   /// r + 8 and t, r and t + 4, r + 8 and t + 4; a word is one number of TF32, or two neighbours of 16 bits: as the sums of a product lie.
   /// It belongs to the units as well; what writes it comes before a fence.
-  template <GroupType Type = GroupType::kTf32, int Sums, class B>
-  HONE_DEVICE void multiply_from(float (&sums)[Sums], const uint32_t (&a)[4], const B& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
+  template <GroupType Type = GroupType::kTf32, int Sums, class Right>
+  HONE_DEVICE void multiply_from(float (&sums)[Sums], const uint32_t (&a)[4], const Right& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
     hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
     hone::simt::rows_from_lanes(a, product.rows, line);
     hone::simt::meet_group(nullptr, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    check<Type, B>(sums);
-    group_product_from<Type, is_across(static_cast<const B*>(nullptr))>(sums, a, word_of(b), add);
+    check<Type, Right>(sums);
+    group_product_from<Type, is_across(static_cast<const Right*>(nullptr))>(sums, a, word_of(b), add);
 #endif
   }
   /// The products since the last commit are a batch.
@@ -269,18 +269,18 @@ class GroupProducts {
   HONE_DEVICE static constexpr bool is_across(const GroupFactorAcross*) { return true; }
   HONE_DEVICE static const GroupFactor& factor_of(const GroupFactor& b) { return b; }
   HONE_DEVICE static const GroupFactor& factor_of(const GroupFactorAcross& b) { return b.factor_; }
-  template <GroupType Type, class B, int Sums>
+  template <GroupType Type, class Right, int Sums>
   HONE_DEVICE static constexpr void check(const float (&)[Sums]) {
     static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 48 || Sums == 64 || Sums == 128,
                   "16, 24, 32, 48, 64, 96, 128 or 256 columns");
-    static_assert(Type != GroupType::kTf32 || !is_across(static_cast<const B*>(nullptr)), "the units turn numbers of 16 bits alone");
+    static_assert(Type != GroupType::kTf32 || !is_across(static_cast<const Right*>(nullptr)), "the units turn numbers of 16 bits alone");
   }
 #if HONE_EMULATED
-  template <GroupType Type, int Sums, class B>
-  static hone::simt::GroupProduct product_of(float (&sums)[Sums], const B& b, bool add) {
-    check<Type, B>(sums);
+  template <GroupType Type, int Sums, class Right>
+  static hone::simt::GroupProduct product_of(float (&sums)[Sums], const Right& b, bool add) {
+    check<Type, Right>(sums);
     const GroupFactor& right = factor_of(b);
-    return {sums, nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const B*>(nullptr)),
+    return {sums, nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const Right*>(nullptr)),
             right.swizzled_, {}};
   }
   HONE_DEVICE void call(hone::simt::GroupOp op, const hone::simt::GroupProduct* product, int value) {
@@ -289,8 +289,8 @@ class GroupProducts {
   }
   hone::simt::GroupState state_ = {};
 #else
-  template <class B>
-  HONE_DEVICE static uint64_t word_of(const B& b) { return factor_of(b).word_; }
+  template <class Right>
+  HONE_DEVICE static uint64_t word_of(const Right& b) { return factor_of(b).word_; }
 #endif
 };
 
