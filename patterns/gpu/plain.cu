@@ -11,7 +11,4 @@ note     = "plain loops, a thread a piece"
 // i0, i1, … are positions in the result, r0, r1, … those that only the operand has.
 #include "hone/gpu/plain.h"
 
-#if defined(__clang__)
-#pragma clang fp contract(off)
-#endif
 @functions@@entries@

@@ -125,6 +125,25 @@ std::string without_macros(const std::string& text) {
   return all + text;
 }
 
+/// What CUDA and HIP themselves have of the form __name__.
+constexpr std::string_view kOfTheLanguages[] = {
+    "__global__",      "__device__", "__host__",     "__shared__",      "__constant__",        "__managed__",           "__restrict__",
+    "__launch_bounds__", "__align__", "__attribute__", "__forceinline__", "__noinline__",        "__inline__",            "__grid_constant__",
+    "__cluster_dims__", "__volatile__", "__maxnreg__", "__CUDACC__",      "__CUDA_ARCH__",       "__CUDACC_RTC__",        "__HIP__",
+    "__HIPCC__",       "__HIPCC_RTC__", "__HIP_PLATFORM_AMD__", "__HIP_DEVICE_COMPILE__", "__FILE__", "__LINE__", "__PRETTY_FUNCTION__"};
+
+/// A compiler's and a processor's names of themselves tell the emulator from a card: what a kernel computes does not hang on those.
+Status refuse_questions(const std::string& source, const std::string& file) {
+  for (const Token& token : tokens_of(source)) {
+    const std::string_view word = std::string_view(source).substr(token.begin, token.end - token.begin);
+    const bool asks = word.starts_with("__has_") || (word.size() > 4 && word.starts_with("__") && word.ends_with("__"));
+    if (!asks || std::find(std::begin(kOfTheLanguages), std::end(kOfTheLanguages), word) != std::end(kOfTheLanguages)) continue;
+    const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(token.begin), '\n');
+    return fail(ErrorCode::kInput, fmt::format("{}:{}: it asks what compiles it ({})", file, line, word), "a kernel is the same on the emulator and on a card");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status refuse_assembly(const std::string& source, const std::string& file) {
@@ -140,6 +159,7 @@ Status refuse_assembly(const std::string& source, const std::string& file) {
 
 Result<std::string> simt_rewrite(const std::string& source, const std::string& file) {
   HONE_TRY_VOID(refuse_assembly(source, file));
+  HONE_TRY_VOID(refuse_questions(source, file));
   const std::vector<Token> tokens = tokens_of(source);
   const auto text = [&](size_t i) { return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
   std::string out;

@@ -26,6 +26,15 @@ TEST(SimtSource, InlineAssemblyIsRefusedWithItsLine) {
   EXPECT_NE(refused.error().message.find("kernel.cu:3"), std::string::npos) << refused.error().message;
 }
 
+TEST(SimtSource, AsksNothingThatTellsTheEmulatorFromACard) {
+  for (const char* question : {"#if defined(__x86_64__)\n#endif\n", "#ifdef __clang__\n#endif\n", "#if __has_builtin(__builtin_popcount)\n#endif\n", "int a = __AVX2__;\n"}) {
+    const auto refused = simt_rewrite(std::string("\n") + question, "kernel.cu");
+    ASSERT_FALSE(refused) << question;
+    EXPECT_NE(refused.error().message.find("kernel.cu:2"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_TRUE(simt_rewrite("#if __CUDA_ARCH__ >= 900\n#endif\n__global__ void __launch_bounds__(32) k(float* __restrict__ y) { __shared__ int a; }\n", "kernel.cu"));
+}
+
 kernel::Kernel kernel_with(const std::string& launch) {
   return kernel::parse_kernel("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"k\"\ngrid = [\"N\"]\nblock = [\"32\"]\n" + launch +
                                   "\n*/\n__global__ void k() {}\n", "k.cu").value();

@@ -7,3 +7,8 @@
 #include "hone/cpu/plan.h"
 #include "hone/whole.h"
 #include "hone/plain_loops.h"
+
+// Of what includes this too: products and sums are rounded one by one.
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#endif
