@@ -32,6 +32,10 @@ struct AttentionRows {
   float out[Columns / 8][4] = {};
   OnlineSum rows[2];
 
+  /// Weights are 2^lift times as large as they are, their sums too: f16 has few digits below 2^-14, and a weight has them all then.
+  HONE_DEVICE static constexpr float lift(const bf16*) { return 0; }
+  HONE_DEVICE static constexpr float lift(const f16*) { return 14; }
+
   /// What a quad of lanes has together.
   HONE_DEVICE static float of_quad(float x, bool largest) {
     HONE_UNROLL
@@ -78,7 +82,7 @@ struct AttentionRows {
         HONE_UNROLL
         for (int e = 0; e < 2; ++e) {
           float& s = score[n][2 * r + e];
-          s = prim::exp2_of_negative((s - from) * 1.4426950408889634f);
+          s = prim::exp2_of_small((s - from) * 1.4426950408889634f + lift(static_cast<const T*>(nullptr)));
           sum += s;
         }
       rows[r].most = most;

@@ -24,8 +24,8 @@ HONE_DEVICE float min(float a, float b) {
 #endif
 }
 
-/// 2^x for x of at most 0, where what is below the smallest normal float may be 0: one instruction.
-HONE_DEVICE float exp2_of_negative(float x) {
+/// 2^x for x of at most 127, where what is below the smallest normal float may be 0: one instruction.
+HONE_DEVICE float exp2_of_small(float x) {
 #if defined(__CUDA_ARCH__) && !defined(HONE_SIMT_WAVE)
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
