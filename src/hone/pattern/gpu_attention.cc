@@ -195,13 +195,7 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
     return all;
   }
 
-  [[nodiscard]] std::string names() const {
-    std::vector<std::string> all;
-    for (const auto& input : task_.inputs) all.push_back(input.name);
-    for (const auto& [name, type] : task_.outputs) all.push_back(name);
-    for (const std::string& symbol : task_.symbols()) all.push_back(symbol);
-    return fmt::format("{}", fmt::join(all, ", "));
-  }
+  [[nodiscard]] std::string names() const { return gpu_names_of(task_); }
 
   /// The parameters as members of a struct.
   static std::string members(const std::string& parameters) {

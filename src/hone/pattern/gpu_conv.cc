@@ -206,10 +206,6 @@ class GpuConvWriter {
 
   [[nodiscard]] Slots common(const std::string& note) const {
     const IntExpr padded = IntExpr::ceil_div(all_.outputs, 4) * 4;
-    std::vector<std::string> names;
-    for (const auto& input : task_.inputs) names.push_back(input.name);
-    for (const auto& [name, type] : task_.outputs) names.push_back(name);
-    for (const std::string& symbol : task_.symbols()) names.push_back(symbol);
     Slots slots;
     slots["language"] = kernel::name_of(language_);
     slots["note"] = fmt::format("{}; then {}", note, finish_outline(all_.rest));
@@ -217,7 +213,7 @@ class GpuConvWriter {
     slots["finish"] = finish_;
     slots["parameters"] = gpu_parameters_of(task_);
     slots["args"] = arguments_of(task_);
-    slots["names"] = fmt::format("{}", fmt::join(names, ", "));
+    slots["names"] = gpu_names_of(task_);
     slots["shape"] = shape();
     slots["space"] = std::to_string(all_.space());
     slots["x"] = all_.x, slots["w"] = all_.w;

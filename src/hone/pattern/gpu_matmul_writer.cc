@@ -80,13 +80,7 @@ GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& cont
       triangles_(triangles_of(task, contraction)) {}
 
 /// The names that parameters_of declares, as arguments of a call.
-std::string GpuMatmulWriter::names() const {
-  std::vector<std::string> all;
-  for (const auto& input : task_.inputs) all.push_back(input.name);
-  for (const auto& [name, type] : task_.outputs) all.push_back(name);
-  for (const std::string& symbol : task_.symbols()) all.push_back(symbol);
-  return fmt::format("{}", fmt::join(all, ", "));
-}
+std::string GpuMatmulWriter::names() const { return gpu_names_of(task_); }
 
 std::string GpuMatmulWriter::times_batch() const { return is_one(all_.batch.extent) ? "" : " * " + text_of(all_.batch.extent); }
 

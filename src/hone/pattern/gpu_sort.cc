@@ -102,10 +102,6 @@ Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language) {
   // How often stretches of TILE become twice as long until one is the row.
   std::string merges = "20";
   for (int64_t k = 19; k >= 0; --k) merges = fmt::format("select({} <= TILE * {}, {}, {})", length, int64_t{1} << k, k, merges);
-  std::string names;
-  for (const auto& one : task.inputs) names += one.name + ", ";
-  for (const auto& [name, one] : task.outputs) names += name + ", ";
-  for (const std::string& symbol : task.symbols()) names += symbol + ", ";
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = fmt::format("rows of {} sorted {}", graph.node(found.input).attr<std::string>("name"), found.descending ? "from the largest on" : "from the smallest on");
@@ -125,7 +121,7 @@ Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language) {
   slots["merges"] = merges;
   slots["args"] = arguments_of(task);
   slots["parameters"] = gpu_parameters_of(task);
-  slots["names"] = names.substr(0, names.size() - 2);
+  slots["names"] = gpu_names_of(task);
   slots["tensor"] = graph.node(found.input).attr<std::string>("name");
   slots["stores"] = stores;
   return finished(fill_pattern("patterns/gpu/sort.cu", slots), "sort");

@@ -31,6 +31,14 @@ std::string gpu_parameters_of(const task::Task& task) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
+std::string gpu_names_of(const task::Task& task) {
+  std::vector<std::string> all;
+  for (const auto& input : task.inputs) all.push_back(input.name);
+  for (const auto& [name, type] : task.outputs) all.push_back(name);
+  for (const std::string& symbol : symbols_of(task)) all.push_back(symbol);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 GpuWriter::GpuWriter(const Program& program, Stretch stretch, bool resident, std::vector<int> kept)
     : program_(program), stretch_(std::move(stretch)), resident_(resident), kept_(std::move(kept)) {}
 

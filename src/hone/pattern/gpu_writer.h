@@ -20,6 +20,8 @@ struct Stretch {
 
 /// A task's tensors and symbols as parameters of a kernel function.
 [[nodiscard]] std::string gpu_parameters_of(const task::Task& task);
+/// Their names, in the same order: the arguments of a call of such a function by another.
+[[nodiscard]] std::string gpu_names_of(const task::Task& task);
 
 class GpuWriter {
  public:

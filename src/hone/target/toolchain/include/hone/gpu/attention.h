@@ -16,7 +16,7 @@ template <class Graph_, int RowWarps_, int KeyWarps_, int Keys_, int Head_, int 
 struct Attention : AttentionRows<Graph_, ValueHead_> {
   using Base = AttentionRows<Graph_, ValueHead_>;
   using typename Base::Graph, typename Base::T, typename Base::Row;
-  using Base::out, Base::rows, Base::of_quad;
+  using Base::out, Base::rows;
   using Math = Stored16<T>;
   static constexpr int kRows = 16 * RowWarps_, kThreads = 32 * RowWarps_ * KeyWarps_, kKeys = Keys_, kHead = Head_, kValueHead = ValueHead_;
   static constexpr int kWarpKeys = kKeys / KeyWarps_;   ///< of a tile, a warp's
