@@ -1,6 +1,7 @@
 #include "hone/evaluate/verify/bounds.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -145,6 +146,22 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
   // The largest error of more elements is larger: then it counts by itself.
   if (here.count <= kAnchorElements) return averaged;
   return larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_));
+}
+
+Bound Bounds::deciding(int output, Family family, const OutputError& here, const OutputError& error) {
+  const auto decides = [&](const Bound& least) { return error.max < kFarWithin * least.max && error.rms < kFarWithin * least.rms; };
+  if (refined_.contains({output, family})) return of(output, family, here);
+  // What further draws cannot take away: they add to an average, and the floor stays.
+  OutputError share = here;
+  const int most = 1 + (has_few_elements(graph_, output) ? kDrawsOfFew : kDraws);
+  share.max /= has_few_elements(graph_, output) ? 1 : most;
+  share.rms /= has_few_elements(graph_, output) ? std::sqrt(most) : most;
+  Bound least = bound_of(graph_, task_.track, output, {share}, slack_);
+  if (here.count > kAnchorElements) least = larger(least, bound_of(graph_, task_.track, output, {here}, slack_));
+  if (decides(least)) return least;
+  // Ordinary inputs' draws serve all families.
+  least = larger(least, bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
+  return decides(least) ? least : of(output, family, here);
 }
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {

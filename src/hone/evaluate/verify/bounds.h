@@ -18,6 +18,8 @@ namespace hone::evaluate {
 class Bounds {
  public:
   static constexpr double kSlack = 4;
+  /// Above this share of its bound an error is called near it, and more draws are taken (near_bound.h).
+  static constexpr double kFarWithin = 0.8;
   /// `task` and `graph` (an instance of it) must outlive the bounds. Everything drawn follows from
   /// `seed`. With `facts` the anchor's errors are looked up there first, and kept there. With `card` inputs of large reductions
   /// are drawn there too, if it has room for them, and reduced there.
@@ -28,6 +30,10 @@ class Bounds {
   /// (Reference::anchor): from `here` and further draws, and never below what signed normal inputs
   /// give.
   [[nodiscard]] Bound of(int output, Family family, const OutputError& here);
+
+  /// As of(), and no more than has to be known of it: the least that it can be where `error` is certain to lie far within it
+  /// (below kFarWithin of it), so that most answers of good kernels wait for no further draws.
+  [[nodiscard]] Bound deciding(int output, Family family, const OutputError& here, const OutputError& error);
 
   /// The anchor's errors on further draws: 3, or 15 for outputs of fewer than kFewElements; fewer,
   /// though one at least, where they would take the oracle more than a second or so. None for outputs that are compared

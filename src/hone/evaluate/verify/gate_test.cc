@@ -453,6 +453,35 @@ TEST(Gate, bounds_are_never_below_those_of_normal_inputs) {
   EXPECT_EQ(few.further_anchors(0, Family::kNormal).size(), 15);
 }
 
+TEST(Gate, what_decides_is_the_bound_wherever_it_matters) {
+  for (const auto& [compute, input] : std::vector<std::pair<std::string, std::string>>{
+           {"y = softmax(x)", "x=f32[64,300]"}, {"y = cumprod(x, axis=1)", "x=f32[64,12]"}, {"y = sum(x)", "x=f32[64,20]"},
+           {"y = bf16(exp(x))", "x=f32[400,100]"}, {"y = sum(x, axis=1)", "x=f32[300,70]"}}) {
+    Case c(compute, {input});
+    Bounds known(c.task, c.graph, 5, 1);
+    for (const Family family : kAllFamilies) {
+      c.draw_all(family, 7);
+      const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, plan_boxes(c.graph, 0, {}), 1);
+      const Bound bound = known.of(0, family, reference.anchor);
+      for (const double share : {0.0, 0.1, 0.4, 0.79, 0.81, 0.99, 1.01, 3.0})
+        for (const bool rms_alone : {false, true}) {
+          OutputError error = reference.anchor;
+          error.max = rms_alone ? 0 : share * bound.max;
+          error.rms = share * bound.rms;
+          Bounds fresh(c.task, c.graph, 5, 1);
+          const Bound decided = fresh.deciding(0, family, reference.anchor, error);
+          EXPECT_LE(decided.max, bound.max) << compute << ", " << name_of(family);
+          EXPECT_LE(decided.rms, bound.rms) << compute << ", " << name_of(family);
+          const auto far_within = [&](const Bound& of) { return error.max < Bounds::kFarWithin * of.max && error.rms < Bounds::kFarWithin * of.rms; };
+          EXPECT_EQ(far_within(decided), far_within(bound)) << compute << ", " << name_of(family) << ", " << share;
+          if (!far_within(bound)) {
+            EXPECT_EQ(decided.max, bound.max) << compute << ", " << name_of(family) << ", " << share;
+          }
+        }
+    }
+  }
+}
+
 /// Mismatches of int64 indices in output 0.
 int64_t mismatches(const Case& c, const std::vector<int64_t>& indices) {
   const Oracle oracle = c.oracle();

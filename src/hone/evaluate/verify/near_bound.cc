@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "hone/evaluate/compare/sequence.h"
+#include "hone/evaluate/verify/bounds.h"
 
 namespace hone::evaluate {
 namespace {
 
 /// Below the first nobody would be surprised by the next draw's verdict; beyond the second one draw is enough.
-constexpr double kFrom = 0.8, kTo = 2;
+constexpr double kFrom = Bounds::kFarWithin, kTo = 2;
 constexpr double kMissing = 1e-3;
 /// Spreads of one draw by which a kernel in question typically lies beside its bound.
 constexpr double kEffect = 1;
