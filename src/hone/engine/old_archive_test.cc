@@ -27,7 +27,7 @@ class OldSearch final : public search::Strategy {
     return steps_->next(most);
   }
   void observe(const search::Proposal& proposal, const search::Outcome& outcome) override { steps_->observe(proposal, outcome); }
-  bool add(search::Seed seed) override { return steps_->add(std::move(seed)); }
+  bool add(search::Seed seed, bool at_once) override { return steps_->add(std::move(seed), at_once); }
   void remember(const search::Memory& memory) override { steps_->remember(memory); }
   std::string wants_diagnosis() const override {
     const auto at = wanted_.find(step_);

@@ -740,7 +740,7 @@ Result<bool> Run::fall_back() {
   const std::string hash = services_.last_resort->kernel.hash();
   HONE_TRY(const event::Fallback event, log_.step<event::Fallback>([&]() -> Result<event::Fallback> { return event::Fallback{hash}; }));
   HONE_TRY_VOID(about(event.kernel, hash));
-  if (!strategy_->add(*services_.last_resort)) return false;
+  if (!strategy_->add(*services_.last_resort, true)) return false;
   for (search::Proposal& proposal : strategy_->next(1)) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
   HONE_TRY_VOID(build_queued());
   HONE_TRY_VOID(screen_queued());
@@ -813,11 +813,13 @@ Result<RunResult> Run::conclude(const std::string& reason) {
   result.reason = reason;
   HONE_TRY_VOID(race());
   HONE_TRY(std::optional<Candidate> champion, promote_best(result));
-  if (!champion) {
-    HONE_TRY(const bool again, fall_back());
-    if (again) {
-      HONE_TRY(champion, promote_best(result));
-    }
+  // Older programs ended here: their archives go on as they went.
+  const bool ended = log_.replaying() && !log_.next_is<event::Fallback>() && !log_.next_is<event::Promoted>();
+  if (!champion && services_.last_resort && !ended) {
+    // However many were accepted and refused again: plain loops are next, unless they were among the refused.
+    std::erase_if(accepted_, [&](const Candidate& c) { return c.kernel.source != services_.last_resort->kernel.source; });
+    HONE_TRY_VOID(fall_back());
+    HONE_TRY(champion, promote_best(result));
   }
   std::string path;
   if (champion) {

@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 using search::StrategyKind;
 using testing::Bench;
+using testing::fake_seed;
 using testing::kAllowedOfASource;
 using testing::must;
 using testing::Truth;
@@ -93,6 +94,29 @@ TEST(RunTest, finds_the_best_there_is_where_effects_add_up) {
     // Greed stays with the source that looks best at first, and may be wrong about it.
     EXPECT_GE(found, strategy == StrategyKind::kBeam ? 8 : 5) << search::name_of(strategy);
   }
+}
+
+/// Whatever the budget, and however much else waits to be looked at.
+TEST(RunTest, ends_with_plain_loops_where_nothing_else_is_right) {
+  const std::string plain = fake_seed(9).kernel.source;
+  for (const StrategyKind strategy : {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kEvolution})
+    for (const int budget : {1, 2, 7, 100})
+      for (const bool waits_as_a_seed : {false, true})
+        for (const bool refused_late : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", search::name_of(strategy), budget, waits_as_a_seed, refused_late));
+          Bench bench;
+          for (int n = 0; n < 5; ++n) bench.own_seeds.push_back(fake_seed(n));
+          if (waits_as_a_seed) bench.own_seeds.push_back(fake_seed(9));
+          bench.last_resort = fake_seed(9);
+          if (refused_late)
+            bench.hooks.refuse_promotion = [&](const kernel::Kernel& kernel) { return kernel.source != plain; };
+          else
+            bench.truth.measured_ns = [&](const kernel::Kernel& kernel) { return kernel.source == plain ? 1e6 : 0.0; };
+          const RunResult result = must(bench.start(evaluations(budget, strategy)));
+          ASSERT_NE(result.champion, "");
+          EXPECT_EQ(must(bench.open().kernel(result.champion)).source, plain);
+          EXPECT_LE(screened(bench).size(), static_cast<size_t>(budget) + 1);
+        }
 }
 
 TEST(RunTest, builds_ahead_of_what_it_measures) {

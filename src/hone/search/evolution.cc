@@ -54,7 +54,7 @@ class Evolution final : public Strategy {
   Evolution(std::vector<Seed> seeds, kernel::Limits limits, uint64_t seed, const EvolutionOptions& options)
       : options_(options), limits_(std::move(limits)), seed_(seed), rng_(seed), islands_(static_cast<size_t>(std::max(1, options.islands))), bandit_(kWays) {
     for (Seed& s : seeds)
-      if (!add(std::move(s))) ++skipped_.duplicate;
+      if (!add(std::move(s), false)) ++skipped_.duplicate;
   }
 
   void remember(const Memory& memory) override {
@@ -74,19 +74,16 @@ class Evolution final : public Strategy {
   std::vector<Proposal> next(int most) override {
     std::vector<Proposal> batch;
     while (static_cast<int>(batch.size()) < most) {
-      if (!given_.empty() && !recalled_.empty()) {
+      if (!at_once_.empty()) {
+        open(batch, at_once_);
+      } else if (!given_.empty() && !recalled_.empty()) {
         const Recalled recalled = recalled_.front();
         recalled_.pop_front();
         const Seed& seed = sources_[static_cast<size_t>(recalled.source)].seed;
         if (!seen_.contains({recalled.source, recalled.config}))
           propose(batch, recalled.source, recalled.config, "recalled: " + seed.pattern, recalled.reason, seed.kernel.parent, -1);
       } else if (!unopened_.empty()) {
-        const int source = unopened_.front();
-        unopened_.pop_front();
-        const Seed& seed = sources_[static_cast<size_t>(source)].seed;
-        if (!seen_.contains({source, seed.kernel.config}))
-          propose(batch, source, seed.kernel.config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action), "first look at this source",
-                  seed.kernel.parent, -1);
+        open(batch, unopened_);
       } else {
         break;
       }
@@ -118,9 +115,13 @@ class Evolution final : public Strategy {
     if (options_.migration > 0 && ++island.told % options_.migration == 0) migrate(given.island);
   }
 
-  bool add(Seed seed) override {
-    if (source_of(seed.kernel.source) >= 0) return false;
-    unopened_.push_back(static_cast<int>(sources_.size()));
+  bool add(Seed seed, bool at_once) override {
+    if (const int known = source_of(seed.kernel.source); known >= 0) {
+      if (!at_once || std::erase(unopened_, known) == 0) return false;
+      at_once_.push_back(known);
+      return true;
+    }
+    (at_once ? at_once_ : unopened_).push_back(static_cast<int>(sources_.size()));
     sources_.emplace_back().seed = std::move(seed);
     return true;
   }
@@ -167,6 +168,15 @@ class Evolution final : public Strategy {
     if (allowed && *allowed) return true;
     ++skipped_.constraint;
     return false;
+  }
+
+  void open(std::vector<Proposal>& batch, std::deque<int>& from) {
+    const int source = from.front();
+    from.pop_front();
+    const Seed& seed = sources_[static_cast<size_t>(source)].seed;
+    if (!seen_.contains({source, seed.kernel.config}))
+      propose(batch, source, seed.kernel.config, seed.action.empty() ? "start" : fmt::format("{}: {}", seed.pattern, seed.action), "first look at this source",
+              seed.kernel.parent, -1);
   }
 
   void propose(std::vector<Proposal>& batch, int source, const Config& config, std::string action, std::string reason, const std::string& parent, int way) {
@@ -336,7 +346,7 @@ class Evolution final : public Strategy {
   uint64_t seed_;
   base::Rng rng_;
   std::vector<Source> sources_;
-  std::deque<int> unopened_;
+  std::deque<int> at_once_, unopened_;
   std::deque<Recalled> recalled_;
   std::vector<Island> islands_;
   Bandit bandit_;

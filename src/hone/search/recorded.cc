@@ -22,7 +22,7 @@ class Recorded final : public Strategy {
   }
   void observe(const Proposal&, const Outcome&) override {}
   void remember(const Memory&) override {}
-  bool add(Seed seed) override {
+  bool add(Seed seed, bool) override {
     if (seen_.contains(seed.kernel.source)) return false;
     return added_.insert(std::move(seed.kernel.source)).second;
   }

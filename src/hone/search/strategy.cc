@@ -93,7 +93,8 @@ class PoolSearch final : public Strategy {
     std::vector<Proposal> batch;
     // What was good elsewhere, then every source once, in order of promise, before any is refined.
     while (static_cast<int>(batch.size()) < most) {
-      if (!given_.empty() && !recalled_.empty()) recall(batch);
+      if (!at_once_.empty()) open(batch, at_once_);
+      else if (!given_.empty() && !recalled_.empty()) recall(batch);
       else if (!unopened_.empty() && (given_.empty() || !options_.bandit)) open(batch, unopened_);
       else break;
     }
@@ -123,11 +124,16 @@ class PoolSearch final : public Strategy {
     if (auto& refining = refining_[static_cast<size_t>(known->second)]; refining.tuner) refining.tuner->tell(tried_.back().config, cost);
   }
 
-  bool add(Seed seed) override {
-    const bool known = std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
-    if (known) return false;
-    unopened_.push_back(static_cast<int>(seeds_.size()));
-    owed_[static_cast<int>(seeds_.size())] = kOwed;
+  bool add(Seed seed, bool at_once) override {
+    const auto known = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
+    const int source = static_cast<int>(known - seeds_.begin());
+    if (known != seeds_.end()) {
+      if (!at_once || std::erase(unopened_, source) + std::erase(late_, source) == 0) return false;
+      at_once_.push_back(source);
+      return true;
+    }
+    (at_once ? at_once_ : unopened_).push_back(source);
+    if (!at_once) owed_[source] = kOwed;
     seeds_.push_back(std::move(seed));
     refining_.emplace_back();
     return true;
@@ -389,7 +395,7 @@ class PoolSearch final : public Strategy {
   std::vector<Seed> seeds_;
   kernel::Limits limits_;
   uint64_t seed_;
-  std::deque<int> unopened_, late_;
+  std::deque<int> at_once_, unopened_, late_;
   std::deque<Recalled> recalled_;
   int since_late_ = 0, since_owed_ = 0;
   std::map<int, int> owed_;                 ///< settings that sources from outside are still to get

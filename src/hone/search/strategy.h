@@ -93,9 +93,9 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Proposal> next(int most) = 0;
   /// Proposals given out are answered in any order, and next() may be called before. What is never answered was never looked at.
   virtual void observe(const Proposal& proposal, const Outcome& outcome) = 0;
-  /// A source that came up while the search was on: looked at next, its tunables searched like any other's.
-  /// False for a text that is there already.
-  [[nodiscard]] virtual bool add(Seed seed) = 0;
+  /// A source that came up while the search was on: its tunables are searched like any other's. False for a text that is there
+  /// already. `at_once`: it is what next() gives next, whatever else waits; then false for a text that has been given already.
+  [[nodiscard]] virtual bool add(Seed seed, bool at_once = false) = 0;
   /// Before the first next(): what to begin with, and what the tuners start from.
   virtual void remember(const Memory& memory) = 0;
   /// Settings of tunables that a source which came up while the search was on is still to get before it may be given up.

@@ -209,6 +209,29 @@ TEST(StrategyTest, counts_what_constraints_exclude_once) {
   EXPECT_LE(skipped.constraint, 8);  // of 12, those with A * B > 3
 }
 
+TEST(StrategyTest, what_is_wanted_at_once_waits_for_nothing) {
+  for (const StrategyKind kind : {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kEvolution})
+    for (const bool bandit : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", name_of(kind), bandit));
+      auto strategy = make_strategy(kind, seeds(4), {{"LIMIT", 100}}, 1, {bandit});
+      Memory memory;
+      for (int n = 0; n < 2; ++n) {
+        memory.first.push_back({seed_number(n), "did well"});
+        memory.first.back().seed.kernel.config["A"] = 8;
+      }
+      strategy->remember(memory);
+      for (const Proposal& p : strategy->next(1)) strategy->observe(p, {});
+      EXPECT_FALSE(strategy->add(seed_number(0), true)) << "given already";
+      for (const int n : {3, 7}) {  // one that waits, one that is new
+        EXPECT_TRUE(strategy->add(seed_number(n), true));
+        const auto next = strategy->next(1);
+        ASSERT_EQ(next.size(), 1u);
+        EXPECT_EQ(next[0].kernel.source, seed_number(n).kernel.source);
+        strategy->observe(next[0], {});
+      }
+    }
+}
+
 TEST(StrategyTest, takes_a_source_given_twice_for_one) {
   std::vector<Seed> twice = seeds(2);
   twice.push_back(seed_number(0));

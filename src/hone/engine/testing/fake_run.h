@@ -228,6 +228,7 @@ struct Bench {
   int batch = 2;
   std::string suffix;      ///< of the sources' texts
   std::vector<search::Seed> own_seeds;   ///< instead of fake_seed()s
+  std::optional<search::Seed> last_resort;
   kernel::Limits limits;
   std::function<bool()> interrupted;
   std::function<void(const Progress&)> progress;
@@ -244,6 +245,7 @@ struct Bench {
       return std::make_unique<FakeEvaluator>(clock, truth, hooks, costs, bound_ns);
     };
     all.seeds = own_seeds;
+    all.last_resort = last_resort;
     all.limits = limits;
     for (int n = 0; n < sources && own_seeds.empty(); ++n) all.seeds.push_back(fake_seed(n, suffix));
     for (const char* name : {"naive", "library"}) {
