@@ -15,6 +15,7 @@ Rules
                (in the same enclosing namespace; an alias may be repeated as it is). Sources are compiled several
                at a time (HONE_UNITY in cmake/hone_room.cmake): a name used twice is an error at best, and at
                worst an overload that fits better than the one that was meant.
+    links      of a document lead to a file of the tree, or to the web
 """
 import pathlib
 import re
@@ -35,11 +36,13 @@ OWN_ALIAS = re.compile(r"using (?:[\w:]*::)?(\w+)(?: = .*)?;")
 OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| = )")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CODE = {".cc", ".h", ".cu", ".hip"}
 DEVICE = {".cu", ".hip"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
+LINKING = ("docs", "results")
 FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
-           "fuzz")
+           "fuzz", "results", "tools")
 
 
 def declared_rooms(root):
@@ -88,6 +91,14 @@ def check_text(path, lines):
             yield f"{path}:1: header of {len(lines)} lines; the limit is under {MAX_HEADER_LINES}"
         if not lines or not lines[0].startswith(("//", "/*", "#pragma once")):
             yield f"{path}:1: header begins with neither a comment nor #pragma once"
+
+
+def check_links(root, path, lines):
+    for number, line in enumerate(lines, 1):
+        for target in LINK.findall(line):
+            at = (root / path).parent / target
+            if "://" not in target and not (at.exists() and at.resolve().is_relative_to(root.resolve())):
+                yield f"{path}:{number}: the link to {target} leads nowhere in the tree"
 
 
 def own_names(lines):
@@ -155,6 +166,8 @@ def check(root):
                 continue
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
             yield from check_text(path, lines)
+            if path.suffix == ".md" and path.parts[0] in LINKING:
+                yield from check_links(root, path, lines)
             if path.parts[:2] == ("src", "hone") and len(path.parts) > 3:
                 room = path.parts[2]
                 if room not in rooms:
@@ -219,6 +232,8 @@ def self_test():
         "an alias with two meanings": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nusing Kind = Row::Kind;\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nusing Kind = Op::Kind;\n"},
+        "a link to nowhere": {"results/a.md": "[b](b.md)\n"},
+        "a link out of the tree": {"docs/a.md": "[b](../../etc)\n"},
         "a document out of date": {"docs/design.md": design.replace("`base`", "`cellar`")},
     }
     wrong = []

@@ -156,7 +156,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
   slots["language"] = kernel::name_of(language);
   slots["note"] = "rows shared out between blocks: " + facts.outline();
   slots["requires"] = facts.requirements();
-  // One row, read and then written: on an H200 these are 5 % faster on 7.5 GB (results/h200/2026-11-23-pytorch.md, 037).
+  // One row, read and then written: on an H200 these are 5 % faster on 7.5 GB (2026-11-23, level 1, 037).
   const bool one_row = program.rows().is_constant() && program.rows().constant() == 1 && only_writes(rounds.size() - 1);
   // Blocks that go down the rows with what these share are few and stay: 0.99 of light where many that come and go reached 0.92
   // on an H200 (results/h200/2026-11-25-pytorch.md, 100).

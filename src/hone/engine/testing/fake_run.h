@@ -244,9 +244,7 @@ struct Bench {
       clock.advance_ns(prepare_ns);
       return std::make_unique<FakeEvaluator>(clock, truth, hooks, costs, bound_ns);
     };
-    all.seeds = own_seeds;
-    all.last_resort = last_resort;
-    all.limits = limits;
+    all.seeds = own_seeds, all.last_resort = last_resort, all.limits = limits;
     for (int n = 0; n < sources && own_seeds.empty(); ++n) all.seeds.push_back(fake_seed(n, suffix));
     for (const char* name : {"naive", "library"}) {
       evaluate::Opponent opponent;
