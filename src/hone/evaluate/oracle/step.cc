@@ -52,7 +52,17 @@ double track_unit(task::Track track) {
 
 bool is_narrow(DType type) { return task::is_float(type) && type != DType::kF64; }
 
-bool is_exact(const Node& node, const std::vector<NodeFacts>& facts, bool inputs_are) {
+/// x * 2^k for k from 0 on, which rounds nothing that it does not make infinite.
+bool scales_exactly(const Node& node, const task::Graph& graph) {
+  return node.prim == Prim::kMul && std::ranges::any_of(node.operands, [&](int k) {
+    const Node* factor = &graph.node(k);
+    while (factor->prim == Prim::kBroadcast || factor->prim == Prim::kReshape || factor->prim == Prim::kCast) factor = &graph.node(factor->operands[0]);
+    int exponent = 0;
+    return factor->prim == Prim::kConstant && std::abs(std::frexp(number_attr(*factor, "value"), &exponent)) == 0.5 && exponent > 0;
+  });
+}
+
+bool is_exact(const Node& node, const task::Graph& graph, const std::vector<NodeFacts>& facts, bool inputs_are) {
   switch (node.prim) {
     case Prim::kInput: return inputs_are || !is_narrow(node.type.dtype);
     case Prim::kSymbol: case Prim::kIota: return true;
@@ -61,7 +71,7 @@ bool is_exact(const Node& node, const std::vector<NodeFacts>& facts, bool inputs
       if (!representable(node, "value")) return false;
       break;
     default:
-      if (!keeps_exact(node.prim) && task::is_float(node.type.dtype)) return false;
+      if (!keeps_exact(node.prim) && task::is_float(node.type.dtype) && !scales_exactly(node, graph)) return false;
   }
   return std::all_of(node.operands.begin(), node.operands.end(),
                      [&](int k) { return facts[static_cast<size_t>(k)].exact; });
@@ -79,7 +89,7 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
     const bool open_below = std::any_of(node.operands.begin(), node.operands.end(), [&](int k) {
       return facts[static_cast<size_t>(k)].open;
     });
-    const bool exact = is_exact(node, facts, least == 0), narrow = is_narrow(type);
+    const bool exact = is_exact(node, graph.graph, facts, least == 0), narrow = is_narrow(type);
     const double own = task::unit_roundoff(type) / kUnit;
     const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
     facts.push_back({.exact = exact,

@@ -12,7 +12,7 @@ namespace hone::evaluate {
 enum class Family : uint8_t {
   kNormal,      ///< signed standard normal
   kUniform,     ///< the task's own distribution: uniform in [0, 1) as benchmarks draw it, mapped to the domain
-  kLarge,       ///< heavy-tailed, magnitudes up to about 1e4 (1e2 for f16)
+  kLarge,       ///< heavy-tailed, magnitudes up to about 1e4 (1e2 for f16), or DrawBounds::any_size
   kSparse,      ///< mostly zeros, ties, signed zeros, denormals, a few ordinary values; in most draws
                 ///< one slab of zeros across each axis, in half of the simplex ones exact zeros
   kShifted,     ///< large mean of either sign, small variance: catastrophic for one-pass variances and
@@ -39,6 +39,9 @@ struct DrawBounds {
   /// the mantissa family, with which integer arithmetic may wrap around. 0: as the other families, 7 bits.
   int plain_bits = 0, wrapping_bits = 0;
   bool symmetric = false;  ///< the least number of a type is not drawn
+  /// Nothing is added up and each operation takes any number: the large family draws magnitudes up to 2^60 and down to
+  /// 2^-60, and numbers of two bits among them.
+  bool any_size = false;
   bool nonzero = false;    ///< integers that something is divided by: ones are drawn for zeros
 };
 

@@ -153,6 +153,20 @@ bool has_plain_integers(const task::Task& task) {
   });
 }
 
+/// What an element comes to hangs on single numbers, not on sums of them, and no operation on the way reduces its operand by a
+/// multiple of something first, which takes as many digits as the operand has.
+bool takes_any_size(const task::Graph& graph) {
+  return std::ranges::all_of(graph.nodes, [](const task::Node& node) {
+    switch (node.prim) {
+      case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumLogSumExp: case Prim::kDot:
+      case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum:
+      case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kMod: case Prim::kFloorDiv:
+        return false;
+      default: return true;
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::ConcreteGraph& graph) {
@@ -162,6 +176,7 @@ std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::Concrete
     all.wrapping_bits = most_bits(task, graph, [](const Magnitudes& m) { return !m.inexact && !m.into_floats; });
     all.symmetric = divides_integers(graph);
   }
+  all.any_size = takes_any_size(graph.graph);
   std::vector<DrawBounds> bounds;
   const std::set<int> divide = divisors(graph.graph);
   for (size_t i = 0; i < task.inputs.size(); ++i) {

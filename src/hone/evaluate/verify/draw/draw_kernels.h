@@ -25,7 +25,9 @@ struct Recipe {
   Family family = Family::kNormal;
   DrawKind kind = DrawKind::kReal;
   bool f16 = false;     ///< the type is f16: smaller magnitudes, and denormals of its own
-  float centre = 0;     ///< Family::kShifted: the tensor's mean, of either sign
+  /// Family::kShifted: the tensor's mean, of either sign. Family::kLarge: the largest magnitude; negative: with round numbers
+  /// among them.
+  float centre = 0;
 };
 
 struct DrawKernels {

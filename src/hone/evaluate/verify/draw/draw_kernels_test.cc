@@ -20,7 +20,7 @@ Recipe recipe_of(Family family, uint64_t key = 0x0123456789ABCDEF) {
   Recipe recipe;
   recipe.key = key;
   recipe.family = family;
-  recipe.centre = 1500;
+  recipe.centre = family == Family::kLarge ? 10000 : 1500;
   return recipe;
 }
 

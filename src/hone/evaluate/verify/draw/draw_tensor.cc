@@ -98,6 +98,8 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBo
   const auto random = base::philox(t.recipe.key, 0, static_cast<uint64_t>(DrawStream::kTensor));
   t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
   if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;
+  // Squares and quotients of any two of them are numbers of fp32, of two elements of f16 as far as that goes.
+  if (family == Family::kLarge) t.recipe.centre = (t.recipe.f16 ? 100.0F : bounds.any_size ? 0x1p60F : 10000.0F) * (bounds.any_size ? -1.0F : 1.0F);
   t.slabs = slabs_of(spec, shape, t.recipe);
   t.structure = shape.size() < 2 ? Structure::kNone : spec.structure;
   t.index = spec.domain == Domain::kIndex;
