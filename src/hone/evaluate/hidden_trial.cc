@@ -30,7 +30,9 @@ std::span<const Family> hidden_families(const task::Task& task) {
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
 constexpr double kFewOperations = 1 << 20;
 /// Shapes on other sides of what a plan tells apart.
-constexpr size_t kSidesScreened = 3, kSidesPromoted = 12;
+constexpr size_t kSidesScreened = 3, kSidesPromoted = 12, kWholePromoted = 2;
+/// Builds for other values of symbols that a kernel bakes in.
+constexpr size_t kBakedOtherwise = 2;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
 /// Of a stage's inputs and outputs. Where all families do not fit, they take turns.
 constexpr int64_t kMostBytes = int64_t{2} << 30;
@@ -144,10 +146,25 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   search.most = thorough ? kSidesPromoted : kSidesScreened;
   search.least = thorough ? kSidesPromoted * 3 / 4 : 1;
   search.ones = thorough;
+  search.whole = thorough ? kWholePromoted : 0;
   if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 2;
   std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), loader_.limits_for(kernel), tried, base::secret_seed(), search);
   if (emulates)
     std::erase_if(all, [&](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) > kFewThreads; });
+  return all;
+}
+
+std::vector<task::Bindings> HiddenTrial::baked_otherwise(const kernel::Kernel& kernel) {
+  std::vector<task::Bindings> all;
+  if (kernel.header.specialise.empty()) return all;
+  for (const task::Bindings& bindings : shapes_.at(loader_.emulates(kernel))) {
+    if (all.size() == kBakedOtherwise) break;
+    const bool otherwise = std::ranges::any_of(kernel.header.specialise, [&](const std::string& symbol) {
+      return std::ranges::none_of(loader_.task().workloads, [&](const task::Workload& w) { return w.bindings.at(symbol) == bindings.at(symbol); });
+    });
+    const auto fits = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
+    if (otherwise && fits && *fits) all.push_back(bindings);
+  }
   return all;
 }
 
@@ -235,10 +252,13 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
   }
   Verdict closest;
   const size_t shared = shapes.size();
+  std::vector<task::Bindings> otherwise;
   {
     const Stopwatch watch(spent.verify);
     const std::vector<task::Bindings> sides = other_sides(kernel, shapes, thorough);
     shapes.insert(shapes.end(), sides.begin(), sides.end());
+    if (thorough) otherwise = baked_otherwise(kernel);
+    shapes.insert(shapes.end(), otherwise.begin(), otherwise.end());
     generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
   }
   tried_.insert(shapes.begin(), shapes.end());
@@ -255,6 +275,8 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
     }
     if (!stage) continue;
     HONE_TRY(Verdict verdict, check_at(kernel, bindings, *stage, deadline, thorough));
+    // It may rely on what a workload's values fit into; an answer has to be right wherever there is one.
+    if (i + otherwise.size() >= shapes.size() && verdict.kind == VerdictKind::kDoesNotCompile) continue;
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }

@@ -36,6 +36,8 @@ class HiddenTrial {
   [[nodiscard]] std::optional<task::Bindings> own_shape(const kernel::Kernel& kernel) const;
   /// Shapes that only this kernel is tried on: where its plan goes ways that it does not go at those of `tried`.
   [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
+  /// Shapes at which symbols that it bakes in have other values than any workload's. None for a kernel that bakes in nothing.
+  [[nodiscard]] std::vector<task::Bindings> baked_otherwise(const kernel::Kernel& kernel);
   [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                          std::chrono::seconds deadline, bool thorough);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -117,6 +118,23 @@ Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, st
   return bindings;
 }
 
+/// Where whole tiles lie on every side: each symbol a multiple of as many of the numbers as there is room for.
+Bindings whole_tiles(const std::vector<std::string>& symbols, std::vector<int64_t> numbers, base::Rng& rng) {
+  Bindings bindings;
+  // 31 beside 32 is the end of a tile and no size of one.
+  const std::set<int64_t> named(numbers.begin(), numbers.end());
+  std::erase_if(numbers, [&](int64_t number) { return named.contains(number + 1); });
+  for (const std::string& symbol : symbols) {
+    const int64_t most = int64_t{1} << (6 + draw_below(rng, 7));
+    int64_t extent = 1;
+    rng.shuffle(numbers);
+    for (const int64_t number : numbers)
+      if (const int64_t common = std::lcm(extent, number); common <= most) extent = common;
+    bindings[symbol] = extent * (1 + draw_below(rng, static_cast<size_t>(std::min<int64_t>(4, most / extent))));
+  }
+  return bindings;
+}
+
 /// Any numbers whose product is no more than so many: the room is shared out among the symbols in turns.
 Bindings anywhere(const std::vector<std::string>& symbols, int64_t most_elements, base::Rng& rng) {
   Bindings bindings;
@@ -157,18 +175,31 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
   numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
   rng.shuffle(numbers);
   size_t turn = 0;
-  for (size_t i = 0; i < kCandidates * search.most && found.size() < search.most; ++i) {
-    const bool anything = i > kCandidates * search.most * 3 / 4 && found.size() < search.least;
+  const auto bake_in = [&](Bindings& bindings) {
+    for (const std::string& symbol : kernel.header.specialise)
+      if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
+  };
+  const auto is_new = [&](const Bindings& bindings) { return std::ranges::count(tried, bindings) == 0 && std::ranges::count(found, bindings) == 0; };
+  for (size_t i = 0; i < kCandidates && found.size() < search.whole && !numbers.empty(); ++i) {
+    Bindings bindings = whole_tiles(symbols, numbers, rng);
+    bake_in(bindings);
+    const auto fits = kernel::applies(kernel, bindings, limits);
+    if (!fits || !*fits || !is_new(bindings) || !is_small(task, bindings, 4 * search.most_elements, search.most_operations)) continue;
+    (void)learn(bindings, true);
+    found.push_back(std::move(bindings));
+  }
+  const size_t most = found.size() + search.most, least = found.size() + search.least;
+  for (size_t i = 0; i < kCandidates * search.most && found.size() < most; ++i) {
+    const bool anything = i > kCandidates * search.most * 3 / 4 && found.size() < least;
     const std::optional<int64_t> number = numbers.empty() || rng.below(3) == 0 ? std::nullopt : std::optional(numbers[turn % numbers.size()]);
     const bool is_anywhere = anything && (numbers.empty() ? i % 2 == 0 : i % 4 == 0);
     Bindings bindings = is_anywhere ? anywhere(symbols, search.most_elements, rng)
                                     : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, number, rng);
     if (!anything) ++turn;
-    for (const std::string& symbol : kernel.header.specialise)
-      if (const auto it = first.find(symbol); it != first.end()) bindings[symbol] = it->second;
+    bake_in(bindings);
     const auto fits = kernel::applies(kernel, bindings, limits);
     if (!fits || !*fits || !(anything || learn(bindings, false))) continue;
-    if (anything && (std::ranges::count(tried, bindings) > 0 || std::ranges::count(found, bindings) > 0)) continue;
+    if (anything && !is_new(bindings)) continue;
     if (!is_small(task, bindings, search.most_elements, search.most_operations)) continue;
     if (anything && !is_anywhere) ++turn;
     (void)learn(bindings, true);

@@ -20,6 +20,7 @@ namespace hone::evaluate {
 struct ShapeSearch {
   size_t most = 4;                ///< shapes
   size_t least = 0;               ///< so many even where nothing new is found: at random, beside numbers of plan and source
+  size_t whole = 0;               ///< so many more of them, and first: each symbol a multiple of numbers that plan and source name
   bool ones = false;              ///< each symbol is 1 somewhere and elsewhere more, even where the plan says nothing of it
   int64_t most_elements = 1 << 14;
   double most_operations = 0x1p22;

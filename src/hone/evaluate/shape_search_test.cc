@@ -53,6 +53,22 @@ TEST_F(UntriedSides, LieWithinTheRequirements) {
   EXPECT_GE(count(shapes, [](int64_t b, int64_t) { return b % 8 == 0; }), 5U);
 }
 
+/// Conditions on two symbols at once, which the plan says nothing of.
+TEST(WholeTiles, LieOnEverySide) {
+  const task::Task task = task::task_from_expressions("y = x.T", {"x=f32[M,N]"}, {"M=64,N=192"}).value();
+  const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"ceil_div(M, 32)\"]\nargs = [\"x\", \"y\"]\n*/\n"
+                                           "if (N % 160 == 0 && M % 32 == 0 && r % 32 == 31) {}\n", "k.cc").value();
+  int found = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    ShapeSearch search;
+    search.most = 0, search.whole = 2;
+    const auto shapes = untried_sides(kernel, task, {}, {}, seed, search);
+    EXPECT_EQ(shapes.size(), 2U);
+    found += std::ranges::any_of(shapes, [](const task::Bindings& s) { return s.at("M") % 32 == 0 && s.at("N") % 160 == 0; }) ? 1 : 0;
+  }
+  EXPECT_GE(found, 20);
+}
+
 TEST(RandomExtents, AreOfEverySize) {
   base::Rng rng(7);
   std::set<int64_t> any, aligned;
