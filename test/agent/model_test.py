@@ -302,7 +302,7 @@ async def work(client):
         await client.call_tool("cancel", {"run": long_run})
         await client.call_tool("wait", {"run": long_run, "seconds": 200})
     found = (await client.call_tool("search_memory", {"query": "softmax"})).structured_content
-    expect(found["found"][0]["run"] == started["run"], "memory knows it")
+    expect(started["run"] in [one["run"] for one in found["found"]], "memory knows it")
     near = (await client.call_tool("search_memory", {"task": TASK})).structured_content["similar"]
     expect(near["first"], "and what it taught of the task")
     files = (await client.call_tool("export_kernel", {"run": started["run"]})).structured_content["files"]
