@@ -152,7 +152,11 @@ def climb(hone):
         shown = place.run("show", "last").stdout
         expect("does not compile" in shown, "the first is refused because it does not compile")
         expect("wrong" in shown, "the second because it is wrong")
-        expect(shown.count("does not compile") == 2, "and the third because it would make a system call")
+        expect(shown.split("questions to models")[0].count("does not compile") == 2, "and the third because it would make a system call")
+        ledger = json.loads(place.run("show", "last", "--json").stdout)["questions"]
+        expect([call["agent"] for call in ledger] == ["generator", "fixer", "fixer", "generator", "optimiser"], "a row a question")
+        expect([call["verdict"] for call in ledger] == ["does not compile", "wrong", "does not compile", "accepted", "accepted"], "with what came of it")
+        expect([call.get("about") for call in ledger] == [None, 0, 1, None, 3] and ledger[4]["champion"] and ledger[4]["settings"] == 3, "whose kernel it is about, and who won with how many settings")
         champion = pathlib.Path(summary["champion"]["path"]).read_text()
         expect("hone::Reduce<f32v, UNROLL, hone::Max>" in champion, "the champion is the fast one")
         expect(summary["models"]["models"][0]["accepted"] >= 1, "the ledger says that a kernel was accepted")

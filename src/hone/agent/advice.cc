@@ -65,7 +65,7 @@ Result<std::string> Team::research_question() const {
   std::vector<std::string> lessons = options_.lessons;
   lessons.insert(lessons.end(), options_.memory.begin(), options_.memory.end());
   return prompt(options_.documents, "researcher", {{"patterns", material("PATTERNS", list_of(options_.patterns), kKnowledgeShown)},
-                                                   {"lessons", material("LESSONS", list_of(lessons), kKnowledgeShown)}});
+                                                   {"lessons", material(kLessonsMaterial, list_of(lessons), kKnowledgeShown)}});
 }
 
 std::vector<std::string> Team::wants_facts() const {
@@ -91,8 +91,8 @@ std::string Team::advice(const Direction& d, const std::string& shown) const {
   const std::string best = d.best->hash();
   const auto facts = facts_.find(best);
   std::string text;
-  if (facts != facts_.end() && !facts->second.rules.empty()) text = "hone's rules say:\n" + facts->second.rules;
-  if (d.diagnosed == best && !d.diagnosis.empty()) text += "The diagnoser says:\n" + material("DIAGNOSIS", d.diagnosis, kDiagnosisShown) + "\n";
+  if (facts != facts_.end() && !facts->second.rules.empty()) text = fmt::format("{}\n{}", kRulesSay, facts->second.rules);
+  if (d.diagnosed == best && !d.diagnosis.empty()) text += "The diagnoser says:\n" + material(kDiagnosisMaterial, d.diagnosis, kDiagnosisShown) + "\n";
   if (text.empty()) return text;
   // Who looked at it did so before the tuner went on.
   return fmt::format("What holds it back{}{}:\n{}\n", facts == facts_.end() || facts->second.workload.empty() ? "" : " on workload " + one_line(facts->second.workload, 60),

@@ -176,8 +176,8 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
   }
   std::string knowledge;
   for (const std::string& lesson : options_.lessons) knowledge += "- " + lesson + "\n";
-  if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material("LESSONS", knowledge, 2000) + "\n\n";
-  if (!found_.empty() && !d.briefed) knowledge += "What the researcher found in patterns and memory:\n" + material("RESEARCH", found_, kFindingsShown) + "\n\n";
+  if (!knowledge.empty()) knowledge = "Lessons of earlier runs on this task:\n" + material(kLessonsMaterial, knowledge, 2000) + "\n\n";
+  if (!found_.empty() && !d.briefed) knowledge += "What the researcher found in patterns and memory:\n" + material(kResearchMaterial, found_, kFindingsShown) + "\n\n";
   const std::string best = standing.kernel ? standing.kernel->hash() : "";
   std::map<std::string, std::string, std::less<>> values = {
       {"direction", hint_of(d.hint)}, {"others", others(index)},        {"best_score", tenths(standing.score)}, {"history", history(index)},

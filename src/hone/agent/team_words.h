@@ -12,6 +12,10 @@ namespace hone::agent {
 /// Repairs of one kernel that are asked for.
 inline constexpr int kFixes = 3;
 
+/// Marks of advice in a question: labels of its material(), and what stands before the words of hone's rules.
+inline constexpr const char *kResearchMaterial = "RESEARCH", *kDiagnosisMaterial = "DIAGNOSIS", *kLessonsMaterial = "LESSONS";
+inline constexpr const char* kRulesSay = "hone's rules say:";
+
 /// How the fence around a kernel is marked.
 [[nodiscard]] std::string fence_of(kernel::Language language);
 

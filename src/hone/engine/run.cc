@@ -27,6 +27,7 @@
 #include "hone/engine/consult.h"
 #include "hone/engine/event_log.h"
 #include "hone/engine/facts.h"
+#include "hone/engine/ledger.h"
 #include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
 #include "hone/engine/tools.h"
@@ -845,7 +846,12 @@ Result<RunResult> Run::conclude(const std::string& reason) {
       for (size_t i = 0; i < accepted_.size() && i < kFinalists; ++i) finalists.push_back({accepted_[i].kernel, accepted_[i].score});
       HONE_TRY_VOID(memory_.close(*services_.store, id_, finalists, reference_, services_.clock->unix_ms()));
     }
-    return event::Finished{reason, result.champion, summary(champion, result.promotion, path)};
+    json said = summary(champion, result.promotion, path);
+    if (consult_) {
+      HONE_TRY(const auto events, services_.store->events(id_));
+      said["models"]["questions"] = ledger_json(ledger_of(read_events(events), ledger_sources(*services_.store)));
+    }
+    return event::Finished{reason, result.champion, std::move(said)};
   }));
   if (finished.reason != reason || finished.champion != result.champion || !finished.summary.is_object())
     return log_.contradiction("another end", reason);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/archive/locks.h"
@@ -17,6 +18,7 @@
 #include "hone/base/process/process.h"
 #include "hone/diagnose/profile/tools.h"
 #include "hone/engine/event/event.h"
+#include "hone/engine/ledger.h"
 #include "hone/engine/local.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/face/cli/context.h"
@@ -64,20 +66,39 @@ json json_of(const archive::RunInfo& run, const std::string& status) {
           {"summary", summary.is_discarded() ? json() : summary}};
 }
 
+/// What models were asked, what came of it and whose advice stood in the question; nothing without models.
+void print_ledger(const std::vector<engine::LedgerCall>& calls) {
+  if (calls.empty()) return;
+  Table table({"question", "of", "about", "agent", "model", "tokens", "dollars", "seconds", "what came of it"});
+  for (const engine::LedgerCall& call : calls) {
+    const agent::Cost cost = call.answered ? call.answered->charged : agent::Cost();
+    std::string came = engine::outcome_text(call);
+    if (!call.advice.empty()) came += fmt::format("; advised by {}", fmt::join(call.advice, ", "));
+    const auto number = [](int question) { return question < 0 ? std::string() : fmt::format("{}", question); };
+    table.add({number(call.asked.ask), number(call.follows), number(call.about), call.asked.agent, call.asked.name, fmt::format("{}", cost.tokens),
+               cost.nanodollars > 0 ? fmt::format("{:.4f}", static_cast<double>(cost.nanodollars) * 1e-9) : "-", fmt::format("{:.1f}", call.seconds), came});
+  }
+  fmt::print("\nquestions to models (of: the question that the conversation goes on from; about: the one whose kernel it is about)\n{}", table.to_string());
+}
+
 Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as_json) {
   const std::string status = status_of(run);
+  HONE_TRY(const auto events, store.events(run.id));
+  const std::vector<engine::LedgerCall> calls = engine::ledger_of(engine::read_events(events), engine::ledger_sources(store));
   if (as_json) {
-    fmt::print("{}\n", base::canonical_json(json_of(run, status)));
+    json shown = json_of(run, status);
+    if (!calls.empty()) shown["questions"] = engine::ledger_json(calls);
+    fmt::print("{}\n", base::canonical_json(shown));
     return 0;
   }
   fmt::print("run {}  {}  {}  {}\n\n", run.id, run.task_name, date_text(run.created_unix_ms), status);
-  HONE_TRY(const auto events, store.events(run.id));
   Table table({"n", "kernel", "verdict", "score", "author", "action", "configuration"});
   engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent&) {
     table.add({fmt::format("{}", e.n), base::short_hash(e.kernel), std::string(evaluate::name_of(e.screening.verdict.kind)),
                e.score > 0 ? fmt::format("{:.2f}x", e.score) : "-", e.author, e.action, report::config_text(e.config)});
   });
   fmt::print("{}", table.to_string());
+  print_ledger(calls);
   if (!run.champion.empty()) fmt::print("\nchampion: {}   (hone show {})\n", base::short_hash(run.champion), base::short_hash(run.champion));
   if (status == "killed" || status == "interrupted" || status == "failed") fmt::print("\nhone resume {} goes on with it\n", run.id);
   return 0;

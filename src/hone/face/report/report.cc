@@ -1,5 +1,8 @@
 #include "hone/face/report/report.h"
 
+#include <nlohmann/json.hpp>
+
+#include "hone/base/json.h"
 #include "hone/face/report/document.h"
 #include "hone/face/report/sections.h"
 
@@ -12,6 +15,21 @@ constexpr std::pair<std::string_view, std::string_view> kLinks[] = {
     {"models", "Models"},
     {"conditions", "Conditions"}};
 
+/// What models were asked, and what came of it.
+void add_ledger(report::Material& material, archive::Store& store, const std::vector<archive::Event>& events) {
+  if (material.log.models.empty()) return;
+  const engine::LedgerSources sources = engine::ledger_sources(store);
+  material.ledger = engine::ledger_of(engine::read_events(events), sources);
+  for (const engine::LedgerCall& call : material.ledger) {
+    const nlohmann::json request = nlohmann::json::parse(sources.request(call.asked.request), nullptr, false);
+    if (!request.is_object() || !request.contains("messages") || !request["messages"].is_array() || request["messages"].empty()) continue;
+    const nlohmann::json& last = request["messages"].back();
+    if (material.system.empty()) material.system = base::string_at(request, "system").value_or("");
+    // What tools said is shown with their calls.
+    if (base::string_at(last, "role").value_or("") == "user") material.questions[call.asked.ask] = base::string_at(last, "text").value_or("");
+  }
+}
+
 }  // namespace
 
 Result<std::string> run_report(archive::Store& store, const archive::RunInfo& run) {
@@ -19,6 +37,7 @@ Result<std::string> run_report(archive::Store& store, const archive::RunInfo& ru
   const report::RunLog log = report::read_log(run, events);
   const report::Headline head = report::headline_of(log);
   report::Material from{log, head, {}};
+  add_ledger(from, store, events);
   if (!log.champion.empty()) {
     auto row = store.kernel(log.champion);
     if (row) {

@@ -6,9 +6,12 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "hone/agent/model/message.h"
 #include "hone/base/file.h"
 #include "hone/face/report/testing/html_check.h"
 #include "hone/face/report/testing/synthetic_run.h"
+#include "hone/face/report/units.h"
+#include "hone/kernel/kernel.h"
 
 namespace hone::face {
 namespace {
@@ -178,6 +181,58 @@ TEST_F(ReportTest, TheChampionsDiagnosisAndEveryPredictionAreShown) {
   for (const char* text : {"how the 2 predictions of the search came out: 1 gained", "memory latency on large", "it <waits>", "hot_share", "AHEAD 0 -> 2", "1.17x", "write traffic"})
     EXPECT_THAT(check.text(), HasSubstr(text));
   EXPECT_THAT(check.text(), Not(HasSubstr("of the parent")));
+}
+
+/// A run in which a model was asked `calls` times, each time about the kernel of the answer before.
+std::vector<std::pair<std::string, std::string>> asked_of_models(archive::Store& store, int calls, const std::string& hostile, size_t prompt_bytes) {
+  using nlohmann::json;
+  std::vector<std::pair<std::string, std::string>> events;
+  std::string parent;
+  for (int n = 0; n < calls; ++n) {
+    const std::string source = fmt::format("/* hone\nlanguage = \"c++\"\n[[launch]]\nkernel = \"f\"\ngrid = [\"1\"]\nargs = [\"x\", \"y\"]\n*/\n// {}\nvoid f() {{}}\n", n);
+    agent::Request request;
+    request.system = "the rules " + hostile;
+    request.messages.push_back({agent::Message::Role::kUser, fmt::format("question {} {}{}", n, hostile, std::string(prompt_bytes, 'q')), {}, {}, false, json::array()});
+    const std::string reply = fmt::format("said {}\n```json\n{}\n```\n```cpp\n{}```\n", hostile, json{{"action", "try"}, {"reason", "r"}, {"expected_speedup", 2}, {"lesson", ""}}.dump(), source);
+    events.emplace_back("asked", json{{"ask", n}, {"direction", 0}, {"model", 0}, {"name", "m"}, {"agent", n == 0 ? "generator" : "optimiser"}, {"parent", parent},
+                                      {"hash", "h"}, {"request", *store.put_blob(request.to_json())}, {"most_tokens", 9}, {"most_nanodollars", 9}, {"at", 1.0 + n}}.dump());
+    events.emplace_back("answered", json{{"ask", n}, {"name", "m"}, {"cancelled", false}, {"problem", ""}, {"tokens", 12345}, {"nanodollars", 20'000'000},
+                                         {"reply", {{"text", reply}, {"stop", "end"}, {"id", ""}, {"raw", json::array()}, {"calls", json::array()}, {"usage", nullptr}}},
+                                         {"attempts", json::array({{{"status", 200}, {"problem", ""}, {"began", true}, {"latency_ns", 14'000'000'000}, {"waited_ns", 0}, {"id", ""},
+                                                                    {"usage", {{"input", 2000}, {"cache_read", 10000}, {"cache_write", 0}, {"output", 345}}}}})}}.dump());
+    parent = kernel::parse_kernel(source, "answer")->hash();
+    events.emplace_back("screened", json{{"n", n + 1}, {"kernel", parent}, {"author", "model:m"}, {"score", 1.25 + n}, {"action", "try"}, {"screening", {{"verdict", {{"verdict", "accepted"}}}}}}.dump());
+  }
+  if (!parent.empty()) events.emplace_back("champion", json{{"kernel", parent}, {"score", 3}}.dump());
+  return events;
+}
+
+TEST_F(ReportTest, QuestionsToModelsAreATreeWithPromptAndAnswerFolded) {
+  const std::string page = page_of(run_of(asked_of_models(store_, 3, "</pre><script>alert(1)</script>", 10)));
+  const HtmlCheck check(page);
+  ASSERT_EQ(check.problem(), "");
+  EXPECT_EQ(check.count("script"), 1);
+  const std::string cost = report::whole(12'345) + " tokens, $0.0200, " + report::time_s(14);
+  for (const std::string& text : {std::string("3 questions to language models, for $0.0600"), std::string("question 2 </pre>"), std::string("said </pre>"), cost,
+                                  report::whole(2000) + ", " + report::whole(10'000) + ", 345", std::string("champion"), std::string("the rules </pre>")})
+    EXPECT_THAT(check.text(), HasSubstr(text));
+  EXPECT_EQ(page.find("the rules &lt;"), page.rfind("the rules &lt;")) << "what all begin with is there once";
+  // The third hangs below the second, that below the first.
+  const size_t first = page.find("question 0 "), second = page.find("question 1 "), third = page.find("question 2 ");
+  ASSERT_TRUE(first < second && second < third && third != std::string::npos);
+  EXPECT_THAT(page.substr(first, second - first), HasSubstr("<ul><li class=\"talk\">"));
+  EXPECT_THAT(page.substr(second, third - second), HasSubstr("<ul><li class=\"talk\">"));
+  for (const std::string& link : check.links()) EXPECT_TRUE(check.has_id(link.substr(1))) << link;
+}
+
+TEST_F(ReportTest, ManyLongQuestionsStaySmall) {
+  const std::string page = page_of(run_of(asked_of_models(store_, 120, "", 60'000)));
+  const HtmlCheck check(page);
+  EXPECT_EQ(check.problem(), "");
+  EXPECT_LT(page.size(), 3'000'000U);
+  EXPECT_LT(check.depth(), 200);
+  EXPECT_THAT(check.text(), HasSubstr("left out to keep the page small"));
+  EXPECT_THAT(check.text(), HasSubstr("#119 optimiser"));
 }
 
 TEST_F(ReportTest, LongRunStaysSmallAndQuick) {

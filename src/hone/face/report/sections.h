@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "hone/engine/ledger.h"
 #include "hone/face/report/headline.h"
 #include "hone/face/report/html.h"
 #include "hone/face/report/run_log.h"
@@ -16,6 +17,9 @@ struct Material {
   const RunLog& log;
   const Headline& head;
   std::optional<archive::KernelRow> champion;  ///< absent: none, or the archive does not hold it
+  std::vector<engine::LedgerCall> ledger = {};       ///< of questions to models
+  std::map<int, std::string> questions = {};         ///< what each of them added to its conversation, as far as the archive holds it
+  std::string system = {};                           ///< what they all begin with
 };
 
 void write_head(Html& out, const Material& from);      ///< what was asked, what came out
