@@ -141,7 +141,7 @@ def expect(condition, what, quiet=False):
 def climb(hone):
     with Place(hone) as place:
         models = place.root / "models.toml"
-        models.write_text(f'calls_at_once = 1\ndiagnose = false\n[budget]\ncalls = 5\n[[model]]\nname = "script"\ncommand = \'{place.command[8:]}\'\n')
+        models.write_text(f'calls_at_once = 1\ndiagnose = false\n[budget]\ncalls = 5\n[[model]]\nname = "script"\ncommand = \'{place.command[8:]}\'\nprice = {{ input = 3, output = 15 }}\n')
         # A start kernel and tuning alone: the race is between it and the model. Other machine code than the model's slow
         # kernel, which would be dropped as its twin.
         start = place.root / "start.cc"
@@ -149,6 +149,7 @@ def climb(hone):
         done = place.run("optimize", "-e", "y = softmax(x, axis=-1)", "-i", "x=f32[B,D]", "-w", "B=512,D=1024", "--opponents", "naive", "--models", str(models),
                          "--start", str(start), "--strategy", "tune", "--budget", "40evals", "--json")
         summary = json.loads(done.stdout.strip().splitlines()[-1])
+        expect("models: script; at most $1.5974: 5 calls of 65536 tokens in and 8192 out" in done.stderr, "what it may cost is said before it begins")
         shown = place.run("show", "last").stdout
         expect("does not compile" in shown, "the first is refused because it does not compile")
         expect("wrong" in shown, "the second because it is wrong")

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/agent/model/config.h"
+#include "hone/agent/model/most_cost.h"
+#include "hone/agent/prompt.h"
 #include "hone/base/json.h"
 #include "hone/face/cli/context.h"
 
@@ -54,12 +56,21 @@ Result<agent::ModelsConfig> config_of(const ModelArguments& arguments) {
 
 }  // namespace
 
+std::string models_line(const std::string& models_json) {
+  const auto config = agent::ModelsConfig::from_json(models_json);
+  if (!config) return {};
+  std::string names;
+  for (const agent::ModelConfig& model : config->models) names += (names.empty() ? "" : ", ") + agent::one_line(model.name, 60);
+  return fmt::format("models: {}; {}", names, agent::text_of(agent::most_cost_of(*config)));
+}
+
 Result<std::string> models_json_of(const ModelArguments& arguments) {
   if (arguments.models.empty() && arguments.file.empty()) {
     if (!arguments.budget.empty()) return fail(ErrorCode::kUsage, "--model-budget, but no model", "name one with --model or --models");
     return std::string();
   }
-  HONE_TRY(const agent::ModelsConfig config, config_of(arguments));
+  HONE_TRY(agent::ModelsConfig config, config_of(arguments));
+  agent::hold_to(agent::most_cost_of(config), config);
   return config.to_json();
 }
 

@@ -14,8 +14,11 @@ struct ModelArguments {
   std::string budget;                    ///< --model-budget
 };
 
-/// agent::ModelsConfig as a run keeps it, prices included; empty where no model is named.
+/// agent::ModelsConfig as a run keeps it, with prices, and held to what it may cost at most; empty where no model is named.
 [[nodiscard]] Result<std::string> models_json_of(const ModelArguments& arguments);
+
+/// "models: a, b; at most $1.2345: …": which they are and what they may cost, before a run begins.
+[[nodiscard]] std::string models_line(const std::string& models_json);
 
 /// Clients for it; keys are read here. Empty text: none.
 [[nodiscard]] Result<engine::ModelServices> model_services(const std::string& models_json);

@@ -142,6 +142,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   HONE_TRY(services.models, model_services(options.models_json));
   if (given) say_where_verified(*given, start, task, {services.target, services.device, services.toolchain});
   services.interrupted = interrupted;
+  if (!options.models_json.empty()) fmt::print(arguments.json ? stderr : stdout, "{}\n", models_line(options.models_json));
   Display display;
   services.progress = [&](const engine::Progress& p) { display.update(p); };
   watch_interrupts();
