@@ -286,9 +286,12 @@ async def work(client):
     expect({"measured", "modelled"} <= origins, f"metrics, each with its origin: {sorted(origins)}")
     timed = (await client.call_tool("microbenchmark", {"body": "for (int64_t i = 0; i < n; ++i) y[i] = x[i] / 3;"})).structured_content
     expect(timed["ns_per_call"]["median"] > 0, f"a snippet is timed: {timed['ns_per_call']}")
-    started = (await client.call_tool("start_run", {"task": TASK, "budget": "6evals"})).structured_content
+    asked = {"task": TASK, "budget": "6evals", "models": ["echo", "priced"], "model_budget": "99calls"}
+    started = (await client.call_tool("start_run", asked)).structured_content
+    expect("models: echo, priced; the price is not known" in started["models"], f"what is known of the price: {started['models']}")
     run = (await client.call_tool("wait", {"run": started["run"], "seconds": 300})).structured_content
     expect(run["status"] == "finished" and run["champion"]["source"], "a run from start to champion")
+    expect(run["summary"]["models"]["calls"] == 2, "its models were asked as often as the server's budget allows")
     again = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": run["champion"]["source"]})).structured_content
     expect(again["verdict"] == "accepted", "the champion can be sent back as it is")
     report = (await client.call_tool("get_report", {"run": started["run"]})).structured_content
@@ -296,7 +299,13 @@ async def work(client):
     for misfit in ({"opponents": "pytroch"}, {"target": "cuda:x"}, {"track": "f31"}, {"workloads": ["no"]}, {"budget": "lots"}):
         refused = await client.call_tool("start_run", {"task": TASK, **misfit})
         expect(refused.is_error, f"checked at once: {refused.content[0].text[:80]}")
-    long_run = (await client.call_tool("tune_kernel", {"task": TASK, "source": fast, "budget": "600s"})).structured_content["run"]
+    nobody = await client.call_tool("start_run", {"task": TASK, "models": ["nobody"]})
+    expect(nobody.is_error and "there are: echo, priced, locked" in nobody.content[0].text, f"no such model: {nobody.content[0].text[:80]}")
+    locked = await client.call_tool("tune_kernel", {"task": TASK, "source": fast, "models": ["locked"]})
+    expect(locked.is_error and "HONE_NO_SUCH_KEY" in locked.content[0].text, f"a key that is not there is said at once: {locked.content[0].text[:80]}")
+    tuning = (await client.call_tool("tune_kernel", {"task": TASK, "source": fast, "budget": "600s", "models": ["priced"]})).structured_content
+    expect("at most $0.6390: 2 calls" in tuning["models"], f"the price at most: {tuning['models']}")
+    long_run = tuning["run"]
     await asyncio.sleep(3)
     await client.call_tool("cancel", {"run": long_run})
     ended = (await client.call_tool("wait", {"run": long_run, "seconds": 200})).structured_content
@@ -323,7 +332,11 @@ def mcp(hone):
         sys.exit(77)
 
     async def talk(place):
-        parameters = StdioServerParameters(command=hone, args=["mcp"], env=place.environment)
+        models = place.root / "models.toml"
+        models.write_text("".join(f'[[model]]\nname = "{name}"\n{rest}\n' for name, rest in [
+            ("echo", "command = 'cat'"), ("priced", "command = 'cat'\nprice = { input = 3, output = 15 }"),
+            ("locked", 'url = "http://127.0.0.1:9"\nmodel = "m"\nkey_env = "HONE_NO_SUCH_KEY"')]) + "[budget]\ncalls = 2\n")
+        parameters = StdioServerParameters(command=hone, args=["mcp", "--models", str(models)], env=place.environment)
         for mode, era in [("legacy", "stdio, before"), ("2026-07-28", "stdio, after"), ("auto", "stdio, whichever")]:
             async with Client(parameters, mode=mode) as client:
                 await look_around(client, era)

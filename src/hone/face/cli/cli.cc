@@ -365,6 +365,8 @@ int run_cli(int argc, char** argv) {
   command->add_flag("--http", serving.http, "over HTTP on 127.0.0.1 instead");
   command->add_option("--port", serving.port, "of --http (default: any; it is printed)")->type_name("N")->check(CLI::Range(0, 65535));
   command->add_option("--token-env", serving.token_env, "environment variable with the token that --http asks for")->type_name("NAME");
+  add_models(command, serving.models);
+  command->add_option("--model-budget", serving.models.budget, "what the models of one run may cost at most: 2usd,500000tokens,40calls")->type_name("BUDGET");
   command->callback([&] { action = [&] { return serve_mcp(serving); }; });
 
   AttachArguments attaching;

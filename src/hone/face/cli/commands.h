@@ -116,6 +116,7 @@ struct McpArguments {
   bool http = false;
   int port = 0;
   std::string token_env;                 ///< variable that holds the token a client must show
+  ModelArguments models;                 ///< that clients may name
 };
 
 /// A task file from prose.

@@ -12,7 +12,8 @@
 namespace hone::face {
 
 Result<int> serve_mcp(const McpArguments& arguments) {
-  mcp::Workshop workshop(home());
+  HONE_TRY(const std::string models, models_json_of(arguments.models));
+  mcp::Workshop workshop(home(), models);
   const mcp::Server server(workshop.tools(), mcp::resources(), mcp::prompts());
   if (!arguments.http) {
     // The protocol has standard output to itself.

@@ -1,5 +1,6 @@
 #include "hone/face/cli/models.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <sstream>
@@ -70,6 +71,39 @@ Result<std::string> models_json_of(const ModelArguments& arguments) {
     return std::string();
   }
   HONE_TRY(agent::ModelsConfig config, config_of(arguments));
+  agent::hold_to(agent::most_cost_of(config), config);
+  return config.to_json();
+}
+
+Result<std::string> models_among(const std::string& allowed, const std::vector<std::string>& names, const std::string& budget) {
+  if (names.empty()) {
+    if (!budget.empty()) return fail(ErrorCode::kInput, "a budget for models, but no model", "\"models\" names some");
+    return std::string();
+  }
+  if (allowed.empty()) return fail(ErrorCode::kInput, "no model may be used here", "whoever starts hone mcp names them: hone mcp --models FILE");
+  HONE_TRY(agent::ModelsConfig config, agent::ModelsConfig::from_json(allowed));
+  std::vector<agent::ModelConfig> chosen;
+  for (const std::string& name : names) {
+    const auto at = std::find_if(config.models.begin(), config.models.end(), [&](const agent::ModelConfig& model) { return model.name == name; });
+    std::string known;
+    for (const agent::ModelConfig& model : config.models) known += (known.empty() ? "" : ", ") + model.name;
+    if (at == config.models.end())
+      return fail(ErrorCode::kInput, fmt::format("there is no model \"{}\" here", agent::one_line(name, 60)), "there are: " + known);
+    if (std::any_of(chosen.begin(), chosen.end(), [&](const agent::ModelConfig& model) { return model.name == name; }))
+      return fail(ErrorCode::kInput, fmt::format("the model {} is named twice", name));
+    chosen.push_back(*at);
+  }
+  config.models = std::move(chosen);
+  agent::ModelLimits asked;
+  if (!budget.empty()) HONE_TRY_VOID(parse_model_budget(budget, asked));
+  const auto lesser = [](auto& limit, auto other) {
+    if (other > 0 && (limit == 0 || other < limit)) limit = other;
+  };
+  lesser(config.limits.tokens, asked.tokens);
+  lesser(config.limits.nanodollars, asked.nanodollars);
+  lesser(config.limits.calls, asked.calls);
+  if (config.limits.nanodollars > 0 && !agent::most_cost_of(config).nanodollars)
+    return fail(ErrorCode::kInput, "a budget in dollars, but " + agent::most_cost_of(config).about, "give it in calls or tokens");
   agent::hold_to(agent::most_cost_of(config), config);
   return config.to_json();
 }

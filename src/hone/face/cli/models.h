@@ -20,6 +20,10 @@ struct ModelArguments {
 /// "models: a, b; at most $1.2345: …": which they are and what they may cost, before a run begins.
 [[nodiscard]] std::string models_line(const std::string& models_json);
 
+/// Of a run that somebody else asks for: the models `names` out of those of `allowed` (as above), within the smaller of its budget and
+/// `budget`. kInput where one is not among them; empty where nobody is named.
+[[nodiscard]] Result<std::string> models_among(const std::string& allowed, const std::vector<std::string>& names, const std::string& budget);
+
 /// Clients for it; keys are read here. Empty text: none.
 [[nodiscard]] Result<engine::ModelServices> model_services(const std::string& models_json);
 

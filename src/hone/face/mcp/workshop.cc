@@ -15,6 +15,7 @@
 #include "hone/engine/recall.h"
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
+#include "hone/face/cli/models.h"
 #include "hone/face/report/report.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
@@ -110,6 +111,12 @@ Result<std::shared_ptr<engine::Workbench>> Workshop::place_in(const json& argume
 
 Result<archive::Store> Workshop::archive() const { return archive::Store::open(home_ / "archive.db"); }
 
+Result<engine::ModelServices> Workshop::model_services_of(const std::string& models_json) const {
+  HONE_TRY(engine::ModelServices services, model_services(models_json));
+  services.another_store = [this] { return archive(); };
+  return services;
+}
+
 Status Workshop::launch(const std::string& id, std::function<Status(const std::function<bool()>&)> work) {
   HONE_TRY(archive::Store store, archive());
   std::vector<std::jthread> ended;   // joined once nobody waits for our mutex any more
@@ -153,15 +160,20 @@ Result<json> Workshop::start_run(const json& arguments, bool tune) {
     HONE_TRY(const kernel::Kernel start, kernel_in(arguments, key, *bench));
     options.start_source = kernel::with_config(start, start.config);
   }
+  HONE_TRY(options.models_json, models_among(models_, arguments.value("models", std::vector<std::string>{}), arguments.value("model_budget", "")));
+  HONE_TRY(const engine::ModelServices models, model_services_of(options.models_json));
   const std::string id = fmt::format("{:012x}", base::secret_seed() >> 16);
-  HONE_TRY_VOID(launch(id, [this, id, options, bench, task = std::move(task)](const std::function<bool()>& stopped) -> Status {
+  HONE_TRY_VOID(launch(id, [this, id, options, bench, models, task = std::move(task)](const std::function<bool()>& stopped) -> Status {
     HONE_TRY(archive::Store store, archive());
     HONE_TRY(engine::Services services, engine::local_services(task, store, bench, options, home_, [this] { return stopping_.load(); }));
     services.run_id = id;
     services.interrupted = stopped;
+    services.models = models;
     return engine::start_run(task, options, services).map([](const engine::RunResult&) {});
   }));
-  return json{{"run", id}, {"status", "started"}, {"next", "wait with this run, or get_run"}};
+  json out = {{"run", id}, {"status", "started"}, {"next", "wait with this run, or get_run"}};
+  if (!options.models_json.empty()) out["models"] = models_line(options.models_json);
+  return out;
 }
 
 Result<json> Workshop::resume_run(const json& arguments) {
@@ -171,13 +183,16 @@ Result<json> Workshop::resume_run(const json& arguments) {
   if (info.id != id) return fail(ErrorCode::kNotFound, fmt::format("there is no run {}", id));
   if (info.status == "finished") return fail(ErrorCode::kInput, fmt::format("run {} is finished", id), "get_run shows what came of it");
   HONE_TRY(const engine::RunOptions options, engine::RunOptions::from_json(info.options_json));
-  if (!options.models_json.empty()) return fail(ErrorCode::kInput, "the run has language models, whose keys are not here", "hone resume on the command line goes on with it");
+  if (!options.models_json.empty() && models_.empty())
+    return fail(ErrorCode::kInput, "the run has language models, and none may be used here", "hone resume on the command line goes on with it; or hone mcp --models FILE");
+  HONE_TRY(const engine::ModelServices models, model_services_of(options.models_json));
   HONE_TRY(task::Task task, task::parse_task(info.task_toml, "run " + id));
   HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in({{"target", options.target}, {"language", options.languages}}));
-  HONE_TRY_VOID(launch(id, [this, info, options, bench, task = std::move(task)](const std::function<bool()>& stopped) -> Status {
+  HONE_TRY_VOID(launch(id, [this, info, options, bench, models, task = std::move(task)](const std::function<bool()>& stopped) -> Status {
     HONE_TRY(archive::Store mine, archive());
     HONE_TRY(engine::Services services, engine::local_services(task, mine, bench, options, home_, [this] { return stopping_.load(); }));
     services.interrupted = stopped;
+    services.models = models;
     return engine::resume_run(info, task, services).map([](const engine::RunResult&) {});
   }));
   return json{{"run", id}, {"status", "resumed"}, {"next", "wait with this run, or get_run"}};
@@ -276,12 +291,17 @@ agent::ToolTable Workshop::tools() {
   });
   const json budget_type = text_type(60, "such as 60s or 40evals; 60s where left out"), seed_type = {{"type", "integer"}, {"minimum", 0}};
   const json opponents_type = text_type(100, "a list of naive, pytorch, compile, openblas, onednn (a card: the first three); all, or none");
+  const json models_type = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 16}, {"description", "names of language models that propose kernels in the run, of those that hone mcp was started with; "
+                                                                                                          "what they may cost at most comes with the answer"}};
+  const json model_budget_type = text_type(60, "what they may cost, such as 2usd,500000tokens,40calls; never more than hone mcp was started with");
   const json run_input = tool_schema({{"run", kRunSchema}}, {"run"});
   add("start_run", "Start a search", "Searches for a fast kernel for a task. Gives back a run id at once; wait or get_run tell of it.",
-      tool_schema(with_place({{"task", task_type}, {"budget", budget_type}, {"start_source", source_type}, {"opponents", opponents_type}, {"seed", seed_type}}), {"task"}),
+      tool_schema(with_place({{"task", task_type}, {"budget", budget_type}, {"start_source", source_type}, {"opponents", opponents_type}, {"seed", seed_type},
+                              {"models", models_type}, {"model_budget", model_budget_type}}), {"task"}),
       false, [this](const json& a) { return start_run(a, false); });
   add("tune_kernel", "Tune a kernel", "Searches the tunables that a kernel's header names, as a run: its id comes at once, the champion is the kernel with its best settings.",
-      tool_schema(with_place({{"task", task_type}, {"source", source_type}, {"budget", budget_type}, {"opponents", opponents_type}, {"seed", seed_type}}), {"task", "source"}),
+      tool_schema(with_place({{"task", task_type}, {"source", source_type}, {"budget", budget_type}, {"opponents", opponents_type}, {"seed", seed_type},
+                              {"models", models_type}, {"model_budget", model_budget_type}}), {"task", "source"}),
       false, [this](const json& a) { return start_run(a, true); });
   add("get_run", "Look at a run", "How a run is doing; its champion, whose source can be sent back as it is, and summary when it is finished.", run_input, true,
       [this](const json& a) { return get_run(a); });

@@ -14,6 +14,7 @@
 
 #include "hone/agent/tool.h"
 #include "hone/archive/store.h"
+#include "hone/engine/desk.h"
 #include "hone/engine/tools.h"
 #include "hone/engine/workbench.h"
 
@@ -29,8 +30,9 @@ namespace hone::face::mcp {
 
 class Workshop {
  public:
-  /// `home`: the folder of the archive, champions in it.
-  explicit Workshop(std::filesystem::path home) : home_(std::move(home)) {}
+  /// `home`: the folder of the archive, champions in it. `models`: an agent::ModelsConfig as JSON, those that runs may be given; empty: none.
+  /// Clients name them only: addresses, programs and keys are ours.
+  explicit Workshop(std::filesystem::path home, std::string models = {}) : home_(std::move(home)), models_(std::move(models)) {}
   ~Workshop();
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;
@@ -74,10 +76,13 @@ class Workshop {
   [[nodiscard]] agent::ToolResult export_kernel(const nlohmann::json& arguments);
 
   [[nodiscard]] Result<archive::Store> archive() const;
+  /// Clients of the models that a run was given; keys are read.
+  [[nodiscard]] Result<engine::ModelServices> model_services_of(const std::string& models_json) const;
   /// The place that `arguments` name ("target", "language"; the CPU where they name none), opened once.
   [[nodiscard]] Result<std::shared_ptr<engine::Workbench>> place_in(const nlohmann::json& arguments);
 
   std::filesystem::path home_;
+  std::string models_;                         ///< that runs may be given
   std::atomic<bool> stopping_{false};
   std::timed_mutex measuring_;                 ///< one at a time has the machine
   std::mutex mutex_;                           ///< of what follows
