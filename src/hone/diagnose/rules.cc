@@ -19,6 +19,10 @@ constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kRea
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.
 constexpr double kBlockNs = 60;
+/// Accumulators that hide the latency of an addition: four cycles, two a cycle.
+constexpr double kManyChains = 8;
+/// From this share of a loop on it is what its loop calls that takes the time.
+constexpr double kMostlyCalls = 0.5;
 /// What a miss of the first level costs where others are under way too (cycles), and what a core does where nothing misses.
 constexpr double kMissCycles = 5, kInstructionsPerCycle = 3;
 
@@ -117,15 +121,28 @@ class Reckoning : Reckoner {
     const auto share = metrics_.get("dependency_share");
     if (!share || *share < 0.1) return;
     const auto now = current(Role::kUnroll);
+    const auto chains = metrics_.get("accumulators");
+    // As many as keep the ports busy while each waits for its last result.
+    const double cycles = metrics_.get_or("loop_cycles", 0), busy = metrics_.get_or("port_cycles", 0);
+    const double wanted = chains && busy > 0 ? std::ceil(*chains * cycles / busy) : 0;
+    const std::string have = !chains        ? ""
+                             : *chains == 0 ? "; it keeps no accumulator in a register"
+                                            : fmt::format("; it has {:.0f} accumulator{}", *chains, *chains == 1 ? "" : "s");
     const double saved = cause(kDependencies, std::min(parts_.core * *share, core_room()),
-                               fmt::format("its heaviest loop waits for its own results in {:.0f} % of the cycles", 100 * *share),
-                               {"dependency_share", "loop_cycles", "port_cycles", "hot_share"});
+                               fmt::format("its heaviest loop waits for its own results in {:.0f} % of the cycles{}", 100 * *share, have),
+                               {"dependency_share", "accumulators", "loop_cycles", "port_cycles", "hot_share"});
     const std::string why = fmt::format("core's part {:.2f} times {:.2f}, at most what is above {:.2f}", parts_.core, *share,
                                         parts_.least());
-    if (now)
-      tune(Role::kUnroll, +1, kDependencies, saved, kReachUnroll, why);
-    else
-      act(Action::Kind::kRewrite, "more independent accumulators", 0, 0, kDependencies, saved, kReachRewrite, why);
+    // Unrolled as it is, one chain is left of it: the compiler may not add in another order, only the source can.
+    const bool in_vain = now && *now > 1 && chains && *chains <= 1;
+    if (now) tune(Role::kUnroll, +1, kDependencies, saved, in_vain ? 0.2 * kReachUnroll : kReachUnroll, why);
+    if (now && !in_vain) return;
+    std::string rewriting = "more independent accumulators";
+    if (chains && *chains == 0) rewriting = "hand less from one iteration to the next: nothing of it is an accumulator in a register";
+    else if (chains && *chains >= kManyChains) rewriting = fmt::format("shorten the chains of dependent instructions: {:.0f} accumulators are enough", *chains);
+    else if (chains && wanted > *chains) rewriting += fmt::format(": {:.0f} instead of {:.0f}", std::min(wanted, 2 * kManyChains), *chains);
+    else if (chains) rewriting += fmt::format(" than {:.0f}", *chains);
+    act(Action::Kind::kRewrite, rewriting, 0, 0, kDependencies, saved, kReachRewrite, why);
   }
 
   void spills() {
@@ -146,6 +163,7 @@ class Reckoning : Reckoner {
     const double width = std::min(1.0, metrics_.get_or("vector_width", 0));
     // One element at a time where a vector would hold eight or so; narrow vectors where wide ones would do.
     const double useful = *packed * std::max(width, 0.125) + (1 - *packed) * 0.125;
+    if (const Metric* const calls = metrics_.find("library_call_share"); calls && calls->value >= kMostlyCalls) return scalar_calls(*calls);
     if (useful > 0.7) return;
     const double saved = cause(
         kScalar, std::min(parts_.core * (1 - useful), core_room()),
@@ -156,6 +174,17 @@ class Reckoning : Reckoner {
     for (const std::string& compiler : subject_.compilers)
       act(Action::Kind::kCompiler, compiler, 0, 0, kScalar, saved, kReachCompiler, why);
     act(Action::Kind::kRewrite, "vectorise", 0, 0, kScalar, saved, kReachRewrite, why);
+  }
+
+  /// A function of the library for each element takes more than all else that the loop does, however that is written.
+  void scalar_calls(const Metric& calls) {
+    const double left = 1 - calls.value * (1 - 0.125);
+    const double saved = cause(kScalar, std::min(parts_.core * (1 - left), core_room()),
+                               "mathematics of the C library takes most of its heaviest loop: " + calls.about,
+                               {"library_call_share", "call_share", "vector_share", "hot_share"});
+    const std::string why = fmt::format("core's part {:.2f}, of which a vector form would leave {:.2f}", parts_.core, left);
+    act(Action::Kind::kRewrite, "call its mathematics on whole vectors, not an element at a time", 0, 0, kScalar, saved, kReachScalar, why);
+    for (const std::string& pattern : subject_.patterns) act(Action::Kind::kPattern, pattern, 0, 0, kScalar, saved, kReachPattern, why);
   }
 
   void balance() {

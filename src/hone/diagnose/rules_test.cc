@@ -62,6 +62,44 @@ TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
   EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "dependency_share")));
 }
 
+TEST(Rules, AdviceOnAccumulatorsCountsThoseThatThereAre) {
+  const kernel::Header plain = header_with({}, "");
+  const auto first = [&](double chains, const kernel::Header& header, const kernel::Config& config) {
+    Metrics m = timed(0.2, 0.98);
+    m.modelled("dependency_share", 0.75, "");
+    m.modelled("loop_cycles", 4, "");
+    m.modelled("port_cycles", 1, "");
+    m.modelled("accumulators", chains, "");
+    const Diagnosis d = diagnose(m, {header, config, {}});
+    EXPECT_EQ(d.bottleneck, kDependencies);
+    for (const Action& action : d.actions)
+      if (action.cause == kDependencies) return d.says + " | " + action.to_string();
+    return std::string();
+  };
+  EXPECT_THAT(first(1, plain, {}), testing::AllOf(testing::HasSubstr("it has 1 accumulator |"), testing::HasSubstr("more independent accumulators: 4 instead of 1")));
+  EXPECT_THAT(first(2, plain, {}), testing::HasSubstr("more independent accumulators: 8 instead of 2"));
+  EXPECT_THAT(first(8, plain, {}), testing::HasSubstr("shorten the chains of dependent instructions: 8 accumulators are enough"));
+  EXPECT_THAT(first(0, plain, {}), testing::AllOf(testing::HasSubstr("keeps no accumulator"), testing::HasSubstr("hand less from one iteration to the next")));
+  // A tunable that unrolls is turned up where it makes accumulators, and not where the compiler left one of four.
+  EXPECT_THAT(first(4, kRows, kConfig), testing::HasSubstr("UNROLL 4 -> 8"));
+  EXPECT_THAT(first(1, kRows, kConfig), testing::HasSubstr("more independent accumulators: 4 instead of 1"));
+}
+
+TEST(Rules, MathematicsOfTheLibraryThatTakesTheTimeIsNamed) {
+  Metrics m = timed(0.05, 0.98);
+  // Moves around the call are packed and wide: nothing of them is to blame.
+  m.modelled("vector_share", 1, "");
+  m.modelled("vector_width", 1, "");
+  m.modelled("library_call_share", 0.9, "expf called an element at a time");
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
+  EXPECT_EQ(d.bottleneck, kScalar);
+  EXPECT_THAT(d.says, testing::HasSubstr("expf called an element at a time"));
+  ASSERT_FALSE(d.actions.empty());
+  EXPECT_EQ(d.actions[0].name, "call its mathematics on whole vectors, not an element at a time");
+  EXPECT_GT(d.actions[0].gain, 2);
+  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "library_call_share")));
+}
+
 TEST(Rules, LinesFetchedAgainAreRedundantReads) {
   Metrics m = timed(0.3, 0.5);
   m.modelled("traffic_ratio", 2.5, "");

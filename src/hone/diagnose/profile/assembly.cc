@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+
+#include "hone/diagnose/profile/chains.h"
 
 namespace hone::diagnose {
 namespace {
@@ -178,6 +181,21 @@ std::vector<Instruction> code_of(const Function& function, const Flow& flow, con
   return best;
 }
 
+/// A call of mathematics costs so many bytes of what vectors handle: tens of cycles.
+constexpr int kCallWeight = 4096;
+/// Packed multiplications of the shortest polynomial that stands for a function.
+constexpr int kPolynomial = 4;
+
+/// Sets the weights of one function's loops.
+void weigh(std::vector<Loop>& loops) {
+  const bool has_vector_form = std::any_of(loops.begin(), loops.end(), [](const Loop& loop) {
+    const bool calls_packed = std::any_of(loop.code.begin(), loop.code.end(),
+                                          [](const Instruction& i) { return i.mnemonic.starts_with("call") && has(i.operands, "_ZGV"); });
+    return loop.mix.library_call == 0 && (calls_packed || loop.mix.multiply >= kPolynomial);
+  });
+  for (Loop& loop : loops) loop.weight = loop.mix.weight() + (has_vector_form ? 0 : kCallWeight * loop.mix.library_call);
+}
+
 }  // namespace
 
 std::vector<Function> read_assembly(std::string_view listing) {
@@ -225,7 +243,9 @@ Mix mix_of(const std::vector<Instruction>& code) {
     if (width > 0 && (has(name, "div") || has(name, "sqrt"))) ++mix.divide;
     if (width == 0 && (name.starts_with("div") || name.starts_with("idiv"))) ++mix.divide;
     if (has(name, "gather") || has(name, "scatter")) ++mix.gather;
+    if (width > 0 && !single && (has(name, "mul") || has(name, "fma") || has(name, "fnma") || has(name, "fms"))) ++mix.multiply;
     if (name.starts_with("call")) ++mix.call;
+    if (!library_function(i).empty()) ++mix.library_call;
     const Memory memory = memory_of(i);
     if (memory == Memory::kLoad) ++mix.load;
     if (memory == Memory::kStore) ++mix.store;
@@ -242,6 +262,7 @@ std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
     std::vector<size_t> blocks(flow.first.size());
     std::iota(blocks.begin(), blocks.end(), size_t{0});
     std::vector<std::vector<size_t>> open = cycles_among(flow, blocks, {});
+    std::vector<Loop> own;
     while (!open.empty()) {
       const std::vector<size_t> cycle = std::move(open.back());
       open.pop_back();
@@ -253,10 +274,12 @@ std::vector<Loop> innermost_loops(const std::vector<Function>& functions) {
       }
       Loop loop{function.name, code_of(function, flow, cycle), {}};
       loop.mix = mix_of(loop.code);
-      all.push_back(std::move(loop));
+      own.push_back(std::move(loop));
     }
+    weigh(own);
+    all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
-  std::stable_sort(all.begin(), all.end(), [](const Loop& a, const Loop& b) { return a.mix.weight() > b.mix.weight(); });
+  std::stable_sort(all.begin(), all.end(), [](const Loop& a, const Loop& b) { return a.weight > b.weight; });
   return all;
 }
 

@@ -29,6 +29,8 @@ struct Mix {
   int scalar_float = 0;  ///< floating-point work on one element: arithmetic, moves, conversions
   int vector_bytes = 0;  ///< sum of the widths of the packed ones, bytes
   int fma = 0, divide = 0, gather = 0, call = 0;
+  int library_call = 0;  ///< of mathematics, one element at a time: expf, tanh, …
+  int multiply = 0;      ///< packed, fma among them: what a function's vector form is made of
   int load = 0, store = 0, stream_store = 0;
   int spill = 0;  ///< vector or floating-point registers stored to or loaded from the stack
   /// Bytes of data its arithmetic and moves handle: what the hottest loop is told by.
@@ -42,6 +44,9 @@ struct Loop {
   std::string function;
   std::vector<Instruction> code;  ///< in the order of addresses, without what was moved out of line
   Mix mix;
+  /// By which loops are compared: the mix's weight, and far more where it calls mathematics an element at a time and no other loop of the
+  /// function can be a vector form of that (a remainder calls too, beside a loop that does without).
+  int weight = 0;
 };
 
 /// Innermost loops: code that can be reached from itself, wherever it is entered (past its head, or again from a block that was moved out of

@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hone/base/file.h"
 #include "hone/diagnose/profile/assembly.h"
+#include "hone/diagnose/profile/chains.h"
 #include "hone/diagnose/profile/port_model.h"
 #include "hone/diagnose/profile/tools.h"
 #include "hone/target/toolchain/compiler_run.h"
@@ -16,10 +18,12 @@ namespace hone::diagnose {
 namespace {
 
 constexpr const char* kMixNames[] = {"vector_share", "vector_width", "scalar_float_share", "gather_share", "division_share",
-                                     "call_share",   "spill_share",  "stream_store_share", "fma_share"};
+                                     "call_share",   "library_call_share", "accumulators", "spill_share", "stream_store_share", "fma_share"};
 constexpr const char* kPortNames[] = {"loop_cycles", "port_cycles", "dependency_share", "instructions_per_cycle_modelled"};
 /// Loops at least this heavy, against the heaviest, count as hot.
 constexpr double kHot = 0.5;
+/// What a call of mathematics takes, and how many other instructions a cycle does: estimates, tens of cycles and a few.
+constexpr double kCallCycles = 30, kOthersACycle = 3;
 
 template <size_t N>
 void all_absent(const char* const (&names)[N], const std::string& why, Metrics& metrics) {
@@ -43,21 +47,22 @@ Result<std::string> listing_of(const target::Build& build) {
 
 void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::string& heaviest_body) {
   const std::vector<Loop> loops = innermost_loops(read_assembly(listing));
-  if (loops.empty() || loops.front().mix.weight() == 0) {
+  if (loops.empty() || loops.front().weight == 0) {
     all_absent(kMixNames, "no loop over vectors or floating-point values was found in the code", metrics);
     return;
   }
   Mix mix;
   int hot = 0;
   for (const Loop& loop : loops) {
-    if (loop.mix.weight() < kHot * loops.front().mix.weight()) break;
+    if (loop.weight < kHot * loops.front().weight) break;
     const Mix& m = loop.mix;
     mix.all += m.all, mix.vector += m.vector, mix.scalar_float += m.scalar_float, mix.vector_bytes += m.vector_bytes, mix.fma += m.fma;
-    mix.divide += m.divide, mix.gather += m.gather, mix.call += m.call, mix.load += m.load, mix.store += m.store;
+    mix.divide += m.divide, mix.gather += m.gather, mix.call += m.call, mix.library_call += m.library_call, mix.load += m.load, mix.store += m.store;
     mix.stream_store += m.stream_store, mix.spill += m.spill;
     ++hot;
   }
-  heaviest_body = body_text(loops.front());
+  // What a library does between two instructions of a loop no model of ports sees.
+  heaviest_body = loops.front().mix.library_call > 0 ? "" : body_text(loops.front());
   const double all = mix.all, moved = std::max(mix.vector + mix.scalar_float, 1);
   const std::string of = fmt::format("of the instructions of the {} heaviest innermost loops ({} in all)", hot, mix.all);
   metrics.modelled("vector_share", mix.vector / moved,
@@ -68,6 +73,14 @@ void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::
   metrics.modelled("gather_share", mix.gather / all, "gathers and scatters, " + of);
   metrics.modelled("division_share", mix.divide / all, "divisions and square roots, " + of);
   metrics.modelled("call_share", mix.call / all, "calls, " + of);
+  const std::vector<std::string> called = library_calls(loops.front().code);
+  const double calling = kCallCycles * mix.library_call;
+  metrics.modelled("library_call_share", calling / (calling + all / kOthersACycle),
+                   called.empty() ? "mathematics called an element at a time, of the time of the heaviest innermost loops: there is none"
+                                  : fmt::format("{} called an element at a time: of the time of the heaviest innermost loops, a call at {:.0f} cycles",
+                                                fmt::join(called, ", "), kCallCycles));
+  metrics.modelled("accumulators", carried_registers(loops.front().code),
+                   "vector registers that an iteration of the heaviest loop hands to its own next one: chains of dependent results");
   metrics.modelled("spill_share", mix.spill / all, "vector registers kept on the stack, " + of);
   metrics.modelled("fma_share", mix.fma / all, "multiply-adds, " + of);
   if (mix.store > 0)
@@ -87,7 +100,7 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics) {
   std::string body;
   add_mix(*listing, vector_bytes, metrics, body);
   if (body.empty()) {
-    all_absent(kPortNames, "no loop to model", metrics);
+    all_absent(kPortNames, "no loop to model, or the heaviest calls a library", metrics);
     return;
   }
   const auto ports = model_ports(body);
@@ -104,12 +117,12 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics) {
 Result<HotLoop> hot_loop(const target::Build& build) {
   HONE_TRY(const std::string listing, listing_of(build));
   std::vector<Loop> loops = innermost_loops(read_assembly(listing));
-  if (loops.empty() || loops.front().mix.weight() == 0)
+  if (loops.empty() || loops.front().weight == 0)
     return fail(ErrorCode::kNotFound, "no loop over vectors or floating-point values was found in the code");
   HotLoop hot;
   hot.loops = static_cast<int>(loops.size());
   hot.loop = std::move(loops.front());
-  const std::string body = body_text(hot.loop);
+  const std::string body = hot.loop.mix.library_call > 0 ? "" : body_text(hot.loop);
   const auto ports = body.empty() ? Result<PortModel>(fail(ErrorCode::kUnavailable, "no instruction that a model of ports takes")) : model_ports(body);
   if (ports) hot.ports = *ports;
   else hot.no_ports = ports.error().message;
