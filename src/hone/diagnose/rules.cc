@@ -14,6 +14,8 @@ namespace {
 
 /// Near enough to the speed of light that nothing is worth a try.
 constexpr double kAtLight = 0.93;
+/// So far beyond it that the measurement was no good: what kernels gain over the stream twin by luck is a few per cent.
+constexpr double kPastLight = 1.25;
 /// How much of what arithmetic allows an action usually gets. Estimates: hone_engine_diagnosis_long_test says how they fare.
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
@@ -53,6 +55,13 @@ class Reckoning : Reckoner {
     if (!metrics_.get("light")) {
       out.bottleneck = kUnknown;
       out.says = "it could not be timed against the speed of light";
+      return out;
+    }
+    if (*metrics_.get("light") > kPastLight) {
+      out.bottleneck = kUnknown;
+      out.says = fmt::format("it took {:.2f} of the least time that was measured for this machine: one of the two was disturbed, and nothing follows from them",
+                             1 / *metrics_.get("light"));
+      out.evidence = evidence({"light", "memory_light", "compute_light"});
       return out;
     }
     if (parts_.light >= kAtLight) {

@@ -173,6 +173,15 @@ TEST(Rules, AtTheSpeedOfLightNothingIsProposed) {
   EXPECT_EQ(to_json(d)["verdict"], "leave");
 }
 
+TEST(Rules, FarBeyondTheSpeedOfLightTheMeasurementWasNoGood) {
+  Metrics m = timed(2.4, 1);
+  const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
+  EXPECT_EQ(d.bottleneck, kUnknown);
+  EXPECT_THAT(d.says, testing::HasSubstr("0.42 of the least time"));
+  EXPECT_TRUE(d.actions.empty());
+  EXPECT_EQ(diagnose(timed(1.1, 1), {kRows, kConfig, {}}).bottleneck, kLight);
+}
+
 TEST(Rules, WithoutTimesNothingIsKnown) {
   const Diagnosis d = diagnose({}, {kRows, kConfig, {}, {"rows"}});
   EXPECT_EQ(d.bottleneck, kUnknown);
