@@ -48,9 +48,14 @@ const Judged* Looked::find(const std::string& kernel) const {
   return found == looks_.end() ? nullptr : &found->second;
 }
 
+bool Looked::untimed(const std::string& kernel) const {
+  const Judged* const judged = find(kernel);
+  return judged && judged->accepted && judged->screening.median_ns.empty();
+}
+
 std::string Looked::against(const Judged& judged, const std::string& kernel, const std::string& best) const {
   const Judged* const leader = find(best);
-  if (kernel == best || !leader || leader->score <= 0 || judged.score <= 0) return {};
+  if (kernel == best || untimed(kernel) || !leader || leader->score <= 0 || judged.score <= 0) return {};
   // Scores are chained from yardstick to yardstick: how much a ratio is worth depends on what it went through.
   const char* how = judged.yardstick == best || leader->yardstick == kernel ? "measured side by side"
                     : judged.yardstick == leader->yardstick                ? "each timed beside the same third kernel"
@@ -60,9 +65,9 @@ std::string Looked::against(const Judged& judged, const std::string& kernel, con
 
 std::string Looked::facts(const std::string& kernel, const std::string& best) const {
   const Judged* const judged = find(kernel);
-  if (!judged || judged->screening.median_ns.empty()) return "nothing was measured yet\n";
+  if (!judged || (judged->screening.median_ns.empty() && !judged->accepted)) return "nothing was measured yet\n";
   const evaluate::Screening& s = judged->screening;
-  std::string text;
+  std::string text = untimed(kernel) ? "- right on everything that was tried; nothing is timed here\n" : "";
   for (size_t w = 0; w < s.median_ns.size() && w < kCoursesShown; ++w) {
     const Course course = w < courses_.size() ? courses_[w] : Course{};
     text += fmt::format("- {}: {} a call, caches cold", course.name, time_text(s.median_ns[w]));
@@ -116,13 +121,13 @@ std::string Looked::settings(const std::string& source, const std::string& shown
   std::string text;
   size_t left_out = 0;
   for (const auto& [kernel, judged] : accepted) {
-    const std::string what = brief(kernel), than = against(*judged, kernel, best);
+    const std::string what = untimed(kernel) ? "right" : brief(kernel), than = against(*judged, kernel, best);
     const std::string line = fmt::format("- {}{}: {}{}{}{}\n", config_text(judged->config), kernel == shown ? " (as above)" : "", what,
-                                         what.empty() || than.empty() ? "" : "; ", than, kernel == best ? "; the best of the run" : "");
+                                         what.empty() || than.empty() ? "" : "; ", than, kernel == best && !untimed(kernel) ? "; the best of the run" : "");
     if (text.size() + line.size() > most) ++left_out;
     else text += line;
   }
-  if (left_out > 0) text += fmt::format("- {} slower ones left out\n", left_out);
+  if (left_out > 0) text += fmt::format("- {} {} left out\n", left_out, untimed(accepted.front().first) ? "more that are right" : "slower ones");
   for (size_t i = 0; i < refused.size() && i < kRefusedShown; ++i)
     text += fmt::format("- {}: refused, {}: {}\n", config_text(refused[i].second->config), refused[i].second->verdict,
                         in_words(refused[i].second->reason, 160));

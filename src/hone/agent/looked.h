@@ -55,6 +55,8 @@ class Looked {
     const auto found = kernels_.find(source);
     return found == kernels_.end() ? 0 : found->second.size();
   }
+  /// It was accepted where nobody takes times: a score says nothing of it.
+  [[nodiscard]] bool untimed(const std::string& kernel) const;
   /// Null where nobody looked.
   [[nodiscard]] const Judged* find(const std::string& kernel) const;
 

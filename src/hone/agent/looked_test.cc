@@ -36,6 +36,23 @@ Judged refused(kernel::Config config) {
   return judged;
 }
 
+/// On an emulator every right kernel has the score 1, which is no speed.
+TEST(Looked, where_nobody_takes_times_none_is_spoken_of) {
+  Looked looked({{"tiny", 0}});
+  Judged judged = accepted(1, 1e6, "", {{"BLOCK", 256}});
+  judged.screening.median_ns.clear();
+  judged.screening.verdict.accuracy = evaluate::Accuracy{"y", "normal", "V=9", 1e-8, 2e-8, 8e-8};
+  looked.add("a", judged);
+  judged.config = {{"BLOCK", 128}};
+  looked.add("b", judged);
+  EXPECT_THAT(looked.facts("a", "b"), HasSubstr("right on everything that was tried; nothing is timed here"));
+  EXPECT_THAT(looked.facts("a", "b"), HasSubstr("largest error 1e-08"));
+  EXPECT_EQ(looked.settings("source", "a", "b", 1000), "- BLOCK=256 (as above): right\n- BLOCK=128: right\n");
+  Judged wrong = refused({{"BLOCK", 64}});
+  looked.add("c", wrong);
+  EXPECT_EQ(looked.facts("c", "b"), "nothing was measured yet\n");
+}
+
 TEST(Looked, says_time_bound_and_ratio_with_their_noise) {
   Looked looked({{"small", 1e6}});
   looked.add("a", accepted(1, 4e6, ""));

@@ -92,17 +92,18 @@ std::string Team::note(const Trial& t, int direction, const std::string& best) c
   if (judged && !judged->config.empty()) line += fmt::format(" [{}]", config_text(judged->config));
   line += ": " + t.verdict;
   if (const std::string brief = looked_.brief(t.kernel); !brief.empty()) line += ", " + brief;
-  if (t.score > 0 && t.best_before > 0) line += fmt::format(", {:.3g} times the speed of the best then", t.score / t.best_before);
-  if (!best.empty() && t.kernel == best) line += "; the best of the run";
+  const bool timed = !looked_.untimed(t.kernel);
+  if (timed && t.score > 0 && t.best_before > 0) line += fmt::format(", {:.3g} times the speed of the best then", t.score / t.best_before);
+  if (timed && !best.empty() && t.kernel == best) line += "; the best of the run";
   if (judged) {
     const std::string fastest = looked_.fastest(judged->source);
-    if (!fastest.empty() && fastest != t.kernel)
+    if (timed && !fastest.empty() && fastest != t.kernel)
       line += fmt::format("; tuned since: [{}] {}{}", config_text(looked_.find(fastest)->config), looked_.brief(fastest),
                           fastest == best ? ", the best of the run" : "");
   }
   if (!t.reason.empty()) line += ": " + in_words(t.reason, kReasonShown);
   if (!t.lesson.empty())
-    line += fmt::format(" [its author's lesson{}: {}]", t.lost() ? (t.score > 0 ? ", though its kernel was no faster than the best" : ", though its kernel was not accepted") : "",
+    line += fmt::format(" [its author's lesson{}: {}]", t.lost() && (timed || t.score <= 0) ? (t.score > 0 ? ", though its kernel was no faster than the best" : ", though its kernel was not accepted") : "",
                         in_words(t.lesson, kLessonShown));
   return line;
 }
@@ -227,9 +228,10 @@ std::vector<std::string> Team::lessons() const {
     if (t.score <= 0 && t.lesson.empty()) continue;
     std::string line = fmt::format("{}: {}", in_words(t.action, kActionShown), t.verdict);
     if (const std::string brief = looked_.brief(t.kernel); !brief.empty()) line += ", " + brief;
-    if (t.score > 0 && t.best_before > 0) line += fmt::format(", {:.3g} times the speed of the best then", t.score / t.best_before);
+    const bool timed = !looked_.untimed(t.kernel);
+    if (timed && t.score > 0 && t.best_before > 0) line += fmt::format(", {:.3g} times the speed of the best then", t.score / t.best_before);
     if (!t.lesson.empty())
-      line += fmt::format(" ({}{})", t.lost() ? (t.score > 0 ? "of a kernel that was no faster than the best: " : "of a kernel that was not accepted: ") : "",
+      line += fmt::format(" ({}{})", t.lost() && (timed || t.score <= 0) ? (t.score > 0 ? "of a kernel that was no faster than the best: " : "of a kernel that was not accepted: ") : "",
                           in_words(t.lesson, kLessonShown));
     all.push_back(std::move(line));
   }
