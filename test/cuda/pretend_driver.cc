@@ -1,10 +1,11 @@
-// A CUDA driver for tests: one card, on the CPU. It implements the functions of HONE_CUDA_FUNCTIONS as far as hone uses
+// A CUDA driver for tests: one card ($HONE_PRETEND_CARDS: so many), on the CPU. It implements the functions of HONE_CUDA_FUNCTIONS as far as hone uses
 // them and is found by $HONE_CUDA_DRIVER. Streams run at once; one that waits for a gate keeps what is queued until
 // somebody synchronises with it. An access outside mapped memory breaks the context, as on a card: every call from
 // then on answers so.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -129,6 +130,11 @@ int attribute(int which) {
   }
 }
 
+int cards() {
+  const char* const many = std::getenv("HONE_PRETEND_CARDS");
+  return many ? std::atoi(many) : 1;
+}
+
 }  // namespace
 
 extern "C" {
@@ -144,8 +150,8 @@ Result cuGetErrorName(Result result, const char** name) {
   return *name ? kSuccess : kInvalidValue;
 }
 
-Result cuDeviceGetCount(int* count) { return *count = 1, kSuccess; }
-Result cuDeviceGet(Device* device, int ordinal) { return *device = ordinal, ordinal == 0 ? kSuccess : 101; }
+Result cuDeviceGetCount(int* count) { return *count = cards(), kSuccess; }
+Result cuDeviceGet(Device* device, int ordinal) { return *device = ordinal, ordinal < cards() ? kSuccess : 101; }
 Result cuDeviceGetName(char* name, int size, Device) { return std::strncpy(name, "Pretend card", static_cast<size_t>(size)), kSuccess; }
 Result cuDeviceGetAttribute(int* value, int which, Device) { return *value = attribute(which), kSuccess; }
 Result cuDeviceTotalMem_v2(size_t* bytes, Device) { return *bytes = kMemory, kSuccess; }

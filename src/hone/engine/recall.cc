@@ -6,6 +6,7 @@
 
 #include "hone/base/hash.h"
 #include "hone/engine/event/event.h"
+#include "hone/target/card.h"
 
 namespace hone::engine {
 namespace {
@@ -26,6 +27,11 @@ Result<bool> fits(archive::Store& store, const archive::RunInfo& run, const task
   const LoggedEvent first = events.empty() ? LoggedEvent() : read_event(events.front());
   const auto* const started = first.as<event::Started>();
   return started && started->device == place.device && started->toolchain == place.toolchain && same_workloads(started->workloads, task);
+}
+
+/// The same target, or another card of the same driver: which model it is says the device.
+bool same_kind(const std::string& a, const std::string& b) {
+  return a == b || (target::card_ordinal(a) && target::card_ordinal(b) && target::card_driver(a) == target::card_driver(b));
 }
 
 double sol_fraction_of(const archive::RunInfo& run) {
@@ -52,7 +58,7 @@ Result<std::optional<std::string>> known_champion(archive::Store& store, const s
   double best_fraction = -1;
   const std::string hash = task.hash();
   for (const archive::RunInfo& run : runs) {
-    if (run.champion.empty() || run.status != "finished" || run.task_hash != hash || run.target != place.target) continue;
+    if (run.champion.empty() || run.status != "finished" || run.task_hash != hash || !same_kind(run.target, place.target)) continue;
     const double fraction = sol_fraction_of(run);
     if (fraction <= best_fraction) continue;
     HONE_TRY(const bool same, fits(store, run, task, place));

@@ -21,8 +21,6 @@
 namespace hone::face::bench {
 namespace {
 
-/// How long a Ctrl-C may take to get to the child.
-constexpr std::chrono::milliseconds kPoll{50};
 /// Less than a pipe holds, so that writing waits for nobody.
 constexpr size_t kMostText = size_t{32} << 10;
 
@@ -63,30 +61,42 @@ std::string read_all(int in) {
 
 }  // namespace
 
-Result<Ended> apart(const std::function<Result<std::string>()>& work, const std::function<int()>& interrupts) {
+Result<Apart> Apart::begin(const std::function<Result<std::string>()>& work, const std::function<int()>& interrupts) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kExhausted, fmt::format("no pipe: {}", std::strerror(errno)));
   base::Fd in(ends[0]), out(ends[1]);
   // What stands in a buffer would be written by both.
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
-  int passed_on = interrupts();
+  const int passed_on = interrupts();
   const pid_t child = ::fork();
   if (child < 0) return fail(ErrorCode::kExhausted, fmt::format("cannot begin another process: {}", std::strerror(errno)));
   if (child == 0) be_the_child(parent, work, out.get());
+  // The other end is closed here: whoever is begun later must not hold it open.
+  return Apart(child, std::move(in), passed_on);
+}
+
+Result<std::optional<Ended>> Apart::ended(const std::function<int()>& interrupts) {
   int status = 0;
-  for (;;) {
-    const pid_t reaped = ::waitpid(child, &status, WNOHANG);
-    if (reaped == child) break;
-    if (reaped < 0 && errno != EINTR) return fail(ErrorCode::kInternal, fmt::format("waitpid: {}", std::strerror(errno)));
-    for (; passed_on < interrupts(); ++passed_on) ::kill(child, SIGINT);
-    std::this_thread::sleep_for(kPoll);
+  const pid_t reaped = ::waitpid(child_, &status, WNOHANG);
+  if (reaped < 0 && errno != EINTR) return fail(ErrorCode::kInternal, fmt::format("waitpid: {}", std::strerror(errno)));
+  if (reaped != child_) {
+    for (; passed_on_ < interrupts(); ++passed_on_) ::kill(child_, SIGINT);
+    return std::nullopt;
   }
-  out = base::Fd();
   Ended ended;
   if (WIFSIGNALED(status)) ended.died_of = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  else ended.said = said_in(read_all(in.get()));
+  else ended.said = said_in(read_all(in_.get()));
   return ended;
+}
+
+Result<Ended> apart(const std::function<Result<std::string>()>& work, const std::function<int()>& interrupts) {
+  HONE_TRY(Apart under_way, Apart::begin(work, interrupts));
+  for (;;) {
+    HONE_TRY(std::optional<Ended> ended, under_way.ended(interrupts));
+    if (ended) return std::move(*ended);
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 }  // namespace hone::face::bench

@@ -1,8 +1,11 @@
 // A piece of work in a process of its own, so that whatever ends that process ends nothing else.
 #pragma once
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "hone/base/file.h"
 #include "hone/base/result.h"
 
 namespace hone::face::bench {
@@ -11,6 +14,24 @@ struct Ended {
   Result<std::string> said;   ///< what the work returned; an error's context is left out
   std::string died_of;        ///< empty, or why it returned nothing: "killed by signal 6 (Aborted)"
 };
+
+/// Work under way in a process of its own.
+class Apart {
+ public:
+  /// Forks. What apart() says of this process holds, except that others of this kind may be under way.
+  [[nodiscard]] static Result<Apart> begin(const std::function<Result<std::string>()>& work, const std::function<int()>& interrupts);
+  /// How it ended; nothing while it goes on. Passes on how often the user asked for an end.
+  [[nodiscard]] Result<std::optional<Ended>> ended(const std::function<int()>& interrupts);
+
+ private:
+  Apart(int child, base::Fd in, int passed_on) : child_(child), in_(std::move(in)), passed_on_(passed_on) {}
+  int child_;
+  base::Fd in_;
+  int passed_on_;
+};
+
+/// How long whoever waits for such work sleeps between two looks.
+inline constexpr std::chrono::milliseconds kPoll{50};
 
 /// Forks, does `work` in the child and waits. The child is in a process group of its own, out of the terminal's reach,
 /// and dies with us; `interrupts` says how often the user asked for an end so far: as often the child gets SIGINT.

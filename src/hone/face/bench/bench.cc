@@ -120,7 +120,7 @@ class Play {
 
   Status save() {
     state_.updated_unix_ms = services_.clock->unix_ms();
-    auto saved = services_.save(state_);
+    auto saved = services_.save(state_, index_);
     ends_the_bench_ |= !saved;
     return saved;
   }

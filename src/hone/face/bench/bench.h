@@ -22,8 +22,8 @@ struct Services {
   std::function<Result<engine::Services>(const task::Task& task, const engine::RunOptions& options)> run;
   std::function<std::string()> new_run_id;
   std::function<void(const Progress&)> progress;   ///< may be empty
-  /// Called whenever the state has changed; what it keeps is what a killed bench goes on from.
-  std::function<Status(const State&)> save;
+  /// Called whenever an entry of the state has changed; what it keeps is what a killed bench goes on from. It may renew the others.
+  std::function<Status(State&, size_t index)> save;
 };
 
 /// The task of an entry with the workloads and on the track asked for.

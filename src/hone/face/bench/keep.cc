@@ -1,6 +1,11 @@
 #include "hone/face/bench/keep.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -20,6 +25,22 @@ fs::path folder(const fs::path& home) { return home / "benches"; }
 fs::path folder_of(const fs::path& home, const std::string& id) { return folder(home) / id; }
 
 Status keep(const fs::path& home, const State& state) { return keep_at(folder_of(home, state.id), state); }
+
+Status keep_entry(const fs::path& home, State& state, size_t index) {
+  const fs::path lock = folder_of(home, state.id) / "lock";
+  const base::Fd held(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  while (::flock(held.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return fail(ErrorCode::kUnavailable, fmt::format("{} cannot be locked: {}", lock.string(), std::strerror(errno)));
+  HONE_TRY(State all, kept(home, state.id));
+  if (all.entries.size() != state.entries.size()) return fail(ErrorCode::kCorrupt, fmt::format("bench {} is another one by now", state.id));
+  all.entries[index] = state.entries[index];
+  all.updated_unix_ms = state.updated_unix_ms;
+  HONE_TRY_VOID(keep(home, all));
+  // One by one: somebody may hold one of them.
+  for (size_t i = 0; i < all.entries.size(); ++i)
+    if (i != index) state.entries[i] = std::move(all.entries[i]);
+  return {};
+}
 
 Status keep_at(const fs::path& folder, const State& state) {
   HONE_TRY_VOID(base::make_directories(folder));

@@ -12,6 +12,8 @@ namespace hone::face::bench {
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& home, const std::string& id);
 
 [[nodiscard]] Status keep(const std::filesystem::path& home, const State& state);
+/// What has become of one entry, beside what other processes keep of the others, which is put into `state`.
+[[nodiscard]] Status keep_entry(const std::filesystem::path& home, State& state, size_t index);
 /// In any folder, which is made.
 [[nodiscard]] Status keep_at(const std::filesystem::path& folder, const State& state);
 /// kNotFound, kCorrupt.

@@ -1,4 +1,5 @@
-// A whole bench: task after task, in a process that may die without ending the bench.
+// A whole bench: task after task, in a process that may die without ending the bench; on several cards a process a card, which takes
+// the next task whenever it is done with one, so that each card is timed by nobody else.
 #pragma once
 #include <functional>
 
@@ -10,7 +11,7 @@ struct Work {
   std::filesystem::path home;
   /// Both are called in the other process.
   std::function<Result<archive::Store>()> open_archive;
-  std::function<Result<Services>(archive::Store& store)> services;
+  std::function<Result<Services>(archive::Store& store, const std::string& target)> services;
   std::function<int()> interrupts;         ///< how often the user asked for an end: once, the task at hand is finished
   std::function<void(const Progress&)> progress;
 };

@@ -51,7 +51,7 @@ struct WorkTest : ::testing::Test {
     work.home = bench.home;
     work.open_archive = [this] { return archive::Store::open(bench.engine.archive); };
     work.interrupts = [this] { return interrupts; };
-    work.services = [this](archive::Store& store) -> Result<Services> {
+    work.services = [this](archive::Store& store, const std::string&) -> Result<Services> {
       Services services = bench.services(store);
       services.new_run_id = [this] { return fmt::format("{:012x}", 0xb0000000 + bench.state.left()); };
       services.run = [this, run = services.run](const task::Task& task, const engine::RunOptions& options) {

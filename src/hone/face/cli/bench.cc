@@ -39,13 +39,13 @@ constexpr double kLeastSampling = 10, kSamplingShare = 0.5;
 std::string new_id() { return fmt::format("{:012x}", base::secret_seed() >> 16); }
 
 Result<bench::Asked> asked_of(const BenchArguments& arguments) {
-  HONE_TRY_VOID(target::check_target_name(arguments.target));
   HONE_TRY_VOID(check_threads(arguments.threads));
   bench::Asked asked;
   HONE_TRY_VOID(parse_budget(arguments.budget, asked.options));
   if (asked.options.budget_seconds > 0) asked.options.sampling_seconds = std::max(kLeastSampling, kSamplingShare * asked.options.budget_seconds);
   asked.options.diagnose = asked.options.budget_seconds <= 0 || asked.options.budget_seconds >= kDiagnosedSearch;
   asked.options.target = arguments.target;
+  HONE_TRY_VOID(bench::check_targets(bench::targets_of(asked)));
   asked.options.threads = arguments.threads;
   asked.options.opponents = arguments.opponents;
   asked.only = arguments.only;
@@ -64,11 +64,19 @@ bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponen
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
   bench::Conditions conditions;
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(asked.options));
-  conditions.place = bench->place();
+  for (const std::string& name : bench::targets_of(asked)) {
+    engine::RunOptions there = asked.options;
+    there.target = name;
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(there));
+    const engine::Place& place = bench->place();
+    if (conditions.place.target.empty()) conditions.place = place;
+    else if (place.device != conditions.place.device)
+      return fail(ErrorCode::kInput, fmt::format("{} is {}, {} is {}", conditions.place.target, conditions.place.device, name, place.device), "rows of two kinds of card make no table");
+  }
+  conditions.place.target = asked.options.target;
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
-  if (wants_pytorch(asked.options.opponents) && target::has_clock(asked.options.target))
+  if (wants_pytorch(asked.options.opponents) && target::has_clock(bench::targets_of(asked).front()))
     if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
   return conditions;
 }
@@ -87,7 +95,7 @@ Status check_options(const std::vector<bench::Entry>& entries, const bench::Aske
   std::optional<Error> unknown;
   for (const bench::Entry& entry : entries) {
     const auto task = bench::task_of(entry, asked);
-    if (task) return engine::check_opponents(asked.options.target, asked.options.opponents);
+    if (task) return engine::check_opponents(bench::targets_of(asked).front(), asked.options.opponents);
     if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
   }
   if (unknown) return tl::unexpected(*unknown);
@@ -163,10 +171,12 @@ bench::Work work_of(BenchDisplay& display, const engine::RunOptions& asked) {
   work.open_archive = open_archive;
   work.interrupts = interrupts_so_far;
   work.progress = [&](const bench::Progress& p) { display.update(p); };
-  work.services = [asked](archive::Store& store) -> Result<bench::Services> {
-    start_pytorch(asked);
+  work.services = [asked](archive::Store& store, const std::string& target) -> Result<bench::Services> {
+    engine::RunOptions here = asked;
+    here.target = target;
+    start_pytorch(here);
     // Held from task to task: a card with its context and the workers that wait.
-    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(asked));
+    HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(here));
     bench::Services services;
     services.clock = &base::system_clock();
     services.new_run_id = new_id;
@@ -267,7 +277,7 @@ Result<int> run_bench(const BenchArguments& arguments) {
   const size_t done = state.entries.size() - state.left();
   fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
   watch_interrupts();
-  BenchDisplay display;
+  BenchDisplay display(bench::targets_of(state.asked).size() > 1);
   HONE_TRY_VOID(bench::work_through(state, work_of(display, state.asked.options)).map([](bool) {}));
   return finish_bench(state, arguments);
 }

@@ -14,10 +14,13 @@ namespace hone::face {
 
 class BenchDisplay {
  public:
+  /// `several`: processes side by side, which leave each other's lines alone.
+  explicit BenchDisplay(bool several) : several_(several) {}
   void update(const bench::Progress& progress);
 
  private:
   LiveLine line_;
+  bool several_;
 };
 
 }  // namespace hone::face

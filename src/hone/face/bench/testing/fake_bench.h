@@ -97,7 +97,7 @@ struct FakeBench {
     all.progress = [this](const Progress& p) {
       if (p.step != Progress::Step::kRuns) steps.push_back(p.step);
     };
-    all.save = [this](const State& s) {
+    all.save = [this](State& s, size_t) {
       if (on_save) on_save();
       ++saves;
       return keep(home, s);
