@@ -119,15 +119,21 @@ std::string Looked::settings(const std::string& source, const std::string& shown
   }
   std::stable_sort(accepted.begin(), accepted.end(), [](const auto& a, const auto& b) { return a.second->score > b.second->score; });
   std::string text;
-  size_t left_out = 0;
+  size_t left_out = 0, right = 0;
   for (const auto& [kernel, judged] : accepted) {
+    // Nothing sets one apart from another.
+    if (untimed(kernel) && kernel != shown) {
+      ++right;
+      continue;
+    }
     const std::string what = untimed(kernel) ? "right" : brief(kernel), than = against(*judged, kernel, best);
     const std::string line = fmt::format("- {}{}: {}{}{}{}\n", config_text(judged->config), kernel == shown ? " (as above)" : "", what,
                                          what.empty() || than.empty() ? "" : "; ", than, kernel == best && !untimed(kernel) ? "; the best of the run" : "");
     if (text.size() + line.size() > most) ++left_out;
     else text += line;
   }
-  if (left_out > 0) text += fmt::format("- {} {} left out\n", left_out, untimed(accepted.front().first) ? "more that are right" : "slower ones");
+  if (left_out > 0) text += fmt::format("- {} slower ones left out\n", left_out);
+  if (right > 0) text += fmt::format("- other settings that are right: {}\n", right);
   for (size_t i = 0; i < refused.size() && i < kRefusedShown; ++i)
     text += fmt::format("- {}: refused, {}: {}\n", config_text(refused[i].second->config), refused[i].second->verdict,
                         in_words(refused[i].second->reason, 160));

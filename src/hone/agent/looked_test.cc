@@ -47,7 +47,7 @@ TEST(Looked, where_nobody_takes_times_none_is_spoken_of) {
   looked.add("b", judged);
   EXPECT_THAT(looked.facts("a", "b"), HasSubstr("right on everything that was tried; nothing is timed here"));
   EXPECT_THAT(looked.facts("a", "b"), HasSubstr("largest error 1e-08"));
-  EXPECT_EQ(looked.settings("source", "a", "b", 1000), "- BLOCK=256 (as above): right\n- BLOCK=128: right\n");
+  EXPECT_EQ(looked.settings("source", "a", "b", 1000), "- BLOCK=256 (as above): right\n- other settings that are right: 1\n");
   Judged wrong = refused({{"BLOCK", 64}});
   looked.add("c", wrong);
   EXPECT_EQ(looked.facts("c", "b"), "nothing was measured yet\n");
