@@ -277,7 +277,7 @@ Result<int> run_bench(const BenchArguments& arguments) {
   const size_t done = state.entries.size() - state.left();
   fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
   watch_interrupts();
-  BenchDisplay display(bench::targets_of(state.asked).size() > 1);
+  BenchDisplay display(bench::targets_of(state.asked).size());
   HONE_TRY_VOID(bench::work_through(state, work_of(display, state.asked.options)).map([](bool) {}));
   return finish_bench(state, arguments);
 }

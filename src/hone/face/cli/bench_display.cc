@@ -34,11 +34,11 @@ void BenchDisplay::update(const bench::Progress& p) {
   const bench::State& state = *p.state;
   const bench::Entry& entry = state.entries.at(p.index);
   const std::string place = fmt::format("[{}/{}] ", state.entries.size() - state.left() + (entry.row ? 0 : 1), state.entries.size());
-  const std::string where = several_ ? state.asked.options.target + " " : "";
-  const std::string left = state.left() == 0 ? "" : fmt::format("about {} left", duration_text(bench::seconds_left(state)));
+  const std::string where = cards_ > 1 ? state.asked.options.target + " " : "";
+  const std::string left = state.left() == 0 ? "" : fmt::format("about {} left", duration_text(bench::seconds_left(state) / static_cast<double>(cards_)));
   if (p.step == bench::Progress::Step::kDone)
     return line_.say(fmt::format("{}{}{}{}", place, where, row_text(*entry.row), line_.terminal() || left.empty() ? "" : "; " + left));
-  if (!line_.terminal() || several_) return;
+  if (!line_.terminal() || cards_ > 1) return;
   std::string doing = p.run ? progress_text(*p.run) : p.recalls ? "recalled from the archive" : "begins";
   if (doing.empty()) return;
   if (interrupted()) doing += " | ends after this task (Ctrl-C again: at once)";

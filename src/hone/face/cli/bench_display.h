@@ -14,13 +14,13 @@ namespace hone::face {
 
 class BenchDisplay {
  public:
-  /// `several`: processes side by side, which leave each other's lines alone.
-  explicit BenchDisplay(bool several) : several_(several) {}
+  /// `cards`: that work side by side, a process each; several of them leave each other's lines alone.
+  explicit BenchDisplay(size_t cards) : cards_(cards) {}
   void update(const bench::Progress& progress);
 
  private:
   LiveLine line_;
-  bool several_;
+  size_t cards_;
 };
 
 }  // namespace hone::face
