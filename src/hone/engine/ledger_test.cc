@@ -63,8 +63,14 @@ struct LedgerBench : ModelBench {
   }
 };
 
+/// One run for all tests, none of which changes it.
+LedgerBench& the_run() {
+  static LedgerBench it;
+  return it;
+}
+
 TEST(Ledger, says_of_each_question_what_came_of_it) {
-  const LedgerBench bench;
+  const LedgerBench& bench = the_run();
   const std::vector<LedgerCall> calls = bench.ledger();
   std::vector<std::string> agents;
   std::vector<Came> came;
@@ -88,7 +94,7 @@ TEST(Ledger, says_of_each_question_what_came_of_it) {
 }
 
 TEST(Ledger, conversations_make_a_tree) {
-  const LedgerBench bench;
+  const LedgerBench& bench = the_run();
   const std::vector<LedgerCall> calls = bench.ledger();
   std::vector<int> follows, about;
   for (const LedgerCall& call : calls) follows.push_back(call.follows), about.push_back(call.about);
@@ -97,7 +103,7 @@ TEST(Ledger, conversations_make_a_tree) {
 }
 
 TEST(Ledger, whose_advice_stood_in_a_question) {
-  const LedgerBench bench;
+  const LedgerBench& bench = the_run();
   const std::vector<LedgerCall> calls = bench.ledger();
   EXPECT_THAT(calls[1].advice, ElementsAre("researcher (question 0)"));
   EXPECT_THAT(calls[4].advice, ElementsAre());
@@ -105,7 +111,7 @@ TEST(Ledger, whose_advice_stood_in_a_question) {
 }
 
 TEST(Ledger, who_won_and_who_met_the_best_again) {
-  const LedgerBench bench;
+  const LedgerBench& bench = the_run();
   const std::vector<LedgerCall> calls = bench.ledger();
   EXPECT_TRUE(calls[6].champion && calls[6].raced && calls[6].promoted);
   EXPECT_EQ(calls[6].kernel, bench.result.champion);
@@ -116,7 +122,7 @@ TEST(Ledger, who_won_and_who_met_the_best_again) {
 }
 
 TEST(Ledger, is_in_the_summary_and_the_same_after_a_replay) {
-  LedgerBench bench;
+  LedgerBench& bench = the_run();
   const json questions = json::parse(bench.result.summary_json).at("models").at("questions");
   ASSERT_EQ(questions.size(), 7U);
   EXPECT_EQ(questions[2].at("follows"), 1);
