@@ -21,6 +21,7 @@
 #include "hone/evaluate/verify/draw/draw_kernels.h"
 #include "hone/evaluate/verify/draw/draw_tensor.h"
 #include "hone/evaluate/verify/integer_bounds.h"
+#include "hone/evaluate/verify/low_half.h"
 #include "hone/evaluate/verify/near_bound.h"
 #include "hone/evaluate/verify/stretches.h"
 #include "hone/evaluate/parallel.h"
@@ -98,6 +99,7 @@ struct Stage::State {
   const task::Task& task;
   StageOptions options;
   task::ConcreteGraph graph;
+  std::optional<task::ConcreteGraph> low;               ///< what the mantissa family is judged by, where that is half of each number
   std::vector<int64_t> input_bytes, output_bytes;
   std::vector<DrawBounds> bounds_of_inputs;
   target::CardProgram* drawer = nullptr;                ///< on a card: what draws large inputs there
@@ -174,6 +176,9 @@ struct Stage::State {
   [[nodiscard]] bool clean_on_card(const Cell& cell, size_t index) const;
   [[nodiscard]] std::optional<PoisonPattern> looked_for(const Cell& cell, size_t index) const;
   [[nodiscard]] Content& content_in(int slot) { return contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])]; }
+  /// The computation whose answers a content's are.
+  [[nodiscard]] const task::ConcreteGraph& judged_by(const Content& content) const { return low && content.family == Family::kMantissa ? *low : graph; }
+  [[nodiscard]] OutputError compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const;
   [[nodiscard]] Reference make_answers(Content& content, size_t output, const GateOptions& gate) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
@@ -390,7 +395,7 @@ void Stage::State::expect_reductions() {
 }
 
 std::unique_ptr<ReductionHelper> Stage::State::reductions(const Content& content, size_t output, std::span<const Box> boxes) const {
-  if (!options.card) return nullptr;
+  if (!options.card || &judged_by(content) != &graph) return nullptr;
   Coverage coverage = cover_reductions(graph, task.track, static_cast<int>(output), boxes, base::secret_seed());
   if (coverage.empty()) return nullptr;
   std::vector<uint64_t> addresses;
@@ -408,10 +413,22 @@ Reference Stage::State::make_answers(Content& content, size_t output, const Gate
   const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
   if (helper) boxes = plan_boxes(graph, static_cast<int>(output), gate, helper->coverage());
   draw_for_oracle(content, output, boxes, whole_output, helper ? helper->coverage() : Coverage{});
+  const task::ConcreteGraph& of = judged_by(content);
   std::vector<TensorView> views;
-  for (size_t i = 0; i < task.inputs.size(); ++i) views.push_back({task.inputs[i].type.dtype, input_shape(i), home_of(content, i)});
-  const Oracle oracle(graph, std::move(views), task.track, gate.threads, helper.get());
-  return make_reference(graph, oracle, task.track, static_cast<int>(output), std::move(boxes), gate.threads);
+  std::vector<std::vector<int32_t>> halves(task.inputs.size());
+  for (size_t i = 0; i < task.inputs.size(); ++i) {
+    const TensorView whole{task.inputs[i].type.dtype, input_shape(i), home_of(content, i)};
+    views.push_back(&of == &graph ? whole : low_half(whole, halves[i]));
+  }
+  const Oracle oracle(of, std::move(views), task.track, gate.threads, helper.get());
+  return make_reference(of, oracle, task.track, static_cast<int>(output), std::move(boxes), gate.threads);
+}
+
+OutputError Stage::State::compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const {
+  const task::ConcreteGraph& of = judged_by(content);
+  std::vector<int32_t> halves;
+  const TensorView whole{output_type(output), output_shape(output), data};
+  return compare_output(of, static_cast<int>(output), known, (&of == &graph ? whole : low_half(whole, halves)).data, threads);
 }
 
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
@@ -488,7 +505,7 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
   const Reference& known = reference(content, index, suspicious || judged_whole.contains(index));
   if (clean) fetch_boxes(cell, index, known.boxes);
-  Verdict verdict = judged_at(index, compare_output(graph, static_cast<int>(index), known, data, options.threads), known.anchor, content.family);
+  Verdict verdict = judged_at(index, compared(content, index, known, data, options.threads), known.anchor, content.family);
   if (verdict.accepted() && suspicious) judged_whole.insert(index);
   return verdict;
 }
@@ -498,6 +515,9 @@ Result<std::unique_ptr<Stage>> Stage::create(const task::Task& task, const task:
   auto state = std::make_unique<State>(task, options);
   HONE_TRY(state->graph, task::instantiate(task.primitive, bindings));
   state->bounds_of_inputs = draw_bounds(task, state->graph);
+  state->low = low_half(task, state->graph);
+  if (state->low)
+    for (DrawBounds& input : state->bounds_of_inputs) input.wrapping_bits = kWholeBits;
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const task::InputSpec& spec = task.inputs[i];
     state->input_bytes.push_back(task::element_count(state->input_shape(i)) * task::size_of(spec.type.dtype));
@@ -831,7 +851,7 @@ Verdict Stage::check_some(std::span<const int> slots) {
       gate.threads = side_by_side ? 1 : s.options.threads;
       const Reference answers = s.make_answers(s.content_in(slot), i, gate);
       s.fetch_boxes(s.cells[static_cast<size_t>(slot)][i], i, answers.boxes);
-      found[static_cast<size_t>(k)] = {compare_output(s.graph, static_cast<int>(i), answers, s.output(slot, i), gate.threads), answers.anchor};
+      found[static_cast<size_t>(k)] = {s.compared(s.content_in(slot), i, answers, s.output(slot, i), gate.threads), answers.anchor};
     });
     std::map<Family, Found> by_family;
     for (size_t k = 0; k < slots.size(); ++k) {
@@ -890,7 +910,10 @@ WrongOutput Stage::beside(int slot, size_t output, std::optional<int> before) {
   all.shape = state_->output_shape(output);
   const auto count = static_cast<size_t>(task::element_count(all.shape));
   all.found.resize(count);
-  load_doubles(state_->output_type(output), outputs(slot)[output].data(), 0, static_cast<int64_t>(count), all.found.data());
+  TensorView found{state_->output_type(output), all.shape, outputs(slot)[output].data()};
+  std::vector<int32_t> halves;
+  if (&state_->judged_by(state_->content_in(slot)) != &state_->graph) found = low_half(found, halves);
+  load_doubles(found.dtype, found.data, 0, static_cast<int64_t>(count), all.found.data());
   std::vector<double> scale(count);
   const auto spread = [&](int of, std::vector<double>& value, std::vector<double>* scales) {
     value.resize(count);

@@ -169,6 +169,11 @@ bool takes_any_size(const task::Graph& graph) {
 
 }  // namespace
 
+bool stays_exact(const task::Task& task, const task::ConcreteGraph& graph, int bits) {
+  const Magnitudes magnitudes(task, graph, bits);
+  return !magnitudes.inexact && !magnitudes.into_floats;
+}
+
 std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::ConcreteGraph& graph) {
   DrawBounds all;
   if (has_plain_integers(task)) {

@@ -10,4 +10,7 @@ namespace hone::evaluate {
 /// For each input: the bound of its indices, and the range of its integers.
 [[nodiscard]] std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::ConcreteGraph& graph);
 
+/// Whether integers of so many bits beside the sign, of which only what their types hold is asked for, keep the oracle exact.
+[[nodiscard]] bool stays_exact(const task::Task& task, const task::ConcreteGraph& graph, int bits);
+
 }  // namespace hone::evaluate
