@@ -117,7 +117,9 @@ class Evolution final : public Strategy {
 
   bool add(Seed seed, bool at_once) override {
     if (const int known = source_of(seed.kernel.source); known >= 0) {
-      if (!at_once || std::erase(unopened_, known) == 0) return false;
+      if (!at_once || seen_.contains({known, seed.kernel.config})) return false;
+      std::erase(unopened_, known);
+      sources_[static_cast<size_t>(known)].seed = std::move(seed);
       at_once_.push_back(known);
       return true;
     }

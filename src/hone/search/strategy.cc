@@ -128,7 +128,11 @@ class PoolSearch final : public Strategy {
     const auto known = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& s) { return s.kernel.source == seed.kernel.source; });
     const int source = static_cast<int>(known - seeds_.begin());
     if (known != seeds_.end()) {
-      if (!at_once || std::erase(unopened_, source) + std::erase(late_, source) == 0) return false;
+      if (!at_once || seen_.contains({source, seed.kernel.config})) return false;
+      std::erase(unopened_, source);
+      std::erase(late_, source);
+      refining_[static_cast<size_t>(source)].opening.reset();
+      seeds_[static_cast<size_t>(source)] = std::move(seed);
       at_once_.push_back(source);
       return true;
     }

@@ -215,18 +215,19 @@ TEST(StrategyTest, what_is_wanted_at_once_waits_for_nothing) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(kind), bandit));
       auto strategy = make_strategy(kind, seeds(4), {{"LIMIT", 100}}, 1, {bandit});
       Memory memory;
-      for (int n = 0; n < 2; ++n) {
+      for (const int n : {0, 1, 3, 5}) {  // the last two are found among what memory recalls, one of them only there
         memory.first.push_back({seed_number(n), "did well"});
         memory.first.back().seed.kernel.config["A"] = 8;
       }
       strategy->remember(memory);
       for (const Proposal& p : strategy->next(1)) strategy->observe(p, {});
       EXPECT_FALSE(strategy->add(seed_number(0), true)) << "given already";
-      for (const int n : {3, 7}) {  // one that waits, one that is new
+      for (const int n : {3, 5, 7}) {  // one that waits, one that is recalled, one that is new
         EXPECT_TRUE(strategy->add(seed_number(n), true));
         const auto next = strategy->next(1);
         ASSERT_EQ(next.size(), 1u);
         EXPECT_EQ(next[0].kernel.source, seed_number(n).kernel.source);
+        EXPECT_EQ(next[0].kernel.config, seed_number(n).kernel.config);
         strategy->observe(next[0], {});
       }
     }
