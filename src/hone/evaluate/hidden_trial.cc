@@ -127,6 +127,7 @@ Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bin
   options.edge = true;
   options.threads = target::cpu_info().threads;
   options.card = loader_.card();
+  options.nearest = nearest_;
   std::unique_ptr<Stage> stage;
   if (auto made = Stage::create(task, bindings, options)) {
     stage = std::move(*made);
@@ -242,6 +243,7 @@ std::vector<std::string> HiddenTrial::only_at() const {
 
 Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
   const base::Span span("hidden shapes");
+  *nearest_ = 0;
   std::vector<task::Bindings> shapes = admitted(kernel, most);
   generic_ = loader_.task().symbols().empty() || !shapes.empty();
   std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kHiddenDeadline;

@@ -48,6 +48,7 @@ class HiddenTrial {
   bool generic_ = true;  ///< the kernel that was checked last admits a hidden shape
   std::map<bool, std::vector<task::Bindings>> shapes_;       ///< by whether the emulator runs the kernel; drawn when first needed
   std::set<task::Bindings> tried_;
+  std::shared_ptr<double> nearest_ = std::make_shared<double>(0);  ///< of the kernel being checked, on all stages
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
 };
 

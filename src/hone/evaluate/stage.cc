@@ -467,7 +467,8 @@ std::optional<Verdict> Stage::State::left_over(size_t index, std::optional<Poiso
 /// `few`: of a few rows, say, which may be more exposed than others; then what the anchor loses on them counts by itself.
 Verdict Stage::State::judged_at(size_t index, const OutputError& error, const OutputError& anchor, Family family, bool few) {
   const std::string& name = task.outputs[index].first;
-  Bound bound = known_bounds().deciding(static_cast<int>(index), family, anchor, error);
+  Bound bound = options.nearest ? known_bounds().deciding(static_cast<int>(index), family, anchor, error, *options.nearest)
+                                : known_bounds().of(static_cast<int>(index), family, anchor);
   if (few) {
     const Bound alone = bound_of(graph, task.track, static_cast<int>(index), {anchor}, Bounds::kSlack);
     bound = {std::max(bound.max, alone.max), std::max(bound.rms, alone.rms)};

@@ -29,6 +29,9 @@ struct StageOptions {
   /// the one, in others the other. Takes a region a tensor and call: few calls only.
   bool edge = false;
   int threads = 2;      ///< for drawing and checking
+  /// The largest share of its bound that an error of the kernel in question had so far, on whichever stage; none: bounds are always
+  /// learnt to the end.
+  std::shared_ptr<double> nearest;
   /// Where the buffers lie; none: in this machine's memory.
   std::shared_ptr<target::Card> card;
   /// Where what is known of the task at this shape is looked up and kept; none: nowhere.

@@ -148,9 +148,16 @@ Bound Bounds::of(int output, Family family, const OutputError& here) {
   return larger(averaged, bound_of(graph_, task_.track, output, {here}, slack_));
 }
 
-Bound Bounds::deciding(int output, Family family, const OutputError& here, const OutputError& error) {
-  const auto decides = [&](const Bound& least) { return error.max < kFarWithin * least.max && error.rms < kFarWithin * least.rms; };
-  if (refined_.contains({output, family})) return of(output, family, here);
+Bound Bounds::deciding(int output, Family family, const OutputError& here, const OutputError& error, double& nearest) {
+  const auto decides = [&](const Bound& least) {
+    return error.max < kFarWithin * least.max && error.rms < kFarWithin * least.rms && error.max <= nearest * least.max;
+  };
+  const auto all = [&] {
+    const Bound bound = of(output, family, here);
+    if (bound.max > 0) nearest = std::max(nearest, error.max / bound.max);
+    return bound;
+  };
+  if (refined_.contains({output, family}) || (further_.contains({output, family}) && further_.contains({output, Family::kNormal}))) return all();
   // What further draws cannot take away: they add to an average, and the floor stays.
   OutputError share = here;
   const int most = 1 + (has_few_elements(graph_, output) ? kDrawsOfFew : kDraws);
@@ -161,7 +168,7 @@ Bound Bounds::deciding(int output, Family family, const OutputError& here, const
   if (decides(least)) return least;
   // Ordinary inputs' draws serve all families.
   least = larger(least, bound_of(graph_, task_.track, output, further_anchors(output, Family::kNormal), slack_));
-  return decides(least) ? least : of(output, family, here);
+  return decides(least) ? least : all();
 }
 
 const std::vector<OutputError>& Bounds::further_anchors(int output, Family family) {

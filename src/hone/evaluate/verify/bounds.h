@@ -32,8 +32,9 @@ class Bounds {
   [[nodiscard]] Bound of(int output, Family family, const OutputError& here);
 
   /// As of(), and no more than has to be known of it: the least that it can be where `error` is certain to lie far within it
-  /// (below kFarWithin of it), so that most answers of good kernels wait for no further draws.
-  [[nodiscard]] Bound deciding(int output, Family family, const OutputError& here, const OutputError& error);
+  /// (below kFarWithin of it) and no nearer to it than an earlier one, so that most answers of good kernels wait for no further
+  /// draws. `nearest`: the largest share of its bound that a maximum had so far; kept up to date.
+  [[nodiscard]] Bound deciding(int output, Family family, const OutputError& here, const OutputError& error, double& nearest);
 
   /// The anchor's errors on further draws: 3, or 15 for outputs of fewer than kFewElements; fewer,
   /// though one at least, where they would take the oracle more than a second or so. None for outputs that are compared

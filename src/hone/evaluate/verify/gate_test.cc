@@ -469,11 +469,18 @@ TEST(Gate, what_decides_is_the_bound_wherever_it_matters) {
           error.max = rms_alone ? 0 : share * bound.max;
           error.rms = share * bound.rms;
           Bounds fresh(c.task, c.graph, 5, 1);
-          const Bound decided = fresh.deciding(0, family, reference.anchor, error);
+          double nearest = 1;
+          const Bound decided = fresh.deciding(0, family, reference.anchor, error, nearest);
           EXPECT_LE(decided.max, bound.max) << compute << ", " << name_of(family);
           EXPECT_LE(decided.rms, bound.rms) << compute << ", " << name_of(family);
           const auto far_within = [&](const Bound& of) { return error.max < Bounds::kFarWithin * of.max && error.rms < Bounds::kFarWithin * of.rms; };
           EXPECT_EQ(far_within(decided), far_within(bound)) << compute << ", " << name_of(family) << ", " << share;
+          if (error.max > 0) {
+            Bounds another(c.task, c.graph, 5, 1);
+            nearest = 0;
+            EXPECT_EQ(another.deciding(0, family, reference.anchor, error, nearest).max, bound.max) << "it is the nearest so far";
+            EXPECT_EQ(nearest, error.max / bound.max);
+          }
           if (!far_within(bound)) {
             EXPECT_EQ(decided.max, bound.max) << compute << ", " << name_of(family) << ", " << share;
           }
