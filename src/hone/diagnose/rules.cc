@@ -16,7 +16,7 @@ namespace {
 constexpr double kAtLight = 0.93;
 /// So far beyond it that the measurement was no good: what kernels gain over the stream twin by luck is a few per cent.
 constexpr double kPastLight = 1.25;
-/// How much of what arithmetic allows an action usually gets. Estimates: hone_engine_diagnosis_long_test says how they fare.
+/// How much of what arithmetic allows an action usually gets. Estimates: hone_engine_long_test --gtest_filter='DiagnosisLongTest.*' says how they fare.
 constexpr double kReachStores = 0.7, kReachUnroll = 0.5, kReachAhead = 0.3, kReachBalance = 0.6, kReachBlocks = 0.5, kReachSpills = 0.5,
                  kReachPattern = 0.5, kReachScalar = 0.85, kReachCompiler = 0.15, kReachRewrite = 0.4, kReachTile = 0.15;
 /// What handing out a block costs a thread (nanoseconds), and making its loops' beginnings and ends.

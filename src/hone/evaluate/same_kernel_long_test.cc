@@ -1,6 +1,6 @@
 // A kernel against itself under another name, through the real evaluator: fresh processes, interleaved,
 // with the other core kept busy. What is called FASTER or SLOWER here is called wrongly.
-//   HONE_AA_TRIALS=20 build/hone_evaluate_same_kernel_long_test      some of the 200
+//   HONE_AA_TRIALS=20 build/hone_evaluate_long_test --gtest_filter='SameKernel.*'      some of the 200
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -36,11 +36,11 @@ const char* const kAnswers[] = {"zeros",
 constexpr const char* kHead = R"(# What KernelBench's own inputs let through
 Degenerate answers to KernelBench's 100 level-1 problems, judged as KernelBench judges: inputs and parameters drawn as its files say (mostly U(0, 1)), `torch.allclose` with atol = rtol = 1e-4 (its tolerance for f32 today) and 1e-2 (before). Problems that refuse every answer below are not listed.
 
-Date: {:%Y-%m-%d}. Command: `build/hone_evaluate_verify_kernelbench_inputs_long_test --gtest_brief=1 | grep -v '^\[\|^Running'`. Conditions: two draws, both of which an answer has to pass; expected values from the fp64 oracle, for outputs of more than 65,536 elements on that many at random places; where the inputs would not fit a small machine some extents are cut (stated), none that is reduced over but in 33, 37 and the losses, which with all of it let no less through. Nothing here depends on how fast the machine is.
+Date: {:%Y-%m-%d}. Command: `build/hone_evaluate_long_busy_test --gtest_filter='KernelBenchLevel1.*' --gtest_brief=1 | grep -v '^\[\|^Running'`. Conditions: two draws, both of which an answer has to pass; expected values from the fp64 oracle, for outputs of more than 65,536 elements on that many at random places; where the inputs would not fit a small machine some extents are cut (stated), none that is reduced over but in 33, 37 and the losses, which with all of it let no less through. Nothing here depends on how fast the machine is.
 
 Answers: zeros; a constant known beforehand (1, or the mean of the answer to another draw); the answer to another draw, so that no input is read; an input unchanged; the answer from half of the inputs' elements (every odd one taken for its neighbour); the first 64 columns of at least 256, then zeros.
 
-At 1e-4 {} of the 100 problems let something through, at 1e-2 {}. With our inputs and gate all 100 refuse zeros, a constant, the mean, an unchanged input and half of the elements (`build/hone_evaluate_verify_suites_test`).
+At 1e-4 {} of the 100 problems let something through, at 1e-2 {}. With our inputs and gate all 100 refuse zeros, a constant, the mean, an unchanged input and half of the elements (`build/hone_evaluate_test --gtest_filter='*/SuitesSelfTest.*'`).
 
 )";
 
