@@ -28,7 +28,7 @@ std::span<const Family> hidden_families(const task::Task& task) {
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
 /// with fewer threads and less arithmetic come first.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
-constexpr double kFewOperations = 1 << 20;
+constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 12, kWholePromoted = 2;
 /// Builds for other values of symbols that a kernel bakes in.
@@ -66,6 +66,14 @@ double hidden_work(const task::Task& task, const task::Bindings& bindings) {
   return graph ? task::minimal_cost(*graph).flops : 0;
 }
 
+/// Arithmetic of a kernel that works in tiles, of which the last ones may be nearly empty: a product of one row and one column with
+/// a long sum between them costs the emulator a whole tile at each step.
+double tiled_work(const task::Task& task, task::Bindings bindings) {
+  constexpr int64_t kTile = 64;
+  for (auto& [symbol, extent] : bindings) extent = (extent + kTile - 1) / kTile * kTile;
+  return hidden_work(task, bindings);
+}
+
 }  // namespace
 
 std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) {
@@ -84,7 +92,7 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   if (emulates)
     std::stable_partition(all.begin(), all.end(), [&](const task::Bindings& bindings) {
       return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads &&
-             hidden_work(loader_.task(), bindings) <= kFewOperations;
+             hidden_work(loader_.task(), bindings) <= kFewOperations && tiled_work(loader_.task(), bindings) <= kFewTiledOperations;
     });
   if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));
   return all;

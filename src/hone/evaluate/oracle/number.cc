@@ -129,6 +129,11 @@ double round_bits(double value, int significand_bits, int min_exponent) {
   return std::nearbyint(value / unit) * unit;
 }
 
+double round_near_end(DType type, double value) {
+  constexpr double kBeyond = 1 + 2 * 0x1p-11;
+  return type == DType::kF16 && std::isinf(round_to(type, value * kBeyond)) ? std::copysign(HUGE_VAL, value) : round_to(type, value);
+}
+
 double round_to(DType type, double value) {
   switch (type) {
     case DType::kF64: return value;

@@ -20,6 +20,10 @@ void store_doubles(task::DType type, const double* values, int64_t count, void* 
 /// bools truncate as store_doubles does.
 [[nodiscard]] double round_to(task::DType type, double value);
 
+/// round_to() for an anchor's computed values: within two units of where f16 ends it is beyond that end. An honest program may
+/// be there or not, and what the anchor has no number for is not judged.
+[[nodiscard]] double round_near_end(task::DType type, double value);
+
 /// Rounds to `significand_bits` (the implicit one included) with exponents no smaller than
 /// `min_exponent`: round_bits(x, 11, -126) is TF32, round_bits(x, 8, -126) bf16 without its overflow.
 [[nodiscard]] double round_bits(double value, int significand_bits, int min_exponent);

@@ -91,7 +91,7 @@ Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bo
   answer.value.resize(static_cast<size_t>(count));
   walk.read(result.value, 0, count, answer.value.data());
   if (arithmetic != Arithmetic::kExact && type != DType::kF64)
-    for (double& v : answer.value) v = round_to(type, v);
+    for (double& v : answer.value) v = round_near_end(type, v);
   if (!want_scale) return answer;
 
   answer.scale.assign(static_cast<size_t>(count), 0.0);

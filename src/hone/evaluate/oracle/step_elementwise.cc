@@ -171,11 +171,12 @@ Tensor cast_step(const Step& step) {
       for (int64_t j = 0; j < n; ++j) {
         // Which integer comes of a NaN or an infinity nobody says: it stays what it is, and is not judged.
         if (task::is_int(to) && !std::isfinite(x[j])) continue;
-        y[j] = round_to(to, task::is_int(from) ? wrapped(to, y[j]) : y[j]);
+        const double held = task::is_int(from) ? wrapped(to, y[j]) : y[j];
+        y[j] = step.operand_fact(0).exact ? round_to(to, held) : round_near_end(to, held);
       }
     else if (to == DType::kF16 && step.arithmetic != Arithmetic::kExact)
       for (int64_t j = 0; j < n; ++j)
-        if (std::isinf(round_to(to, y[j]))) y[j] = std::copysign(HUGE_VAL, y[j]);
+        if (std::isinf(round_near_end(to, y[j]))) y[j] = std::copysign(HUGE_VAL, y[j]);
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {
