@@ -137,6 +137,35 @@ add("y = huber_loss(x, u)", F.huber_loss(x, (u := real(4, 5))), x=x, u=u)
 add("y = cosine_similarity(x, u)", F.cosine_similarity(x, u), x=x, u=u)
 add("y = logcumsumexp(x, axis=1)", torch.logcumsumexp(x, 1), x=x)
 
+
+def linear_scan(a, b, axis):
+    results = []
+    for a_t, b_t in zip(a.unbind(axis), b.unbind(axis)):
+        results.append(a_t * results[-1] + b_t if results else b_t)
+    return torch.stack(results, axis)
+
+
+a, b = real(3, 5, 2) / 4, real(3, 5, 2)
+for axis in range(3):
+    add(f"y = linear_scan(a, b, axis={axis})", linear_scan(a, b, axis), a=a, b=b)
+add("y = linear_scan(a, b, axis=1, reverse=true)", linear_scan(a.flip(1), b.flip(1), 1).flip(1), a=a, b=b)
+a = real(5, 1) / 4
+add("y = linear_scan(a, b, axis=1)", linear_scan(a.expand(3, 5, 2), b, 1), a=a, b=b)
+x, w = real(2, 3, 6, 5), real(2, 3, 4, 2)
+add('y = conv2d(x, w, padding="same", dilation=(1, 2))', F.conv2d(x, w, padding="same", dilation=(1, 2)), x=x, w=w)
+add("y = unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 2))", F.unfold(x, (2, 3), (2, 1), 1, (1, 2)), x=x)
+add("y = windows(x, 2, 3, 2)", x.unfold(2, 3, 2), x=x)
+add("y = windows(x, 1, 2)", x.unfold(1, 2, 1), x=x)
+add("y = adaptive_avg_pool2d(x, (4, 3))", F.adaptive_avg_pool2d(x, (4, 3)), x=x)
+add("y = adaptive_max_pool2d(x, (4, 2))", F.adaptive_max_pool2d(x, (4, 2)), x=x)
+add("y = adaptive_avg_pool1d(x, 7)", F.adaptive_avg_pool1d(x.flatten(0, 1), 7).reshape(2, 3, 6, 7), x=x)
+x, i, s = real(4, 3, 2), torch.randint(0, 3, (4, 5, 2)), real(4, 5, 2)
+add("y = scatter_add(x, 1, i, s)", x.scatter_add(1, i, s), x=x, i=i, s=s)
+i = torch.randint(0, 3, (5,))
+add("y = index_add(x, 1, i, s)", x.index_add(1, i, s), x=x, i=i, s=s)
+x = real(1, 2, 4, 3, 5)
+add("y = adaptive_avg_pool3d(x, (3, 2, 2))", F.adaptive_avg_pool3d(x, (3, 2, 2)), x=x)
+
 lines = ["# Programs with PyTorch's float64 results; written by scripts/make_oracle_cases.py."]
 for compute, declared, data, result in CASES:
     lines += ["", "[[case]]", f"compute = '''{compute}'''",

@@ -23,7 +23,7 @@ args   = [@args@]
 
 __global__ void __launch_bounds__(THREADS * ROWS) scans(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, ROWS> scratch;
-  __shared__ hone::gpu::ScanScratch<THREADS, ROWS, UNROLL> totals;
+  __shared__ hone::gpu::ScanScratch<THREADS, ROWS, UNROLL@slot@> totals;
   [[maybe_unused]] hone::gpu::Team<THREADS, ROWS> team(scratch);
   const int thread = static_cast<int>(threadIdx.x);
   const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;

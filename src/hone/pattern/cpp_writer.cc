@@ -313,6 +313,11 @@ std::string CppWriter::compute_element(int id) {
   if (task::is_scan(node.prim)) {
     const std::string value = element(node.operands[0]);
     const std::string state = fmt::format("scan{}_{}", id, pass_);
+    if (node.prim == Prim::kLinearScan) {
+      const std::string added = element(node.operands[1]);
+      hoisted_.push_back(fmt::format("hone::LinearScan<{}, {}> {};", type, node.attr<bool>("reverse"), state));
+      return fmt::format("{}.next({}, {}, n)", state, value, added);
+    }
     hoisted_.push_back(fmt::format("hone::Scan<{}, {}, {}, {}> {};", type, scan_of(node.prim), node.attr<bool>("reverse"),
                                    node.attr<bool>("exclusive"), state));
     return fmt::format("{}.next({}, n)", state, value);

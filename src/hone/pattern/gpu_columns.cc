@@ -118,31 +118,4 @@ Result<kernel::Kernel> split_columns(const Program& program, kernel::Language la
   return finished(fill_pattern("patterns/gpu/split_columns.cu", slots), "split_columns");
 }
 
-Result<kernel::Kernel> scans(const Program& program, kernel::Language language) {
-  GpuWriter writer(program, {{}, program.inner_axes});
-  if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
-  const IntExpr length = program.row_length();
-  const int64_t vec = writer.widest_vector(), longest = GpuWriter::largest(program, length);
-  const int64_t threads = std::clamp<int64_t>(power_of_two((longest + vec * 4 - 1) / (vec * 4)), 64, 256);
-  Slots slots;
-  slots["language"] = kernel::name_of(language);
-  slots["note"] = "along rows, tile by tile: " + writer.outline();
-  slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [{}], ROWS = [1, 2], VEC = [{}], UNROLL = [4, 2, 1]", choices(threads, {64, 128, 256, 512}),
-                                  choices(vec, {4, 2, 1}));
-  slots["rows"] = program.rows().to_string();
-  slots["args"] = arguments_of(*program.task);
-  slots["parameters"] = gpu_parameters_of(*program.task);
-  slots["rows_cpp"] = bracketed(program.rows());
-  slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["aligned"] = writer.aligned();
-  std::string body;
-  for (const Round& round : rounds_of(program, false)) {
-    body += writer.round_loop(round, "", "", "  ");
-    body += writer.merged(round, "  ");
-  }
-  slots["body"] = body + writer.row_stores("  ", "some && thread == 0");
-  return finished(fill_pattern("patterns/gpu/scans.cu", slots), "scans");
-}
-
 }  // namespace hone::pattern::gpu

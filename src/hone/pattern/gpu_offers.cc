@@ -29,6 +29,8 @@ constexpr int64_t kLongestKept = 16 * kLongestShared;
 /// Rows between these were measured to be faster in relays than in teams (docs/patterns/relay.md): of shorter ones a team
 /// is a few blocks; of longer ones the gain is small, and group norm needs more registers than there are. A cluster cannot keep those either.
 constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 64 * kLongRow;
+/// Scans read what they scan twice where they are shared out between blocks: of rows this long, or of fewer columns than this.
+constexpr int64_t kLongScan = 8192, kFewScanned = 8192;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
@@ -52,12 +54,22 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   const auto program = find_program(task, {.columns = true, .scans = true, .slices = true, .fences = {}});
   if (!program) {
     add("concat", "each piece in its place", gpu::concat(task, language));
+    add("scatter", "an owner for each sum", gpu::scatter(task, language));
     add("sort", "tiles in shared memory, then merges", gpu::sort(task, language));
     why_not.push_back("map, rows: " + program.error().message);
     return offers;
   }
   if (program->has_scans()) {
-    add("scans", "scan rows tile by tile", gpu::scans(*program, language));
+    const auto whole = [&] {
+      if (program->by_columns) add("scan_columns", "scan columns tile by tile", gpu::scan_columns(*program, language));
+      else add("scans", "scan rows tile by tile", gpu::scans(*program, language));
+    };
+    const int64_t length = GpuWriter::largest(*program, program->extent(program->inner_axes.front()));
+    const int64_t lines = GpuWriter::largest(*program, program->rows()) * (program->by_columns ? GpuWriter::largest(*program, program->extent(program->inner_axes.back())) : 1);
+    const bool share = program->by_columns ? lines < kFewScanned && length >= kDeepColumns : lines < kFewRows && length >= kLongScan;
+    if (!share) whole();
+    add("split_scans", "chunks of scans, and what came before each", gpu::split_scans(*program, language));
+    if (share) whole();
   } else if (!program->has_reductions()) {
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));

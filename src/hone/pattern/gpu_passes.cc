@@ -1,4 +1,4 @@
-// GpuWriter: passes, rounds and scans around the elements.
+// GpuWriter: passes and rounds around the elements.
 #include "hone/pattern/gpu_writer.h"
 
 #include <algorithm>
@@ -13,50 +13,6 @@ using task::DType;
 using task::IntExpr;
 using task::Node;
 using task::Prim;
-
-/// Scans that a pass needs, in the order to do them.
-std::vector<int> GpuWriter::scans_of(const Pass& pass) const {
-  std::set<int> seen;
-  std::vector<int> work = pass.stores, found;
-  for (const int id : pass.reductions) work.push_back(program_.node(id).operands[0]);
-  while (!work.empty()) {
-    const int id = work.back();
-    work.pop_back();
-    if (program_.is_row_value(id) || !seen.insert(id).second) continue;
-    for (const int operand : program_.node(id).operands) work.push_back(operand);
-  }
-  for (const int id : seen)
-    if (task::is_scan(program_.node(id).prim)) found.push_back(id);
-  return found;
-}
-
-std::string GpuWriter::scan_type(int id) const {
-  const Node& node = program_.node(id);
-  const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max" : "Min";
-  // A product of some neighbours may leave float's range though the product of all so far does not.
-  const std::string type = node.prim == Prim::kCumProd && task::is_float(node.type.dtype) ? "double" : thread_type(node.type.dtype);
-  return fmt::format("hone::gpu::{}<{}>", op, type);
-}
-
-/// What comes before a pass's body: each scan's operand for all elements of the tile, and the scan.
-std::string GpuWriter::scan_stages(const Pass& pass, const std::string& indent) {
-  std::string text;
-  std::vector<int> reads;
-  scanned_.clear();
-  loads_.clear();
-  for (const int id : scans_of(pass)) {
-    element_names_.clear();
-    body_.clear();
-    decodes_ = false;
-    const std::string value = element(program_.node(id).operands[0]);
-    text += fmt::format("{}auto scan{} = tile.full({}{{}}.value);\n", indent, id, scan_type(id));
-    text += fmt::format("{}tile.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t j) {{\n", indent);
-    for (const std::string& line : body_) text += indent + "  " + line + "\n";
-    text += fmt::format("{0}  scan{1}[u][e] = {2};\n{0}}});\n{0}s{1}.next(scan{1}, totals, turn);\n", indent, id, value);
-    scanned_.insert(id);
-  }
-  return text;
-}
 
 std::string GpuWriter::row_offset(int id) {
   const std::vector<int> reduced(program_.inner_axes.begin(), program_.inner_axes.end() - 1);
@@ -206,7 +162,7 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
   const Pass& pass = program_.passes[round.passes[0]];
   pass_ = round.passes[0];
   const std::string in = indent + "  ";
-  const std::string stages = scan_stages(pass, in);
+  const std::string stages = scan_stages(pass, "tile", in);
   std::string inner;
   for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", in, accumulator(id), id);
   inner += each_text(pass_, in);
@@ -215,11 +171,7 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
   if (round.passes.size() > 1) inner += second_pass(round, "tile.count()", in, false);
   const std::string reads = loads(in);
   std::string text = take_row_lines(indent);
-  for (const int id : scans_of(pass)) {
-    const Node& node = program_.node(id);
-    text += fmt::format("{}hone::gpu::Scan<{}, THREADS, ROWS, {}, {}> s{};\n", indent, scan_type(id), node.attr<bool>("reverse"),
-                        node.attr<bool>("exclusive"), id);
-  }
+  text += scans_held(pass, "THREADS, ROWS", indent);
   for (const Running& result : round.results) text += fmt::format("{}{} r{};\n", indent, accumulator(result), result.first);
   if (program_.has_scans())
     text += fmt::format("{}hone::gpu::ordered_tiles<THREADS, VEC, UNROLL, {}>(aligned, some, {}, thread, [&](const auto tile) {{\n", indent,
@@ -276,18 +228,9 @@ std::string GpuWriter::merged(const Round& round, const std::string& indent, boo
   return text;
 }
 
-std::string GpuWriter::pass_columns(size_t number, const std::string& begin, const std::string& end, const std::string& indent) {
-  const Pass& pass = program_.passes[number];
-  pass_ = number;
-  in_rows_ = true;
-  loads_.clear();
-  columns_needed_.clear();
-  const std::string in = indent + "  ";
-  const std::string body = body_text(pass, resident_ ? in : in + "  "), reads = loads(resident_ ? indent : in);
-  const std::vector<int> needed = columns_needed_;
-  in_rows_ = false;
-  std::string text = take_row_lines(indent);
-  // Column values first, each into its array.
+/// Values that columns have, each into its array.
+std::string GpuWriter::column_values(const std::vector<int>& needed, const std::string& indent) {
+  std::string text;
   for (const int id : needed) {
     if (!columns_known_.insert(id).second) continue;
     element_names_.clear();
@@ -299,6 +242,21 @@ std::string GpuWriter::pass_columns(size_t number, const std::string& begin, con
     for (const std::string& line : body_) text += indent + "  " + line + "\n";
     text += fmt::format("{0}  c{1}[e] = {2};\n{0}}});\n", indent, id, value);
   }
+  return text;
+}
+
+std::string GpuWriter::pass_columns(size_t number, const std::string& begin, const std::string& end, const std::string& indent) {
+  const Pass& pass = program_.passes[number];
+  pass_ = number;
+  in_rows_ = true;
+  loads_.clear();
+  columns_needed_.clear();
+  const std::string in = indent + "  ";
+  const std::string body = body_text(pass, resident_ ? in : in + "  "), reads = loads(resident_ ? indent : in);
+  const std::vector<int> needed = columns_needed_;
+  in_rows_ = false;
+  std::string text = take_row_lines(indent);
+  text += column_values(needed, indent);
   for (const int id : pass.reductions) text += fmt::format("{}{} r{}[VEC];\n", indent, accumulator(id), id);
   const std::string each = fmt::format("rows.each([&]([[maybe_unused]] int u, [[maybe_unused]] int e, [[maybe_unused]] int64_t r, [[maybe_unused]] int64_t j) {{\n{}", body);
   if (resident_) {

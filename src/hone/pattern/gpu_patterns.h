@@ -14,6 +14,7 @@ namespace hone::pattern::gpu {
 
 /// Rows sorted, their places, or the first of either.
 [[nodiscard]] Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> scatter(const task::Task& task, kernel::Language language);
 /// Element-wise work on and behind one concatenation.
 [[nodiscard]] Result<kernel::Kernel> concat(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);
@@ -26,6 +27,8 @@ namespace hone::pattern::gpu {
 [[nodiscard]] Result<kernel::Kernel> columns(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split_columns(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> scans(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> scan_columns(const Program& program, kernel::Language language);
+[[nodiscard]] Result<kernel::Kernel> split_scans(const Program& program, kernel::Language language);
 
 // What they share.
 

@@ -55,9 +55,9 @@ bool GpuWriter::linear(const Program& program, int id, const std::vector<int>& a
   return true;
 }
 
-int64_t GpuWriter::largest(const Program& program, const IntExpr& extent) {
+int64_t GpuWriter::largest_of(const task::Task& task, const IntExpr& extent) {
   int64_t most = 0;
-  for (const auto& workload : program.task->workloads) most = std::max(most, extent.eval(workload.bindings).value_or(0));
+  for (const auto& workload : task.workloads) most = std::max(most, extent.eval(workload.bindings).value_or(0));
   return most;
 }
 
@@ -272,21 +272,6 @@ std::string GpuWriter::obstacle() const {
     for (const int id : pass.reductions)
       if (is_arg(id) && reduced != 1) return "an index over several axes";
   return program_.has_scans() ? "scans are a pattern of their own" : "";
-}
-
-bool GpuWriter::goes_back() const {
-  const auto& nodes = program_.nest.graph->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim) && node.attr<bool>("reverse"); });
-}
-
-std::string GpuWriter::scan_obstacle() const {
-  if (program_.by_columns || program_.inner_axes.size() != 1) return "a scan that does not run along memory";
-  for (const Node& node : program_.nest.graph->nodes) {
-    if (!task::is_scan(node.prim)) continue;
-    if (node.attr<bool>("reverse") != goes_back()) return "scans in both directions";
-    if (node.type.dtype == DType::kBool || node.type.dtype == DType::kBF16 || node.type.dtype == DType::kF16) return "a scan of a narrow type";
-  }
-  return {};
 }
 
 /// "at0 * D + at1", by what places are called.

@@ -18,6 +18,12 @@ struct Stretch {
   std::vector<int> axes;     ///< the innermost ones, as one index
 };
 
+/// What stands around a walk of scans, and whether it stores what it finds.
+struct ScanEnds {
+  bool stores = true;
+  std::string before, behind;
+};
+
 /// A task's tensors and symbols as parameters of a kernel function.
 [[nodiscard]] std::string gpu_parameters_of(const task::Task& task);
 /// Their names, in the same order: the arguments of a call of such a function by another.
@@ -33,7 +39,8 @@ class GpuWriter {
   /// in one run of memory, or does not have; more, at the price of divisions, while that is short.
   [[nodiscard]] static Stretch choose(const Program& program, const std::vector<int>& axes);
   /// Largest value of an extent over the workloads.
-  [[nodiscard]] static int64_t largest(const Program& program, const task::IntExpr& extent);
+  [[nodiscard]] static int64_t largest(const Program& program, const task::IntExpr& extent) { return largest_of(*program.task, extent); }
+  [[nodiscard]] static int64_t largest_of(const task::Task& task, const task::IntExpr& extent);
 
   /// "requires = [...]\n" or nothing.
   [[nodiscard]] std::string requirements() const { return requirements(conditions()); }
@@ -60,6 +67,12 @@ class GpuWriter {
   [[nodiscard]] std::string scan_obstacle() const;
   /// Whether rows are walked from their ends, as reverse scans need it.
   [[nodiscard]] bool goes_back() const;
+  /// Whether a scan is a linear recurrence, whose running result is a pair.
+  [[nodiscard]] bool scans_pairs() const;
+  /// Of the first pass, in the order to do them; and whether one of them is of another's results.
+  [[nodiscard]] std::vector<int> scans() const;
+  [[nodiscard]] bool scans_follow() const;
+  [[nodiscard]] std::string scan_type(int id) const;   ///< C++ type of its running result
 
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
   [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
@@ -75,6 +88,8 @@ class GpuWriter {
   [[nodiscard]] std::string merged(const Round& round, const std::string& indent, bool merge = true);
   /// By columns: all rows from `begin` to `end`; resident: `rows`, which holds them.
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
+  /// The walk of the program's only pass, which scans, from one end to the other: tiles of a row, or of columns.
+  [[nodiscard]] std::string scan_walk(const std::string& begin, const std::string& end, const ScanEnds& ends, const std::string& indent);
   [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
   /// Names what merge_columns or the like has brought together.
   [[nodiscard]] std::string found_columns(size_t pass, const std::string& indent) const;
@@ -125,8 +140,10 @@ class GpuWriter {
   std::string divisor(int id);
   std::string second_pass(const Round& round, const std::string& count, const std::string& indent, bool merge);
   [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
-  [[nodiscard]] std::string scan_type(int id) const;
-  std::string scan_stages(const Pass& pass, const std::string& indent);
+  std::string scan_stages(const Pass& pass, const std::string& of, const std::string& indent);
+  [[nodiscard]] std::string each_parameters() const;
+  [[nodiscard]] std::string scans_held(const Pass& pass, const std::string& place, const std::string& indent) const;
+  std::string column_values(const std::vector<int>& needed, const std::string& indent);
   std::string take_row_lines(const std::string& indent);
   std::string loads(const std::string& indent);
   std::string stores(const Pass& pass, const std::string& indent);

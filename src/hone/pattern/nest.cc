@@ -145,7 +145,52 @@ std::vector<int> flat(const DimAxes& dims) {
   return all;
 }
 
-/// A slice of an input, also through permutations and further slices; nothing for anything else.
+/// An index that moves by a fixed step along each of its dimensions: windows side by side or over each other.
+struct EvenIndex {
+  IntExpr base = 0;
+  Strides steps;
+};
+
+std::optional<EvenIndex> even_index(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  const size_t rank = node.type.dims.size();
+  EvenIndex own{0, Strides(rank, IntExpr(0))};
+  const auto constant = [](const EvenIndex& e) { return std::all_of(e.steps.begin(), e.steps.end(), is_zero); };
+  const auto operand = [&](size_t k) -> std::optional<EvenIndex> {
+    auto found = even_index(graph, node.operands[k]);
+    if (!found) return found;
+    const auto& dims = graph.node(node.operands[k]).type.dims;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (is_one(dims[d])) found->steps[d] = 0;
+    found->steps.resize(rank, IntExpr(0));   // of a number
+    return found;
+  };
+  switch (node.prim) {
+    case Prim::kIota: own.steps[static_cast<size_t>(node.attr<int64_t>("axis"))] = 1; return own;
+    case Prim::kConstant:
+      if (const auto* value = std::get_if<int64_t>(&node.attrs.find("value")->second)) return EvenIndex{*value, own.steps};
+      return std::nullopt;
+    case Prim::kSymbol: return EvenIndex{node.attr<IntExpr>("value"), own.steps};
+    case Prim::kBroadcast: return operand(0);
+    case Prim::kAdd: case Prim::kSub: case Prim::kMul: break;
+    default: return std::nullopt;
+  }
+  auto a = operand(0), b = operand(1);
+  if (!a || !b) return std::nullopt;
+  if (node.prim == Prim::kMul) {
+    if (constant(*a)) std::swap(a, b);
+    if (!constant(*b)) return std::nullopt;
+    for (size_t d = 0; d < rank; ++d) own.steps[d] = a->steps[d] * b->base;
+    own.base = a->base * b->base;
+    return own;
+  }
+  const bool adds = node.prim == Prim::kAdd;
+  for (size_t d = 0; d < rank; ++d) own.steps[d] = adds ? a->steps[d] + b->steps[d] : a->steps[d] - b->steps[d];
+  own.base = adds ? a->base + b->base : a->base - b->base;
+  return own;
+}
+
+/// A slice of an input, also through permutations, further slices and even indices; nothing for anything else.
 std::optional<Access> slice_of_input(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kInput) return Access{id, 0, dense(node.type.dims), {}};
@@ -155,6 +200,18 @@ std::optional<Access> slice_of_input(const Graph& graph, int id) {
     Strides strides;
     for (const int64_t dim : node.attr<std::vector<int64_t>>("perm")) strides.push_back(from->strides[static_cast<size_t>(dim)]);
     from->strides = std::move(strides);
+    return from;
+  }
+  if (node.prim == Prim::kGather) {
+    const auto index = even_index(graph, node.operands[1]);
+    auto from = index ? slice_of_input(graph, node.operands[0]) : std::nullopt;
+    if (!from) return from;
+    const auto at = from->strides.begin() + static_cast<std::ptrdiff_t>(node.attr<int64_t>("axis"));
+    const IntExpr stride = *at;
+    from->base = from->base + index->base * stride;
+    Strides steps;
+    for (const IntExpr& step : index->steps) steps.push_back(step * stride);
+    from->strides.insert(from->strides.erase(at), steps.begin(), steps.end());
     return from;
   }
   if (node.prim != Prim::kSlice) return std::nullopt;
@@ -169,12 +226,15 @@ std::optional<Access> slice_of_input(const Graph& graph, int id) {
   return from;
 }
 
-bool is_picked(const Node& node) { return node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis; }
+/// By an index that is read or computed element by element.
+bool is_picked(const Graph& graph, const Node& node) {
+  return node.prim == Prim::kTakeAlongAxis || (node.prim == Prim::kGather && !even_index(graph, node.operands[1]));
+}
 
 /// What `node` is read as; nothing where it is a slice or a choice of something computed.
 std::optional<Access> access_of(const Graph& graph, int id) {
   const Node& node = graph.node(id);
-  if (!is_picked(node)) return slice_of_input(graph, id);
+  if (!is_picked(graph, node)) return slice_of_input(graph, id);
   auto from = slice_of_input(graph, node.operands[0]);
   if (!from) return from;
   const auto axis = static_cast<std::ptrdiff_t>(node.attr<int64_t>("axis"));
@@ -200,7 +260,7 @@ Status tie_index(const Graph& graph, size_t id, std::vector<DimAxes>& dims, Axis
 /// Ties the dimensions of a node to those of its operands.
 Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable& table) {
   const Node& node = graph.nodes[id];
-  if (is_picked(node)) return tie_index(graph, id, dims, table);
+  if (is_access(node) && is_picked(graph, node)) return tie_index(graph, id, dims, table);
   if (is_access(node)) return {};
   DimAxes& mine = dims[id];
   for (const int operand : node.operands) {
@@ -300,7 +360,7 @@ std::vector<int> Nest::removed_by(int node) const {
 
 bool is_view(const Node& node) { return node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose; }
 
-bool is_access(const Node& node) { return node.prim == Prim::kSlice || is_picked(node); }
+bool is_access(const Node& node) { return node.prim == Prim::kSlice || node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis; }
 
 IntExpr Nest::stride(int node, int axis) const {
   const auto read = access.find(node), written = placed.find(node);
@@ -342,21 +402,23 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     for (const IntExpr& extent : graph.nodes[id].type.dims)
       dims[id].push_back(is_one(extent) ? std::vector<int>{} : std::vector<int>{table.fresh(extent)});
-  // Nodes that nothing but slices look at have no axes here: the slices say where they read.
+  // Nodes that nothing but slices look at have no axes here: the slices say where they read. Nor has what makes an even index.
   std::vector<bool> looked_at(graph.nodes.size(), false);
   for (const int output : graph.outputs) looked_at[static_cast<size_t>(output)] = true;
   for (size_t id = graph.nodes.size(); id-- > 0;) {
     const Node& node = graph.nodes[id];
-    if (!looked_at[id] && (node.prim == Prim::kInput || node.prim == Prim::kTranspose || is_access(node))) {
+    if (!looked_at[id]) {
       dims[id].clear();
       continue;
     }
-    for (size_t k = is_access(node) ? 1 : 0; k < node.operands.size(); ++k) looked_at[static_cast<size_t>(node.operands[k])] = true;
+    const size_t first = !is_access(node) ? 0 : is_picked(graph, node) ? 1 : node.operands.size();
+    for (size_t k = first; k < node.operands.size(); ++k) looked_at[static_cast<size_t>(node.operands[k])] = true;
   }
   std::erase_if(slices, [&](const auto& one) { return !looked_at[static_cast<size_t>(one.first)]; });
   // A reduction keeps its reduced dimension with extent 1: it has no axis there, so tying works on it
   // as on any broadcast.
-  for (size_t id = 0; id < graph.nodes.size(); ++id) HONE_TRY_VOID(tie(graph, id, dims, table));
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    if (looked_at[id]) HONE_TRY_VOID(tie(graph, id, dims, table));
 
   Nest nest;
   nest.graph = &graph;
@@ -426,7 +488,7 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   merge_axes(nest);
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    if (node.prim != Prim::kIota) continue;
+    if (node.prim != Prim::kIota || !looked_at[id]) continue;
     const int64_t dim = node.attr<int64_t>("axis");
     if (!is_one(node.type.dims[static_cast<size_t>(dim)]) && !nest.axis_of_dim(static_cast<int>(id), dim))
       return fail(ErrorCode::kUnavailable, "an index along an axis that is taken apart");

@@ -122,18 +122,21 @@ int as_product(Graph& out, const Node& conv) {
   return build.add(Prim::kDot, {matrix, image}, conv.type, {{"spec", fmt::format("oc,nc{0}->no{0}", space)}, {"convolves", true}});
 }
 
-/// The scan that flip(scan(flip(x))) along one axis is, and x.
-std::optional<std::pair<Node, int>> turned_scan(const Graph& graph, const Node& node) {
+/// The scan that flip(scan(flip(x))) along one axis is, of the graph's own nodes.
+std::optional<Node> turned_scan(const Graph& graph, const Node& node) {
   if (node.prim != Prim::kFlip) return std::nullopt;
   const Node& scan = graph.node(node.operands[0]);
   if (!task::is_scan(scan.prim)) return std::nullopt;
-  const Node& flip = graph.node(scan.operands[0]);
   const std::vector<int64_t> along{scan.attr<int64_t>("axis")};
-  if (flip.prim != Prim::kFlip || flip.attr<std::vector<int64_t>>("axes") != along || node.attr<std::vector<int64_t>>("axes") != along)
-    return std::nullopt;
+  if (node.attr<std::vector<int64_t>>("axes") != along) return std::nullopt;
   Node turned = scan;
   turned.attrs["reverse"] = !scan.attr<bool>("reverse");
-  return std::pair(turned, flip.operands[0]);
+  for (int& operand : turned.operands) {
+    const Node& flip = graph.node(operand);
+    if (flip.prim != Prim::kFlip || flip.attr<std::vector<int64_t>>("axes") != along) return std::nullopt;
+    operand = flip.operands[0];
+  }
+  return turned;
 }
 
 /// The value of a constant, seen through broadcasts; nothing for anything else.
@@ -147,8 +150,8 @@ std::optional<double> constant_value(const Graph& graph, int id) {
   return std::nullopt;
 }
 
-/// The exclusive scan that concat(neutral, scan(x without its last element)) is, and x.
-std::optional<std::pair<Node, int>> exclusive_scan(const Graph& graph, const Node& node) {
+/// The exclusive scan that concat(neutral, scan(x without its last element)) is, of the graph's own nodes.
+std::optional<Node> exclusive_scan(const Graph& graph, const Node& node) {
   if (node.prim != Prim::kConcat || node.operands.size() != 2) return std::nullopt;
   const Node& scan = graph.node(node.operands[1]);
   if (scan.prim != Prim::kCumSum && scan.prim != Prim::kCumProd) return std::nullopt;
@@ -168,7 +171,8 @@ std::optional<std::pair<Node, int>> exclusive_scan(const Graph& graph, const Nod
   Node whole = scan;
   whole.type = node.type;
   whole.attrs["exclusive"] = true;
-  return std::pair(whole, slice.operands[0]);
+  whole.operands = slice.operands;
+  return whole;
 }
 
 /// Picking from what is computed element by element is computing with what is picked: one element instead of
@@ -280,8 +284,8 @@ task::Task normal_form(const task::Task& task) {
     auto scan = turned_scan(graph, original);
     if (!scan) scan = exclusive_scan(graph, original);
     if (scan) {
-      scan->first.operands = {place[static_cast<size_t>(scan->second)]};
-      place.push_back(put(std::move(scan->first)));
+      for (int& operand : scan->operands) operand = place[static_cast<size_t>(operand)];
+      place.push_back(put(std::move(*scan)));
     } else if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0])) {
       place.push_back(PickFirst(out, node).of(node.operands[0]));
     } else {

@@ -58,6 +58,7 @@ class LanesRunning {
       case Prim::kAll: f_.line(fmt::format("sum = sum & {}", x)); break;
       case Prim::kProd: case Prim::kCumProd: f_.line(fmt::format("sum = sum * {}", x)); break;
       case Prim::kCumLogSumExp: f_.line(fmt::format("sum = log_add_exp(sum, {})", x)); break;
+      case Prim::kLinearScan: f_.line(fmt::format("sum = sum * {} + {}", index, x)); break;
       case Prim::kArgMax: case Prim::kArgMin: {
         const bool most = node_.prim == Prim::kArgMax;
         const std::string one = truth() ? x + ".to(tl.int32)" : x, other = truth() ? "sum.to(tl.int32)" : "sum";
@@ -122,12 +123,30 @@ void lanes_scan(Function& f, int id, const std::string& tensor) {
   const Text length = f.extent(node.type.dims[axis]);
   const Text t = f.loop("t", number(0), length);
   at.at[axis] = node.attr<bool>("reverse") ? f.index({fmt::format("{} - 1 - t", length.text), t.level}) : t;
-  const Text x = running.widened(value(f, node.operands[0], at), f.node(node.operands[0]).type.dtype);
+  const bool linear = node.prim == Prim::kLinearScan;
+  const auto operand = [&](size_t k) { return running.widened(value(f, node.operands[k], at), f.node(node.operands[k]).type.dtype).text; };
+  const std::string factor = linear ? f.select("t == 0", "0.0", operand(0)) : "0", x = operand(linear ? 1 : 0);
   const bool exclusive = node.attr<bool>("exclusive");
-  if (!exclusive) running.take(x.text);
+  if (!exclusive) running.take(x, factor);
   f.line(store_text(f, id, tensor, at, running.result()));
-  if (exclusive) running.take(x.text);
+  if (exclusive) running.take(x);
   close_all(f);
+}
+
+/// Of all that is added along its line, each element takes what has its index.
+void lanes_scatter(Function& f, int id, const std::string& tensor) {
+  const Node& node = f.node(id);
+  const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+  const Position at = grid_over(f, node.type.dims, walked(node.type.dims), "lane");
+  LanesRunning running(f, id);
+  const auto operand = [&](size_t k, const Position& from) { return running.widened(value(f, node.operands[k], from), f.node(node.operands[k]).type.dtype).text; };
+  running.take(operand(0, at));
+  Position from = at;
+  from.at[axis] = f.always_loop_over("r", f.node(node.operands[2]).type.dims[axis]);
+  const Text index = f.whole(value(f, node.operands[1], from));
+  running.take(f.select(fmt::format("{} == {}", index.text, at.at[axis].text), operand(2, from), "0"));
+  close_all(f);
+  f.line(store_text(f, id, tensor, at, running.result()));
 }
 
 /// Each element goes where as many lie before it as do in sorted order.
@@ -257,6 +276,7 @@ auto lanes_writer_for(Prim op) -> void (*)(Function&, int id, const std::string&
     case Prim::kConv: case Prim::kConvTranspose: return lanes_convolution;
     case Prim::kPoolMax: case Prim::kPoolSum: return lanes_pool;
     case Prim::kSort: case Prim::kArgSort: return lanes_sort;
+    case Prim::kScatterAdd: return lanes_scatter;
     default: return write_elements;
   }
 }

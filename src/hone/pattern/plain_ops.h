@@ -11,6 +11,8 @@ void write_elements(Function& f, int id, const std::string& tensor);
 void write_concat_part(Function& f, int id, size_t part, const std::string& tensor);
 void write_reduction(Function& f, int id, const std::string& tensor);
 void write_scan(Function& f, int id, const std::string& tensor);
+/// A line along the axis at a time: its elements of the source in their order, so that equal inputs give equal bits.
+void write_scatter(Function& f, int id, const std::string& tensor);
 void write_sort(Function& f, int id, const std::string& tensor);
 void write_dot(Function& f, int id, const std::string& tensor);
 void write_convolution(Function& f, int id, const std::string& tensor);
@@ -24,9 +26,10 @@ void write_pool(Function& f, int id, const std::string& tensor);
 /// A running result: how it starts and how a value goes in.
 struct Running {
   std::string type, start;
-  /// The statement that takes `value` in; `index` is where it stands, for arg reductions.
+  /// The statement that takes `value` in; `index` is where it stands, for arg reductions; of a linear
+  /// recurrence, what the results so far are multiplied by.
   [[nodiscard]] std::string take(const std::string& into, const std::string& value, const std::string& index) const;
-  enum class Kind : uint8_t { kSum, kProduct, kMax, kMin, kAny, kAll, kArgMax, kArgMin, kLogSumExp } kind;
+  enum class Kind : uint8_t { kSum, kProduct, kMax, kMin, kAny, kAll, kArgMax, kArgMin, kLogSumExp, kLinear } kind;
   std::string narrowed;  ///< a type that each step is rounded to, by mistake
   [[nodiscard]] bool is_arg() const { return kind == Kind::kArgMax || kind == Kind::kArgMin; }
 };

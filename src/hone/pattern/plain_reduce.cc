@@ -1,4 +1,4 @@
-// Reductions and scans.
+// Reductions, scans and sums by index.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,6 +27,7 @@ Kind kind_of(Prim op) {
     case Prim::kArgMax: return Kind::kArgMax;
     case Prim::kArgMin: return Kind::kArgMin;
     case Prim::kCumLogSumExp: return Kind::kLogSumExp;
+    case Prim::kLinearScan: return Kind::kLinear;
     default: return Kind::kSum;
   }
 }
@@ -47,9 +48,9 @@ Running running_of(Function& f, int id) {
   running.kind = kind_of(node.prim);
   const DType dtype = running.is_arg() ? f.node(node.operands[0]).type.dtype : node.type.dtype;
   switch (running.kind) {
-    case Kind::kSum: case Kind::kProduct:
+    case Kind::kSum: case Kind::kProduct: case Kind::kLinear:
       running.type = summing_type(dtype);
-      running.start = running.kind == Kind::kSum ? "0" : "1";
+      running.start = running.kind == Kind::kProduct ? "1" : "0";
       break;
     case Kind::kMax: case Kind::kArgMax: case Kind::kMin: case Kind::kArgMin: {
       running.type = computing_type(dtype);
@@ -80,6 +81,7 @@ std::string Running::take(const std::string& into, const std::string& x, const s
   switch (kind) {
     case Kind::kSum: return assigned(into + " + " + x);
     case Kind::kProduct: return assigned(into + " * " + x);
+    case Kind::kLinear: return assigned(fmt::format("{} * {} + {}", into, index, x));
     case Kind::kMax: return fmt::format("{0} = {1} > {0} || {1} != {1} ? {1} : {0};", into, x);
     case Kind::kMin: return fmt::format("{0} = {1} < {0} || {1} != {1} ? {1} : {0};", into, x);
     case Kind::kAny: return fmt::format("{0} = {0} | {1};", into, x);
@@ -168,7 +170,8 @@ void write_reduction(Function& f, int id, const std::string& tensor) {
 
 void write_scan(Function& f, int id, const std::string& tensor) {
   const Node& node = f.node(id);
-  const int operand = node.operands[0];
+  const bool linear = node.prim == Prim::kLinearScan;
+  const int operand = node.operands[linear ? 1 : 0];
   const Dims& dims = node.type.dims;
   const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
   std::vector<size_t> others;
@@ -202,13 +205,50 @@ void write_scan(Function& f, int id, const std::string& tensor) {
     f.loop("j", number(0), {"count", 0});
     at.at[last] = {"(start + j)", f.level()};
   }
-  const std::string take = running.take(sum, value(f, operand, at).text, "");
+  const std::string factor = linear ? fmt::format("(t == 0 ? 0 : {})", value(f, node.operands[0], at).text) : "";
+  const std::string take = running.take(sum, value(f, operand, at).text, factor);
   const std::string store = store_text(f, id, tensor, at, sum);
   const bool exclusive = node.attr<bool>("exclusive");
   const std::string inclusive_text = take + " " + store, exclusive_text = store + " " + take;
   f.line(f.maybe(exclusive ? exclusive_text : inclusive_text,
                  {{"its own element taken in, or not", exclusive ? inclusive_text : exclusive_text}}));
   while (f.level() > 0) f.close();
+}
+
+void write_scatter(Function& f, int id, const std::string& tensor) {
+  const Node& node = f.node(id);
+  const Dims &dims = node.type.dims, &source = f.node(node.operands[2]).type.dims;
+  const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+  std::vector<size_t> others = walked(dims);
+  std::erase(others, axis);
+  const bool columns = !others.empty() && others.back() > axis;
+  const size_t last = columns ? others.back() : 0;
+  if (columns) {
+    others.pop_back();
+    f.grid_blocks(dims[last], "column", "kColumns", 256);
+  }
+  Position at = grid_over(f, dims, others, "row");
+  const auto along = [&](const std::string& name, const IntExpr& extent) {
+    at.at[axis] = f.always_loop_over(name, extent);
+    if (!columns) return;
+    f.loop("j", number(0), {"count", 0});
+    at.at[last] = {"(start + j)", f.level()};
+  };
+  const auto close = [&] {
+    while (f.level() > 0) f.close();
+  };
+  along("t", dims[axis]);
+  f.line(store_text(f, id, tensor, at, value(f, node.operands[0], at).text));
+  close();
+  along("r", source[axis]);
+  Position to = at;
+  to.at[axis] = f.local("int64_t", value(f, node.operands[1], at));
+  const Text added = value(f, node.operands[2], at);
+  const std::string place = fmt::format("{}[{}]", f.writes(tensor), offset(f, dims, to).text);
+  const std::string term = f.maybe(added.text, {{"what is added left out", "0"}});
+  const std::string sum = task::is_int(node.type.dtype) ? fmt::format("hone::whole_add<{}>({}, {})", storage_type(node.type.dtype), place, term) : fmt::format("{} + {}", place, term);
+  f.line(fmt::format("{} = {};", place, stored(f.dtype_of(tensor), sum)));
+  close();
 }
 
 }  // namespace hone::pattern::plain

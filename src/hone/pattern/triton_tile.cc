@@ -91,6 +91,7 @@ std::string TritonTile::obstacle() const {
     if (along_.size() != 1) return "a scan over several axes";
     if (node.attr<bool>("exclusive")) return "a scan without its own element";
     if (node.prim == Prim::kCumLogSumExp) return "a scan that adds logarithms";
+    if (node.prim == Prim::kLinearScan) return "a scan over pairs";
   }
   for (const int output : nest_.graph->outputs)
     for (const int axis : along_)

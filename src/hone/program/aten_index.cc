@@ -55,12 +55,28 @@ Written best(const Site& site, std::string_view) {
   return std::vector<std::string>{fmt::format("narrow(sort({0}, axis={1}, descending={2}), {1}, 0, {3})", site.text("self"), site.axis("dim", "self", -1), site.flag("largest"), site.integer("k", 1)), ""};
 }
 
+Written scattered(const Site& site, std::string_view) {
+  const task::Shape &to = site.type_of("self").shape, &index = site.type_of("index").shape, &source = site.type_of("src").shape;
+  const int64_t axis = site.axis("dim", "self", 0);
+  for (size_t i = 0; i < to.size(); ++i)
+    if (index.at(i) != source.at(i) || (static_cast<int64_t>(i) != axis && to[i] != index[i])) return no_word(site, "of a part of what is added, or to a part of a tensor");
+  return written(fmt::format("scatter_add({}, {}, {}, {})", site.text("self"), axis, site.text("index"), site.text("src")));
+}
+
+Written added_by_index(const Site& site, std::string_view) {
+  const double alpha = site.number("alpha", 1);
+  return written(fmt::format("index_add({}, {}, {}, {}{})", site.text("self"), site.axis("dim", "self", 0), site.text("index"), site.text("source"),
+                             alpha == 1 ? "" : " * " + number_text(alpha)));
+}
+
 constexpr Row kIndices[] = {
     {"aten.embedding.default", embedded},
     {"aten.index_select.default", taken},
     {"aten.gather.default", gathered},
     {"aten.index.Tensor", indexed}, {"aten._unsafe_index.Tensor", indexed},
     {"aten.take_along_dim.default", taken_along},
+    {"aten.scatter_add.default", scattered},
+    {"aten.index_add.default", added_by_index},
     {"aten.topk.default", best},
     {"aten.sort.default", sorted},
     {"aten.sort.stable", sorted},

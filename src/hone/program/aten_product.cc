@@ -32,18 +32,10 @@ Written einsum(const Site& site, std::string_view) {
 }
 
 Result<std::string> convolution_text(const Site& site, size_t dimensions, bool transposed) {
-  std::vector<int64_t> padding = site.integers("padding", dimensions), dilation = site.integers("dilation", dimensions), stride = site.integers("stride", dimensions);
-  if (const std::string word = site.word("padding"); !word.empty()) {
-    padding.assign(dimensions, 0);
-    const task::Shape& kernel = site.type_of("weight").shape;
-    for (size_t i = 0; i < dimensions && word == "same"; ++i) {
-      const int64_t whole = dilation.at(i) * (kernel.at(i + 2) - 1);
-      if (whole % 2 != 0) return no_word(site, "padding=\"same\" of an even kernel");
-      padding[i] = whole / 2;
-    }
-  }
+  const std::vector<int64_t> dilation = site.integers("dilation", dimensions), stride = site.integers("stride", dimensions);
+  const std::string word = site.word("padding"), padding = word.empty() ? list_text(site.integers("padding", dimensions)) : fmt::format("\"{}\"", word);
   std::string text = fmt::format("{}{}d({}, {}, {}, stride={}, padding={}", transposed ? "conv_transpose" : "conv", dimensions, site.text("input"), site.text("weight"),
-                                 site.text("bias"), list_text(stride), list_text(padding));
+                                 site.text("bias"), list_text(stride), padding);
   if (transposed) text += ", output_padding=" + list_text(site.integers("output_padding", dimensions));
   return text + fmt::format(", dilation={}, groups={})", list_text(dilation), site.integer("groups", 1));
 }

@@ -145,9 +145,16 @@ Written diagonal(const Site& site, std::string_view) {
   return written(fmt::format("diagonal({})", site.text("self")));
 }
 
-/// Windows side by side, whose axis goes to the end.
+Written columns(const Site& site, std::string_view) {
+  if (site.rank("self") != 4) return no_word(site, "of a sample without a batch axis");
+  return written(fmt::format("unfold({}, {}, dilation={}, padding={}, stride={})", site.text("self"), list_text(site.integers("kernel_size", 2)), list_text(site.integers("dilation", 2)),
+                             list_text(site.integers("padding", 2)), list_text(site.integers("stride", 2))));
+}
+
+/// Windows, whose axis goes to the end; side by side they are a view.
 Written unfolded(const Site& site, std::string_view) {
-  if (site.integer("size", 0) != site.integer("step", 0)) return no_word(site, "of windows that overlap or leave gaps");
+  if (site.integer("size", 0) != site.integer("step", 0))
+    return written(fmt::format("windows({}, {}, {}, {})", site.text("self"), site.axis("dimension", "self", 0), site.integer("size", 1), site.integer("step", 1)));
   task::Shape shape = site.type_of("self").shape;
   const auto axis = static_cast<size_t>(site.axis("dimension", "self", 0));
   const int64_t size = site.integer("size", 1), count = shape.at(axis) / size;
@@ -225,6 +232,7 @@ constexpr Row kShapes[] = {
     {"aten.tril.default", triangle, "tril"},
     {"aten.diagonal.default", diagonal},
     {"aten.unfold.default", unfolded},
+    {"aten.im2col.default", columns},
     {"aten.zeros.default", filled, "0"},
     {"aten.zeros_like.default", filled, "0"},
     {"aten.new_zeros.default", filled, "0"},

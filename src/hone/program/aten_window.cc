@@ -1,4 +1,6 @@
 // Pooling and resizing.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "hone/program/aten.h"
@@ -35,15 +37,12 @@ Written avg_pool(const Site& site, std::string_view detail) {
                              site.flag("ceil_mode"), site.flag("count_include_pad")));
 }
 
-/// The language has blocks of one size only.
 Written adaptive_pool(const Site& site, std::string_view detail) {
   const size_t dimensions = dimensions_of(detail);
   const std::string_view kind = detail.substr(0, detail.size() - 1);
   if (!has_batch(site, dimensions)) return no_word(site, "of a sample without a batch axis");
   const auto size = site.integers("output_size", dimensions);
-  const task::Shape& shape = site.type_of("self").shape;
-  for (size_t i = 0; i < dimensions; ++i)
-    if (size.at(i) <= 0 || shape.at(i + 2) % size[i] != 0) return no_word(site, "with windows of several sizes");
+  if (std::any_of(size.begin(), size.end(), [](int64_t n) { return n <= 0; })) return no_word(site, "of no elements");
   std::string text = fmt::format("adaptive_{}_pool{}d({}, {})", kind, dimensions, site.text("self"), list_text(size));
   return site.node().several ? Written(std::vector<std::string>{std::move(text), ""}) : written(std::move(text));
 }

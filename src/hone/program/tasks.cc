@@ -164,7 +164,7 @@ std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
     if (node.op == "aten.embedding.default") {
       if (const auto* shape = shape_of(node.find("weight")); shape != nullptr && node.find("indices")->ref() != nullptr)
         pass_back(program, node.find("indices")->ref()->node, shape->at(0), bounds);
-    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default") {
+    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.scatter_add.default" || node.op == "aten.index_add.default") {
       const auto* shape = shape_of(node.find("self"));
       const int64_t axis = node.find("dim")->integer().value_or(0);
       if (shape != nullptr && node.find("index")->ref() != nullptr && !shape->empty())

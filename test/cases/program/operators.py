@@ -115,6 +115,7 @@ def products():
         (lambda a, b: torch.einsum("bij,bjk->bik", a, b), real(2, 4, 5), real(2, 5, 3)), (lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b), real(2, 3, 4, 5), real(2, 3, 6, 5)),
         (F.conv1d, real(2, 4, 9), real(6, 4, 3), real(6)), (lambda x, w: F.conv1d(x, w, stride=2, padding=1, dilation=2), real(2, 4, 12), real(6, 4, 3)), (lambda x, w: F.conv2d(x, w, padding=1), real(2, 4, 6, 5), real(3, 4, 3, 3)),
         (lambda x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(1, 0), groups=2), real(2, 4, 6, 5), real(6, 2, 3, 2), real(6)), (lambda x, w: F.conv2d(x, w, padding="same"), real(2, 4, 6, 5), real(3, 4, 3, 3)),
+        (lambda x, w: F.conv2d(x, w, padding="same", dilation=(1, 3)), real(2, 4, 6, 7), real(3, 4, 4, 2)), (lambda x, w: F.conv1d(x, w, padding="same"), real(2, 4, 9), real(6, 4, 6)),
         (lambda x, w: F.conv2d(x, w, padding="valid"), real(2, 4, 6, 5), real(3, 4, 3, 3)), (F.conv3d, real(1, 2, 4, 5, 6), real(3, 2, 2, 2, 2)), (F.conv_transpose1d, real(2, 4, 6), real(4, 3, 3), real(3)),
         (lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), real(2, 4, 5, 4), real(4, 3, 3, 3)), (lambda x, w: F.conv_transpose2d(x, w, groups=2), real(2, 4, 5, 4), real(4, 3, 2, 2)),
         (lambda x, w: F.conv_transpose3d(x, w, stride=2), real(1, 2, 3, 3, 2), real(2, 3, 2, 2, 2)),
@@ -137,6 +138,7 @@ def windows():
         (lambda x: F.adaptive_avg_pool3d(x, 2), real(1, 2, 4, 4, 6)), (lambda x: F.adaptive_max_pool2d(x, (3, 1)), real(2, 4, 6, 5)), (lambda x: F.adaptive_max_pool1d(x, 3), real(2, 4, 9)),
         (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), real(2, 3, 4, 5)), (lambda x: F.interpolate(x, size=(8, 15), mode="nearest"), real(2, 3, 4, 5)),
         (lambda x: F.interpolate(x, scale_factor=3, mode="nearest"), real(2, 3, 4)), (lambda x: F.adaptive_avg_pool2d(x, (4, 3)), real(2, 4, 6, 5)),
+        (lambda x: F.adaptive_avg_pool1d(x, 5), real(2, 4, 3)), (lambda x: F.adaptive_avg_pool3d(x, (2, 3, 2)), real(1, 2, 5, 4, 6)), (lambda x: F.adaptive_max_pool2d(x, (4, 2)), real(2, 4, 6, 5)),
     ]
     return made(cases)
 
@@ -152,7 +154,7 @@ def shapes():
         (lambda x: [y + 1 for y in x.split(2, 1)], real(3, 5)), (lambda x: [y + 1 for y in x.split([1, 4], 1)], real(3, 5)), (lambda x: [y + 1 for y in x.chunk(3, 0)], real(7, 2)), (lambda x: [y + 1 for y in x.unbind(1)], real(3, 2)),
         (lambda x: x.chunk(2, -1)[1] * 2, real(3, 6)), (lambda x: F.pad(x, (1, 2)), real(3, 4)), (lambda x: F.pad(x, (1, 0, 2, 1), value=0.5), real(3, 4)), (lambda x: torch.roll(x, (1, -2), (0, 1)), real(3, 4)), (lambda x: torch.roll(x, 2, 1), real(3, 4)),
         (lambda x: x.flip(0, -1), real(3, 4)), (torch.triu, real(4, 5)), (lambda x: torch.tril(x, -1), real(4, 5)), (lambda x: x.diagonal() * 2, real(4, 4)), (lambda x: x.diagonal(dim1=-2, dim2=-1) * 2, real(2, 4, 4)),
-        (lambda x: x.unfold(1, 3, 3) * 2, real(2, 7)), (lambda x: x + torch.zeros(4, 3), real(4, 3)), (lambda x: x * torch.ones_like(x), real(4, 3)), (lambda x: x + torch.full((3,), 2.5), real(4, 3)), (lambda x: x + torch.full_like(x, 0.5), real(4, 3)),
+        (lambda x: x.unfold(1, 3, 3) * 2, real(2, 7)), (lambda x: x.unfold(1, 3, 2) * 2, real(2, 8, 3)), (lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=(2, 1)), real(2, 3, 5, 6)), (lambda x: F.unfold(x, 2), real(2, 3, 5, 6)), (lambda x: x + torch.zeros(4, 3), real(4, 3)), (lambda x: x * torch.ones_like(x), real(4, 3)), (lambda x: x + torch.full((3,), 2.5), real(4, 3)), (lambda x: x + torch.full_like(x, 0.5), real(4, 3)),
         (lambda x: x + torch.arange(3), real(4, 3)), (lambda x: x * torch.arange(1, 7, 2), real(4, 3)), (lambda x: x + torch.eye(3), real(3, 3)), (lambda x: x.masked_fill(torch.tril(torch.ones(4, 4)) == 0, -math.inf).softmax(-1), real(2, 4, 4)),
         (lambda x: x + x.new_zeros(3), real(4, 3)), (lambda x: x.movedim(0, 2) + 1, real(2, 3, 4)), (lambda x: x.swapaxes(0, 1) + 1, real(2, 3)), (lambda x: x.repeat_interleave(2, 1) + 1, real(2, 3)),
     ]
@@ -162,6 +164,8 @@ def shapes():
 def indices():
     cases = [
         (F.embedding, whole(4, 3, low=0, high=7), real(7, 5)), (lambda x, i: x.index_select(1, i), real(3, 6), whole(4, low=0, high=6)), (lambda x, i: x.index_select(-2, i), real(3, 6), whole(4, low=0, high=3)),
+        (lambda x, i, s: x.scatter_add(1, i, s), real(3, 6), whole(3, 4, low=0, high=6), real(3, 4)), (lambda x, i, s: x.scatter_add(0, i, s), real(5, 3), whole(7, 3, low=0, high=5), real(7, 3)),
+        (lambda x, i, s: x.index_add(0, i, s), real(5, 3), whole(7, low=0, high=5), real(7, 3)), (lambda x, i, s: x.index_add(-1, i, s, alpha=2), real(2, 5), whole(4, low=0, high=5), real(2, 4)),
         (lambda x, i: x.gather(1, i), real(3, 6), whole(3, 4, low=0, high=6)), (lambda x, i: x[i], real(6, 3), whole(4, low=0, high=6)), (lambda x, i: x[:, i], real(3, 6), whole(2, 2, low=0, high=6)),
         (lambda x: x[:, [2, 0]], real(3, 6)), (lambda x: torch.sort(x, 1).values, real(3, 6)), (lambda x: list(torch.sort(x, dim=0, descending=True, stable=True)), real(3, 6)), (lambda x: torch.topk(x, 2).values, real(3, 6)),
         (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(3, 2, low=0, high=6)),

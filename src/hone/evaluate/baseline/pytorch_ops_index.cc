@@ -96,6 +96,15 @@ Result<Term> gather(const Site& site, std::string_view) {
                                indices(site, 1, false).text));
 }
 
+/// detail: the method.
+Result<Term> scatter(const Site& site, std::string_view detail) {
+  const Term x = site.in_result_type(0), source = site.in_result_type(2);
+  const bool narrow = task::is_float(site.node().type.dtype) && task::size_of(site.node().type.dtype) == 2;
+  const auto wide = [&](const Term& term) { return narrow ? bracket(term, Binding::kPrimary) + ".float()" : term.text; };
+  return call_term(fmt::format("torch.{}({}, {}, {}, {}){}", detail, wide(x), site.axis("axis"), indices(site, 1, false).text, wide(source),
+                               narrow ? fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype)) : ""));
+}
+
 Result<Term> one_hot(const Site& site, std::string_view) {
   Term term = call_term(
       fmt::format("F.one_hot({}, num_classes={})", indices(site, 0, false).text, site.integer("classes")));
@@ -150,6 +159,8 @@ constexpr WriterRow kIndexWriters[] = {
     {"embedding", embedding},
     {"take_along_axis", gather},
     {"gather", gather},
+    {"scatter_add", scatter, "scatter_add"},
+    {"index_add", scatter, "index_add"},
     {"one_hot", one_hot},
     {"triu", triangle, "torch.triu"},
     {"tril", triangle, "torch.tril"},

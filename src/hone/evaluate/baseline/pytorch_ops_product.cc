@@ -146,6 +146,25 @@ Result<Term> scan(const Site& site, std::string_view detail) {
   return call_term(std::move(text));
 }
 
+/// PyTorch has no operator for it; the scan that it has over pairs takes any step that may be bracketed anyhow. 16-bit types are
+/// computed in fp32, as in the language.
+Result<Term> linear_scan(const Site& site, std::string_view) {
+  const task::DType type = site.node().type.dtype;
+  const bool narrow = task::size_of(type) == 2;
+  std::string operands[2];
+  for (size_t i = 0; i < 2; ++i) {
+    Term term = site.in_result_type(i);
+    if (narrow) term = call_term(bracket(term, Binding::kPrimary) + ".float()");
+    const std::vector<int64_t> shape = site.result_shape();
+    operands[i] = site.shape(i) == shape ? term.text : fmt::format("{}.expand({})", bracket(term, Binding::kPrimary), extents(shape));
+  }
+  const int64_t axis = site.integer("axis"), last = static_cast<int64_t>(site.node().type.dims.size()) - 1;
+  return call_term(fmt::format("torch._higher_order_ops.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), ({}, {}), dim={}{}, "
+                               "combine_mode=\"generic\")[1]{}",
+                               operands[0], operands[1], axis == last ? -1 : axis, site.flag("reverse") ? ", reverse=True" : "",
+                               narrow ? fmt::format(".to(torch.{})", torch_name_of(type)) : ""));
+}
+
 constexpr WriterRow kProductWriters[] = {
     {"matmul", matmul},
     {"bmm", product, "torch.bmm"},
@@ -160,6 +179,7 @@ constexpr WriterRow kProductWriters[] = {
     {"cummax", scan, "torch.cummax"},
     {"cummin", scan, "torch.cummin"},
     {"logcumsumexp", scan, "torch.logcumsumexp"},
+    {"linear_scan", linear_scan},
 };
 
 }  // namespace

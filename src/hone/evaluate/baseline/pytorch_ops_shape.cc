@@ -158,6 +158,17 @@ Result<Term> eye(const Site& site, std::string_view) {
   return call_term(fmt::format("torch.eye({}, {}{})", shape[0], shape[1], dtype_keyword(site)));
 }
 
+Result<Term> unfold(const Site& site, std::string_view) {
+  return call_term(fmt::format("F.unfold({}, {}{}{}{})", site.tensor(0), one_or_tuple(site.integers("kernel")), site.keyword_ints("dilation", 1),
+                               site.keyword_ints("padding", 0), site.keyword_ints("stride", 1)));
+}
+
+Result<Term> windows(const Site& site, std::string_view) {
+  Term term = call_term(fmt::format("{}.unfold({}, {}, {})", bracket(site.operand(0), Binding::kPrimary), site.axis("axis"), site.integer("size"), site.integer("step")));
+  term.strided = term.alias = true;
+  return term;
+}
+
 constexpr WriterRow kShapeWriters[] = {
     {"reshape", reshape},
     {"flatten", flatten},
@@ -172,6 +183,8 @@ constexpr WriterRow kShapeWriters[] = {
     {"concat", join, "torch.cat"},
     {"stack", join, "torch.stack"},
     {"pad", pad},
+    {"unfold", unfold},
+    {"windows", windows},
     {"flip", flip},
     {"roll", roll},
     {"zeros", full, "0"},

@@ -14,7 +14,7 @@ Result<Term> conv(const Site& site, std::string_view detail) {
   return call_term(
       fmt::format("{}({}, {}{}{}{}{}{}{})", detail, site.in_result_type(0).text, site.in_result_type(1).text,
                   bias ? ", bias=" + site.in_result_type(*bias).text : "", site.keyword_ints("stride", 1),
-                  site.keyword_ints("padding", 0), output_padding, site.keyword_ints("dilation", 1),
+                  site.has("padding_high") ? ", padding=\"same\"" : site.keyword_ints("padding", 0), output_padding, site.keyword_ints("dilation", 1),
                   site.keyword_ints("groups", 1)));
 }
 

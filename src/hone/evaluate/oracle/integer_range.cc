@@ -17,7 +17,7 @@ bool may_leave(Prim op) {
   switch (op) {
     case Prim::kAdd: case Prim::kSub: case Prim::kMul: case Prim::kFloorDiv: case Prim::kPow:
     case Prim::kNeg: case Prim::kAbs: case Prim::kSum: case Prim::kProd: case Prim::kCumSum:
-    case Prim::kCumProd: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose:
+    case Prim::kCumProd: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: case Prim::kScatterAdd:
       return true;
     default: return false;
   }
@@ -107,6 +107,7 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
     case Prim::kFloorDiv: size = of(0); break;
     case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: size = of(0) * of(1) * std::min(elements(node.operands[0]), elements(node.operands[1])); break;
     case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: size = operands * elements(node.operands[0]); break;
+    case Prim::kScatterAdd: size = of(0) + of(2) * elements(node.operands[2]); break;
     case Prim::kPad: size = std::max(operands, std::abs(number_attr(node, "value"))); break;
     case Prim::kGather: case Prim::kTakeAlongAxis: size = of(0); break;
     case Prim::kSign: size = 1; break;

@@ -204,7 +204,7 @@ Box operand_box(const task::ConcreteGraph& graph, int id, size_t operand, const 
       }
       return box;
     case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin:
-    case Prim::kCumLogSumExp: {
+    case Prim::kCumLogSumExp: case Prim::kLinearScan: {
       const auto d = static_cast<size_t>(int_attr(node, "axis"));
       const int64_t end = result.start[d] + result.extent[d];
       const bool reverse = bool_attr(node, "reverse");
@@ -233,6 +233,13 @@ Box operand_box(const task::ConcreteGraph& graph, int id, size_t operand, const 
         box.start[d] = result.start[from];
         box.extent[d] = result.extent[from];
       }
+      return box;
+    }
+    case Prim::kScatterAdd: {
+      if (operand == 0) return result;
+      const auto axis = static_cast<size_t>(int_attr(node, "axis"));
+      box.start[axis] = 0;
+      box.extent[axis] = shape[axis];
       return box;
     }
     case Prim::kTakeAlongAxis:

@@ -127,13 +127,14 @@ Tensor raw_step(const Step& step) {
     case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
       return reduce_step(step);
     case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumMax: case Prim::kCumMin:
-    case Prim::kCumLogSumExp:
+    case Prim::kCumLogSumExp: case Prim::kLinearScan:
       return scan_step(step);
     case Prim::kDot: return dot_step(step);
     case Prim::kConv: case Prim::kConvTranspose: return conv_step(step);
     case Prim::kPoolMax: case Prim::kPoolSum: return pool_step(step);
     case Prim::kGather: case Prim::kTakeAlongAxis: return gather_step(step);
     case Prim::kSort: case Prim::kArgSort: return sort_step(step);
+    case Prim::kScatterAdd: return scatter_step(step);
     default: return elementwise_step(step);
   }
 }
@@ -141,7 +142,7 @@ Tensor raw_step(const Step& step) {
 /// A result comes of many elements of its operands. Others settle what is no number element by element.
 bool gathers(Prim op) {
   return op == Prim::kConcat || op == Prim::kPad || task::is_reduction(op) || task::is_scan(op) || op == Prim::kDot ||
-         op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum;
+         op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum || op == Prim::kScatterAdd;
 }
 
 /// Below its least normal number f16 rounds by absolute steps, and what follows may magnify them; fp32's are covered by the rules.

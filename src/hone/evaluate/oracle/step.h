@@ -76,6 +76,7 @@ void round_to_track(const Step& step, int64_t count, double* values);
 [[nodiscard]] Tensor conv_step(const Step& step);        ///< both directions
 [[nodiscard]] Tensor pool_step(const Step& step);
 [[nodiscard]] Tensor gather_step(const Step& step);      ///< gather, take along axis
+[[nodiscard]] Tensor scatter_step(const Step& step);
 [[nodiscard]] Tensor sort_step(const Step& step);        ///< sort, arg-sort
 
 /// The operand is read from the input's own memory, element by element: it needs no box.

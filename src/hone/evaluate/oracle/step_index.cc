@@ -105,6 +105,39 @@ Tensor gather_step(const Step& step) {
   return out.tensor;
 }
 
+Tensor scatter_step(const Step& step) {
+  const auto axis = static_cast<size_t>(int_attr(step.node(), "axis"));
+  const auto held = [&](size_t k) { return densify(restrict_to(step.operands[k], operand_box(step.graph, step.id, k, step.box)), step.pool); };
+  const Tensor x = held(0), indices = held(1), source = held(2);
+  Fresh out = step.fresh();
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < axis; ++d) outer *= step.box.extent[d];
+  for (size_t d = axis + 1; d < step.box.extent.size(); ++d) inner *= step.box.extent[d];
+  const int64_t length = source.box.extent[axis], kept = step.box.extent[axis], first = step.box.start[axis], bound = step.shape()[axis];
+  const double own = step.fact().unit, exact_term = std::min(own, 1.0);
+  std::copy_n(x.value, step.box.count(), out.value);
+  for (int64_t i = 0; out.scale && i < step.box.count(); ++i) out.scale[i] = x.scale ? x.scale[i] : magnitude_scale(x.value[i], exact_term);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t p = 0; p < length; ++p)
+      for (int64_t c = 0; c < inner; ++c) {
+        const int64_t from = (o * length + p) * inner + c;
+        const double chosen = indices.value[from];
+        // Nobody says what an index outside, or one that hangs on rounding, does: nothing of that line is judged.
+        const bool unsure = !(chosen >= 0 && chosen < static_cast<double>(bound)) || (indices.scale && indices.scale[from] > 0);
+        if (unsure && out.scale)
+          for (int64_t i = 0; i < kept; ++i) out.scale[(o * kept + i) * inner + c] = HUGE_VAL;
+        const int64_t row = unsure ? -1 : static_cast<int64_t>(chosen) - first;
+        if (row < 0 || row >= kept) continue;
+        const int64_t to = (o * kept + row) * inner + c;
+        const double value = source.value[from], term = source.scale ? source.scale[from] : magnitude_scale(value, exact_term);
+        double& sum = out.value[to];
+        sum = step.rounds() ? static_cast<double>(static_cast<float>(sum + value)) : sum + value;
+        if (out.scale) out.scale[to] = std::max(out.scale[to] + term, own * std::abs(sum) + kUnderflow);
+      }
+  round_to_track(step, step.box.count(), out.value);
+  return out.tensor;
+}
+
 Tensor sort_step(const Step& step) {
   const auto axis = static_cast<size_t>(int_attr(step.node(), "axis"));
   const bool descending = bool_attr(step.node(), "descending");

@@ -18,7 +18,7 @@ struct Scan {
 
   explicit Scan(const Step& step) : op(step.node().prim), exact_term(0) {
     switch (op) {
-      case Prim::kCumSum: op = Prim::kAdd, identity = 0, exact_term = std::min(step.fact().unit, 1.0); break;
+      case Prim::kCumSum: case Prim::kLinearScan: op = Prim::kAdd, identity = 0, exact_term = std::min(step.fact().unit, 1.0); break;
       case Prim::kCumProd: op = Prim::kMul, identity = 1; break;
       case Prim::kCumMax: op = Prim::kMaximum, identity = -HUGE_VAL; break;
       case Prim::kCumMin: op = Prim::kMinimum, identity = HUGE_VAL; break;
@@ -87,6 +87,16 @@ class Runner {
     first_ = false;
   }
 
+  /// The results so far times a: linear recurrences, before they advance. Does nothing to the first.
+  void decay(const double* a, const double* sa) {
+    if (first_) return;
+    const Kernels& k = kernels();
+    k.binary(Prim::kMul, width_, value_.data(), a, next_.data());
+    if (rounds_) k.round_f32(width_, next_.data());
+    if (scaled_) k.binary_scale(Prim::kMul, width_, value_.data(), scale_.data(), a, sa, next_.data(), own_, scale_.data());
+    std::swap(value_, next_);
+  }
+
   void write(double* value, double* scale) const {
     std::copy_n(value_.data(), width_, value);
     if (scale) std::copy_n(scale_.data(), width_, scale);
@@ -101,7 +111,7 @@ class Runner {
   std::vector<double> value_, scale_, next_, term_scale_;
 };
 
-bool scans_by_sums(Prim op) { return op == Prim::kCumSum || op == Prim::kCumProd; }
+bool scans_by_sums(Prim op) { return op == Prim::kCumSum || op == Prim::kCumProd || op == Prim::kLinearScan; }
 
 /// The operand as [outer, length, inner], of which the last `kept` along the scan are wanted.
 struct Lines {
@@ -109,15 +119,21 @@ struct Lines {
   bool reverse, exclusive;
 };
 
-void scan_by(const Step& step, const Lines& l, const double* x, double* y) {
+/// `a`: the factors of a linear recurrence.
+void scan_by(const Step& step, const Lines& l, const double* a, const double* x, double* y) {
   const bool product = step.node().prim == Prim::kCumProd;
-  std::vector<double> in(static_cast<size_t>(l.length)), out(in);
+  std::vector<double> in(static_cast<size_t>(l.length)), out(in), factors(in);
   for (int64_t line = 0; line < l.outer * l.inner; ++line) {
     const int64_t from = line / l.inner * l.length * l.inner + line % l.inner;
     const int64_t to = line / l.inner * l.kept * l.inner + line % l.inner;
     const auto place = [&](int64_t t) { return l.reverse ? l.length - 1 - t : t; };
     for (int64_t t = 0; t < l.length; ++t) in[static_cast<size_t>(t)] = x[from + place(t) * l.inner];
-    step.summation->scan(product, l.length, in.data(), out.data());
+    if (a != nullptr) {
+      for (int64_t t = 0; t < l.length; ++t) factors[static_cast<size_t>(t)] = a[from + place(t) * l.inner];
+      step.summation->linear_scan(l.length, factors.data(), in.data(), out.data());
+    } else {
+      step.summation->scan(product, l.length, in.data(), out.data());
+    }
     for (int64_t t = l.length - l.kept; t < l.length; ++t) {
       const double before = t == 0 ? (product ? 1.0 : 0.0) : out[static_cast<size_t>(t) - 1];
       const int64_t target = l.reverse ? place(t) : t - (l.length - l.kept);
@@ -131,8 +147,9 @@ void scan_by(const Step& step, const Lines& l, const double* x, double* y) {
 Tensor scan_step(const Step& step) {
   const auto axis = static_cast<size_t>(int_attr(step.node(), "axis"));
   const bool reverse = bool_attr(step.node(), "reverse"), exclusive = bool_attr(step.node(), "exclusive");
-  const Tensor x = densify(restrict_to(step.operands[0], operand_box(step.graph, step.id, 0, step.box)),
-                           step.pool);
+  const bool linear = step.node().prim == Prim::kLinearScan;  // its first operand is what the results are multiplied by
+  const auto held = [&](size_t k) { return densify(restrict_to(step.operands[k], operand_box(step.graph, step.id, k, step.box)), step.pool); };
+  const Tensor x = held(linear ? 1 : 0), a = linear ? held(0) : Tensor{};
   Fresh out = step.fresh();
   int64_t outer = 1, inner = 1;
   for (size_t d = 0; d < axis; ++d) outer *= step.box.extent[d];
@@ -144,7 +161,7 @@ Tensor scan_step(const Step& step) {
   // Blocks of scans that advance together: neighbours when there are inner dimensions, else rows,
   // turned in scratch memory.
   if (step.summation && step.rounds() && scans_by_sums(step.node().prim)) {
-    scan_by(step, {outer, length, inner, kept, reverse, exclusive}, x.value, out.value);
+    scan_by(step, {outer, length, inner, kept, reverse, exclusive}, a.value, x.value, out.value);
     return out.tensor;
   }
   const bool turned = inner == 1;
@@ -173,6 +190,12 @@ Tensor scan_step(const Step& step) {
           if (out.scale) scatter(now_scale, target, out.scale);
         };
         if (wanted && exclusive) put();
+        if (linear) {
+          gather(a.value, i, in);
+          std::fill(in_scale.begin(), in_scale.end(), 0.0);
+          if (a.scale) gather(a.scale, i, in_scale);
+          runner.decay(in.data(), in_scale.data());
+        }
         gather(x.value, i, in);
         if (x.scale) gather(x.scale, i, in_scale);
         runner.advance(in.data(), in_scale.data());

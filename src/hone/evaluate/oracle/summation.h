@@ -15,6 +15,8 @@ class Summation {
                                    int64_t b_stride) const = 0;
   /// y[i] = sum, or product, of x[0] to x[i].
   virtual void scan(bool product, int64_t n, const double* x, double* y) const = 0;
+  /// y[i] = a[i] * y[i - 1] + b[i], y[0] = b[0].
+  virtual void linear_scan(int64_t n, const double* a, const double* b, double* y) const = 0;
 };
 
 }  // namespace hone::evaluate

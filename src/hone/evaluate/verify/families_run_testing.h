@@ -25,7 +25,7 @@ inline const char* type_of(Track track) {
 inline bool adds_up(const task::ConcreteGraph& graph) {
   return std::any_of(graph.graph.nodes.begin(), graph.graph.nodes.end(), [](const task::Node& n) {
     switch (n.prim) {
-      case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kDot:
+      case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kLinearScan: case Prim::kDot:
       case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: return true;
       default: return false;
     }

@@ -65,6 +65,7 @@ class Magnitudes {
       case Prim::kMul: return of(node, 0) * of(node, 1);
       case Prim::kMod: return of(node, 1);
       case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: return of(node, 0) * terms(id);
+      case Prim::kScatterAdd: return of(node, 0) + of(node, 2) * elements(node.operands[2]);
       case Prim::kProd: case Prim::kCumProd: return std::pow(of(node, 0), terms(id));
       case Prim::kPow: return of(node, 0) <= 1 ? 1 : HUGE_VAL;
       case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: return of(node, 0) * of(node, 1) * terms(id);
@@ -105,7 +106,7 @@ class Magnitudes {
   static bool is_arithmetic(Prim op) {
     switch (op) {
       case Prim::kAdd: case Prim::kSub: case Prim::kMul: case Prim::kFloorDiv: case Prim::kPow: case Prim::kSum: case Prim::kProd:
-      case Prim::kCumSum: case Prim::kCumProd: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: return true;
+      case Prim::kCumSum: case Prim::kCumProd: case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: case Prim::kScatterAdd: return true;
       default: return false;
     }
   }

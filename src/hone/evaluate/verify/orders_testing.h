@@ -74,6 +74,23 @@ class OrderedSummation final : public Summation {
     }
   }
 
+  /// The same of the steps of a linear recurrence: within a block its results and the product of its factors.
+  void linear_scan(int64_t n, const double* a, const double* b, double* y) const override {
+    const int64_t parts = order_.kind == Order::kTree ? 2 : order_.parts;
+    const int64_t block = order_.kind == Order::kBlocks ? order_.block : (n + parts - 1) / parts;
+    const auto step = [&](double factor, double h, double added) { return plus_f32(order_.fused ? factor * h : plus_f32(factor * h, 0), added); };
+    double before = 0;
+    for (int64_t i = 0; i < n; i += block) {
+      double local = 0, product = 1;
+      for (int64_t k = i; k < std::min(n, i + block); ++k) {
+        local = step(a[k], local, b[k]);
+        product = static_cast<float>(product * a[k]);
+        y[k] = narrowed(order_.kept_in, step(product, before, local));
+      }
+      before = y[std::min(n, i + block) - 1];
+    }
+  }
+
  private:
   template <class Term, class Join>
   [[nodiscard]] double total(int64_t n, const Term& term, double start, const Join& join) const {

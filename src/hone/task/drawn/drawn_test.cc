@@ -159,9 +159,13 @@ TEST(Drawn, half_of_the_tasks_take_a_card_50_microseconds) {
   RecordProperty("share", fmt::format("{:.3f}", large));
 }
 
+/// Operations that came after the mix was frozen: its next version draws them (docs/drawn.md).
+const std::set<std::string> kLaterThanTheMix{"index_add", "linear_scan", "scatter_add", "unfold", "windows"};
+
 TEST(Drawn, every_operation_of_the_language_occurs) {
   std::set<std::string> missing;
-  for (const auto& [name, op] : op_table()) missing.insert(name);
+  for (const auto& [name, op] : op_table())
+    if (!kLaterThanTheMix.contains(name)) missing.insert(name);
   for (const auto& [drawn, task] : thousand())
     for (const Node& node : task.surface.nodes) missing.erase(node.op);
   EXPECT_TRUE(missing.empty()) << fmt::format("{}", fmt::join(missing, ", "));

@@ -32,6 +32,7 @@ constexpr Synonym kSynonyms[] = {{"dim", "axis"},
                                  {"is_causal", "causal"},
                                  {"indices", "index"},
                                  {"index", "indices"},
+                                 {"src", "source"},
                                  {"query", "q"},
                                  {"key", "k"},
                                  {"value", "v"},
@@ -192,6 +193,13 @@ class Binding {
         if (beyond(value.integer.constant())) return out_of_range(param, value.integer, arg.where);
         bound_.attrs[param.name] = value.integer.constant();
         return {};
+      case ParamKind::kPadding:
+        if (value.is(Kind::kText)) {
+          if (value.text != "same" && value.text != "valid") return mismatch(param, arg);
+          bound_.attrs[param.name] = value.text;
+          return {};
+        }
+        [[fallthrough]];
       case ParamKind::kAxes:
       case ParamKind::kInts: {
         std::vector<int64_t> numbers;

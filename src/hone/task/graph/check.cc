@@ -41,6 +41,8 @@ class Checker {
         return conv_transpose();
       case Prim::kTakeAlongAxis:
         return take_along_axis();
+      case Prim::kScatterAdd:
+        return scatter_add();
       default:
         return "";
     }
@@ -149,6 +151,14 @@ class Checker {
       return fmt::format("x has {} channels, but the weight {} takes {}", in(0)[1], text(in(1)), in(1)[0]);
     if (in(0)[1] % groups != 0)
       return fmt::format("the {} channels of x do not split into {} groups", in(0)[1], groups);
+    return "";
+  }
+
+  [[nodiscard]] std::string scatter_add() const {
+    const auto axis = static_cast<size_t>(node_.attr<int64_t>("axis"));
+    for (size_t k = 0; k < result_.size(); ++k)
+      if (in(1)[k] != in(2)[k] || (k != axis && in(0)[k] != in(2)[k]))
+        return fmt::format("source {} and indices {} do not fit {} outside axis {}", text(in(2)), text(in(1)), text(in(0)), axis);
     return "";
   }
 

@@ -168,6 +168,7 @@ class Accountant {
   [[nodiscard]] double flops(int id) const {
     const Node& node = graph_.graph.node(id);
     if (!is_real(node) || node.prim == Prim::kCast || node.prim == Prim::kWhere) return 0;
+    if (node.prim == Prim::kLinearScan) return 2 * elements(id);
     if (is_elementwise(node.prim) || is_scan(node.prim)) return elements(id);
     const double share = needs_[static_cast<size_t>(id)].count() / count(shape(id));
     const auto in = [&](size_t i) -> const Shape& { return shape(node.operands[i]); };
@@ -183,6 +184,8 @@ class Accountant {
       case Prim::kPoolMax:
       case Prim::kPoolSum:
         return share * pool_operations(node, shape(id), in(0));
+      case Prim::kScatterAdd:
+        return share * count(in(2));
       case Prim::kSort:
       case Prim::kArgSort: {
         const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));

@@ -15,7 +15,6 @@ constexpr std::string_view kDrawn = "a computation is deterministic: what is ran
 constexpr std::string_view kCopies =
     "leave it out: tensors are never changed in place, and layout is not part of a task";
 constexpr std::string_view kNoShape = "the shape of its result would depend on values";
-constexpr std::string_view kScatter = "one_hot, where and take_along_axis do what has a fixed shape";
 
 constexpr ForeignRow kOps[] = {
     {"to", "f16(x), i32(x), … convert"},
@@ -53,9 +52,9 @@ constexpr ForeignRow kOps[] = {
     {"nonzero", kNoShape},
     {"unique", kNoShape},
     {"masked_select", kNoShape},
-    {"scatter", kScatter},
-    {"scatter_add", kScatter},
-    {"index_add", kScatter},
+    {"scatter", "scatter_add adds; of indices that meet nobody says which one would stay"},
+    {"scatter_reduce", "scatter_add adds"},
+    {"bincount", "scatter_add(zeros([N]), 0, ids, ones_like(ids, dtype=f32))"},
     {"print", "a computation prints nothing; give what you want to see as an output"},
 };
 

@@ -14,7 +14,7 @@ namespace hone::task {
 namespace {
 
 /// In the order of Prim.
-constexpr std::array<std::string_view, 83> kPrimNames{"input",
+constexpr std::array<std::string_view, 85> kPrimNames{"input",
                                                       "constant",
                                                       "symbol",
                                                       "iota",
@@ -88,6 +88,7 @@ constexpr std::array<std::string_view, 83> kPrimNames{"input",
                                                       "cummax",
                                                       "cummin",
                                                       "cumlogsumexp",
+                                                      "linear_scan",
                                                       "dot",
                                                       "conv",
                                                       "conv_transpose",
@@ -96,7 +97,8 @@ constexpr std::array<std::string_view, 83> kPrimNames{"input",
                                                       "gather",
                                                       "take_along_axis",
                                                       "sort",
-                                                      "argsort"};
+                                                      "argsort",
+                                                      "scatter_add"};
 
 std::string joined(const Dims& dims) {
   std::string text;
@@ -120,13 +122,13 @@ struct AttrPrinter {
 
 }  // namespace
 
-static_assert(kPrimNames.size() == static_cast<size_t>(Prim::kArgSort) + 1);
+static_assert(kPrimNames.size() == static_cast<size_t>(Prim::kScatterAdd) + 1);
 
 std::string_view name_of(Prim op) { return kPrimNames[static_cast<size_t>(op)]; }
 
 bool is_elementwise(Prim op) { return op >= Prim::kNeg && op <= Prim::kWhere; }
 bool is_reduction(Prim op) { return op >= Prim::kSum && op <= Prim::kArgMin; }
-bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kCumLogSumExp; }
+bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kLinearScan; }
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "nan";

@@ -105,6 +105,7 @@ enum class Prim : uint8_t {
   kCumMax,
   kCumMin,
   kCumLogSumExp,  ///< log of the running sum of exp, without overflow or underflow on the way
+  kLinearScan,    ///< a, b of one shape: h = a * (h before) + b, each h from the one before; the first h is b's
   kDot,           ///< two operands; attribute spec, an einsum such as "bik,bkj->bij" (no repeated letter in
                   ///< one operand; letters absent from the result are summed). The result's type may be
                   ///< wider than the operands': the type to accumulate in
@@ -119,7 +120,9 @@ enum class Prim : uint8_t {
                    ///< the indices' shape
   kTakeAlongAxis,  ///< x, indices of the same rank; attribute axis
   kSort,
-  kArgSort,  ///< attributes axis, descending; stable
+  kArgSort,     ///< attributes axis, descending; stable
+  kScatterAdd,  ///< x, integer indices in [0, extent), source of the indices' shape; attribute axis: each element of
+                ///< source is added where its index says along the axis, in their order
 };
 
 [[nodiscard]] std::string_view name_of(Prim op);

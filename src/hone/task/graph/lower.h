@@ -141,8 +141,11 @@ Ref iota(Lower& lower, const Dims& dims, int64_t axis);
 /// Integer indices replace the axis by their shape.
 Ref gather(Ref x, Ref indices, int64_t axis);
 Ref take_along_axis(Ref x, Ref indices, int64_t axis);
+Ref scatter_add(Ref x, Ref indices, Ref source, int64_t axis);
 Ref sort(Prim prim, Ref x, int64_t axis, bool descending);
 Ref scan(Prim prim, Ref x, int64_t axis, bool reverse = false, bool exclusive = false);
+/// Of a and b of one shape.
+Ref linear_scan(Ref a, Ref b, int64_t axis, bool reverse);
 /// x [..., C at axis 1, ...] times or plus one number a channel: its dimensions for broadcasting.
 Ref per_channel(Ref weight, Ref x);
 

@@ -190,6 +190,11 @@ Ref take_along_axis(Ref x, Ref indices, int64_t axis) {
                        {x.dtype(), indices.dims()});
 }
 
+Ref scatter_add(Ref x, Ref indices, Ref source, int64_t axis) {
+  HONE_CHECK(x.dtype() == source.dtype(), "scatter_add");
+  return x.lower().add(Prim::kScatterAdd, std::vector{x, indices, source}, {{"axis", axis}}, x.type());
+}
+
 Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {
   const DType dtype = prim == Prim::kArgSort ? DType::kI64 : x.dtype();
   return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"descending", descending}}, {dtype, x.dims()});
@@ -198,6 +203,11 @@ Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {
 Ref scan(Prim prim, Ref x, int64_t axis, bool reverse, bool exclusive) {
   return x.lower().add(prim, std::vector{x}, {{"axis", axis}, {"reverse", reverse}, {"exclusive", exclusive}},
                        x.type());
+}
+
+Ref linear_scan(Ref a, Ref b, int64_t axis, bool reverse) {
+  HONE_CHECK(a.type() == b.type(), "linear_scan");
+  return a.lower().add(Prim::kLinearScan, std::vector{a, b}, {{"axis", axis}, {"reverse", reverse}, {"exclusive", false}}, a.type());
 }
 
 Ref per_channel(Ref weight, Ref x) {

@@ -81,6 +81,8 @@ class Walker {
         return gather(node, region);
       case Prim::kTakeAlongAxis:
         return take_along_axis(node, region);
+      case Prim::kScatterAdd:
+        return scatter_add(node, region);
       case Prim::kSort:
       case Prim::kArgSort:
         return whole_axis(node, region, node.attr<int64_t>("axis"));
@@ -117,7 +119,7 @@ class Walker {
     Range& range = region[at];
     range = node.attr<bool>("reverse") ? clipped(range.start + skip, extent - 1, extent)
                                        : clipped(0, range.last() - skip, extent);
-    want(node, 0, std::move(region));
+    for (size_t i = 0; i < node.operands.size(); ++i) want(node, i, region);
   }
 
   void transpose(const Node& node, const Region& region) {
@@ -259,6 +261,14 @@ class Walker {
     const auto at = static_cast<size_t>(node.attr<int64_t>("axis"));
     region[at] = {0, std::min(region[at].count, in(node, 0)[at]), 1};
     want(node, 0, std::move(region));
+  }
+
+  void scatter_add(const Node& node, Region region) {
+    want(node, 0, region);
+    const auto at = static_cast<size_t>(node.attr<int64_t>("axis"));
+    region[at] = {0, in(node, 1)[at], 1};
+    want(node, 1, region);
+    want(node, 2, std::move(region));
   }
 
   const ConcreteGraph& graph_;

@@ -38,6 +38,7 @@ ParamKind kind_from(std::string_view name) {
   constexpr std::pair<std::string_view, ParamKind> kKinds[] = {
       {"tensor", ParamKind::kTensor}, {"tensors", ParamKind::kTensors}, {"axis", ParamKind::kAxis},
       {"axes", ParamKind::kAxes},     {"int", ParamKind::kInt},         {"ints", ParamKind::kInts},
+      {"padding", ParamKind::kPadding},
       {"dim", ParamKind::kDim},       {"dims", ParamKind::kDims},       {"number", ParamKind::kNumber},
       {"bool", ParamKind::kBool},     {"text", ParamKind::kText},       {"dtype", ParamKind::kDType}};
   for (const auto& [text, kind] : kKinds)
@@ -59,6 +60,7 @@ Attr default_from(ParamKind kind, std::string_view text) {
       return integer_from(text);
     case ParamKind::kAxes:
     case ParamKind::kInts:
+    case ParamKind::kPadding:
       return std::vector<int64_t>{integer_from(text)};
     case ParamKind::kDim:
       return IntExpr(integer_from(text));
@@ -227,6 +229,8 @@ std::string_view meaning_of(ParamKind kind) {
       return "an integer";
     case ParamKind::kInts:
       return "an integer or a list of integers";
+    case ParamKind::kPadding:
+      return "an integer, a list of integers, \"same\" or \"valid\"";
     case ParamKind::kDim:
       return "an integer or a shape expression";
     case ParamKind::kDims:

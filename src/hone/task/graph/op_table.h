@@ -26,7 +26,7 @@ using LowerFn = Ref (*)(const LowerCall&);
 
 /// One row. Signature grammar: name(param, param: kind, param: kind = default, …); a parameter
 /// without a kind is a tensor; a default `none` makes it optional and leaves its attribute out.
-/// Kinds: tensor, tensors (a list), axis, axes (one or a list), int, ints (constants), dim, dims
+/// Kinds: tensor, tensors (a list), axis, axes (one or a list), int, ints (constants), padding (ints or a word), dim, dims
 /// (may use symbols), number, bool, text, dtype.
 struct OpRow {
   const char* signature;
@@ -50,6 +50,7 @@ enum class ParamKind : uint8_t {
   kAxes,
   kInt,
   kInts,
+  kPadding,
   kDim,
   kDims,
   kNumber,

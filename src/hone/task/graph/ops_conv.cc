@@ -28,10 +28,30 @@ Status check_bias(const Call& call, const IntExpr& channels) {
   return {};
 }
 
+/// Numbers for "same" and "valid". An even kernel gets one more behind than in front: then `padding_high` says so.
+Status settle_padding(Call& call, int rank) {
+  const auto* const word = std::get_if<std::string>(&call.attrs["padding"]);
+  if (word == nullptr) return settle_window(call, "padding", rank, 0);
+  const bool same = *word == "same";
+  Ints low(static_cast<size_t>(rank), 0), high = low;
+  for (size_t i = 0; i < low.size() && same; ++i) {
+    const IntExpr& kernel = call.dims(1)[i + 2];
+    if (call.attr<Ints>("stride")[i] != 1)
+      return wrong(fmt::format("padding=\"same\" of {} goes with a stride of 1", call.op.name), "say how many elements are added: padding=1");
+    if (!kernel.is_constant())
+      return wrong(fmt::format("padding=\"same\" of {} needs a kernel whose extents are numbers, found {}", call.op.name, dims_text(call.dims(1))));
+    const int64_t whole = call.attr<Ints>("dilation")[i] * (kernel.constant() - 1);
+    low[i] = whole / 2, high[i] = whole - low[i];
+  }
+  if (low != high) call.attrs["padding_high"] = std::move(high);
+  call.attrs["padding"] = std::move(low);
+  return {};
+}
+
 Status settle(Call& call, int rank) {
   HONE_TRY_VOID(settle_window(call, "stride", rank, 1));
-  HONE_TRY_VOID(settle_window(call, "padding", rank, 0));
   HONE_TRY_VOID(settle_window(call, "dilation", rank, 1));
+  HONE_TRY_VOID(settle_padding(call, rank));
   const IntExpr& groups = call.attr<IntExpr>("groups");
   if (groups.is_constant() && groups.constant() < 1)
     return wrong(fmt::format("'groups' of {} is at least 1, found {}", call.op.name, groups.constant()));
@@ -51,9 +71,10 @@ Result<TensorType> infer_conv(Call& call) {
                              channels.to_string()));
   HONE_TRY_VOID(check_bias(call, w[0]));
   const Ints& padding = call.attr<Ints>("padding");
+  const Ints& behind = call.has("padding_high") ? call.attr<Ints>("padding_high") : padding;
   TensorType type{common_dtype(call.operands), {x[0], w[0]}};
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
-    type.dims.push_back(window_count(x[i + 2], w[i + 2], padding[i], padding[i], call.attr<Ints>("stride")[i],
+    type.dims.push_back(window_count(x[i + 2], w[i + 2], padding[i], behind[i], call.attr<Ints>("stride")[i],
                                      call.attr<Ints>("dilation")[i]));
     HONE_TRY_VOID(check_count(type.dims.back(), call.op.name, i));
   }
@@ -99,7 +120,7 @@ Ref lower_conv(const LowerCall& c) {
   const DType dtype = c.node.type.dtype;
   const Attrs attrs{{"stride", c.attr<Ints>("stride")},
                     {"padding_low", c.attr<Ints>("padding")},
-                    {"padding_high", c.attr<Ints>("padding")},
+                    {"padding_high", c.attr<Ints>(c.has("padding_high") ? "padding_high" : "padding")},
                     {"dilation", c.attr<Ints>("dilation")},
                     {"groups", c.attr<IntExpr>("groups")}};
   return with_bias(c, c.lower.add(Prim::kConv, std::vector{cast(c.in[0], dtype), cast(c.in[1], dtype)}, attrs,
@@ -119,7 +140,7 @@ Ref lower_conv_transpose(const LowerCall& c) {
 }
 
 #define HONE_CONV_PARAMS \
-  "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, dilation: ints = 1, groups: dim = 1)"
+  "(x, weight, bias = none, stride: ints = 1, padding: padding = 0, dilation: ints = 1, groups: dim = 1)"
 #define HONE_CONV_TRANSPOSE_PARAMS                                                                         \
   "(x, weight, bias = none, stride: ints = 1, padding: ints = 0, output_padding: ints = 0, groups: dim = " \
   "1, dilation: ints = 1)"

@@ -281,6 +281,39 @@ Ref lower_topk(const LowerCall& c) {
   return slice_axis(sort(prim, c.in[0], axis, c.attr<bool>("largest")), axis, 0, c.attr<IntExpr>("k"));
 }
 
+/// scatter_add: indices of the source's shape; index_add: one for each of the source's slices.
+Result<TensorType> infer_scatter(Call& call) {
+  const auto axis = static_cast<size_t>(call.attr<int64_t>("axis"));
+  const bool slices = call.op.name == "index_add";
+  const Dims &x = call.dims(0), &indices = call.dims(1), &source = call.dims(2);
+  if (!is_int(call.type(1).dtype)) return wrong(fmt::format("the indices of {} are integers, found {}", call.op.name, call.type(1).to_string()));
+  bool fits = source.size() == x.size() && indices.size() == (slices ? 1 : x.size());
+  for (size_t d = 0; fits && d < x.size(); ++d) {
+    fits = d == axis || may_equal(x[d], source[d]);
+    if (!slices || d == axis) fits = fits && may_equal(indices[slices ? 0 : d], source[d]);
+  }
+  if (!fits)
+    return wrong(fmt::format("{} of a source {} by indices {} to {} along axis {}", call.op.name, dims_text(source), dims_text(indices), dims_text(x), axis),
+                 slices ? "x and source differ along the axis only, where source has an index for each element" : "indices and source have one shape, which differs from x along the axis only");
+  const std::vector<Operand> added{call.operands[0], call.operands[2]};
+  const DType dtype = common_dtype(added);
+  if (dtype == DType::kBool) return wrong(fmt::format("{} does not take bool", call.op.name), "cast first: i32(x) or f32(x)");
+  return TensorType{dtype, x};
+}
+
+Ref lower_scatter(const LowerCall& c) {
+  const auto axis = c.attr<int64_t>("axis");
+  Ref indices = c.in[1];
+  const Ref source = c.wide(2);
+  if (c.op.name == "index_add") {
+    const Dims dims = source.dims();
+    Dims line(dims.size(), IntExpr(1));
+    line[static_cast<size_t>(axis)] = indices.dims()[0];
+    indices = broadcast_to(reshape(indices, std::move(line)), dims);
+  }
+  return scatter_add(c.wide(0), indices, source, axis);
+}
+
 const OpRow kIndexOps[] = {
     {"slice(x, start: dims, extent: dims, step: ints)", "",
      "`extent` elements of each axis from `start`, every `step`-th: what x[a:b, ::2] becomes.", infer_slice,
@@ -303,6 +336,9 @@ const OpRow kIndexOps[] = {
      infer_take_along_axis, lower_take_along_axis},
     {"gather(x, axis: axis, indices)", "", "take_along_axis with PyTorch's order of arguments.",
      infer_take_along_axis, lower_take_along_axis},
+    {"scatter_add(x, axis: axis, indices, source)", "", "x with each element of source added where its index says along an axis, in their order.",
+     infer_scatter, lower_scatter},
+    {"index_add(x, axis: axis, indices, source)", "", "x with slices of source added: the k-th where indices[k] says along an axis.", infer_scatter, lower_scatter},
     {"one_hot(indices, classes: dim, dtype: dtype = i64)", "", "A new last axis with a 1 at each index.",
      infer_one_hot, lower_one_hot},
     {"triu(x, k: int = 0)", "", "Zero below the k-th diagonal.", infer_triangle, lower_triangle},

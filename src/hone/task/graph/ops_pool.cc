@@ -101,7 +101,7 @@ Ref lower_avg_pool(const LowerCall& c) {
   return total / size;
 }
 
-/// Each result element pools a block of its own: the extents must be multiples of the result's.
+/// Each result element pools a block of its own; where the extent is no multiple of the result's, blocks overlap by an element.
 Result<TensorType> infer_adaptive(Call& call) {
   const int rank = spatial_rank(call);
   if (call.rank(0) < rank + 1)
@@ -117,20 +117,50 @@ Result<TensorType> infer_adaptive(Call& call) {
   TensorType type = call.type(0);
   if (average) type.dtype = float_dtype(call.operands[0]);
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
-    IntExpr& extent = type.dims[type.dims.size() - static_cast<size_t>(rank) + i];
-    const int64_t size = call.attr<Ints>("output_size")[i];
-    if (!IntExpr::divide_exactly(extent, size))
-      return wrong(
-          fmt::format("{} of {} elements into {}: not a multiple", call.op.name, extent.to_string(), size),
-          "only output sizes that divide the extents are supported");
-    extent = size;
+    type.dims[type.dims.size() - static_cast<size_t>(rank) + i] = call.attr<Ints>("output_size")[i];
   }
   return type;
 }
 
+/// The blocks of one axis, of several sizes: block i goes from i * extent / size, rounded down, to (i + 1) * extent / size, rounded
+/// up. `counts` is multiplied by how many elements each has.
+Ref uneven_blocks(Ref x, size_t axis, int64_t size, bool average, Ref& counts) {
+  Lower& lower = x.lower();
+  const IntExpr longest = IntExpr::floor_div(x.dims()[axis] + (2 * size - 2), size);
+  const Ref extent = lower.symbol(x.dims()[axis], DType::kI64), one = lower.integer(1), blocks = lower.integer(size);
+  const auto edge = [&](Ref i, Ref more) { return binary(Prim::kFloorDiv, i * extent + more, blocks); };
+  const Dims places{size, longest};
+  const Ref i = iota(lower, {size, 1}, 0), begin = edge(i, lower.integer(0)), end = edge(i + one, lower.integer(size - 1));
+  const Ref at = begin + iota(lower, places, 1);
+  Ref y = gather(x, minimum(at, end - one), static_cast<int64_t>(axis));
+  const Ints axes{static_cast<int64_t>(axis) + 1};
+  const auto among = [&](Ref of) {
+    Dims dims(y.dims().size(), IntExpr(1));
+    for (size_t d = 0; d < 2; ++d) dims[axis + d] = of.dims()[d];
+    return reshape(of, std::move(dims));
+  };
+  if (average) y = where(among(lt(at, end)), y, like(y, 0));
+  Dims dims = x.dims();
+  dims[axis] = size;
+  Dims line(dims.size(), IntExpr(1));
+  line[axis] = size;
+  if (average) counts = counts * reshape(cast(end - begin, y.dtype()), std::move(line));
+  return reshape(average ? sum(y, axes) : amax(y, axes), std::move(dims));
+}
+
 Ref lower_adaptive(const LowerCall& c) {
   const Ints& sizes = c.attr<Ints>("output_size");
-  const Ref x = c.wide();
+  Ref x = c.wide();
+  const bool average = c.op.name.find("avg") != std::string::npos;
+  const size_t first = x.dims().size() - sizes.size();
+  const auto even = [&](size_t i) { return IntExpr::divide_exactly(x.dims()[first + i], sizes[i]).has_value(); };
+  bool all = true;
+  for (size_t i = 0; i < sizes.size(); ++i) all = all && even(i);
+  if (!all) {
+    Ref counts = like(x, 1);
+    for (size_t i = 0; i < sizes.size(); ++i) x = uneven_blocks(x, first + i, sizes[i], average, counts);
+    return average ? x / counts : x;
+  }
   const size_t plain = x.dims().size() - sizes.size();
   Dims blocks(x.dims().begin(), x.dims().begin() + static_cast<std::ptrdiff_t>(plain));
   Ints axes;
@@ -141,7 +171,7 @@ Ref lower_adaptive(const LowerCall& c) {
     blocks.push_back(block);
   }
   const Ref y = reshape(x, std::move(blocks));
-  return c.op.name.find("avg") != std::string::npos ? mean(y, axes) : amax(y, axes);
+  return average ? mean(y, axes) : amax(y, axes);
 }
 
 #define HONE_MAX_POOL_PARAMS \
@@ -169,18 +199,18 @@ const OpRow kPoolOps[] = {
     {"avg_pool3d" HONE_AVG_POOL_PARAMS, "",
      "Mean of each window over the last three dimensions; stride is the kernel by default.", infer_pool,
      lower_avg_pool},
-    {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of equal blocks of the last dimension.",
+    {"adaptive_avg_pool1d(x, output_size: ints)", "", "Mean of each of so many blocks of the last dimension.",
      infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool2d(x, output_size: ints)", "", "Mean of equal blocks of the last two dimensions.",
+    {"adaptive_avg_pool2d(x, output_size: ints)", "", "Mean of each of so many blocks of the last two dimensions.",
      infer_adaptive, lower_adaptive},
-    {"adaptive_avg_pool3d(x, output_size: ints)", "", "Mean of equal blocks of the last three dimensions.",
+    {"adaptive_avg_pool3d(x, output_size: ints)", "", "Mean of each of so many blocks of the last three dimensions.",
      infer_adaptive, lower_adaptive},
     {"adaptive_max_pool1d(x, output_size: ints)", "",
-     "Largest element of equal blocks of the last dimension.", infer_adaptive, lower_adaptive},
+     "Largest element of each of so many blocks of the last dimension.", infer_adaptive, lower_adaptive},
     {"adaptive_max_pool2d(x, output_size: ints)", "",
-     "Largest element of equal blocks of the last two dimensions.", infer_adaptive, lower_adaptive},
+     "Largest element of each of so many blocks of the last two dimensions.", infer_adaptive, lower_adaptive},
     {"adaptive_max_pool3d(x, output_size: ints)", "",
-     "Largest element of equal blocks of the last three dimensions.", infer_adaptive, lower_adaptive},
+     "Largest element of each of so many blocks of the last three dimensions.", infer_adaptive, lower_adaptive},
 };
 
 }  // namespace

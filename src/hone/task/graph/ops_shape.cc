@@ -6,6 +6,7 @@
 
 #include "hone/task/graph/infer.h"
 #include "hone/task/graph/lower.h"
+#include "hone/task/graph/windows.h"
 
 namespace hone::task {
 namespace {
@@ -342,6 +343,61 @@ Ref lower_roll(const LowerCall& c) {
   return x;
 }
 
+Result<TensorType> infer_unfold(Call& call) {
+  if (call.rank(0) != 4)
+    return wrong(fmt::format("unfold takes x [N, C, H, W], found {}", call.type(0).to_string()), "windows along one axis: windows(x, axis, size, step)");
+  for (const auto& [key, least] : {std::pair{"kernel", 1}, {"dilation", 1}, {"padding", 0}, {"stride", 1}}) HONE_TRY_VOID(settle_window(call, key, 2, least));
+  const Dims& x = call.dims(0);
+  IntExpr taps = x[1], places = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t kernel = call.attr<Ints>("kernel")[i], padding = call.attr<Ints>("padding")[i];
+    const IntExpr count = window_count(x[i + 2], kernel, padding, padding, call.attr<Ints>("stride")[i], call.attr<Ints>("dilation")[i]);
+    HONE_TRY_VOID(check_count(count, call.op.name, i));
+    taps = taps * kernel, places = places * count;
+  }
+  return TensorType{call.type(0).dtype, {x[0], taps, places}};
+}
+
+/// Two dimensions for one: [taps, windows], or the other way round.
+Ref in_windows(Ref x, int64_t axis, const IntExpr& count, int64_t taps, int64_t stride, int64_t dilation, bool taps_first) {
+  Lower& lower = x.lower();
+  const Dims dims = taps_first ? Dims{taps, count} : Dims{count, taps};
+  const Ref tap = iota(lower, dims, taps_first ? 0 : 1), window = iota(lower, dims, taps_first ? 1 : 0);
+  return gather(x, tap * lower.integer(dilation) + window * lower.integer(stride), axis);
+}
+
+Ref lower_unfold(const LowerCall& c) {
+  Dims around(4, IntExpr(0));
+  for (size_t i = 0; i < 2; ++i) around[i + 2] = c.attr<Ints>("padding")[i];
+  Ref y = pad(c.in[0], around, around, 0);
+  for (const size_t i : {size_t{1}, size_t{0}}) {
+    const int64_t kernel = c.attr<Ints>("kernel")[i], stride = c.attr<Ints>("stride")[i], dilation = c.attr<Ints>("dilation")[i];
+    y = in_windows(y, static_cast<int64_t>(i) + 2, window_count(y.dims()[i + 2], kernel, 0, 0, stride, dilation), kernel, stride, dilation, true);
+  }
+  return reshape(transpose(y, {0, 1, 2, 4, 3, 5}), c.node.type.dims);
+}
+
+Result<TensorType> infer_windows(Call& call) {
+  const int64_t size = call.attr<int64_t>("size"), step = call.attr<int64_t>("step");
+  if (size < 1 || step < 1) return wrong(fmt::format("'size' and 'step' of windows are at least 1, found {} and {}", size, step));
+  TensorType type = call.type(0);
+  IntExpr& extent = type.dims[static_cast<size_t>(call.attr<int64_t>("axis"))];
+  extent = window_count(extent, size, 0, 0, step, 1);
+  if (extent.is_constant() && extent.constant() < 1) return wrong(fmt::format("windows: {} elements along an axis of fewer", size));
+  type.dims.emplace_back(size);
+  return type;
+}
+
+Ref lower_windows(const LowerCall& c) {
+  const auto axis = c.attr<int64_t>("axis");
+  const Ref y = in_windows(c.in[0], axis, c.node.type.dims[static_cast<size_t>(axis)], c.attr<int64_t>("size"), c.attr<int64_t>("step"), 1, false);
+  Axes perm;
+  for (int64_t d = 0; d < y.rank(); ++d)
+    if (d != axis + 1) perm.push_back(d);
+  perm.push_back(axis + 1);
+  return transpose(y, std::move(perm));
+}
+
 const OpRow kShapeOps[] = {
     {"reshape(x, shape: dims)", "view", "The same elements in another shape; one dimension may be -1.",
      infer_reshape, lower_reshape},
@@ -366,6 +422,10 @@ const OpRow kShapeOps[] = {
     {"stack(tensors: tensors, axis: int = 0)", "", "Joined along a new axis.", infer_stack, lower_stack},
     {"pad(x, low: dims, high: dims, value: number = 0.0)", "",
      "`value` added before and after each axis (one number an axis).", infer_pad, lower_pad},
+    {"unfold(x, kernel: ints, dilation: ints = 1, padding: ints = 0, stride: ints = 1)", "",
+     "The windows of a convolution over x [N, C, H, W] as columns, [N, C*K*K, windows] (im2col); windows along one axis: windows.", infer_unfold, lower_unfold},
+    {"windows(x, axis: axis, size: int, step: int = 1)", "",
+     "Every stretch of `size` elements along an axis, `step` apart, as a new last axis (PyTorch's x.unfold).", infer_windows, lower_windows},
     {"flip(x, axis: axes)", "", "Order reversed along axes.", infer_same, lower_flip},
     {"roll(x, shifts: ints, axis: ints)", "",
      "Elements moved along axes, those beyond the end coming back at the start.", infer_roll, lower_roll},

@@ -43,6 +43,7 @@ std::string kind_table() {
   constexpr std::pair<std::string_view, ParamKind> kKinds[] = {
       {"", ParamKind::kTensor},   {"tensors", ParamKind::kTensors}, {"axis", ParamKind::kAxis},
       {"axes", ParamKind::kAxes}, {"int", ParamKind::kInt},         {"ints", ParamKind::kInts},
+      {"padding", ParamKind::kPadding},
       {"dim", ParamKind::kDim},   {"dims", ParamKind::kDims},       {"number", ParamKind::kNumber},
       {"bool", ParamKind::kBool}, {"text", ParamKind::kText},       {"dtype", ParamKind::kDType}};
   std::string text = "| written | takes |\n| --- | --- |\n";

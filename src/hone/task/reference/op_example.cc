@@ -34,6 +34,7 @@ constexpr ExampleRow kExamples[] = {
     {"cummax", "x: f32[B, D]", "cummax(x, axis=-1)"},
     {"cummin", "x: f32[B, D]", "cummin(x, axis=-1)"},
     {"logcumsumexp", "x: f32[B, D]", "logcumsumexp(x, axis=-1)"},
+    {"linear_scan", "a: f32[B, D]; b: f32[B, D]", "linear_scan(a, b, axis=-1)"},
     // norms
     {"layer_norm", "x: f32[B, D]; w: f32[D]; b: f32[D]", "layer_norm(x, w, b)"},
     {"rms_norm", "x: f32[B, D]; w: f32[D]", "rms_norm(x, w)"},
@@ -62,6 +63,10 @@ constexpr ExampleRow kExamples[] = {
     {"avg_pool1d", "x: f32[N, C, L]", "avg_pool1d(x, 2)"},
     {"avg_pool2d", "x: f32[N, C, H, W]", "avg_pool2d(x, 2)"},
     {"avg_pool3d", "x: f32[N, C, T, H, W]", "avg_pool3d(x, 2)"},
+    {"scatter_add", "x: f32[B, D]; i: i64[B, K]; s: f32[B, K]", "scatter_add(x, 1, i, s)"},
+    {"index_add", "x: f32[N, D]; i: i64[K]; s: f32[K, D]", "index_add(x, 0, i, s)"},
+    {"unfold", "x: f32[N, C, H, W]", "unfold(x, 3, padding=1)"},
+    {"windows", "x: f32[B, D]", "windows(x, -1, 4)"},
     {"adaptive_avg_pool1d", "x: f32[N, C, 8*L]", "adaptive_avg_pool1d(x, 8)"},
     {"adaptive_avg_pool2d", "x: f32[N, C, H, W]", "adaptive_avg_pool2d(x, 1)"},
     {"adaptive_avg_pool3d", "x: f32[N, C, T, H, W]", "adaptive_avg_pool3d(x, 1)"},

@@ -72,6 +72,15 @@ def scan(f, x, axis, reverse, first):
     return (y.flip(-1) if reverse else y).movedim(-1, axis)
 
 
+def linear_scan(a, x, axis, reverse):
+    a, b = (t.movedim(axis, -1).unbind(-1) for t in torch.broadcast_tensors(a, x))
+    steps, h, found = list(zip(a, b)), None, []
+    for factor, added in (reversed(steps) if reverse else steps):
+        h = added if h is None else factor * h + added
+        found.append(h)
+    return torch.stack(found[::-1] if reverse else found, -1).movedim(-1, axis)
+
+
 def variance(v, correction):
     v = real(v)
     return ((v - v.mean(-1, True)) ** 2).sum(-1) / (v.shape[-1] - correction)

@@ -158,12 +158,26 @@ inline void topk(Draft& d) {
   d.compare("r0, r1", hone + ")", fmt::format("torch.topk(x, {}, {}, {})", k, axis, Draft::word(largest)));
 }
 
+inline void scatter(Draft& d) {
+  const DType type = d.real();
+  const Shape x = d.shape(1, 4);
+  const int64_t axis = d.axis(x.size());
+  const size_t at = normal(axis, x.size());
+  Shape source = x;
+  source[at] = d.extent(9);
+  const bool slices = d.op() == "index_add";
+  d.tensor("x", type, x);
+  d.tensor("s", type, source);
+  d.tensor("i", d.whole(), slices ? Shape{source[at]} : source, Domain::kIndex, x[at]);
+  d.compare(fmt::format("{}(x, {}, i, s)", d.op(), axis), fmt::format("torch.{}(x, {}, i.long(), s)", d.op(), axis));
+}
+
 inline constexpr Generator kRows[] = {
     {"slice", slice},           {"narrow", narrow}, {"select", select},     {"split", split},
     {"chunk", split},           {"take", take},     {"index_select", take}, {"embedding", embedding},
     {"take_along_axis", along}, {"gather", along},  {"one_hot", one_hot},   {"triu", triangle},
     {"tril", triangle},         {"diag", diag},     {"diagonal", diagonal}, {"sort", sort},
-    {"argsort", sort},          {"topk", topk},
+    {"argsort", sort},          {"topk", topk},     {"scatter_add", scatter}, {"index_add", scatter},
 };
 
 }  // namespace index

@@ -84,6 +84,18 @@ inline void scan(Draft& d) {
                         exclusive ? product ? "1" : "0" : "None"));
 }
 
+/// Factors within -1 and 1, as those of recurrences are: products of others soon leave every type.
+inline void linear_scan(Draft& d) {
+  const Shape shape = d.shape(1, 4);
+  const DType type = d.real();
+  d.tensor("x", type, shape);
+  d.tensor("a", type, d.part_of(shape));
+  const int64_t axis = d.axis(shape.size());
+  const bool reverse = d.chance(0.4);
+  d.compare(fmt::format("linear_scan(tanh(a), x, {}{}{})", d.chance() ? "" : "axis=", axis, reverse ? ", reverse=True" : ""),
+            fmt::format("linear_scan(torch.tanh(a), x, {}, {})", axis, Draft::word(reverse)));
+}
+
 inline constexpr Generator kRows[] = {
     {"sum", any, "integers(v).sum(-1)"},
     {"prod", prod, "integers(v).prod(-1)"},
@@ -105,6 +117,7 @@ inline constexpr Generator kScanRows[] = {
     {"cummax", scan, "v.amax(-1)"},
     {"cummin", scan, "v.amin(-1)"},
     {"logcumsumexp", scan, "torch.logsumexp(v, -1)"},
+    {"linear_scan", linear_scan},
 };
 
 }  // namespace reduction

@@ -176,6 +176,20 @@ inline void flip(Draft& d) {
             fmt::format("torch.flip(x, {})", tuple_text(axes)));
 }
 
+inline void unfold(Draft& d) {
+  const int64_t kernel = d.between(1, 3), dilation = d.between(1, 2), padding = d.between(0, 1), stride = d.between(1, 3);
+  const int64_t least = std::max<int64_t>(1, dilation * (kernel - 1) + 1 - 2 * padding);
+  d.tensor("x", d.real(), {d.extent(3), d.extent(3), least + d.between(0, 4), least + d.between(0, 4)});
+  const std::string options = fmt::format("{}, dilation={}, padding={}, stride={}", kernel, dilation, padding, stride);
+  d.compare(fmt::format("unfold(x, {})", options), fmt::format("F.unfold(x, {})", options));
+}
+
+inline void windows(Draft& d) {
+  const Shape s = any(d, 1, 4);
+  const int64_t axis = d.axis(s.size()), size = d.between(1, s[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(s.size()) : axis)]), step = d.between(1, 3);
+  d.compare(fmt::format("windows(x, {}, {}, {})", axis, size, step), fmt::format("x.unfold({}, {}, {})", axis, size, step));
+}
+
 inline void roll(Draft& d) {
   const Shape s = any(d, 1, 4);
   const auto axes = d.axes(s.size());
@@ -269,6 +283,8 @@ inline constexpr Generator kRows[] = {
     {"pad", pad},
     {"flip", flip},
     {"roll", roll},
+    {"unfold", unfold},
+    {"windows", windows},
 };
 inline constexpr Generator kCreationRows[] = {
     {"zeros", filled},   {"ones", filled},   {"full", filled}, {"zeros_like", like}, {"ones_like", like},

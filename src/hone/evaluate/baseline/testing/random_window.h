@@ -48,13 +48,15 @@ inline void conv(Draft& d) {
     }
     w.push_back(kernel[i]);
   }
+  const bool same = !transposed && stride == std::vector<int64_t>(rank, 1) && d.chance();
   d.tensor("x", type, x);
   d.tensor("w", type, w);
   const bool bias = d.chance();
   if (bias) d.tensor("b", type, {out * groups});
   Options options;
   add(d, options, "stride", stride, 1);
-  add(d, options, "padding", padding, 0);
+  if (same) options.add("padding", "\"same\"");
+  else add(d, options, "padding", padding, 0);
   if (transposed) add(d, options, "output_padding", extra, 0);
   add(d, options, "dilation", dilation, 1);
   if (groups != 1 || d.chance(0.2)) options.add("groups", std::to_string(groups));
@@ -100,7 +102,8 @@ inline void adaptive(Draft& d) {
   const size_t rank = rank_of(d);
   const std::vector<int64_t> size = each(d, rank, 1, 3);
   Shape x = d.shape(1, 3, 3);
-  for (size_t i = 0; i < rank; ++i) x.push_back(size[i] * d.between(1, 4));
+  const bool even = d.chance();
+  for (size_t i = 0; i < rank; ++i) x.push_back(even ? size[i] * d.between(1, 4) : d.between(1, 9));
   d.tensor("x", d.real(), x);
   Options options;
   add(d, options, "output_size", size, -1);

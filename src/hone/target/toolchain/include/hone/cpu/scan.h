@@ -104,6 +104,54 @@ class Scan {
   Carry carry_ = static_cast<Carry>(neutral()[0]);
 };
 
+/// The linear recurrence h = a * h + b, h beginning as b. Within a vector log2(width) steps, over pairs; where the products of
+/// factors come near the ends of the lanes' range, as no result need, one element after the other.
+template <class V, bool BACK = false>
+class LinearScan {
+  using L = Lane<V>;
+
+ public:
+  HONE_INLINE V next(V a, V b, All) { return step(a, b, BACK ? width<V> - 1 : 0); }
+  /// Of the last vector of a row, which is the first one going back: n elements of it are there.
+  HONE_INLINE V next(V a, V b, int64_t n) {
+    if constexpr (BACK) {
+      const Mask<V> there = iota<Mask<V>>() < static_cast<Lane<Mask<V>>>(n);
+      a = select(there, a, splat<V>(1)), b = select(there, b, V{});
+    }
+    return step(a, b, BACK ? n - 1 : 0);
+  }
+
+ private:
+  template <int S>
+  static HONE_INLINE void run(V& a, V& h) {
+    if constexpr (S < width<V>) {
+      h = a * detail::shift<S, BACK>(h, V{}) + h;
+      a = a * detail::shift<S, BACK>(a, splat<V>(1));
+      run<2 * S>(a, h);
+    }
+  }
+  HONE_INLINE V step(V a, V b, int64_t first) {
+    // Before the first element, whose factor may be anything, there is 0.
+    if (begins_) a = select(iota<Mask<V>>() == static_cast<Lane<Mask<V>>>(first), splat<V>(1), a);
+    begins_ = false;
+    V product = a, h = b;
+    run<1>(product, h);
+    const V size = select(product < V{}, -product, product), least = splat<V>(L(0x1p-100)), most = splat<V>(L(0x1p100));
+    if (all((size >= least) & (size <= most))) {
+      h = product * splat<V>(static_cast<L>(carry_)) + h;
+      carry_ = h[BACK ? 0 : width<V> - 1];
+      return h;
+    }
+    for (int i = 0; i < width<V>; ++i) {
+      const int at = BACK ? width<V> - 1 - i : i;
+      carry_ = h[at] = a[at] * carry_ + b[at];
+    }
+    return h;
+  }
+  L carry_ = 0;
+  bool begins_ = true;
+};
+
 /// body(j, n) as for_each calls it, from the last vector to the first.
 template <class V, int UNROLL, class Body>
 HONE_INLINE void for_each_back(int64_t count, Body body) {
