@@ -160,7 +160,7 @@ bool takes_any_size(const task::Graph& graph) {
   return std::ranges::all_of(graph.nodes, [](const task::Node& node) {
     switch (node.prim) {
       case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumLogSumExp: case Prim::kDot:
-      case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum:
+      case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: case Prim::kLinearScan: case Prim::kScatterAdd:
       case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kMod: case Prim::kFloorDiv:
         return false;
       default: return true;
