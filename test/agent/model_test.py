@@ -291,7 +291,8 @@ async def work(client):
     expect("models: echo, priced; the price is not known" in started["models"], f"what is known of the price: {started['models']}")
     run = (await client.call_tool("wait", {"run": started["run"], "seconds": 300})).structured_content
     expect(run["status"] == "finished" and run["champion"]["source"], "a run from start to champion")
-    expect(run["summary"]["models"]["calls"] == 2, "its models were asked as often as the server's budget allows")
+    ledger = run["summary"]["models"]
+    expect(ledger["budget"]["calls"] == 2 and ledger["calls"] <= 2, f"its models had the server's budget, not the client's: {ledger['calls']} calls")
     again = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": run["champion"]["source"]})).structured_content
     expect(again["verdict"] == "accepted", "the champion can be sent back as it is")
     report = (await client.call_tool("get_report", {"run": started["run"]})).structured_content
