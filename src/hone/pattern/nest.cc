@@ -1,4 +1,5 @@
 #include "hone/pattern/nest.h"
+#include "hone/pattern/expression.h"
 
 #include <algorithm>
 #include <functional>
