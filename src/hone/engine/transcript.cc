@@ -12,6 +12,8 @@
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 #include "hone/engine/recall.h"
+#include "hone/engine/workbench.h"
+#include "hone/target/target.h"
 
 namespace hone::engine {
 namespace {
@@ -136,7 +138,14 @@ Result<TranscriptReplay> replay(std::string_view text) {
   HONE_TRY(std::vector<search::RecordedStep> steps, recorded_steps(events, store));
   const auto* const started = events.empty() ? nullptr : events.front().as<event::Started>();
   if (!started) return damaged("it does not begin");
+  HONE_TRY(const RunOptions options, RunOptions::from_json(unpacked.run.options_json));
+  HONE_TRY(const WorkbenchOptions asked, workbench_options(options));
   Services services;
+  // What models are asked to write in. A target that nobody knows any more takes C++.
+  if (std::vector<kernel::Language> taken = target::languages_of(started->target); !taken.empty()) services.languages = std::move(taken);
+  if (!asked.languages.empty())
+    std::erase_if(services.languages, [&](kernel::Language l) { return std::find(asked.languages.begin(), asked.languages.end(), l) == asked.languages.end(); });
+  if (services.languages.empty()) return damaged("its target takes none of its languages");
   services.clock = &base::system_clock();
   services.store = &store;
   services.target = started->target;
