@@ -10,7 +10,7 @@
 # BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
 # that measure time, and are programs of their own (hone_NAME_busy_test, hone_NAME_slow_busy_test); all others are compiled as
 # unit tests are. FIRST names those to start first: what takes long and starts last has the other cores wait. ALONE names
-# those with options or a main() of their own, a program each: hone_NAME_folder_file_test.
+# those with options, a main() or symbols of their own, a program each: hone_NAME_folder_file_test.
 #
 # With HONE_UNITY a room's sources are compiled a dozen at a time: what they include is read, and the templates that
 # they share are compiled, once for all of them, which takes less than half the time. Sources with options of their
