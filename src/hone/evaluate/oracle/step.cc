@@ -145,24 +145,10 @@ bool gathers(Prim op) {
          op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum || op == Prim::kScatterAdd;
 }
 
-/// Below its least normal number f16 rounds by absolute steps, and what follows may magnify them; fp32's are covered by the rules.
-Tensor with_underflow(const Step& step, const Tensor& result) {
-  constexpr double kHalfStep = 0x1p-25 / kUnit, kNormal = 0x1p-14;
-  const Node& node = step.node();
-  if (node.type.dtype != DType::kF16 || !result.scale || (keeps_exact(node.prim) && node.prim != Prim::kCast)) return result;
-  const Tensor dense = densify(result, step.pool);
-  const int64_t count = result.box.count();
-  if (std::none_of(dense.value, dense.value + count, [](double v) { return std::abs(v) < kNormal; })) return result;
-  Fresh out = make_dense(result.box, true, step.pool);
-  std::copy_n(dense.value, count, out.value);
-  for (int64_t i = 0; i < count; ++i) out.scale[i] = std::abs(dense.value[i]) < kNormal && dense.value[i] != 0 ? std::max(dense.scale[i], kHalfStep) : dense.scale[i];
-  return out.tensor;
-}
-
 }  // namespace
 
 Tensor run_step(const Step& step) {
-  const Tensor result = with_underflow(step, in_range(step, raw_step(step)));
+  const Tensor result = in_range(step, raw_step(step));
   return gathers(step.node().prim) ? settled(step, result, step.operands) : result;
 }
 
