@@ -80,17 +80,18 @@ struct Extents {
 inline Result<task::Task> task_of(const Case& c, const std::vector<Extents>& sizes) {
   std::vector<std::string> workloads;
   for (const Extents& size : sizes) {
-    std::string text = fmt::format("D={}", size.D);
+    std::string text;
     const auto bind = [&](char symbol, const char* extent) {
       const bool used = std::any_of(c.inputs.begin(), c.inputs.end(), [&](const std::string& input) {
         return input.find(symbol, input.find('[')) != std::string::npos;
       });
-      if (used) text += fmt::format(",{}={}", symbol, extent);
+      if (used) text += fmt::format("{}{}={}", text.empty() ? "" : ",", symbol, extent);
     };
+    bind('D', size.D);
     bind('B', size.B);
     bind('A', size.A);
     bind('N', size.N);
-    workloads.push_back(text);
+    if (!text.empty()) workloads.push_back(text);
   }
   HONE_TRY(task::Task task, task::task_from_expressions(c.compute, c.inputs, workloads));
   for (task::InputSpec& input : task.inputs)

@@ -30,9 +30,12 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
     for (const std::string& wanted : c.gpu)
       EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
           << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
-    // CUDA takes each pattern at its defaults; HIP, the same text on wider waves, the first at drawn values.
+    // CUDA takes each pattern at its defaults, in `make check` the first and the last; HIP, the same text on wider waves, the first
+    // at drawn values.
     const bool cuda = language == kernel::Language::kCuda;
+    const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
     for (const Offer& offer : offers) {
+      if (!all && &offer != &offers.front() && &offer != &offers.back()) continue;
       kernel::Kernel kernel = offer.kernel;
       const auto draw = [&] {
         for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];

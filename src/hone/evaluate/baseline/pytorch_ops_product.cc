@@ -157,7 +157,11 @@ Result<Term> linear_scan(const Site& site, std::string_view) {
     if (narrow) term = call_term(bracket(term, Binding::kPrimary) + ".float()");
     const std::vector<int64_t> shape = site.result_shape();
     operands[i] = site.shape(i) == shape ? term.text : fmt::format("{}.expand({})", bracket(term, Binding::kPrimary), extents(shape));
+    // A number by itself has a type of its own, which a product with a tensor does not take over.
+    if (site.shape(i).empty()) operands[i] = term.text;
   }
+  for (const size_t i : {0, 1})
+    if (site.shape(i).empty()) operands[i] = fmt::format("{} * torch.ones_like({})", operands[i], operands[1 - i]);
   const int64_t axis = site.integer("axis"), last = static_cast<int64_t>(site.node().type.dims.size()) - 1;
   return call_term(fmt::format("torch._higher_order_ops.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), ({}, {}), dim={}{}, "
                                "combine_mode=\"generic\")[1]{}",

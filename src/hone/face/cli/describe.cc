@@ -177,14 +177,22 @@ std::string describe_patterns(const task::Task& task, const std::string& target,
   return text;
 }
 
-Status save_kernels(const task::Task& task, const std::filesystem::path& folder) {
+/// The first offer in each of the target's languages; in C++ the task without fusion too.
+Status save_kernels(const task::Task& task, const std::string& target, const std::filesystem::path& folder) {
   std::vector<std::string> why_not;
-  const auto offers = pattern::offers_cpp(task, why_not);
-  if (offers.empty()) return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")));
+  bool any = false;
   HONE_TRY_VOID(base::make_directories(folder));
-  HONE_TRY_VOID(base::write_file_atomic(folder / "fused.cc", offers.front().kernel.source));
-  HONE_TRY(const pattern::Offer unfused, pattern::unfused_cpp(task));
-  return base::write_file_atomic(folder / "unfused.cc", unfused.kernel.source);
+  for (const kernel::Language language : target::languages_of(target)) {
+    const auto offers = pattern::offers(task, language, why_not);
+    if (offers.empty()) continue;
+    any = true;
+    HONE_TRY_VOID(base::write_file_atomic(folder / ("fused" + std::string(kernel::row_of(language).suffix)), offers.front().kernel.source));
+    if (language != kernel::Language::kCpp) continue;
+    HONE_TRY(const pattern::Offer unfused, pattern::unfused_cpp(task));
+    HONE_TRY_VOID(base::write_file_atomic(folder / "unfused.cc", unfused.kernel.source));
+  }
+  if (!any) return fail(ErrorCode::kUnavailable, fmt::format("no built-in pattern covers this task yet ({})", fmt::join(why_not, "; ")));
+  return {};
 }
 
 }  // namespace
@@ -200,7 +208,7 @@ Result<int> explain(const ExplainArguments& arguments) {
   text += describe_inputs(task, inputs);
   HONE_TRY(const std::string work, describe_work(task, target::cpu_peaks(), workloads));
   text += work + describe_patterns(task, arguments.target, limits, patterns, unfused);
-  if (!arguments.save.empty()) HONE_TRY_VOID(save_kernels(task, arguments.save));
+  if (!arguments.save.empty()) HONE_TRY_VOID(save_kernels(task, arguments.target, arguments.save));
   if (arguments.json) {
     fmt::print("{}\n", base::canonical_json(json{{"task", task.name}, {"hash", task.hash()}, {"track", task::name_of(task.track)},
                                                  {"graph", lines_of(surface)}, {"primitives", lines_of(primitive)}, {"inputs", inputs},

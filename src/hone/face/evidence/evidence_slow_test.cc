@@ -11,10 +11,10 @@ namespace {
 
 using nlohmann::json;
 
-evaluate::EvaluatorOptions brief() {
+evaluate::EvaluatorOptions brief(int pairs = 10) {
   evaluate::EvaluatorOptions options;
-  options.sampling_seconds = 1;
-  options.max_pairs = 10;
+  options.sampling_seconds = 0.1 * pairs;
+  options.max_pairs = pairs;
   return options;
 }
 
@@ -68,7 +68,10 @@ TEST(EvidenceReplay, SoftmaxHoldsWhereItWasMadeAndTamperingIsTold) {
   ratio = {{"median", 9e6}, {"low", 8e6}, {"high", 1e7}};
   const Evidence boasting = read(claims_more);
   EXPECT_EQ(check_parts(boasting).front().state, Line::kDiffers);
-  const auto told = replay(boasting, **bench, "naive", brief());
+  auto told = replay(boasting, **bench, "naive", brief());
+  // Beside a noisy neighbour few pairs say nothing, and the line says that.
+  for (int pairs = 40; pairs <= 640 && told && line_of(*told, "ratio to naive") && line_of(*told, "ratio to naive")->state == Line::kElsewhere; pairs *= 4)
+    told = replay(boasting, **bench, "naive", brief(pairs));
   ASSERT_TRUE(told.has_value());
   ASSERT_NE(line_of(*told, "ratio to naive"), nullptr);
   EXPECT_EQ(line_of(*told, "ratio to naive")->state, Line::kDiffers) << line_of(*told, "ratio to naive")->says;

@@ -1,6 +1,7 @@
 #include "hone/face/evidence/replay.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -103,7 +104,8 @@ std::vector<Line> ratio_lines(const evaluate::Promotion& there, const evaluate::
         continue;
       }
       const std::string both = fmt::format("{}, here {}", interval(opponent.ratio), interval(mine->ratio));
-      if (overlap(opponent.ratio, mine->ratio)) lines.push_back({State::kHolds, what, both});
+      if (mine->ratio.low <= 0 || !std::isfinite(mine->ratio.high)) lines.push_back({State::kElsewhere, what, both + ", which says nothing: too few pairs for this noise"});
+      else if (overlap(opponent.ratio, mine->ratio)) lines.push_back({State::kHolds, what, both});
       else lines.push_back({same_device ? State::kDiffers : State::kElsewhere, what, both + (same_device ? "" : ", on another device")});
     }
   return lines;

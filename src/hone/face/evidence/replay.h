@@ -26,7 +26,7 @@ struct Line {
   enum State : uint8_t {
     kHolds,
     kDiffers,    ///< it does not hold here
-    kElsewhere,  ///< it cannot be told here, as device, compiler or hone are others; or nobody asked
+    kElsewhere,  ///< it cannot be told here, as device, compiler or hone are others; too few pairs were timed; or nobody asked
   } state = kHolds;
   std::string what;  ///< "source", "binary of kernel", "verdict"
   std::string says;
