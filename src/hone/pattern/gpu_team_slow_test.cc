@@ -40,7 +40,11 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
         {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 1}, {"AHEAD", 1}, {"SPREAD", 1}},
         {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPREAD", 0}},
     };
+    // In `make check`, where a verdict on blocks that wait for each other takes its minute, the one language has these, the other those.
+    const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+    size_t turn = language == kernel::Language::kCuda ? 0 : 1;
     for (const kernel::Config& config : configs) {
+      if (!all && turn++ % 2 != 0) continue;
       kernel::Kernel kernel = *team;
       kernel.config = config;
       const auto screening = (*evaluator)->screen(kernel);
@@ -55,12 +59,13 @@ constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true
 constexpr const char* kInThreeRounds = "y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)";
 
 const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
-INSTANTIATE_TEST_SUITE_P(Rows, GpuTeam,
-                         testing::Values(Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
-                                         Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
-                                         Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
-                                         Given{"three_rounds", kInThreeRounds, {"x=f32[B,D]"}},
-                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}), name_of);
+const std::vector<Given> kTeamRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
+                                      Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
+                                      Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
+                                      Given{"three_rounds", kInThreeRounds, {"x=f32[B,D]"}},
+                                      Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}};
+INSTANTIATE_TEST_SUITE_P(Rows, GpuTeam, testing::ValuesIn(kTeamRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuTeam, testing::ValuesIn(kTeamRows), name_of);
 INSTANTIATE_TEST_SUITE_P(LongRows, GpuTeam,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
