@@ -186,14 +186,17 @@ Result<kernel::Kernel> scan_columns(const Program& program, kernel::Language lan
   const int64_t lines = GpuWriter::largest(program, program.rows()) * wide / vec;
   const int64_t across = std::clamp<int64_t>(power_of_two(wide) / vec, 8, lines >= kEnoughColumns ? 128 : 32);
   const int64_t deep = power_of_two(GpuWriter::largest(program, depth)) / 4;
-  const int64_t down = std::clamp<int64_t>(std::min(lines >= kEnoughColumns ? 1 : 256 / across, deep), std::max<int64_t>(1, 64 / across), 256 / across);
+  int64_t down = std::clamp<int64_t>(std::min(lines >= kEnoughColumns ? 1 : 256 / across, deep), std::max<int64_t>(1, 64 / across), 256 / across);
+  // What the pattern's constraint allows: two tiles of running results in shared memory.
+  const int64_t slot = writer.scans_pairs() ? 16 : 8;
+  while (down > 1 && 2 * across * down * vec * slot > 49152) down /= 2;
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "down columns: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 8, 2]", choices(across, {8, 16, 32, 64, 128}),
                                   choices(down, {1, 2, 4, 8, 16}), choices(vec, {4, 2, 1}));
-  slots["slot"] = writer.scans_pairs() ? "16" : "8";
+  slots["slot"] = std::to_string(slot);
   slots["rows"] = factor(program.rows());
   slots["columns"] = width.to_string();
   slots["args"] = arguments_of(*program.task);
