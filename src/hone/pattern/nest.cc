@@ -1,5 +1,4 @@
 #include "hone/pattern/nest.h"
-#include "hone/pattern/expression.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,6 +6,8 @@
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "hone/pattern/expression.h"
 
 namespace hone::pattern {
 namespace {
@@ -347,8 +348,17 @@ std::optional<int> Nest::axis_of_dim(int node, int64_t dim) const {
   size_t before = 0, all = 0;
   for (size_t d = 0; d < dims.size(); ++d)
     if (!is_one(dims[d])) ++all, before += static_cast<int64_t>(d) < dim;
-  if (all != mine.size() || is_one(dims[static_cast<size_t>(dim)])) return std::nullopt;
-  return mine[before];
+  if (is_one(dims[static_cast<size_t>(dim)])) return std::nullopt;
+  if (all == mine.size()) return mine[before];
+  // Dimensions on one side of it may have been merged: as many elements lie before the axis as before the dimension.
+  IntExpr lines = 1, passed = 1;
+  for (int64_t d = 0; d < dim; ++d) lines = lines * dims[static_cast<size_t>(d)];
+  for (const int axis : mine) {
+    const IntExpr& extent = axes[static_cast<size_t>(axis)].extent;
+    if (passed == lines && extent == dims[static_cast<size_t>(dim)]) return axis;
+    passed = passed * extent;
+  }
+  return std::nullopt;
 }
 
 std::vector<int> Nest::removed_by(int node) const {
