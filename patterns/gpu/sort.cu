@@ -4,7 +4,7 @@ pattern  = "sort"
 note     = "@note@"
 requires = ["@length@ < 2147483647"]
 tunables = { THREADS = [@threads@], TILE = [@tiles@], ROWS = [@rows_together@] }
-constraints = ["ROWS * TILE * @bytes@ <= SHARED_MAX", "TILE >= @length@ or ROWS == 1"]
+constraints = ["ROWS * TILE * @bytes@ <= SHARED_MAX"]
 workspaces = { keys = "@key_type@[2, select(TILE >= @length@, 1, @rows@ * @length@)]", places = "i32[2, select(TILE >= @length@, 1, @rows@ * @length@)]" }
 [[launch]]
 kernel = "sort_tiles"

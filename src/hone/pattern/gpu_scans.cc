@@ -65,19 +65,22 @@ std::string GpuWriter::scan_stages(const Pass& pass, const std::string& of, cons
     text += fmt::format("{}auto scan{} = {}.full({}{{}}.value);\n", indent, id, of, scan_type(id));
     text += fmt::format("{}{}.each([&]({}) {{\n", indent, of, each_parameters());
     for (const std::string& line : body_) text += indent + "  " + line + "\n";
-    text += fmt::format("{0}  scan{1}[u][e] = {2};\n{0}}});\n{0}s{1}.next({3}scan{1}, totals, turn);\n", indent, id, value,
+    text += fmt::format("{0}  scan{1}[u][e] = {2};\n{0}}});\n{0}{3}.next({4}scan{1}, totals, turn);\n", indent, id, value, scan_name(id),
                         linear ? fmt::format("factor{}, ", id) : "");
     scanned_.insert(id);
   }
   return text;
 }
 
+/// A pass that needs what another has scanned before scans it anew.
+std::string GpuWriter::scan_name(int id) const { return pass_ == 0 ? fmt::format("s{}", id) : fmt::format("s{}_{}", id, pass_); }
+
 std::string GpuWriter::scans_held(const Pass& pass, const std::string& place, const std::string& indent) const {
   std::string text;
   for (const int id : scans_of(pass)) {
     const Node& node = program_.node(id);
-    text += fmt::format("{}hone::gpu::{}<{}, {}, {}, {}> s{};\n", indent, program_.by_columns ? "ColumnScan" : "Scan", scan_type(id), place,
-                        node.attr<bool>("reverse"), node.attr<bool>("exclusive"), id);
+    text += fmt::format("{}hone::gpu::{}<{}, {}, {}, {}> {};\n", indent, program_.by_columns ? "ColumnScan" : "Scan", scan_type(id), place,
+                        node.attr<bool>("reverse"), node.attr<bool>("exclusive"), scan_name(id));
   }
   return text;
 }
@@ -142,6 +145,18 @@ namespace {
 /// With threads for columns enough, each goes down its own; with fewer, several share one out.
 constexpr int64_t kEnoughColumns = 1 << 16;
 
+/// Bytes of shared memory that are there without asking for more, which two tiles of columns' running results have to fit into.
+constexpr int64_t kStaticShared = 49152;
+
+/// Of a running result.
+int64_t slot_bytes(const GpuWriter& writer) { return writer.scans_pairs() ? 16 : 8; }
+
+/// `down` rows of threads, or as many as there is room for.
+int64_t down_that_fits(const GpuWriter& writer, int64_t across, int64_t down, int64_t vec) {
+  while (down > 1 && 2 * across * down * vec * slot_bytes(writer) > kStaticShared) down /= 2;
+  return down;
+}
+
 bool scans_alone(const Program& program) {
   return program.passes.size() == 1 && !program.has_reductions() && program.row_outputs.empty() && program.column_outputs.empty();
 }
@@ -186,17 +201,15 @@ Result<kernel::Kernel> scan_columns(const Program& program, kernel::Language lan
   const int64_t lines = GpuWriter::largest(program, program.rows()) * wide / vec;
   const int64_t across = std::clamp<int64_t>(power_of_two(wide) / vec, 8, lines >= kEnoughColumns ? 128 : 32);
   const int64_t deep = power_of_two(GpuWriter::largest(program, depth)) / 4;
-  int64_t down = std::clamp<int64_t>(std::min(lines >= kEnoughColumns ? 1 : 256 / across, deep), std::max<int64_t>(1, 64 / across), 256 / across);
-  // What the pattern's constraint allows: two tiles of running results in shared memory.
-  const int64_t slot = writer.scans_pairs() ? 16 : 8;
-  while (down > 1 && 2 * across * down * vec * slot > 49152) down /= 2;
+  const int64_t wanted = std::clamp<int64_t>(std::min(lines >= kEnoughColumns ? 1 : 256 / across, deep), std::max<int64_t>(1, 64 / across), 256 / across);
+  const int64_t down = down_that_fits(writer, across, wanted, vec);
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "down columns: " + writer.outline();
   slots["requires"] = writer.requirements();
   slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 8, 2]", choices(across, {8, 16, 32, 64, 128}),
                                   choices(down, {1, 2, 4, 8, 16}), choices(vec, {4, 2, 1}));
-  slots["slot"] = std::to_string(slot);
+  slots["slot"] = std::to_string(slot_bytes(writer));
   slots["rows"] = factor(program.rows());
   slots["columns"] = width.to_string();
   slots["args"] = arguments_of(*program.task);
@@ -278,11 +291,12 @@ Result<kernel::Kernel> split_scans(const Program& program, kernel::Language lang
   slots["note"] = fmt::format("{} in chunks: {}", columns ? "down columns" : "along rows", writer.outline());
   slots["requires"] = writer.requirements();
   if (columns)
-    slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 8, 2]", choices(x, {8, 16, 32, 64}), choices(256 / x, {4, 8, 16, 32}), choices(vec, {4, 2, 1}));
+    slots["tunables"] = fmt::format("ACROSS = [{}], DOWN = [{}], VEC = [{}], UNROLL = [4, 8, 2]", choices(x, {8, 16, 32, 64}),
+                                    choices(down_that_fits(writer, x, 256 / x, vec), {4, 8, 16, 32}), choices(vec, {4, 2, 1}));
   else
     slots["tunables"] = fmt::format("THREADS = [256, 128, 512], VEC = [{}], UNROLL = [4, 2, 1]", choices(vec, {4, 2, 1}));
-  const std::string slot = writer.scans_pairs() ? "16" : "8";
-  slots["constraints"] = columns ? fmt::format("\"ACROSS * DOWN <= 1024\", \"ACROSS * DOWN % WAVE == 0\", \"DOWN > 1\", \"VEC * UNROLL <= 32\", \"2 * ACROSS * DOWN * VEC * {} <= 49152\"", slot)
+  const int64_t slot = slot_bytes(writer);
+  slots["constraints"] = columns ? fmt::format("\"ACROSS * DOWN <= 1024\", \"ACROSS * DOWN % WAVE == 0\", \"DOWN > 1\", \"VEC * UNROLL <= 32\", \"2 * ACROSS * DOWN * VEC * {} <= {}\"", slot, kStaticShared)
                                  : "\"THREADS % WAVE == 0\", \"VEC * UNROLL <= 32\"";
   slots["workspaces"] = between.workspaces;
   slots["grid"] = fmt::format("({}) * {}", tiles, chunks);

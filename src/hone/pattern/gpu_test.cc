@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hone/pattern/families_testing.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_rounds.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/normal_form.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::pattern {
 namespace {
@@ -53,6 +55,22 @@ TEST(GpuOffers, SuitTheShape) {
   EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=0)", {"x=f32[B,D]"}, "B=1048576,D=64")), ElementsAre("split_columns", "columns"));
   EXPECT_THAT(patterns_of(task_of("y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("scans", "split_scans"));
   EXPECT_THAT(patterns_of(task_of("y = cross_entropy(x, t)", {"x=f32[B,D]", "t=i64[B]"}, "B=32768,D=4096")), testing::Contains("parts"));
+}
+
+/// What a pattern chooses for a shape has to fit the constraints that it writes beside it: else its first kernel fails to launch.
+TEST(GpuOffers, BeginWithWhatTheirConstraintsAllow) {
+  for (const families_testing::Case& c : families_testing::cases())
+    for (const families_testing::Extents& extents : {families_testing::Extents{"20", "5", "3", "12"}, {"4096", "640", "7", "96"}, {"17", "90000", "2", "33"}}) {
+      const auto task = families_testing::task_of(c, {extents});
+      if (!task) continue;  // extents that the case has no meaning for
+      for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
+        std::vector<std::string> ignored;
+        for (const Offer& offer : offers_gpu(*task, language, ignored)) {
+          const auto fits = kernel::allowed(offer.kernel.header, offer.kernel.config, target::simt_limits(*target::simt_device(language)));
+          EXPECT_TRUE(fits && *fits) << c.name << " at D=" << extents.D << ", " << kernel::name_of(language) << ": " << offer.pattern << ": " << offer.action;
+        }
+      }
+    }
 }
 
 TEST(GpuOffers, AreOneTextForBothLanguages) {

@@ -142,6 +142,7 @@ class GpuWriter {
   [[nodiscard]] std::vector<int> scans_of(const Pass& pass) const;
   std::string scan_stages(const Pass& pass, const std::string& of, const std::string& indent);
   [[nodiscard]] std::string each_parameters() const;
+  [[nodiscard]] std::string scan_name(int id) const;
   [[nodiscard]] std::string scans_held(const Pass& pass, const std::string& place, const std::string& indent) const;
   std::string column_values(const std::vector<int>& needed, const std::string& indent);
   std::string take_row_lines(const std::string& indent);
