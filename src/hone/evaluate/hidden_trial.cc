@@ -1,6 +1,7 @@
 #include "hone/evaluate/hidden_trial.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -262,13 +263,13 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
   }
   Verdict closest;
   const size_t shared = shapes.size();
-  std::vector<task::Bindings> otherwise;
+  size_t baked = 0;  // from here on: at other values of what it bakes in
   {
     const Stopwatch watch(spent.verify);
     const std::vector<task::Bindings> sides = other_sides(kernel, shapes, thorough);
     shapes.insert(shapes.end(), sides.begin(), sides.end());
-    if (thorough) otherwise = baked_otherwise(kernel);
-    shapes.insert(shapes.end(), otherwise.begin(), otherwise.end());
+    baked = shapes.size();
+    if (thorough) std::ranges::move(baked_otherwise(kernel), std::back_inserter(shapes));
     generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
   }
   tried_.insert(shapes.begin(), shapes.end());
@@ -286,7 +287,7 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
     if (!stage) continue;
     HONE_TRY(Verdict verdict, check_at(kernel, bindings, *stage, deadline, thorough));
     // It may rely on what a workload's values fit into; an answer has to be right wherever there is one.
-    if (i + otherwise.size() >= shapes.size() && verdict.kind == VerdictKind::kDoesNotCompile) continue;
+    if (i >= baked && verdict.kind == VerdictKind::kDoesNotCompile) continue;
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }

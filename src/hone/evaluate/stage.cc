@@ -178,6 +178,10 @@ struct Stage::State {
   [[nodiscard]] Content& content_in(int slot) { return contents[static_cast<size_t>(content_of[static_cast<size_t>(slot)])]; }
   /// The computation whose answers a content's are.
   [[nodiscard]] const task::ConcreteGraph& judged_by(const Content& content) const { return low && content.family == Family::kMantissa ? *low : graph; }
+  /// A tensor of that content as that computation has it; `halves` has to live as long.
+  [[nodiscard]] TensorView seen(const Content& content, const TensorView& tensor, std::vector<int32_t>& halves) const {
+    return &judged_by(content) == &graph ? tensor : low_half(tensor, halves);
+  }
   [[nodiscard]] OutputError compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const;
   [[nodiscard]] Reference make_answers(Content& content, size_t output, const GateOptions& gate) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
@@ -416,19 +420,16 @@ Reference Stage::State::make_answers(Content& content, size_t output, const Gate
   const task::ConcreteGraph& of = judged_by(content);
   std::vector<TensorView> views;
   std::vector<std::vector<int32_t>> halves(task.inputs.size());
-  for (size_t i = 0; i < task.inputs.size(); ++i) {
-    const TensorView whole{task.inputs[i].type.dtype, input_shape(i), home_of(content, i)};
-    views.push_back(&of == &graph ? whole : low_half(whole, halves[i]));
-  }
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    views.push_back(seen(content, {task.inputs[i].type.dtype, input_shape(i), home_of(content, i)}, halves[i]));
   const Oracle oracle(of, std::move(views), task.track, gate.threads, helper.get());
   return make_reference(of, oracle, task.track, static_cast<int>(output), std::move(boxes), gate.threads);
 }
 
 OutputError Stage::State::compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const {
-  const task::ConcreteGraph& of = judged_by(content);
   std::vector<int32_t> halves;
-  const TensorView whole{output_type(output), output_shape(output), data};
-  return compare_output(of, static_cast<int>(output), known, (&of == &graph ? whole : low_half(whole, halves)).data, threads);
+  const TensorView found = seen(content, {output_type(output), output_shape(output), data}, halves);
+  return compare_output(judged_by(content), static_cast<int>(output), known, found.data, threads);
 }
 
 const Reference& Stage::State::reference(Content& content, size_t output, bool whole_output) {
@@ -911,9 +912,8 @@ WrongOutput Stage::beside(int slot, size_t output, std::optional<int> before) {
   all.shape = state_->output_shape(output);
   const auto count = static_cast<size_t>(task::element_count(all.shape));
   all.found.resize(count);
-  TensorView found{state_->output_type(output), all.shape, outputs(slot)[output].data()};
   std::vector<int32_t> halves;
-  if (&state_->judged_by(state_->content_in(slot)) != &state_->graph) found = low_half(found, halves);
+  const TensorView found = state_->seen(state_->content_in(slot), {state_->output_type(output), all.shape, outputs(slot)[output].data()}, halves);
   load_doubles(found.dtype, found.data, 0, static_cast<int64_t>(count), all.found.data());
   std::vector<double> scale(count);
   const auto spread = [&](int of, std::vector<double>& value, std::vector<double>* scales) {

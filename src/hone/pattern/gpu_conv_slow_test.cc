@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/verifier.h"
 #include "hone/target/toolchain/toolchain.h"
 
@@ -107,7 +108,7 @@ TEST_P(GpuConv, EveryOfferIsAccepted) {
     if (language == Language::kCuda) { EXPECT_EQ(offers.size(), GetParam().offers); }
     ASSERT_FALSE(offers.empty());
     bool other = language == Language::kHip;
-    const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+    const bool all = base::testing::in_long_part();
     for (Offer& offer : offers) {
       if (!all && language == Language::kHip && &offer != &offers.front()) break;
       if (other || (offer.kernel.config.contains("TAPS") && GetParam().workloads.size() == 1)) make_other(offer.kernel);

@@ -33,7 +33,7 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
     // CUDA takes each pattern at its defaults, in `make check` the first and the last; HIP, the same text on wider waves, the first
     // at drawn values.
     const bool cuda = language == kernel::Language::kCuda;
-    const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+    const bool all = base::testing::in_long_part();
     for (const Offer& offer : offers) {
       if (!all && &offer != &offers.front() && &offer != &offers.back()) continue;
       kernel::Kernel kernel = offer.kernel;

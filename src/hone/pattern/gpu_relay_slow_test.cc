@@ -2,6 +2,7 @@
 // none, and its ring has room for one row, for some, or for a part of one.
 #include <gtest/gtest.h>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/normal_form.h"
@@ -32,7 +33,7 @@ void expect_accepted(const Given& given, Pattern pattern, const std::vector<kern
   ASSERT_TRUE(program) << program.error().to_string();
   const auto relay = pattern(*program, kernel::Language::kCuda);
   ASSERT_TRUE(relay) << relay.error().to_string();
-  const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+  const bool all = base::testing::in_long_part();
   size_t turn = std::string_view(given.name).size();
   for (const kernel::Config& config : configs) {
     if (!all && turn++ % 2 != 0) continue;

@@ -2,6 +2,7 @@
 // one, some or all of them.
 #include <gtest/gtest.h>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/normal_form.h"
@@ -41,7 +42,7 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
         {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPREAD", 0}},
     };
     // In `make check`, where a verdict on blocks that wait for each other takes its minute, the one language has these, the other those.
-    const bool all = std::string_view(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+    const bool all = base::testing::in_long_part();
     size_t turn = language == kernel::Language::kCuda ? 0 : 1;
     for (const kernel::Config& config : configs) {
       if (!all && turn++ % 2 != 0) continue;

@@ -11,7 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 namespace hone::base::testing {
+
+/// Whether the test that runs is of the part that `make check` leaves out: of a suite whose name begins with Long.
+inline bool in_long_part() {
+  return std::string_view(::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+}
 
 /// For each case, by index, what it shows: whether it belongs to the covering part. Greedy: again and again the
 /// case that shows most of what no earlier one did, the first of equals, until everything is shown.

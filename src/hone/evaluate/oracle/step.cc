@@ -16,23 +16,6 @@ using task::DType;
 using task::Node;
 using task::Prim;
 
-/// The operation rounds nothing: its results are copies, picks or truth values of its operands.
-bool keeps_exact(Prim op) {
-  switch (op) {
-    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kFloor: case Prim::kCeil:
-    case Prim::kRound: case Prim::kTrunc: case Prim::kNot: case Prim::kIsNan: case Prim::kIsInf:
-    case Prim::kCast: case Prim::kMaximum: case Prim::kMinimum: case Prim::kEq: case Prim::kNe:
-    case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
-    case Prim::kXor: case Prim::kWhere: case Prim::kBroadcast: case Prim::kReshape:
-    case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
-    case Prim::kMin: case Prim::kAny: case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
-    case Prim::kCumMax: case Prim::kCumMin: case Prim::kPoolMax: case Prim::kGather:
-    case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort:
-      return true;
-    default: return false;
-  }
-}
-
 bool representable(const Node& node, std::string_view key) {
   const double value = number_attr(node, key);
   return std::isnan(value) || round_to(node.type.dtype, value) == value;
@@ -78,6 +61,22 @@ bool is_exact(const Node& node, const task::Graph& graph, const std::vector<Node
 }
 
 }  // namespace
+
+bool keeps_exact(Prim op) {
+  switch (op) {
+    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kFloor: case Prim::kCeil:
+    case Prim::kRound: case Prim::kTrunc: case Prim::kNot: case Prim::kIsNan: case Prim::kIsInf:
+    case Prim::kCast: case Prim::kMaximum: case Prim::kMinimum: case Prim::kEq: case Prim::kNe:
+    case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
+    case Prim::kXor: case Prim::kWhere: case Prim::kBroadcast: case Prim::kReshape:
+    case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
+    case Prim::kMin: case Prim::kAny: case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
+    case Prim::kCumMax: case Prim::kCumMin: case Prim::kPoolMax: case Prim::kGather:
+    case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort:
+      return true;
+    default: return false;
+  }
+}
 
 std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track) {
   const double least = track_unit(track);

@@ -60,6 +60,9 @@ struct Step {
   [[nodiscard]] Fresh fresh() const { return make_dense(box, scaled(), pool); }
 };
 
+/// The operation rounds nothing: its results are copies, picks or truth values of its operands.
+[[nodiscard]] bool keeps_exact(task::Prim op);
+
 /// On reduced tracks: rounds inputs, or results of sums, of `step` to the track's type.
 void round_to_track(const Step& step, int64_t count, double* values);
 

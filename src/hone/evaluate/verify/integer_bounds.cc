@@ -7,6 +7,7 @@
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/region.h"
+#include "hone/evaluate/oracle/step.h"
 
 namespace hone::evaluate {
 namespace {
@@ -159,11 +160,9 @@ bool has_plain_integers(const task::Task& task) {
 bool takes_any_size(const task::Graph& graph) {
   return std::ranges::all_of(graph.nodes, [](const task::Node& node) {
     switch (node.prim) {
-      case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kCumLogSumExp: case Prim::kDot:
-      case Prim::kConv: case Prim::kConvTranspose: case Prim::kPoolSum: case Prim::kLinearScan: case Prim::kScatterAdd:
-      case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kMod: case Prim::kFloorDiv:
-        return false;
-      default: return true;
+      case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota: case Prim::kPad: return true;
+      case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kMod: case Prim::kFloorDiv: return false;
+      default: return task::is_elementwise(node.prim) || keeps_exact(node.prim);
     }
   });
 }

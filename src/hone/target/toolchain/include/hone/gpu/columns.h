@@ -56,15 +56,7 @@ struct ColumnRows {
     return {};
   }
   template <class T>
-  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const {
-    Packs<T, Vec, Unroll> to;
-    HONE_UNROLL
-    for (int u = 0; u < Unroll; ++u) {
-      HONE_UNROLL
-      for (int e = 0; e < Vec; ++e) to[u][e] = x;
-    }
-    return to;
-  }
+  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const { return Packs<T, Vec, Unroll>::full(x); }
   /// body(u, e, r, j): row r, column j.
   template <class Body>
   HONE_DEVICE void each(Body body) const {

@@ -25,6 +25,16 @@ struct Packs {
   Pack<T, Vec> p[Unroll];
   HONE_DEVICE Pack<T, Vec>& operator[](int u) { return p[u]; }
   HONE_DEVICE const Pack<T, Vec>& operator[](int u) const { return p[u]; }
+  /// Holding `x` throughout.
+  HONE_DEVICE static Packs full(T x) {
+    Packs all;
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e) all[u][e] = x;
+    }
+    return all;
+  }
 };
 
 enum class Fit {
@@ -131,15 +141,7 @@ struct Tile {
   }
   /// Room that holds `x` throughout.
   template <class T>
-  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const {
-    Packs<T, Vec, Unroll> all;
-    HONE_UNROLL
-    for (int u = 0; u < Unroll; ++u) {
-      HONE_UNROLL
-      for (int e = 0; e < Vec; ++e) all[u][e] = x;
-    }
-    return all;
-  }
+  HONE_DEVICE Packs<T, Vec, Unroll> full(T x) const { return Packs<T, Vec, Unroll>::full(x); }
   /// Elements that all its threads have.
   HONE_DEVICE int inside() const { return left > skip ? left - skip : 0; }
   /// Elements that this thread has.
