@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -75,6 +76,12 @@ double tiled_work(const task::Task& task, task::Bindings bindings) {
   return hidden_work(task, bindings);
 }
 
+/// What a call of so many threads costs the emulator at a shape, at most 1 where it is cheap. Where many symbols multiply no shape is, and
+/// then the cheapest come first: one row in each of two thousand blocks takes minutes, though its arithmetic is nothing.
+double emulated_cost(const task::Task& task, const task::Bindings& bindings, int64_t threads) {
+  return std::max({static_cast<double>(threads) / kFewThreads, hidden_work(task, bindings) / kFewOperations, tiled_work(task, bindings) / kFewTiledOperations});
+}
+
 }  // namespace
 
 std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) {
@@ -90,11 +97,12 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
     const auto fits = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
     if (fits && *fits && std::find(all.begin(), all.end(), bindings) == all.end()) all.push_back(std::move(bindings));
   }
-  if (emulates)
-    std::stable_partition(all.begin(), all.end(), [&](const task::Bindings& bindings) {
-      return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) <= kFewThreads &&
-             hidden_work(loader_.task(), bindings) <= kFewOperations && tiled_work(loader_.task(), bindings) <= kFewTiledOperations;
-    });
+  if (emulates) {
+    std::map<task::Bindings, double> costs;
+    for (const task::Bindings& bindings : all)
+      costs[bindings] = std::max(1.0, emulated_cost(loader_.task(), bindings, threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0)));
+    std::ranges::stable_sort(all, {}, [&](const task::Bindings& bindings) { return costs.at(bindings); });
+  }
   if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));
   return all;
 }
