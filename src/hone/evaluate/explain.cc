@@ -35,7 +35,7 @@ std::vector<task::Bindings> own_shapes(const kernel::Kernel& kernel, Loader& loa
     const auto fits = kernel::applies(kernel, bindings, limits);
     if (fits && *fits && !secret.contains(bindings) && std::find(all.begin(), all.end(), bindings) == all.end()) all.push_back(std::move(bindings));
   };
-  for (task::Bindings& bindings : hidden_shapes(task, seed, kMostElementsExplained))
+  for (task::Bindings& bindings : hidden_shapes(task, seed, kMostElementsExplained, kMostElementsExplained))
     if (all.size() < kShapesTried) add(std::move(bindings));
   ShapeSearch search;
   search.most = kSidesTried;

@@ -129,7 +129,7 @@ std::optional<task::Bindings> most_telling(std::vector<task::Bindings>& candidat
 
 }  // namespace
 
-std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements) {
+std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements, int64_t most_long) {
   std::vector<std::string> symbols = task.symbols();
   std::vector<task::Bindings> shapes;
   if (symbols.empty()) return shapes;
@@ -167,7 +167,7 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
   size_t kind = rng.below(2);
   for (size_t i = 0; i < 2 * kEach; ++i) {
     const size_t longs = i == 0 ? 0 : i - 1;
-    if (i != 1 && longs < symbols.size()) take(long_in(task, symbols[longs], kind == 1, most_elements, rng));
+    if (i != 1 && longs < symbols.size()) take(long_in(task, symbols[longs], kind == 1, most_long, rng));
     take(most_telling(candidates[kind], shown));
     kind = 1 - kind;
   }

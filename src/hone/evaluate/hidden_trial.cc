@@ -27,9 +27,9 @@ std::span<const Family> hidden_families(const task::Task& task) {
   constexpr size_t kOfEveryTask = 5;
   return std::span(kHiddenFamilies).first(task.nan_policy ? std::size(kHiddenFamilies) : kOfEveryTask);
 }
-/// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, and shapes
-/// with fewer threads and less arithmetic come first.
-constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16;
+/// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
+/// and less arithmetic come first, and what is long is beyond a few thousand: a kernel that goes from row to row has as many steps.
+constexpr int64_t kMostEmulatedElements = 1 << 15, kMostEmulatedLong = 1 << 13, kFewThreads = 1 << 16;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 12, kWholePromoted = 2;
@@ -88,7 +88,9 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   std::vector<task::Bindings> all;
   const bool emulates = loader_.emulates(kernel);
   const auto [drawn, is_new] = shapes_.try_emplace(emulates);
-  if (is_new) drawn->second = hidden_shapes(loader_.task(), base::secret_seed(), emulates ? kMostEmulatedElements : kMostHiddenElements);
+  if (is_new)
+    drawn->second = emulates ? hidden_shapes(loader_.task(), base::secret_seed(), kMostEmulatedElements, kMostEmulatedLong)
+                             : hidden_shapes(loader_.task(), base::secret_seed());
   const task::Bindings& first = loader_.task().workloads.front().bindings;
   for (task::Bindings bindings : drawn->second) {
     if (!emulates && static_cast<int>(all.size()) == most) break;
