@@ -26,6 +26,8 @@ class GpuFactor {
   [[nodiscard]] bool lines_side_by_side() const { return beside(lines_) && linear(lines_); }
   /// Steps along the lines and along the depth are the same everywhere.
   [[nodiscard]] bool steady() const { return linear(lines_) && linear(all_.depth); }
+  /// Steps of lines, depth and batches are each the same everywhere, and neither lines nor depths are all one.
+  [[nodiscard]] bool is_tensor() const { return steady() && linear(all_.batch) && line() != "0" && depth() != "0"; }
   /// Not the same in every batch.
   [[nodiscard]] bool batched() const { return offset(all_.batch, "batch_at") != "0"; }
   /// Pointer to the factor's first element in batch `batch_at`.

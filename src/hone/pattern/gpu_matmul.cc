@@ -55,6 +55,11 @@ bool wants_groups(const Shape& s) {
          std::ceil(s.rows / 128) * std::ceil(s.columns / 256) * s.batch * 2 >= kManyBlocks;
 }
 
+/// Enough for a tile of 64 x 128 on half of the multiprocessors.
+bool wants_tensors(const Shape& s) {
+  return s.depth >= 64 && s.rows >= 64 && s.columns >= 64 && std::ceil(s.rows / 64) * std::ceil(s.columns / 128) * s.batch * 2 >= kManyBlocks;
+}
+
 /// Short sums of so many elements that splitting the factors first is a small part of the writing of the result.
 bool wants_short_groups(const Shape& s) {
   return s.depth >= 32 && s.depth < 256 && s.rows >= 256 && s.columns >= 256 && s.rows * s.columns >= 32 * (s.rows + s.columns) * s.depth;
@@ -132,12 +137,14 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
+  const bool tensors = language == kernel::Language::kCuda && writer.can_be_tensors();
   const bool direct = track != task::Track::kStrict && track != task::Track::kAsPytorch && writer.can_be_direct();
   if (groups && language == kernel::Language::kCuda) {
     if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) {
       if (direct) offers.push_back(writer.direct({.split = true}));
       offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     }
+    if (tensors && std::any_of(shapes.begin(), shapes.end(), wants_tensors)) offers.push_back(writer.tensors());
     if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
       if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}));
       offers.push_back(writer.groups(*groups, {.deep = deep}));

@@ -71,6 +71,9 @@ std::vector<Case> cases() {
        false, true, task::Track::kTf32},
       {"groups_in_bf16", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
        task::Track::kBf16},
+      {"tensors", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=200,K=136,N=264"}, kLarge, kNone, false, true},
+      {"tensors_of_batches_and_an_epilogue", "y = gelu(x @ w.mT + b) + r", {"x=f16[B,M,K]", "w=f16[B,N,K]", "b=f16[N]", "r=f16[B,M,N]"},
+       {"B=3,M=70,K=72,N=67", "B=2,M=129,K=8,N=130"}, "B=1,M=4096,K=512,N=4096", kNone, false, true},
       {"groups_of_bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
       {"groups_of_f16", "C = triu(A.T @ B.T)", {"A=f16[N,N]", "B=f16[N,N]"}, {"N=72", "N=131"}, "N=4096", task::Structure::kTriu, false, true},
       {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
@@ -98,7 +101,7 @@ void make_small(kernel::Kernel& kernel, bool other) {
   const auto set = [&](const char* name, int64_t value) {
     if (const auto it = kernel.config.find(name); it != kernel.config.end()) it->second = value;
   };
-  set("ROWS", 64), set("COLUMNS", 64), set("LEFT", 64), set("RIGHT", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("THREADS", 128), set("LINES", 2);
+  set("ROWS", 64), set("COLUMNS", 64), set("LEFT", 64), set("RIGHT", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("TURNS", 1), set("THREADS", 128), set("LINES", 2);
   if (!other) return;
   const bool units = kernel.config.contains("WARP_ROWS");
   set("DEPTH", units ? 16 : 8), set("WARP_ROWS", 16), set("WARP_COLUMNS", 64), set("STAGES", 2), set("GROUP", 1);
@@ -145,6 +148,25 @@ TEST_P(GpuMatmul, EveryOfferIsAccepted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GpuMatmul, testing::ValuesIn(cases()), [](const auto& parameter) { return parameter.param.name; });
+
+/// Tiles that groups of warps share, that they take turns at, and that have more rows than one product.
+TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) {
+  const auto toolchain = emulator();
+  if (!toolchain) GTEST_SKIP() << "no emulator";
+  const Case c = {"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, "M=4096,K=512,N=4096"};
+  // As on a card with two multiprocessors, so that a block makes several tiles.
+  std::string source = gpu_matmul_offers(task_of(c, {c.offered}), Language::kCuda).front().kernel.source;
+  for (size_t at = 0; (at = source.find("min(SMS,", at)) != std::string::npos;) source.replace(at, 8, "min(2,");
+  kernel::Kernel kernel = kernel::parse_kernel(source, "tensors.cu").value();
+  for (const kernel::Config& config : {kernel::Config{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"STAGES", 3}, {"GROUP", 1}},
+                                      kernel::Config{{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"STAGES", 3}, {"GROUP", 1}},
+                                      kernel::Config{{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"STAGES", 3}, {"GROUP", 4}},
+                                      kernel::Config{{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"STAGES", 4}, {"GROUP", 8}}}) {
+    kernel.config = config;
+    const auto verdict = verdict_of(task_of(c, c.workloads), kernel, toolchain);
+    EXPECT_TRUE(verdict.accepted()) << config.at("TURNS") << ": " << verdict.reason << "\n" << verdict.detail;
+  }
+}
 
 /// The first offer on matrix units that splits as `math` does, with `math` in its place.
 kernel::Kernel with_math(const task::Task& task, const std::string& math) {

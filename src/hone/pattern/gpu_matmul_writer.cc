@@ -275,6 +275,31 @@ Offer GpuMatmulWriter::direct(Sums of) const {
   return offer("patterns/gpu/matmul_direct.cu", slots, action);
 }
 
+bool GpuMatmulWriter::can_be_tensors() const {
+  const bool halves = a_.dtype() == b_.dtype() && (a_.dtype() == task::DType::kBF16 || a_.dtype() == task::DType::kF16);
+  const bool alike = a_.along_depth() && (b_.along_depth() || b_.lines_side_by_side());
+  return halves && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide());
+}
+
+Offer GpuMatmulWriter::tensors() const {
+  const std::string action = "wgmma, factors by the copy engine";
+  Slots slots = common(action);
+  std::vector<std::string> conditions = *both(a_.wide(), b_.wide());
+  for (const IntExpr& condition : all_.program.nest.conditions) conditions.push_back(condition.to_string());
+  for (std::string& condition : conditions) condition = '"' + condition + '"';
+  if (!conditions.empty()) slots["requires"] = fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
+  slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
+  slots["tiles"] = tiles_text(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
+  slots["stored"] = storage_type(a_.dtype());
+  slots["batches"] = cpp_of(all_.batch.extent);
+  for (const auto& [name, factor] : {std::pair<std::string, const GpuFactor*>{"a", &a_}, {"b", &b_}}) {
+    add_factor(slots, name, *factor);
+    slots[name + "_along"] = cpp_of(factor->along_depth());
+    slots[name + "_batches"] = factor->batched() ? cpp_of(all_.batch.extent) : "1";
+  }
+  return offer("patterns/gpu/matmul_tensor.cu", slots, action);
+}
+
 /// The launch that adds up parts() sums of each element.
 void GpuMatmulWriter::add_up(Slots& slots) const {
   const IntExpr elements = all_.batch.extent * all_.row.extent * all_.column.extent;

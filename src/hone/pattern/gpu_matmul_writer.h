@@ -59,6 +59,10 @@ class GpuMatmulWriter {
   [[nodiscard]] bool can_be_direct() const;
   [[nodiscard]] Offer direct(Sums of) const;
 
+  /// Factors of 16 bits that the copy engine brings as they lie in memory, at the shapes where their rows begin on 16 bytes. Where can_be_tensors().
+  [[nodiscard]] bool can_be_tensors() const;
+  [[nodiscard]] Offer tensors() const;
+
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
   /// For products of about `few` columns (of rows, where the columns are many).

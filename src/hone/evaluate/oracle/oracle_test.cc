@@ -133,6 +133,21 @@ TEST(Oracle, fp32_sums_of_columns_keep_a_running_sum_for_128_terms) {
   EXPECT_EQ(c.answer(Arithmetic::kF32).value, std::vector<double>(3, 0x1p24 + 384));
 }
 
+/// Three quarters of a unit in the last place behind a 1: added it is rounded up, by matrix units it is cut.
+TEST(Oracle, FactorsOfSixteenBitsAreSummedAsMatrixUnitsDo) {
+  for (const auto& [type, sum] : {std::pair{"f32", 1 + 0x1p-23}, {"bf16", 1.0}}) {
+    Case c("y = a @ b", {std::string("a=") + type + "[1,20]", std::string("b=") + type + "[20,1]"});
+    std::vector<double> a(20, 0.0), b(20, 1.0);
+    a[0] = 1, a[16] = 1.5 * 0x1p-24;
+    c.set(0, a);
+    c.set(1, b);
+    EXPECT_EQ(c.answer(Arithmetic::kF32).value[0], sum) << type;
+    a[0] = -1, a[16] = -a[16];
+    c.set(0, a);
+    EXPECT_EQ(c.answer(Arithmetic::kF32).value[0], -sum) << type;
+  }
+}
+
 TEST(Oracle, fp32_products_are_added_in_running_sums_of_4096_terms) {
   for (const auto& [m, depth] : std::vector<std::pair<int64_t, int64_t>>{
            {1, 4096}, {1, 8192}, {5, 4096}, {5, 12000}, {3, 300000}}) {  // the last is streamed

@@ -69,10 +69,10 @@ void accumulate_product(const ProductRules& rules, const Product& p) {
     scratch.resize(size);
   GemmOperand a = plain(p.a.value, p.a), b = plain(p.b.value, p.b);
   a.as = b.as = rules.operands;
-  k.gemm(p.m, p.n, p.depth, a, b, rules.f32, p.value, p.c_row, p.c_column, scratch.data());
+  k.gemm(p.m, p.n, p.depth, a, b, !rules.f32 ? GemmSums::kExact : rules.cut ? GemmSums::kCut : GemmSums::kRounded, p.value, p.c_row, p.c_column, scratch.data());
   if (!p.scale) return;
   const auto add = [&](const GemmOperand& x, const GemmOperand& y) {
-    k.gemm(p.m, p.n, p.depth, x, y, false, p.scale, p.c_row, p.c_column, scratch.data());
+    k.gemm(p.m, p.n, p.depth, x, y, GemmSums::kExact, p.scale, p.c_row, p.c_column, scratch.data());
   };
   // |a| s_b + s_a |b|; at least one unit for every product.
   if (!p.a.scale && !p.b.scale) add(magnitude(p.a.value, p.a), magnitude(p.b.value, p.b));
@@ -84,6 +84,11 @@ ProductRules product_rules(const Step& step) {
   ProductRules rules;
   rules.f32 = step.rounds();
   rules.summation = step.summation;
+  const auto is_half = [&](int k) {
+    const task::DType dtype = step.graph.graph.node(step.node().operands[static_cast<size_t>(k)]).type.dtype;
+    return dtype == task::DType::kBF16 || dtype == task::DType::kF16;
+  };
+  rules.cut = is_half(0) && is_half(1);
   const bool convolves = step.node().prim != task::Prim::kDot;
   switch (step.arithmetic) {
     case Arithmetic::kTf32: rules.operands = GemmOperand::kTf32; break;

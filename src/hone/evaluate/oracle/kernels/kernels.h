@@ -33,6 +33,14 @@ struct GemmOperand {
   As as = kPlain;  ///< what is made of an element before it is multiplied
 };
 
+/// How the products of a matrix product are summed.
+enum class GemmSums : uint8_t {
+  kExact,     ///< in fp64
+  kRounded,   ///< in fp32, one running sum (fused multiply-add where the processor has it)
+  kCut,       ///< as matrix units do: kCutDepth products at a time are added to the running sum, which is cut to fp32 and not rounded
+};
+inline constexpr int64_t kCutDepth = 16;
+
 inline constexpr int64_t kGemmScratch = int64_t{1} << 18;
 
 struct Kernels {
@@ -64,11 +72,10 @@ struct Kernels {
   double (*max)(int64_t n, const double* x);  ///< a NaN anywhere gives NaN
   double (*min)(int64_t n, const double* x);
 
-  /// c[i * c_row + j * c_column] += sum over k of a(i, k) b(j, k), in fp64, or in fp32 as one running
-  /// sum that c's element starts (fused multiply-add where the processor has it). `scratch` holds
+  /// c[i * c_row + j * c_column] += sum over k of a(i, k) b(j, k); in fp32 c's element starts the running sum. `scratch` holds
   /// max(kGemmScratch, depth) doubles.
   void (*gemm)(int64_t m, int64_t n, int64_t depth, const GemmOperand& a, const GemmOperand& b,
-               bool f32, double* c, int64_t c_row, int64_t c_column, double* scratch);
+               GemmSums sums, double* c, int64_t c_row, int64_t c_column, double* scratch);
 };
 
 /// For kernels asked for an operation they do not have: our own bug.

@@ -15,6 +15,8 @@
 
 namespace hone::prim {
 
+class TensorMap;
+
 class PhaseBarrier {
  public:
   /// For `arrivals` (1 to 2^20 - 1) a phase. By one thread; others after a barrier of the block.
@@ -67,6 +69,8 @@ class PhaseBarrier {
         "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
+  /// Copies the tile of map.kRow x map.rows() elements at (x, y, z) of a tensor, which arrives likewise: prim_tensor.h.
+  HONE_DEVICE void tensor_copy(void* to, const TensorMap& map, int x, int y, int z);
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
 #if HONE_EMULATED

@@ -205,8 +205,7 @@ class GroupProducts {
   HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const Right& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
     hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
-    if (a.swizzled_) __trap();  // the emulator knows it of the right one
-    product.a = a.first_, product.a_depth = a.next_depth_, product.a_lines = a.next_lines_;
+    product.a = a.first_, product.a_swizzled = a.swizzled_, product.a_depth = a.next_depth_, product.a_lines = a.next_lines_;
     hone::simt::meet_group(product.a, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
@@ -281,7 +280,7 @@ class GroupProducts {
     check<Type, Right>(sums);
     const GroupFactor& right = factor_of(b);
     return {sums, nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const Right*>(nullptr)),
-            right.swizzled_, {}};
+            right.swizzled_, nullptr, {}};
   }
   HONE_DEVICE void call(hone::simt::GroupOp op, const hone::simt::GroupProduct* product, int value) {
     hone_simt_group(static_cast<int>(op), &state_, product, value);

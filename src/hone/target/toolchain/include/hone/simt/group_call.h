@@ -22,6 +22,7 @@ struct GroupProduct {
   bool add;
   bool across;                ///< lines of the right factor are neighbours: b_depth is the bytes to the next 64
   const char* b_swizzled;     ///< what the right factor's swizzled lines begin with, or null
+  const char* a_swizzled;     ///< likewise the left one's
   uint32_t rows[2][8];        ///< of this thread's sums, from registers
 };
 

@@ -4,8 +4,10 @@
 #pragma once
 #include "hone/simt/group_call.h"
 #include "hone/simt/matrix_call.h"
+#include "hone/simt/tensor_call.h"
 
 HONE_SIMT_CALL void hone_simt_group(int op, hone::simt::GroupState* state, const hone::simt::GroupProduct* product, int value);
+HONE_SIMT_CALL void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier);
 
 namespace hone::simt {
 

@@ -84,6 +84,9 @@ HONE_SIMT_API void hone_simt_issue_copy(const void* to, int64_t bytes) {
 HONE_SIMT_API void hone_simt_bulk_copy(void* to, const void* from, int64_t bytes, void* barrier) {
   hone::simt::bulk_copy(to, from, bytes, barrier, __builtin_return_address(0));
 }
+HONE_SIMT_API void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier) {
+  hone::simt::tensor_copy(to, *tile, barrier, __builtin_return_address(0));
+}
 HONE_SIMT_API void hone_simt_group(int op, hone::simt::GroupState* state, const hone::simt::GroupProduct* product, int value) {
   hone::simt::group_operation(static_cast<hone::simt::GroupOp>(op), *state, product, value, __builtin_return_address(0));
 }

@@ -23,25 +23,30 @@ inline const char* brick_line(const char* first, int next_depth, int next_lines,
   return first + half * next_depth + line / 8 * next_lines + line % 8 * 16;
 }
 
+/// `bytes` behind `at`, in lines of 128 bytes from `first` on whose pieces of 16 are exchanged.
+inline const char* swizzled(const char* first, const char* at, int64_t bytes) {
+  const int64_t from_first = at - first + bytes;
+  return first + (from_first ^ (from_first >> 7 & 7) << 4);
+}
+
+/// The same in lines of 128 bytes that begin with `first`; null: there are bricks.
+inline const char* factor_line(const char* at, const char* first, int next_depth, int next_lines, int line, int half) {
+  if (!first) return brick_line(at, next_depth, next_lines, line, half);
+  return swizzled(first, at, line / 8 * next_lines + line % 8 * 128 + half * next_depth);
+}
+
+inline const char* left_line_at(const GroupProduct& p, int line, int half) { return factor_line(p.a, p.a_swizzled, p.a_depth, p.a_lines, line, half); }
+
 /// Of this lane's two rows, 8 apart from `row0` on.
 inline const char* left_line(const GroupProduct& p, int row0, int i, int half) {
-  return p.a ? brick_line(p.a, p.a_depth, p.a_lines, row0 + 8 * i, half) : reinterpret_cast<const char*>(p.rows[i] + 4 * half);
+  return p.a ? left_line_at(p, row0 + 8 * i, half) : reinterpret_cast<const char*>(p.rows[i] + 4 * half);
 }
 
-/// `bytes` behind the right factor's first, in lines of 128 bytes whose pieces of 16 are exchanged.
-inline const char* swizzled(const GroupProduct& p, int64_t bytes) {
-  const int64_t at = p.b - p.b_swizzled + bytes;
-  return p.b_swizzled + (at ^ (at >> 7 & 7) << 4);
-}
-
-inline const char* right_line(const GroupProduct& p, int line, int half) {
-  if (!p.b_swizzled) return brick_line(p.b, p.b_depth, p.b_lines, line, half);
-  return swizzled(p, line / 8 * p.b_lines + line % 8 * 128 + half * p.b_depth);
-}
+inline const char* right_line(const GroupProduct& p, int line, int half) { return factor_line(p.b, p.b_swizzled, p.b_depth, p.b_lines, line, half); }
 
 /// Where the 16 bytes begin that line `line` shares with its neighbours at one depth.
 inline const char* right_row(const GroupProduct& p, int line, int depth) {
-  return swizzled(p, line / 64 * p.b_depth + depth / 8 * p.b_lines + depth % 8 * 128 + line % 64 / 8 * 16);
+  return swizzled(p.b_swizzled, p.b, line / 64 * p.b_depth + depth / 8 * p.b_lines + depth % 8 * 128 + line % 64 / 8 * 16);
 }
 
 /// This lane's share of what its warp reads for a product.
@@ -55,7 +60,7 @@ inline void read_share(const GroupProduct& p, const void* where) {
     }
     note(at, 16, false, true, Access::kPlain, where);
   };
-  if (p.a) read(brick_line(p.a, p.a_depth, p.a_lines, row0 + m.lane % 16, m.lane / 16));
+  if (p.a) read(left_line_at(p, row0 + m.lane % 16, m.lane / 16));
   for (int i = m.lane; i < 2 * p.columns; i += kWave)
     read(p.across ? right_row(p, i / 16 * 8, i % 16) : right_line(p, i % p.columns, i / p.columns));
 }

@@ -130,13 +130,26 @@ inline void arrive(void* p, int64_t bytes, const void* where) {
   complete_phase(barrier);
 }
 
+/// Piece c of 16 bytes of row r goes to c ^ (r % 8) of its row.
+inline void land_tile(char* to, const TensorTile& tile) {
+  fill_words(to, 0, int64_t{tile.rows} * kTileRow);
+  for (int64_t r = 0; r < tile.inside_rows; ++r)
+    for (int64_t k = 0; k < tile.inside_bytes; k += 2) {
+      char* const at = to + r * kTileRow + (k / kBulkUnit ^ r % 8) * kBulkUnit + k % kBulkUnit;
+      *reinterpret_cast<uint16_t*>(at) = *reinterpret_cast<const uint16_t*>(tile.from + r * tile.step + k);
+      asm volatile("" ::: );
+    }
+}
+
 /// Flight i is there.
 inline void land(int i, Phases& barrier) {
   Block& b = *m.block;
   const Flight flight = b.flights[i];
   b.flights[i] = b.flights[--b.flights_count];
   char* const to = m.shared + flight.offset;
-  for (int64_t k = 0; k < flight.bytes / 8; ++k) copy_words(to + 8 * k, flight.from + 8 * k, 8);
+  if (flight.tile.rows > 0) land_tile(to, flight.tile);
+  else
+    for (int64_t k = 0; k < flight.bytes / 8; ++k) copy_words(to + 8 * k, flight.from + 8 * k, 8);
 #if !defined(HONE_SIMT_ASAN)
   const Shadow& s = m.shared_shadow;
   for (int64_t word = flight.offset / 4; word < (flight.offset + flight.bytes) / 4; ++word) {
@@ -195,20 +208,15 @@ inline int test_phase(void* p, int64_t parity, const void* where) {
   return 0;
 }
 
-/// `bytes` from global memory to shared memory, which arrive at the barrier.
-inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const void* where) {
+[[noreturn]] inline void copy_finding(const char* what, const void* where) {
   Text text;
-  const auto all = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | static_cast<uintptr_t>(bytes);
-  if (all % kBulkUnit != 0 || bytes <= 0) {
-    text << "a bulk copy of " << bytes << " bytes: addresses and length have to be multiples of " << kBulkUnit;
-    phase_finding(text, where);
-  }
-  if (shared_offset(from, 1) >= 0 || is_aside(from)) {
-    text << "a bulk copy reads shared memory: it copies from global memory";
-    phase_finding(text, where);
-  }
-  barrier_of(p, "copies to", where);
-  note(from, bytes, false, true, Access::kPlain, where);
+  text << what;
+  phase_finding(text, where);
+}
+
+/// A copy of `bytes` to shared memory is on its way; it arrives at the barrier at p.
+inline void depart(void* to, int64_t bytes, const char* from, const TensorTile& tile, void* p, const void* where) {
+  Text text;
   note(to, bytes, true, false, Access::kPlain, where);
   const int64_t offset = shared_offset(to, bytes);
   if (offset < 0) {
@@ -228,11 +236,38 @@ inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const 
     lose_thread();
   }
   const Phases& barrier = barrier_of(p, "copies to", where);
-  b.flights[b.flights_count++] = {static_cast<const char*>(from), offset, bytes, barrier.offset, m.me, offset_of(where)};
+  b.flights[b.flights_count++] = {from, offset, bytes, barrier.offset, m.me, offset_of(where), tile};
 #if !defined(HONE_SIMT_ASAN)
   for (int64_t word = offset / 4; word < (offset + bytes) / 4; ++word) m.shared_shadow.valid[word] = 0;
 #endif
   ++m.progress;
+}
+
+/// `bytes` from global memory to shared memory, which arrive at the barrier.
+inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const void* where) {
+  const auto all = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | static_cast<uintptr_t>(bytes);
+  if (all % kBulkUnit != 0 || bytes <= 0) {
+    Text text;
+    text << "a bulk copy of " << bytes << " bytes: addresses and length have to be multiples of " << kBulkUnit;
+    phase_finding(text, where);
+  }
+  if (shared_offset(from, 1) >= 0 || is_aside(from)) copy_finding("a bulk copy reads shared memory: it copies from global memory", where);
+  barrier_of(p, "copies to", where);
+  note(from, bytes, false, true, Access::kPlain, where);
+  depart(to, bytes, static_cast<const char*>(from), {}, p, where);
+}
+
+/// A tensor's tile from global memory to shared memory, swizzled, which arrives at the barrier.
+inline void tensor_copy(void* to, const TensorTile& tile, void* p, const void* where) {
+  constexpr uintptr_t kSwizzled = 1024;
+  if (reinterpret_cast<uintptr_t>(to) % kSwizzled != 0) copy_finding("a copy of a tensor's tile goes to a multiple of 1024 bytes", where);
+  if (tile.rows < 1 || tile.rows > 256) copy_finding("a tensor's tile has 1 to 256 rows", where);
+  if ((reinterpret_cast<uintptr_t>(tile.from) | static_cast<uintptr_t>(tile.step)) % kBulkUnit != 0)
+    copy_finding("a tensor that is copied in tiles begins on a multiple of 16 bytes, and so does each of its rows", where);
+  if (shared_offset(tile.from, 1) >= 0 || is_aside(tile.from)) copy_finding("a tensor's tile is read from shared memory: it has to be global memory", where);
+  barrier_of(p, "copies to", where);
+  for (int64_t r = 0; r < tile.inside_rows && tile.inside_bytes > 0; ++r) note(tile.from + r * tile.step, tile.inside_bytes, false, true, Access::kPlain, where);
+  depart(to, int64_t{tile.rows} * kTileRow, nullptr, tile, p, where);
 }
 
 /// What a thread that waits for this barrier lacks.

@@ -4,6 +4,7 @@
 #pragma once
 #include "hone/simt/context.h"
 #include "hone/simt/runtime/fiber.h"
+#include "hone/simt/tensor_call.h"
 
 // Set by the toolchain: lanes of a warp (cuda) or wave (hip).
 #ifndef HONE_SIMT_WAVE
@@ -90,6 +91,7 @@ struct Flight {
   int64_t offset, bytes;   ///< in shared memory
   int64_t barrier;         ///< its offset in shared memory
   uint32_t who, pc;        ///< thread and place of the copy
+  TensorTile tile;         ///< of a tensor's, swizzled; no rows: bytes as they lie
 };
 constexpr int kMostPhases = 512, kMostFlights = 512;
 

@@ -1,0 +1,47 @@
+/* hone
+language = "@language@"
+pattern  = "matmul"
+note     = "@note@"
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [256, 128, 64], STAGES = [4, 3, 5, 6], TURNS = [0, 1], GROUP = [16, 8, 4, 1] }
+constraints = [
+  "128 * STAGES * (ROWS + COLUMNS) + 32768 + 2048 <= SHARED_MAX",
+  "ROWS * COLUMNS <= 32768 // (TURNS + 1)",
+  "ROWS >= 64 * (2 - TURNS)",
+]
+workspaces = { maps = "i8[min(SMS, @tiles@), 256]" }
+[[launch]]
+kernel = "multiply"
+grid   = ["min(SMS, @tiles@)"]
+block  = ["384"]
+shared = "128 * STAGES * (ROWS + COLUMNS) + 32768"
+args   = [@arguments@, "maps"]
+*/
+// Matmul of bf16 or f16 on Hopper's matrix units (wgmma), of factors as they lie in memory: the copy engine (TMA) brings tiles of them, a
+// block for each multiprocessor multiplies tile after tile, then the element-wise rest of the computation runs over the tile and
+// the result is written once. hone/gpu/matmul_tensor.h has the picture.
+//
+// When it pays: always where there are enough tiles for most multiprocessors, and rows of both factors begin on 16 bytes. Against
+// matmul_wgmma.cu no launch writes the factors once more, and finishing a tile costs no time that the units have.
+//   ROWS, COLUMNS  the tile: large reads less, and needs registers
+//   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
+//   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
+//   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
+#include "hone/gpu/matmul_tensor.h"
+#include "hone/gpu/math.h"
+
+@finish@
+__global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restrict__ maps_at) {
+  extern __shared__ __align__(1024) char memory_at[];
+  const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
+  const auto left_at = hone::gpu::tensor_factor<@stored@, @a_along@>(
+      rows_at, deep_at, @a_batches@, [=](int64_t batch_at) { return @a@; },
+      [=](int64_t line_at) -> int64_t { return @a_line@; }, [=](int64_t depth_at) -> int64_t { return @a_depth@; });
+  const auto right_at = hone::gpu::tensor_factor<@stored@, @b_along@>(
+      columns_at, deep_at, @b_batches@, [=](int64_t batch_at) { return @b@; },
+      [=](int64_t line_at) -> int64_t { return @b_line@; }, [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+  hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP>(
+      left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + 2 * blockIdx.x,
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, float sum_at) {
+        finish(@names@, batch_at * rows_at + row_at, column_at, sum_at);
+      });
+}

@@ -1,0 +1,169 @@
+// Products of 16-bit factors as they lie in memory, on Hopper's matrix units (wgmma) fed by its copy engine (TMA); sm_90a.
+//
+// A block lives as long as the launch and makes tile after tile of the result. One warp asks for tiles of both factors, Stages of
+// them ahead; the engine swizzles them into shared memory and fills with zeros what is beyond a factor's edges. Two groups of four
+// warps multiply, and there are two ways to share the work:
+//
+//   together   each group has half of the tile's rows                 the largest tiles, which read the factors least often
+//   in turns   each group has every second tile for itself            while one finishes a tile (the rest of the computation, and
+//                                                                      writing), the units work for the other
+//
+//   in turns   group 0   multiply tile 0 | finish tile 0   | multiply tile 2 | …
+//              group 1                   | multiply tile 1 | finish tile 1   | …
+#pragma once
+#include "hone/gpu/matmul_wgmma.h"
+
+namespace hone::gpu {
+
+/// A factor for the copy engine: `lines` x `depth` numbers of 16 bits in each of `batches`. Neighbours in depth (else along the lines)
+/// are neighbours in memory; along the other axis they are `step` elements apart, batches `batch_step`: multiples of 8, as is `base`
+/// of 16 bytes.
+template <class T_, bool AlongDepth_>
+struct TensorFactor {
+  using T = T_;
+  static constexpr bool kAlongDepth = AlongDepth_;
+  const T* base;
+  int64_t lines, depth, batches, step, batch_step;
+  HONE_DEVICE prim::Tensor tensor() const {
+    return {base, {kAlongDepth ? depth : lines, kAlongDepth ? lines : depth, batches}, {2 * step, 2 * batch_step}};
+  }
+};
+/// base_of(batch): where a batch begins; line_of(line), depth_of(depth): elements from there. All of them linear.
+template <class T, bool AlongDepth, class BaseOf, class LineOf, class DepthOf>
+HONE_DEVICE TensorFactor<T, AlongDepth> tensor_factor(int64_t lines, int64_t depth, int64_t batches, BaseOf base_of, LineOf line_of, DepthOf depth_of) {
+  constexpr int kNobody = 8;   // where there is one batch
+  return {base_of(0), lines, depth, batches, AlongDepth ? line_of(1) - line_of(0) : depth_of(1) - depth_of(0),
+          batches == 1 ? kNobody : base_of(1) - base_of(0)};
+}
+
+/// Of a factor a tile of Lines x 64 of the depth in shared memory, on a boundary of 1024 bytes.
+template <class F, int Lines>
+struct TensorTile {
+  static constexpr int kDepth = 64, kBytes = Lines * 2 * kDepth, kPanels = F::kAlongDepth ? 1 : Lines / 64, kPanel = kBytes / kPanels;
+  static constexpr int kRows = F::kAlongDepth ? Lines : kDepth;   ///< of what is copied at a time
+  static_assert(kRows <= 256 && Lines % 64 == 0);
+  char* data;
+
+  HONE_DEVICE void copy(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch) const {
+    HONE_UNROLL
+    for (int panel = 0; panel < kPanels; ++panel) {
+      const int at = static_cast<int>(line) + panel * 64, deep = static_cast<int>(depth);
+      full.tensor_copy(data + panel * kPanel, map, F::kAlongDepth ? deep : at, F::kAlongDepth ? at : deep, static_cast<int>(batch));
+    }
+  }
+  /// What the units multiply of lines from `line` on (a multiple of 64), at `depth` (a multiple of 16).
+  HONE_DEVICE auto factor(int line, int depth) const {
+    if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(2 * depth);
+    else return prim::GroupFactorAcross(data + line / 64 * kPanel, kPanel).after(depth);
+  }
+};
+
+/// Columns that a warp has in shared memory at a time on their way to the sink, and its bytes there.
+constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4;
+
+/// sink(batch, row, column, sum) for each element of the products left x right of all batches; neighbouring lanes hand over neighbouring
+/// columns. A block has 384 threads and a multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 kPieceBytes bytes
+/// on a boundary of 1024. `maps`: two of this block's own, in global memory. The left factor is read along its depth.
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, class L, class R, class Sink>
+HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, void* memory, prim::TensorMap* maps, Sink sink) {
+  using TileL = TensorTile<L, Rows>;
+  using TileR = TensorTile<R, Columns>;
+  using Share = GroupRegisters<2, 1, 40>;
+  constexpr int kWarps = 8, kMine = Turns ? Rows : Rows / 2, kBlocks = kMine / 64, kSums = Columns / 2, kStage = TileL::kBytes + TileR::kBytes;
+  static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= 128 && Columns % kPiece == 0);
+  // A group that waited for a stage from afar would take an earlier tile's arrival for its own's: phases have two names. So it waits
+  // until the other group has seen the last stage of the tile before.
+  __shared__ prim::PhaseBarrier full[Stages], empty[Stages], my_turn[2];
+  __shared__ prim::TensorMap::Scratch scratch[2];
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(Turns ? kWarps / 2 : kWarps);
+    for (int group = 0; group < 2; ++group) my_turn[group].init(kWarps / 2);
+  }
+  __syncthreads();
+
+  char* const stages = static_cast<char*>(memory);
+  const auto tile_l = [&](int s) { return TileL{stages + s * kStage}; };
+  const auto tile_r = [&](int s) { return TileR{stages + s * kStage + TileL::kBytes}; };
+  const int64_t down = (left.lines + Rows - 1) / Rows, across = (right.lines + Columns - 1) / Columns, tiles = down * across * batches;
+  const int steps = static_cast<int>((left.depth + TileL::kDepth - 1) / TileL::kDepth);
+  const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
+  if (warp >= kWarps) {
+    if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
+    if (warp > kWarps) return;
+    maps[0].make(scratch[0], left.tensor(), TileL::kRows);
+    maps[1].make(scratch[1], right.tensor(), TileR::kRows);
+    if (in_warp != 0) return;
+    int s = 0, phase = 1;
+    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+      const BlockTile tile = block_tile<Group>(t, down, across);
+      const int64_t batch_l = left.batches == 1 ? 0 : tile.batch, batch_r = right.batches == 1 ? 0 : tile.batch;
+      for (int step = 0; step < steps; ++step) {
+        empty[s].wait(phase);
+        full[s].arrive_expecting(kStage);
+        tile_l(s).copy(full[s], maps[0], tile.down * Rows, step * TileL::kDepth, batch_l);
+        tile_r(s).copy(full[s], maps[1], tile.across * Columns, step * TileL::kDepth, batch_r);
+        if (++s == Stages) s = 0, phase ^= 1;
+      }
+    }
+    return;
+  }
+
+  if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
+  const int group = warp / 4, first = Turns ? 0 : group * kMine;
+  float* const piece = reinterpret_cast<float*>(stages + Stages * kStage) + warp * (kPieceBytes / 4);
+  prim::GroupProducts products;
+  float total[kBlocks][kSums];
+  int64_t before = 0;   // steps of the tiles so far
+  int turn = 0, turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
+  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x, before += steps, turn ^= 1) {
+    if (Turns && turn != group) continue;
+    if constexpr (Turns) my_turn[group].wait(turn_phase), turn_phase ^= 1;
+    int s = static_cast<int>(before % Stages), phase = static_cast<int>(before / Stages % 2), last = 0;
+    for (int step = 0; step < steps; ++step) {
+      full[s].wait(phase);
+      products.fence();
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b)
+        HONE_UNROLL
+        for (int k = 0; k < TileL::kDepth; k += 16)
+          products.template multiply<type_of(static_cast<const T*>(nullptr))>(total[b], tile_l(s).factor(first + b * 64, k), tile_r(s).factor(0, k), step + k > 0);
+      products.commit();
+      // The products of this step are on their way before the stage of the one before is handed back.
+      products.template wait<1>();
+      if (step > 0 && in_warp == 0) empty[last].arrive();
+      last = s;
+      if (++s == Stages) s = 0, phase ^= 1;
+    }
+    if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
+    products.template wait<0>();
+    if (in_warp == 0) empty[last].arrive();
+
+    const BlockTile tile = block_tile<Group>(t, down, across);
+    HONE_UNROLL
+    for (int b = 0; b < kBlocks; ++b) {
+      products.readable(total[b]);
+      const int64_t row = tile.down * Rows + first + b * 64 + warp % 4 * 16;
+      const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
+      HONE_UNROLL
+      for (int begin = 0; begin < Columns; begin += kPiece) {
+        // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
+        const auto at = [&](int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
+        __syncwarp();
+        HONE_UNROLL
+        for (int i = 0; i < kPiece / 2; i += 2) {
+          const int sum = begin / 2 + i;
+          *reinterpret_cast<float2*>(at(in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = make_float2(total[b][sum], total[b][sum + 1]);
+        }
+        __syncwarp();
+        for (int c = in_warp; c < kPiece; c += 32) {
+          const int64_t column = tile.across * Columns + begin + c;
+          if (column >= right.lines) break;
+          HONE_UNROLL_BY(4)
+          for (int r = 0; r < rows; ++r) sink(tile.batch, row + r, column, *at(r, c));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace hone::gpu
