@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [256, 128, 64], STAGES = [4, 3, 5, 6], TURNS = [0, 1], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [128, 256, 64], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= 32768 // (TURNS + 1)",
@@ -25,6 +25,7 @@ args   = [@arguments@, "maps"]
 //   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
+//   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 #include "hone/gpu/matmul_tensor.h"
 #include "hone/gpu/math.h"
@@ -39,9 +40,12 @@ __global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restr
   const auto right_at = hone::gpu::tensor_factor<@stored@, @b_along@>(
       columns_at, deep_at, @b_batches@, [=](int64_t batch_at) { return @b@; },
       [=](int64_t line_at) -> int64_t { return @b_line@; }, [=](int64_t depth_at) -> int64_t { return @b_depth@; });
-  hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP>(
+  hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD>(
       left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + 2 * blockIdx.x,
       [&](int64_t batch_at, int64_t row_at, int64_t column_at, float sum_at) {
         finish(@names@, batch_at * rows_at + row_at, column_at, sum_at);
+      },
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sums_at)[hone::gpu::kMany]) {
+        finish_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at, sums_at);
       });
 }

@@ -41,6 +41,27 @@ class Finish {
                              parameters, given, column_position(), lines_, result);
   }
 
+  /// See words_text() of the header.
+  Result<std::string> words_text(const std::string& parameters) {
+    in_words_ = true;
+    const task::Graph& graph = *nest_.graph;
+    std::string rooms, keep, stores;
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      HONE_TRY(const std::string result, value(graph.outputs[i]));
+      const std::string type = storage_type(program_.node(graph.outputs[i]).type.dtype);
+      rooms += fmt::format("  hone::gpu::Words<{}, Many> out{}_at;\n", type, i);
+      keep += fmt::format("    out{}_at[e_at] = hone::gpu::stored<{}>({});\n", i, type, result);
+      stores += fmt::format("  out{}_at.store({} + (line_at * {} + column_at));\n", i, graph.output_names[i], columns());
+    }
+    const auto column = column_axis();
+    const std::string place = column && used_.contains(*column) ? fmt::format("    const int64_t at{} = column_at + e_at;\n", *column) : "";
+    return fmt::format("/// The same for Many elements beside each other, in words where they stand on boundaries of words.\n"
+                       "template <int Many>\n"
+                       "__device__ inline void finish_words({}, int64_t line_at, int64_t column_at, const float (&products_at)[Many]) {{\n{}{}{}{}"
+                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const float product_at = products_at[e_at];\n{}{}{}  }}\n{}}}\n",
+                       parameters, row_positions(), row_lines_, words_, rooms, place, indented(lines_), keep, stores);
+  }
+
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
   Result<std::string> text(const std::string& parameters, const std::string& where, const std::string& line) {
     const task::Graph& graph = *nest_.graph;
@@ -61,6 +82,16 @@ class Finish {
   }
 
  private:
+  static std::string indented(const std::string& lines) {
+    std::string out;
+    for (size_t at = 0; at < lines.size();) {
+      const size_t end = lines.find('\n', at) + 1;
+      out += "  " + lines.substr(at, end - at);
+      at = end;
+    }
+    return out;
+  }
+
   [[nodiscard]] std::string columns() const { return wrapped(all_.column.extent.to_cpp()); }
 
   /// The loops' axes, outermost first.
@@ -127,10 +158,20 @@ class Finish {
       if (access->second.index >= 0) return fail(ErrorCode::kUnavailable, "an element is picked by an index behind the product");
       at = access->second.base.to_cpp();
     }
+    bool beside = false;
     for (const int axis : axes()) {
       if (!nest_.has(id, axis)) continue;
       const IntExpr stride = nest_.stride(id, axis);
+      if (in_words_ && axis == column_axis() && is_one(stride)) {
+        at += at.empty() ? "column_at" : " + column_at";
+        beside = true;
+        continue;
+      }
       at += (at.empty() ? "" : " + ") + position(axis) + (is_one(stride) ? "" : " * " + wrapped(stride.to_cpp()));
+    }
+    if (beside) {
+      words_ += fmt::format("  const auto w{0} = hone::gpu::Words<{1}, Many>::load({2} + ({3}));\n", id, storage_type(program_.node(id).type.dtype), tensor, at);
+      return fmt::format("hone::gpu::value(w{}[e_at])", id);
     }
     return fmt::format("hone::gpu::value({}[{}])", tensor, at.empty() ? "0" : at);
   }
@@ -193,6 +234,8 @@ class Finish {
   std::map<std::string, std::string> lines_of_row_;   ///< names and types of what a line has once
   std::set<std::string> facts_;                       ///< those that an element takes
   std::string row_lines_, lines_;
+  bool in_words_ = false;
+  std::string words_;                                 ///< what is loaded before the elements are gone through
 };
 
 }  // namespace
@@ -200,6 +243,11 @@ class Finish {
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
   return Finish(contraction).text(parameters, "int64_t line_at, int64_t column_at", "");
+}
+
+Result<std::string> words_text(const Contraction& contraction, const std::string& parameters) {
+  if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
+  return Finish(contraction).words_text(parameters);
 }
 
 Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters) {

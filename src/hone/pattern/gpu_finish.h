@@ -12,6 +12,10 @@ namespace hone::pattern {
 /// operation is not one of a single element.
 [[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
 
+/// `finish_words<Many>(PARAMETERS, int64_t line_at, int64_t column_at, const float (&products)[Many])`: the same of elements beside each
+/// other in a line.
+[[nodiscard]] Result<std::string> words_text(const Contraction& contraction, const std::string& parameters);
+
 /// The same of a computation with one output, which is returned as a float: `NAME_of(PARAMETERS, row_of, column_at, product_at)`. What
 /// hangs on the line alone is made once for each line: `NAME_row NAME_row_of(PARAMETERS, line_at)`.
 [[nodiscard]] Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters);

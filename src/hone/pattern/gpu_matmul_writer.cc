@@ -292,6 +292,9 @@ Offer GpuMatmulWriter::tensors() const {
   slots["tiles"] = tiles_text(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
   slots["stored"] = storage_type(a_.dtype());
   slots["batches"] = cpp_of(all_.batch.extent);
+  const auto words = words_text(all_, gpu_parameters_of(task_));
+  HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());
+  slots["finish"] += *words;
   for (const auto& [name, factor] : {std::pair<std::string, const GpuFactor*>{"a", &a_}, {"b", &b_}}) {
     add_factor(slots, name, *factor);
     slots[name + "_along"] = cpp_of(factor->along_depth());

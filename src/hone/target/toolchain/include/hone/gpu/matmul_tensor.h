@@ -58,14 +58,36 @@ struct TensorTile {
   }
 };
 
-/// Columns that a warp has in shared memory at a time on their way to the sink, and its bytes there.
-constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4;
+/// Elements beside each other, moved as words of up to 16 bytes where they stand on a word's boundary.
+template <class T, int Many>
+struct alignas(sizeof(T) * Many < 16 ? sizeof(T) * Many : 16) Words {
+  static constexpr int kWord = sizeof(T) * Many < 16 ? sizeof(T) * Many : 16;
+  T element[Many];
+  HONE_DEVICE T& operator[](int e) { return element[e]; }
+  HONE_DEVICE const T& operator[](int e) const { return element[e]; }
+  HONE_DEVICE static Words load(const T* from) {
+    if (reinterpret_cast<uintptr_t>(from) % kWord == 0) return *reinterpret_cast<const Words*>(from);
+    Words to;
+    HONE_UNROLL
+    for (int e = 0; e < Many; ++e) to[e] = from[e];
+    return to;
+  }
+  HONE_DEVICE void store(T* to) const {
+    if (reinterpret_cast<uintptr_t>(to) % kWord == 0) *reinterpret_cast<Words*>(to) = *this;
+    else
+      HONE_UNROLL
+      for (int e = 0; e < Many; ++e) to[e] = element[e];
+  }
+};
 
-/// sink(batch, row, column, sum) for each element of the products left x right of all batches; neighbouring lanes hand over neighbouring
-/// columns. A block has 384 threads and a multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 kPieceBytes bytes
+/// Columns that a warp has in shared memory at a time on their way to the sink, its bytes there, and columns that a thread hands over at once.
+constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
+
+/// one(batch, row, column, sum) or many(batch, row, column, kMany sums beside each other) for the elements of the products left x right
+/// of all batches; of Ahead times four rows what else is read is on its way at a time. A block has 384 threads and a multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 kPieceBytes bytes
 /// on a boundary of 1024. `maps`: two of this block's own, in global memory. The left factor is read along its depth.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, class L, class R, class Sink>
-HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, void* memory, prim::TensorMap* maps, Sink sink) {
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, class One, class ManyBesides>
+HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, void* memory, prim::TensorMap* maps, One one, ManyBesides many) {
   using TileL = TensorTile<L, Rows>;
   using TileR = TensorTile<R, Columns>;
   using Share = GroupRegisters<2, 1, 40>;
@@ -155,11 +177,20 @@ HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, 
           *reinterpret_cast<float2*>(at(in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = make_float2(total[b][sum], total[b][sum + 1]);
         }
         __syncwarp();
-        for (int c = in_warp; c < kPiece; c += 32) {
-          const int64_t column = tile.across * Columns + begin + c;
-          if (column >= right.lines) break;
-          HONE_UNROLL_BY(4)
-          for (int r = 0; r < rows; ++r) sink(tile.batch, row + r, column, *at(r, c));
+        // Eight threads have a row, so that what else is read of four rows is on its way at a time.
+        const int c = in_warp % 8 * kMany;
+        const int64_t column = tile.across * Columns + begin + c, left_over = right.lines - column;
+        HONE_UNROLL_BY(Ahead)
+        for (int r = in_warp / 8; r < rows; r += 4) {
+          float sums[kMany];
+          HONE_UNROLL
+          for (int e = 0; e < kMany; e += 4) {
+            const float4 four = *reinterpret_cast<const float4*>(at(r, c) + e);
+            sums[e] = four.x, sums[e + 1] = four.y, sums[e + 2] = four.z, sums[e + 3] = four.w;
+          }
+          if (left_over >= kMany) many(tile.batch, row + r, column, sums);
+          else
+            for (int e = 0; e < left_over; ++e) one(tile.batch, row + r, column + e, at(r, c)[e]);
         }
       }
     }
