@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [128, 256, 64], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [128, 256, 64], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= 32768 // (TURNS + 1)",
