@@ -83,7 +83,7 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
     EXPECT_THAT(first(task::Track::kTf32), ElementsAre("wgmma, TF32")) << compute;
   }
   task = task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, "M=4096,K=512,N=4096");
-  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma", "matrix units", "tile in registers"));
+  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma, factors by the copy engine", "wgmma", "matrix units", "tile in registers"));
 }
 
 /// cuDNN's default is TF32 where cuBLAS's is not, and a pointwise convolution is a product here.

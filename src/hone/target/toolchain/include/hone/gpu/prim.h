@@ -20,7 +20,6 @@
 #else
 #include "hone/gpu/prim_cuda.h"
 #include "hone/gpu/prim_phases.h"
-#include "hone/gpu/prim_tensor.h"
 #include "hone/gpu/prim_wgmma.h"
 #include "hone/gpu/prim_cluster.h"
 #endif

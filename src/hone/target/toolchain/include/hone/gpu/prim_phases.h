@@ -115,3 +115,5 @@ HONE_DEVICE void async_fence() {
 }
 
 }  // namespace hone::prim
+
+#include "hone/gpu/prim_tensor.h"
