@@ -7,13 +7,12 @@ namespace {
 class LongMutants : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(LongMutants, AreReadOrRefusedWithAPlace) {
-  Mutator mutator(task_texts());
+  TaskMutator mutator(task_texts());
   const uint64_t first = 10'000 + GetParam() * 100'000;
   for (uint64_t number = first; number < first + 100'000; ++number) {
     const std::string text = number % 2 == 0 ? mutator.mutant(number) : mutator.inner_mutant(number);
     SCOPED_TRACE(testing::Message() << "mutant " << number << ":\n" << text);
-    check_mutant(text);
-    if (testing::Test::HasFailure()) return;
+    ASSERT_EQ(broken_promise(text), "");
   }
 }
 
