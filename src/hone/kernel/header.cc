@@ -7,6 +7,7 @@
 
 #include "hone/kernel/header_text.h"
 #include "hone/kernel/kernel.h"
+#include "hone/task/toml_guard.h"
 
 namespace hone::kernel {
 namespace {
@@ -318,6 +319,9 @@ Result<Verified> parse_verified(const Reader& read, const toml::node& node) {
 Result<Kernel> parse_kernel(std::string_view source, const std::string& path) {
   HONE_TRY(const HeaderText text, take_apart(source, path));
   Reader read(path, text.line);
+  if (const auto problem = task::toml_guard(text.toml))
+    return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", problem->message), problem->hint,
+                read.at({static_cast<toml::source_index>(problem->where.line), static_cast<toml::source_index>(problem->where.column)}));
   toml::parse_result document = toml::parse(text.toml);
   if (!document)
     return fail(ErrorCode::kInput, fmt::format("the header does not parse: {}", document.error().description()),

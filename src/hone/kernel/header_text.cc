@@ -9,6 +9,7 @@
 
 #include "hone/base/hash.h"
 #include "hone/kernel/kernel.h"
+#include "hone/task/toml_guard.h"
 
 namespace hone::kernel {
 namespace {
@@ -98,8 +99,9 @@ std::string Kernel::hash() const {
   base::Hasher hasher;
   hasher.add("kernel");
   auto text = take_apart(source, "");
-  toml::parse_result document = toml::parse(text ? std::string_view(text->toml) : std::string_view());
-  if (text && document) {
+  const bool readable = text && !task::toml_guard(text->toml);
+  toml::parse_result document = toml::parse(readable ? std::string_view(text->toml) : std::string_view());
+  if (readable && document) {
     // What the header means, not how it is laid out. `config` is added below; where a kernel was verified is
     // no part of what it is.
     document.table().erase("config");

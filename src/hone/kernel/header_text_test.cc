@@ -40,6 +40,17 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(text.find(from), from.size(), to);
 }
 
+TEST(Header, IsLookedAtBeforeTomlReadsIt) {
+  for (const std::string& bad : {std::string("x = ") + std::string(100'000, '['), std::string("[!]"), std::string("x = \"\xff\"")}) {
+    const std::string source = replaced(kSource, "[[launch]]", bad);
+    const auto kernel = parse_kernel(source, "k.cc");
+    ASSERT_FALSE(kernel.has_value());
+    EXPECT_THAT(kernel.error().to_string(), HasSubstr("k.cc:7:"));
+    EXPECT_EQ(without_marks(source), source);
+    EXPECT_FALSE((Kernel{source, {}, {}, {}, {}}).hash().empty());
+  }
+}
+
 TEST(KernelFile, CarriesWhereItWasVerified) {
   const Kernel kernel = parsed(with_verified(kSource, verified()));
   ASSERT_TRUE(kernel.header.verified.has_value());

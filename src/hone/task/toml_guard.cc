@@ -45,10 +45,18 @@ class Scanner {
       if (static_cast<int>(open_.size()) > kMaxTomlNesting)
         return TomlProblem{open_.back().where,
                            fmt::format("brackets are nested more than {} deep", kMaxTomlNesting),
-                           "a task file needs no more than four"};
+                           "no file of hone's needs more than four"};
       if (dots_ > kMaxTomlNesting)
         return TomlProblem{where_, fmt::format("a key of more than {} parts", kMaxTomlNesting),
-                           "the keys of a task file have one part, or two as in inputs.x"};
+                           "keys have one part, or two as in inputs.x"};
+      // Of other characters than ASCII toml++ takes some for blanks and some for nothing that there is.
+      if (static_cast<unsigned char>(text_[at_]) >= 0x80) return not_ascii();
+      // And it looks for no brace where a value of a list begins. What else closes what it did not open it refuses itself.
+      const char closes = looks_at("]") ? '[' : looks_at("}") ? '{' : '\0';
+      if (closes != '\0' && !open_.empty() && open_.back().bracket != closes)
+        return closes == '{' ? std::optional(TomlProblem{where_, "expected ',' or ']', found '}'", ""}) : std::nullopt;
+      if (at_statement_ && open_.empty() && looks_at("["))
+        if (auto problem = nameless()) return problem;
       step();
     }
     return std::nullopt;
@@ -81,8 +89,23 @@ class Scanner {
     }
   }
 
+  [[nodiscard]] TomlProblem not_ascii() const;
+
+  /// A section whose name begins with what begins no name: toml++ takes it for granted that nobody writes that.
+  [[nodiscard]] std::optional<TomlProblem> nameless() const {
+    size_t at = at_ + 1;
+    const auto blanks = [&] { at = std::min(text_.find_first_not_of(" \t", at), text_.size()); };
+    blanks();
+    if (text_.substr(at, 1) == "[") ++at, blanks();
+    if (at == text_.size()) return std::nullopt;  // it says so itself, as of "[]"
+    const auto c = static_cast<unsigned char>(text_[at]);
+    if (std::isalnum(c) != 0 || std::string_view("_-\"']").find(text_[at]) != std::string_view::npos) return std::nullopt;
+    return TomlProblem{where_, "the section that begins here has no name", "a section is [name], a word of letters, digits, _ and -"};
+  }
+
   void step() {
     const char c = text_[at_];
+    at_statement_ = c == '\n' || (at_statement_ && (c == ' ' || c == '\t'));
     if (c == '"' || c == '\'') return string(c);
     if (c == '#') {
       while (at_ < text_.size() && text_[at_] != '\n') forward(1);
@@ -129,6 +152,7 @@ class Scanner {
   size_t at_ = 0;
   Where where_{1, 1};
   int dots_ = 0;
+  bool at_statement_ = true;  ///< nothing but blanks since the line began
   std::vector<Open> open_;
   std::optional<TomlProblem> found_;
 };
@@ -230,6 +254,12 @@ TomlProblem bad_number(std::string_view detail, const Spot& spot, Where place) {
   return {where, fmt::format("'{}' is not a number", word), hint};
 }
 
+TomlProblem Scanner::not_ascii() const {
+  const Spot spot = spot_of(text_, where_);
+  if (at_statement_) return {where_, fmt::format("expected a name of letters, digits, _ and -, found {}", found_at(spot)), ""};
+  return bad_value(spot, where_);
+}
+
 struct Rule {
   std::string_view part, message, hint;
 };
@@ -268,8 +298,8 @@ constexpr Rule kRules[] = {
 std::optional<TomlProblem> toml_guard(std::string_view text) {
   if (text.size() > kMaxFileBytes)
     return TomlProblem{{1, 1},
-                       fmt::format("a task file of more than {} bytes", kMaxFileBytes),
-                       "a task says what to compute; data does not belong in it"};
+                       fmt::format("a file of more than {} bytes", kMaxFileBytes),
+                       "it says what to compute; data does not belong in it"};
   if (auto problem = not_text(text)) return problem;
   return Scanner(text).too_deep();
 }

@@ -44,6 +44,34 @@ TEST(TomlGuard, StopsWhatWouldExhaustTheStack) {
   EXPECT_TRUE(toml_guard("x = " + repeated("[", 33) + repeated("]", 33)).has_value());
 }
 
+TEST(TomlGuard, RefusesSectionsWithoutAName) {
+  for (const char* const section : {"[!23", "[\n", "[ \t=]", "[[", "[[.a]]"}) {
+    const auto problem = toml_guard(std::string("x = 1\n  ") + section + "\n");
+    ASSERT_TRUE(problem.has_value()) << section;
+    EXPECT_EQ(problem->where.line, 2) << section;
+    EXPECT_EQ(problem->where.column, 3) << section;
+  }
+  for (const char* const fine : {"[a]", "[[ a ]]", "[\"a\"]", "['a']", "[-]", "[]", "[", "x = [\n[!1]]", "# [!", "x = \"\"\"\n[!\"\"\""})
+    EXPECT_FALSE(toml_guard(fine).has_value()) << fine;
+}
+
+TEST(TomlGuard, RefusesWhatIsNotAsciiOutsideOfTexts) {
+  const auto problem = toml_guard("x = 1\ny = \xe2\x80\x9ctext\xe2\x80\x9d");
+  ASSERT_TRUE(problem.has_value());
+  EXPECT_EQ(problem->where.line, 2);
+  EXPECT_EQ(problem->where.column, 5);
+  EXPECT_EQ(problem->message, "'\xe2\x80\x9ctext\xe2\x80\x9d' is not a value");
+  const auto key = toml_guard("  \xc3\xa9 = 1");
+  ASSERT_TRUE(key.has_value());
+  EXPECT_EQ(key->message, "expected a name of letters, digits, _ and -, found '\xc3\xa9'");
+  EXPECT_FALSE(toml_guard("x = \"\xe2\x80\x9c\" # \xc3\xa9\n\"\xc3\xa9\" = 1").has_value());
+}
+
+TEST(TomlGuard, RefusesAListThatABraceEnds) {
+  for (const char* const list : {"x = [}", "x = [1, }", "x = { y = [ }", "x = [[1], # ]\n }]"}) EXPECT_TRUE(toml_guard(list).has_value()) << list;
+  for (const char* const fine : {"x = [{}]", "x = [ { y = [1] }, {} ]", "x = [\"}\"]", "x = [ # }\n]", "x = }", "x = { y = ] }"}) EXPECT_FALSE(toml_guard(fine).has_value()) << fine;
+}
+
 TEST(TomlGuard, LooksNeitherIntoTextsNorIntoComments) {
   for (const char* quote : {"\"", "'", "\"\"\"", "'''"})
     EXPECT_FALSE(

@@ -11,6 +11,7 @@
 #include "hone/base/embedded.h"
 #include "hone/base/file.h"
 #include "hone/base/json.h"
+#include "hone/task/toml_guard.h"
 
 namespace hone::agent {
 namespace {
@@ -162,6 +163,8 @@ json price_json(const std::optional<Price>& price) {
 }  // namespace
 
 Result<ModelsConfig> parse_models(std::string_view text, const std::string& name) {
+  if (const auto problem = task::toml_guard(text))
+    return fail(ErrorCode::kInput, fmt::format("the models file does not parse: {}", problem->message), problem->hint, fmt::format("{}:{}", name, problem->where.line));
   const toml::parse_result document = toml::parse(text);
   if (!document)
     return fail(ErrorCode::kInput, fmt::format("the models file does not parse: {}", document.error().description()), "it is TOML",
@@ -242,6 +245,8 @@ Status add_prices(ModelsConfig& config, const std::filesystem::path& user_file) 
   }
   if (const auto own = base::find_embedded("agent/prices.toml")) files.emplace_back(std::string(*own), "prices.toml");
   for (const auto& [text, name] : files) {
+    if (const auto problem = task::toml_guard(text))
+      return fail(ErrorCode::kInput, fmt::format("the prices file does not parse: {}", problem->message), problem->hint, fmt::format("{}:{}", name, problem->where.line));
     const toml::parse_result document = toml::parse(text);
     if (!document)
       return fail(ErrorCode::kInput, fmt::format("the prices file does not parse: {}", document.error().description()), "it is TOML",
