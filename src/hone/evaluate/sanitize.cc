@@ -66,6 +66,9 @@ Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindi
   return Verdict{};
 }
 
+/// The kernel may have written among what the sanitizer says, and the library's expressions recurse at every character.
+constexpr size_t kLongestLine = 1000;
+
 }  // namespace
 
 std::string first_finding(const std::string& report) {
@@ -74,7 +77,7 @@ std::string first_finding(const std::string& report) {
     const size_t at = report.find(mark);
     if (at == std::string::npos) continue;
     const size_t begin = report.rfind('\n', at) + 1;  // npos + 1 is 0
-    line = report.substr(begin, report.find('\n', at) - begin);
+    line = report.substr(begin, std::min(report.find('\n', at) - begin, kLongestLine));
     break;
   }
   line = std::regex_replace(line, std::regex("^==[0-9]+==ERROR: "), "");
@@ -90,6 +93,7 @@ std::string finding_frames(const std::string& report) {
   std::istringstream all(report);
   size_t lines = 0;
   for (std::string line; std::getline(all, line) && lines < kLines;) {
+    line.resize(std::min(line.size(), kLongestLine));
     std::smatch found;
     if (std::regex_search(line, found, touch)) text += found.str() + "\n", ++lines;
     else if (!line.starts_with("SUMMARY") && std::regex_search(line, place))

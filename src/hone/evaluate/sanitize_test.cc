@@ -20,5 +20,14 @@ TEST(Sanitize, TheFirstFindingIsOneLineThatIsTheSameEveryTime) {
   EXPECT_EQ(first_finding(""), "");
 }
 
+// A kernel may write what it likes to where a sanitizer reports, and it is read as that.
+TEST(Sanitize, LongLinesAreCut) {
+  const std::string tail(200'000, 'a'), slashes(200'000, '/');
+  EXPECT_EQ(first_finding("runtime error: x on address " + tail), "runtime error: x");
+  EXPECT_EQ(first_finding("runtime error: " + tail).size(), 300u);
+  EXPECT_EQ(finding_frames("READ of size 4" + tail), "READ of size 4\n");
+  EXPECT_LE(finding_frames("kernel.cc:1 0x" + tail + "\n" + slashes + "kernel.cc:2").size(), 1001u);
+}
+
 }  // namespace
 }  // namespace hone::evaluate
