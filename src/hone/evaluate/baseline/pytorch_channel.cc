@@ -113,9 +113,12 @@ Reply Channel::receive(size_t payload, Deadline deadline) {
     std::memcpy(&size, raw, sizeof size);
     payload = std::min<size_t>(size, 1 << 16);
   }
-  if (reply.how == Reply::How::kDone && payload != 0) {
-    reply.text.resize(payload);
-    reply.how = read(reply.text, deadline);
+  // Room as the bytes come: a size is a claim.
+  constexpr size_t kPiece = size_t{1} << 20;
+  while (reply.how == Reply::How::kDone && reply.text.size() < payload) {
+    const size_t before = reply.text.size();
+    reply.text.resize(std::min(payload, before + kPiece));
+    reply.how = read(std::span(reply.text).subspan(before), deadline);
   }
   if (reply.how == Reply::How::kDone && status != 'K') reply.how = Reply::How::kError;
   return reply;

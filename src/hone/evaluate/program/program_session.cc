@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/embedded.h"
+#include "hone/base/fields.h"
 #include "hone/base/process/process.h"
 #include "hone/evaluate/baseline/pytorch.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
@@ -21,7 +22,11 @@ namespace fs = std::filesystem;
 constexpr int kRequests = 3;  // the process's descriptor
 constexpr std::chrono::minutes kLoad{20}, kCompose{20}, kQuick{1};
 constexpr std::chrono::minutes kRuns{20};
+constexpr uint32_t kMostAnswer = uint32_t{256} << 20;  // bytes: a capture of a large model takes a few MiB
 constexpr std::chrono::hours kAttached{24};  // it answers when the user calls the model the next time
+
+/// A text that the process sent, or what it sent instead.
+std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : base::canonical_json(json); }
 
 /// Folders that a Python reads its modules from.
 Result<std::vector<fs::path>> folders_of(const fs::path& python) {
@@ -34,7 +39,7 @@ Result<std::vector<fs::path>> folders_of(const fs::path& python) {
   std::vector<fs::path> folders;
   for (const Json& one : list) {
     std::error_code ignored;
-    if (fs::path path = one.get<std::string>(); fs::exists(path, ignored)) folders.push_back(std::move(path));
+    if (fs::path path = text_of(one); fs::exists(path, ignored)) folders.push_back(std::move(path));
   }
   return folders;
 }
@@ -58,8 +63,22 @@ base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> rea
   return spawn;
 }
 
+/// An output as the process tells it. What it tells amiss is passed over: it can tell us anything anyway.
+struct ToldOutput {
+  std::string name, dtype;
+  bool same_type = false;
+  Json ours, eager;
+  template <class F>
+  void fields(F& f) {
+    f.later("name", name), f.later("dtype", dtype), f.later("same_type", same_type), f.later("ours", ours), f.later("eager", eager);
+  }
+};
+
 OutputOff off_of(const Json& json) {
-  return {json.value("scale", 0.0), json.value("max", 0.0), json.value("rms", 0.0), json.value("broken", int64_t{0}), json.value("differ", int64_t{0})};
+  OutputOff off;
+  base::Notes passed_over;
+  base::read_fields(json, off, passed_over);
+  return off;
 }
 
 /// A message of two lines is one with its hint.
@@ -124,7 +143,7 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::attach(int descriptor) {
   state->seed = std::random_device()();
   std::unique_ptr<ProgramSession> session(new ProgramSession(std::move(state), std::move(scratch)));
   HONE_TRY(const Json program, session->ask({{"do", "load"}, {"constants", session->constants().string()}}, kLoad));
-  session->description_ = fmt::format("PyTorch {}", program.value("torch", ""));
+  session->description_ = fmt::format("PyTorch {}", text_of(program.value("torch", Json())));
   session->capture_ = base::canonical_json(program);
   return session;
 }
@@ -145,6 +164,7 @@ Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds d
   if (reply.how == Reply::How::kDone) {
     uint32_t length = 0;
     std::memcpy(&length, reply.text.data(), sizeof length);
+    if (length > kMostAnswer) return fail(ErrorCode::kUnavailable, fmt::format("the program's process answers {} bytes ({})", length, request.value("do", "")));
     reply = state_->channel.receive(length, until);
   }
   switch (reply.how) {
@@ -155,7 +175,9 @@ Result<Json> ProgramSession::ask(const Json& request, std::chrono::nanoseconds d
       return fail(ErrorCode::kUnavailable, fmt::format("the program's process has ended ({}): {}", request.value("do", ""), state_->child ? state_->child->wait(std::chrono::seconds(1)).describe() : "it hung up"),
                   "does it fit into memory, and does python run it?");
   }
-  return base::parse_json(reply.text, "the program's process");
+  HONE_TRY(Json answer, base::parse_json(reply.text, "the program's process"));
+  if (!answer.is_object()) return fail(ErrorCode::kUnavailable, fmt::format("the program's process answers no object ({})", request.value("do", "")));
+  return answer;
 }
 
 fs::path ProgramSession::package_folder(const fs::path& kept) const { return state_->child ? scratch_.path() : kept; }
@@ -164,7 +186,7 @@ Result<std::map<std::string, std::string>> ProgramSession::compose(const fs::pat
   HONE_TRY(const Json answer, ask({{"do", "compose"}, {"folder", folder.string()}, {"package", package}}, kCompose));
   std::map<std::string, std::string> refusals;
   const Json reasons = answer.value("refused", Json::object());
-  for (const auto& [task, reason] : reasons.items()) refusals[task] = reason.is_string() ? reason.get<std::string>() : reason.dump();
+  for (const auto& [task, reason] : reasons.items()) refusals[task] = text_of(reason);
   return refusals;
 }
 
@@ -176,16 +198,19 @@ Status ProgramSession::use(const std::map<std::string, bool>& tasks) {
 Result<std::vector<OutputCheck>> ProgramSession::check(int set, int weights) {
   HONE_TRY(const Json answer, ask({{"do", "errors"}, {"set", set}, {"weights", weights}, {"seed", state_->seed % 1000000}}, kRuns));
   std::vector<OutputCheck> all;
-  if (answer.contains("wrong")) all.push_back({"results", "", {}, {}, answer["wrong"].get<std::string>()});
-  for (const Json& row : answer.value("outputs", Json::array())) {
+  if (answer.contains("wrong")) all.push_back({"results", "", {}, {}, text_of(answer["wrong"])});
+  const Json outputs = answer.value("outputs", Json::array());
+  for (const Json& row : outputs) {
+    ToldOutput told;
+    base::Notes passed_over;
+    base::read_fields(row, told, passed_over);
     OutputCheck check;
-    check.name = row.value("name", "");
-    check.dtype = row.value("dtype", "");
-    const Json ours = row.value("ours", Json::object()), eager = row.value("eager", Json::object());
-    if (ours.contains("wanted")) check.wrong = fmt::format("its shape is {} where the module's is {}", ours["shape"].dump(), ours["wanted"].dump());
-    if (!row.value("same_type", false)) check.wrong = "its element type is not the module's";
-    check.ours = off_of(ours);
-    check.eager = off_of(eager);
+    check.name = told.name;
+    check.dtype = told.dtype;
+    if (told.ours.contains("wanted")) check.wrong = fmt::format("its shape is {} where the module's is {}", text_of(told.ours.value("shape", Json())), text_of(told.ours["wanted"]));
+    if (!told.same_type) check.wrong = "its element type is not the module's";
+    check.ours = off_of(told.ours);
+    check.eager = off_of(told.eager);
     all.push_back(std::move(check));
   }
   return all;
@@ -203,8 +228,9 @@ Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::ve
 Result<ProgramSession::Times> ProgramSession::times(const std::string& against, int pairs, double seconds) {
   HONE_TRY(const Json answer, ask({{"do", "times"}, {"against", against}, {"pairs", pairs}, {"seconds", seconds}, {"seed", state_->seed % 1000000}}, kRuns));
   Times times;
-  for (const Json& ns : answer.value("ours", Json::array())) times.ours_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
-  for (const Json& ns : answer.value("theirs", Json::array())) times.theirs_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
+  const Json ours = answer.value("ours", Json::array()), theirs = answer.value("theirs", Json::array());
+  for (const Json& ns : ours) times.ours_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
+  for (const Json& ns : theirs) times.theirs_ns.push_back(ns.is_number() ? ns.get<double>() : 0);
   if (times.ours_ns.size() != times.theirs_ns.size()) return fail(ErrorCode::kInternal, "times are no pairs");
   return times;
 }

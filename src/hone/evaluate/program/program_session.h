@@ -33,6 +33,10 @@ struct OutputOff {
   double scale = 0, max = 0, rms = 0;
   int64_t broken = 0;   ///< elements that are finite on one side only
   int64_t differ = 0;   ///< of integers and bools: elements that are not equal
+  template <class F>
+  void fields(F& f) {
+    f.later("scale", scale), f.later("max", max), f.later("rms", rms), f.later("broken", broken), f.later("differ", differ);
+  }
 };
 
 /// One output under one draw of inputs and weights: against the module computed in fp64.

@@ -70,7 +70,7 @@ Result<Answer> compiled(const json& request, std::chrono::seconds deadline) {
   answer.functions = answer.whole.value("functions", json::array());
   const json& asked = request["functions"];
   bool fits = answer.functions.is_array() && answer.functions.size() == asked.size();
-  for (size_t i = 0; fits && i < asked.size(); ++i) fits = spoken(answer.functions[i], "name") == asked[i]["name"];
+  for (size_t i = 0; fits && i < asked.size(); ++i) fits = answer.functions[i].is_object() && json(spoken(answer.functions[i], "name")) == asked[i]["name"];
   if (!fits) answer.failure = BuildFailure{"the compiler answered for other functions than were asked for", {}, false};
   return answer;
 }
@@ -288,7 +288,8 @@ class TritonToolchain final : public Toolchain {
     constexpr int64_t kMostShared = int64_t{1} << 20, kMostScratch = int64_t{1} << 20;
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string& name = cases[i].function;
-      const json metadata = functions[i].value("metadata", json::object());
+      const json metadata = functions[i].value("metadata", json());
+      if (!metadata.is_object()) return fmt::format("the compiler says nothing of {}", name);
       if (spoken(functions[i], "symbol") != build.symbols[name]) return fmt::format("the compiler calls {} otherwise than its binary", name);
       if (counted(metadata, "num_warps") != cases[i].warps)
         return fmt::format("{} was built for {} warps, its launch has {}", name, counted(metadata, "num_warps"), cases[i].warps);
