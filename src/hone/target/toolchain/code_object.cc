@@ -43,8 +43,8 @@ GpuEntry entry_of(const json& kernel) {
     for (const json& argument : *args) {
       if (!argument.is_object() || text_of(argument, ".value_kind").starts_with("hidden_")) continue;
       const auto size = argument.find(".size");
-      entry.parameters.push_back(size != argument.end() && size->is_number_integer() ? size->get<int64_t>() : 0);
-      bytes += entry.parameters.back();
+      entry.parameters.push_back(size != argument.end() && size->is_number_unsigned() ? size->get<int64_t>() : 0);
+      add_size(bytes, static_cast<uint64_t>(entry.parameters.back()));
     }
   entry.facts["constant_bytes"] = bytes;
   return entry;
@@ -85,7 +85,7 @@ Result<CodeObject> read_code_object(const std::filesystem::path& file) {
     const Elf64_Shdr* const home = image->home(symbol);
     const int type = ELF64_ST_TYPE(symbol.st_info);
     if (home && type == STT_OBJECT && home->sh_flags & SHF_WRITE && !name.starts_with("__hip_cuid_"))
-      object.global_bytes += static_cast<int64_t>(symbol.st_size);
+      add_size(object.global_bytes, symbol.st_size);
     for (GpuEntry& entry : object.entries)
       if (home && type == STT_FUNC && entry.symbol == name) entry.facts["code_bytes"] = static_cast<int64_t>(symbol.st_size);
   });

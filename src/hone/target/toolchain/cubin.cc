@@ -12,6 +12,7 @@ namespace {
 /// Attributes of .nv.info: a byte of format, a byte of kind, 16 bits that are a value or the size of what follows.
 enum Attribute : uint8_t { kMaxThreads = 0x05, kStack = 0x12, kExactThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kPhaseBarriers = 0x39 };
 constexpr uint8_t kSized = 4;
+constexpr uint32_t kMostExtent = 1 << 20;
 constexpr uint8_t kEntry = 0x10;  ///< in a symbol's st_other: a __global__ function
 
 uint32_t word_at(std::string_view bytes, size_t offset) {
@@ -32,8 +33,10 @@ void each_attribute(std::string_view bytes, Each each) {
 
 void read_entry_info(std::string_view info, GpuEntry& entry) {
   each_attribute(info, [&](uint8_t kind, std::string_view value) {
-    if (kind == kMaxThreads && value.size() >= 12) entry.bound = int64_t{word_at(value, 0)} * word_at(value, 4) * word_at(value, 8);
-    if (kind == kExactThreads && value.size() >= 12) entry.exact = int64_t{word_at(value, 0)} * word_at(value, 4) * word_at(value, 8);
+    // Of x, y and z, each far below what their product would need to leave the range.
+    const auto threads = [&] { return int64_t{std::min(word_at(value, 0), kMostExtent)} * std::min(word_at(value, 4), kMostExtent) * std::min(word_at(value, 8), kMostExtent); };
+    if (kind == kMaxThreads && value.size() >= 12) entry.bound = threads();
+    if (kind == kExactThreads && value.size() >= 12) entry.exact = threads();
     if (kind == kParameter && value.size() >= 12) {
       const size_t ordinal = word_at(value, 4) & 0xffff;
       if (ordinal >= 4096) return;
@@ -52,7 +55,7 @@ Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
   CubinFacts facts;
   std::map<uint32_t, size_t> by_symbol;
   for (const Elf64_Shdr& section : image->sections())
-    if (image->name(section) == ".nv.constant3") facts.constant_bytes += static_cast<int64_t>(section.sh_size);
+    if (image->name(section) == ".nv.constant3") add_size(facts.constant_bytes, section.sh_size);
   image->each_symbol([&](uint32_t number, const Elf64_Sym& symbol, std::string_view name) {
     const int type = ELF64_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC && symbol.st_shndx == SHN_UNDEF) facts.undefined.emplace_back(name);
@@ -61,7 +64,7 @@ Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
     const std::string_view section = image->name(*home);
     // Texts of the source's own (assert's words) are named so by the compiler.
     if (type == STT_OBJECT && (section == ".nv.global" || section == ".nv.global.init") && !name.starts_with('$') && !name.starts_with("__unnamed_"))
-      facts.global_bytes += static_cast<int64_t>(symbol.st_size);
+      add_size(facts.global_bytes, symbol.st_size);
     if (type != STT_FUNC || !(symbol.st_other & kEntry)) return;
     GpuEntry entry;
     entry.symbol = name;

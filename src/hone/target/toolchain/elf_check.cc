@@ -58,6 +58,9 @@ constexpr std::string_view kTable = "hone_entries";
 
 /// A kernel's writable memory is put back before every call: what is more than this belongs into a workspace.
 constexpr int64_t kMostData = 1 << 20;
+/// Of a segment or section, and of all symbols' names: what says more says what cannot be, and sums stay sums.
+constexpr int64_t kMostBytes = int64_t{1} << 40;
+constexpr size_t kMostNames = size_t{64} << 20;
 
 /// What AddressSanitizer's and UndefinedBehaviorSanitizer's instrumentation calls, as far as a name begins
 /// so. Their interfaces for programs, which switch checks off, are not among them.
@@ -128,7 +131,7 @@ class Reader {
     int64_t shared = 0;  // by all threads, once what is sealed after loading is off
     for (const Elf64_Phdr& segment : segments_) {
       const auto bytes = static_cast<int64_t>(segment.p_memsz);
-      if (bytes < 0 || bytes > INT64_MAX / 64) return false;
+      if (bytes < 0 || bytes > kMostBytes) return false;
       if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W)) {
         shared += bytes;
         if (segment.p_flags & PF_X) forbid("has memory that is both writable and executable");
@@ -163,6 +166,7 @@ class Reader {
     for (const Elf64_Shdr& section : sections_) {
       const std::string_view name = text_at(image_, names, section.sh_name);
       const auto size = static_cast<int64_t>(section.sh_size);
+      if (size < 0 || size > kMostBytes) return false;
       if (section.sh_flags & SHF_EXECINSTR) {
         facts_.text_bytes += size;
         if (!among(kExecutable, name)) forbid(fmt::format("has code in a section of its own ({})", name));
@@ -172,19 +176,20 @@ class Reader {
       count_constructors(section, name, size);
       if (section.sh_type == SHT_DYNAMIC && !read_libraries(section)) return false;
       if ((section.sh_type == SHT_RELA || section.sh_type == SHT_REL) && !read_relocations(section)) return false;
-      if ((section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) && section.sh_link < sections_.size() &&
-          !read_symbols(section, sections_[section.sh_link], names))
-        return false;
+      if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
+      // There is one of each.
+      if (!tables_.insert(section.sh_type).second || section.sh_link >= sections_.size() || !read_symbols(section, sections_[section.sh_link], names)) return false;
     }
     return true;
   }
 
   void count_constructors(const Elf64_Shdr& section, std::string_view name, int64_t size) {
+    const int entries = static_cast<int>(std::min<int64_t>(size / 8, 1 << 20));
     // One entry is the compiler's frame_dummy, where the compiler's own start files are linked.
     if (section.sh_type == SHT_INIT_ARRAY || name == ".init_array")
-      facts_.constructors += static_cast<int>(size / 8) - (has_init_ ? 1 : 0);
+      facts_.constructors += entries - (has_init_ ? 1 : 0);
     else if (section.sh_type == SHT_PREINIT_ARRAY || name == ".preinit_array" || name == ".ctors" || name == ".dtors")
-      facts_.constructors += static_cast<int>(size / 8) + 1;
+      facts_.constructors += entries + 1;
     else if ((section.sh_type == SHT_FINI_ARRAY || name == ".fini_array") && !has_init_)
       ++facts_.constructors;
     else if ((name == ".init" || name == ".fini") && !has_init_)
@@ -212,7 +217,7 @@ class Reader {
       if (!read_at(image_, section.sh_offset + at, entry)) return false;
       if (ELF64_R_TYPE(entry.r_info) == kIndirect) forbid("has an indirect function, whose resolver runs when it is loaded");
       const bool inside = std::any_of(segments_.begin(), segments_.end(), [&](const Elf64_Phdr& s) {
-        return s.p_type == PT_LOAD && (s.p_flags & PF_W) && entry.r_offset >= s.p_vaddr && entry.r_offset - s.p_vaddr + 8 <= s.p_memsz;
+        return s.p_type == PT_LOAD && (s.p_flags & PF_W) && entry.r_offset >= s.p_vaddr && s.p_memsz >= 8 && entry.r_offset - s.p_vaddr <= s.p_memsz - 8;
       });
       if (!inside) forbid("has its code changed when it is loaded");
     }
@@ -224,6 +229,7 @@ class Reader {
       Elf64_Sym symbol;
       if (!read_at(image_, section.sh_offset + at, symbol)) return false;
       const std::string_view text = text_at(image_, strings, symbol.st_name);
+      if ((names_ += text.size()) > kMostNames) return false;
       if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC)
         forbid(fmt::format("has an indirect function ({}), whose resolver runs when it is loaded", text));
       if (section.sh_type == SHT_DYNSYM) {
@@ -242,6 +248,8 @@ class Reader {
   ElfFacts& facts_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Shdr> sections_;
+  std::set<uint32_t> tables_;  ///< of symbols, by type, that were read
+  size_t names_ = 0;           ///< bytes of symbols' names
   bool has_init_ = false;
 };
 

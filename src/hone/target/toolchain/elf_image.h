@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace hone::target {
@@ -16,6 +17,11 @@ bool read_at(std::string_view image, uint64_t offset, T& out) {
   if (offset > image.size() || image.size() - offset < sizeof(T)) return false;
   std::memcpy(&out, image.data() + offset, sizeof(T));
   return true;
+}
+
+/// Sizes that a file claims, added up as far as numbers go.
+inline void add_size(int64_t& sum, uint64_t size) {
+  if (__builtin_add_overflow(sum, size, &sum)) sum = INT64_MAX;
 }
 
 class ElfImage {
@@ -32,6 +38,12 @@ class ElfImage {
       if (!read_at(bytes, header.e_shoff + i * sizeof(Elf64_Shdr), image.sections_[i])) return std::nullopt;
     if (header.e_shstrndx >= image.sections_.size()) return std::nullopt;
     image.names_ = header.e_shstrndx;
+    size_t tables = 0;
+    for (size_t i = image.sections_.size(); i-- > 0;) {
+      image.by_name_[image.name(image.sections_[i])] = i;  // the first of a name
+      tables += image.sections_[i].sh_type == SHT_SYMTAB;
+    }
+    if (tables > 1) return std::nullopt;  // a file has one; work grows with each
     return image;
   }
 
@@ -47,9 +59,8 @@ class ElfImage {
     return bytes_.substr(section.sh_offset, section.sh_size);
   }
   [[nodiscard]] std::string_view body(std::string_view name_wanted) const {
-    for (const Elf64_Shdr& section : sections_)
-      if (name(section) == name_wanted) return body(section);
-    return {};
+    const auto at = by_name_.find(name_wanted);
+    return at == by_name_.end() ? std::string_view{} : body(sections_[at->second]);
   }
   /// each(number, symbol, name) for every symbol that the file has.
   template <class Each>
@@ -69,6 +80,7 @@ class ElfImage {
  private:
   std::string_view bytes_;
   std::vector<Elf64_Shdr> sections_;
+  std::unordered_map<std::string_view, size_t> by_name_;
   size_t names_ = 0;
 };
 
