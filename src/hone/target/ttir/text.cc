@@ -37,7 +37,12 @@ class Locations {
       size_t end = at + 4;
       while (end < location.size() && std::isdigit(static_cast<unsigned char>(location[end]))) ++end;
       const auto it = bodies_.find(location.substr(at, end - at));
-      if (it != bodies_.end()) found = line_of(it->second, depth + 1);
+      if (it != bodies_.end()) {
+        // Each name is looked into once: where each of a row names the next twice, every step would double the work.
+        const auto [known, fresh] = lines_.try_emplace(it->first, 0);
+        if (fresh) known->second = line_of(it->second, depth + 1);
+        found = known->second;
+      }
       at = end;
     }
     return found;
@@ -45,6 +50,7 @@ class Locations {
 
  private:
   std::map<std::string, std::string_view, std::less<>> bodies_;
+  mutable std::map<std::string, int, std::less<>> lines_;   ///< of names that were looked into
 };
 
 class Reader {
