@@ -140,7 +140,7 @@ class Pass {
     Node node = old;
     for (auto& [name, argument] : node.arguments) argument = renamed(argument);
     if (!own && is_copy(out_, node)) return source_of(node);
-    const std::string_view name = base_name(node.op);
+    const std::string_view name = base_name(old.op);
     if (is_one_of(name, {"view", "_unsafe_view"})) {  // without the copies before it, its operand may be strided
       node.op = "aten.reshape.default";
       for (auto& [argument, value] : node.arguments)
