@@ -32,6 +32,11 @@ std::string_view error_of(Invalidity invalidity) {
   }
 }
 
+/// What stands in an entry beside tunables and the objective.
+constexpr std::string_view kMeasurements[] = {"times", "compile_time", "__error__", "verification_time", "benchmark_time", "strategy_time", "framework_time"};
+/// Of a parameter: a Point's numbers are no larger.
+constexpr size_t kMostOfOne = 65'535;
+
 Measured measured_of(const Json& entry, const std::string& objective) {
   Measured m;
   if (const auto times = entry.find("times"); times != entry.end() && times->is_array())
@@ -100,12 +105,17 @@ Result<TuningCache> parse_cache(std::string_view text, std::string_view name) {
     if (!parameter.is_string() || !lists.contains(parameter.get<std::string>()))
       return wrong(fmt::format("\"tune_params\" lacks {}", parameter.dump()), expected);
     Parameter made{parameter.get<std::string>(), {}};
+    if (made.name == cache.objective || std::find(std::begin(kMeasurements), std::end(kMeasurements), made.name) != std::end(kMeasurements))
+      return wrong(fmt::format("a tunable is called {}, as a measurement is", made.name));
+    if (std::any_of(cache.parameters.begin(), cache.parameters.end(), [&](const Parameter& other) { return other.name == made.name; }))
+      return wrong(fmt::format("\"tune_params_keys\" names {} twice", made.name));
     const Json& list = lists[made.name];
     for (const Json& value : list.is_array() ? list : Json::array({list})) {
       const auto read = value_of(value);
       if (!read) return wrong(fmt::format("tune_params.{}: {} is no number and no text", made.name, value.dump()));
       made.values.push_back(*read);
     }
+    if (made.values.size() > kMostOfOne) return wrong(fmt::format("tune_params.{} has more than {} values", made.name, kMostOfOne));
     cache.parameters.push_back(std::move(made));
   }
   if (cache.parameters.empty()) return wrong("no tunables", expected);

@@ -55,6 +55,21 @@ TEST(CacheTest, an_interrupted_run_left_no_brackets) {
   EXPECT_EQ(parse_cache(text.substr(0, cut), "c.json").value().points.size(), 4u);
 }
 
+TEST(CacheTest, names_of_tunables_are_their_own) {
+  const auto refused = [](const std::string& from, const std::string& to) {
+    std::string text = kCache;
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+    const auto cache = parse_cache(text, "c.json");
+    return cache ? std::string() : cache.error().message;
+  };
+  EXPECT_THAT(refused("\"objective\": \"time\"", "\"objective\": \"how\""), HasSubstr("as a measurement is"));
+  EXPECT_THAT(refused("\"how\"", "\"compile_time\""), HasSubstr("as a measurement is"));
+  EXPECT_THAT(refused("[\"n\", \"how\"", "[\"n\", \"n\", \"how\""), HasSubstr("twice"));
+  std::string many = "[1, 2";
+  for (int i = 3; i < 65'537; ++i) many += ", " + std::to_string(i);
+  EXPECT_THAT(refused("\"n\": [1, 2]", "\"n\": " + many + "]"), HasSubstr("more than 65535 values"));
+}
+
 TEST(CacheTest, what_is_written_reads_back) {
   const TuningCache cache = parse_cache(kCache, "c.json").value();
   const TuningCache again = parse_cache(cache_text(cache), "again").value();
