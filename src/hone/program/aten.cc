@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -51,8 +53,22 @@ tl::unexpected<Error> no_word(const Site& site, std::string_view reason) {
 
 const ValueType& Site::type_of(std::string_view argument) const {
   const Argument* value = node_.find(argument);
-  HONE_CHECK(value != nullptr && value->ref() != nullptr, std::string(argument));
+  if (value == nullptr || value->ref() == nullptr) throw std::out_of_range(std::string(argument));
   return program_.nodes[static_cast<size_t>(value->ref()->node)].type();
+}
+
+const Argument::List& Site::list(std::string_view argument) const {
+  const Argument* value = node_.find(argument);
+  if (value == nullptr || value->list() == nullptr) throw std::out_of_range(std::string(argument));
+  return *value->list();
+}
+
+Written write(const Row& row, const Site& site) {
+  try {
+    return row.write(site, row.detail);
+  } catch (const std::out_of_range&) {  // a capture is what some process says
+    return no_word(site, "called as nobody calls it");
+  }
 }
 
 bool Site::has(std::string_view argument) const {

@@ -18,8 +18,10 @@ class Site {
 
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const ValueType& type() const { return node_.type(); }
-  [[nodiscard]] const ValueType& type_of(std::string_view argument) const;  ///< of a tensor that must be given
+  /// Of a tensor that must be given. This and list() throw std::out_of_range where it is not: write() below catches it.
+  [[nodiscard]] const ValueType& type_of(std::string_view argument) const;
   [[nodiscard]] int rank(std::string_view argument) const { return static_cast<int>(type_of(argument).shape.size()); }
+  [[nodiscard]] const Argument::List& list(std::string_view argument) const;  ///< that must be given
   /// Given, and not None.
   [[nodiscard]] bool has(std::string_view argument) const;
   /// The argument in the language: a name, a number, a list in brackets, "none".
@@ -58,6 +60,8 @@ struct Row {
 [[nodiscard]] std::span<const Row> window_rows();
 [[nodiscard]] std::span<const Row> shape_rows();
 [[nodiscard]] std::span<const Row> index_rows();
+/// The row's text. A call that lacks what the operator must be given, or whose shapes are not those that it gives, is kUnavailable too.
+[[nodiscard]] Written write(const Row& row, const Site& site);
 /// Null where the language has nothing for it.
 [[nodiscard]] const Row* find_row(std::string_view op);
 [[nodiscard]] std::vector<std::string> known_operators();

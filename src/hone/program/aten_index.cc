@@ -16,7 +16,7 @@ Written gathered(const Site& site, std::string_view) {
   const task::Shape &from = site.type_of("self").shape, &index = site.type_of("index").shape;
   const int64_t axis = site.axis("dim", "self", 0);
   for (size_t i = 0; i < from.size(); ++i)
-    if (static_cast<int64_t>(i) != axis && from[i] != index.at(i)) return no_word(site, "with fewer indices than elements along other axes");
+    if (static_cast<int64_t>(i) != axis && from.at(i) != index.at(i)) return no_word(site, "with fewer indices than elements along other axes");
   return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("index"), axis));
 }
 
@@ -25,13 +25,13 @@ Written taken_along(const Site& site, std::string_view) {
   const task::Shape &from = site.type_of("self").shape, &index = site.type_of("indices").shape;
   const int64_t axis = site.axis("dim", "self", 0);
   for (size_t i = 0; i < from.size(); ++i)
-    if (static_cast<int64_t>(i) != axis && from[i] != index.at(i)) return no_word(site, "with indices that broadcast");
+    if (static_cast<int64_t>(i) != axis && from.at(i) != index.at(i)) return no_word(site, "with indices that broadcast");
   return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("indices"), axis));
 }
 
 /// x[:, indices]
 Written indexed(const Site& site, std::string_view) {
-  const Argument::List& indices = *site.node().find("indices")->list();
+  const Argument::List& indices = site.list("indices");
   int found = -1;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i].is_none()) continue;
@@ -59,7 +59,7 @@ Written scattered(const Site& site, std::string_view) {
   const task::Shape &to = site.type_of("self").shape, &index = site.type_of("index").shape, &source = site.type_of("src").shape;
   const int64_t axis = site.axis("dim", "self", 0);
   for (size_t i = 0; i < to.size(); ++i)
-    if (index.at(i) != source.at(i) || (static_cast<int64_t>(i) != axis && to[i] != index[i])) return no_word(site, "of a part of what is added, or to a part of a tensor");
+    if (index.at(i) != source.at(i) || (static_cast<int64_t>(i) != axis && to.at(i) != index.at(i))) return no_word(site, "of a part of what is added, or to a part of a tensor");
   return written(fmt::format("scatter_add({}, {}, {}, {})", site.text("self"), axis, site.text("index"), site.text("src")));
 }
 

@@ -55,7 +55,7 @@ Written spread(const Site& site, std::string_view) {
 
 Written concatenated(const Site& site, std::string_view) {
   std::vector<std::string> all;
-  for (const Argument& tensor : *site.node().find("tensors")->list()) all.push_back(site.term(tensor));
+  for (const Argument& tensor : site.list("tensors")) all.push_back(site.term(tensor));
   const auto rank = static_cast<int64_t>(site.type().shape.size());
   int64_t axis = site.integer("dim", 0);
   if (axis < 0) axis += rank;
@@ -157,7 +157,9 @@ Written unfolded(const Site& site, std::string_view) {
     return written(fmt::format("windows({}, {}, {}, {})", site.text("self"), site.axis("dimension", "self", 0), site.integer("size", 1), site.integer("step", 1)));
   task::Shape shape = site.type_of("self").shape;
   const auto axis = static_cast<size_t>(site.axis("dimension", "self", 0));
-  const int64_t size = site.integer("size", 1), count = shape.at(axis) / size;
+  const int64_t size = site.integer("size", 1);
+  if (size <= 0) return no_word(site, "of no elements");
+  const int64_t count = shape.at(axis) / size;
   std::string text = site.text("self");
   if (count * size != shape[axis]) text = fmt::format("narrow({}, {}, 0, {})", text, axis, count * size);
   shape[axis] = count;
@@ -190,6 +192,7 @@ Written counted(const Site& site, std::string_view) {
   const auto start = whole("start", 0), step = whole("step", 1);
   if (!start || !step || *step == 0) return no_word(site, "by steps that are no whole numbers");
   const int64_t count = site.type().shape.at(0);
+  if (std::abs(static_cast<double>(*step)) * static_cast<double>(count) > 1e15) return no_word(site, "up to numbers that large");
   return written(fmt::format("cast(arange({}, {}, {}), {})", *start, *start + count * *step, *step, task::name_of(*site.type().dtype)));
 }
 

@@ -53,7 +53,7 @@ Written nearest(const Site& site, std::string_view detail) {
   const task::Shape &from = site.type_of(name).shape, &to = site.type().shape;
   std::string text = site.text(name);
   for (size_t i = 2; i < dimensions + 2; ++i) {
-    if (to.at(i) % from.at(i) != 0) return no_word(site, "by no whole factor");
+    if (from.at(i) == 0 || to.at(i) % from.at(i) != 0) return no_word(site, "by no whole factor");
     if (to[i] != from[i]) text = fmt::format("repeat_interleave({}, {}, {})", text, to[i] / from[i], i);
   }
   return written(std::move(text));

@@ -34,7 +34,7 @@ std::string not_said(const Program& program, const Node& node, const std::vector
   // A first try with any names says whether this form of the operator has words.
   std::vector<std::vector<std::string>> terms(program.nodes.size());
   for (const int operand : operands(node)) terms[static_cast<size_t>(operand)] = {"x"};
-  const auto written = row->write(Site(program, node, terms), row->detail);
+  const auto written = write(*row, Site(program, node, terms));
   if (!written) return written.error().message;
   for (const int user : used_by) {
     const Node& part = program.nodes[static_cast<size_t>(user)];

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
 #include "hone/program/normalise.h"
@@ -178,6 +179,40 @@ TEST(NormaliseTest, ACopyStaysWhereAResultWouldElseShareMemory) {
   EXPECT_EQ(twice.nodes.size(), 3U);
   EXPECT_NE(twice.outputs[0].value, twice.outputs[1].value);
   EXPECT_EQ(small(copies + one_operator("e", "aten.exp.default", "y"), result("e")).nodes.size(), 2U);
+}
+
+// A capture is what some process says: whatever it leaves out of a call, or says of a shape, the call becomes a step of PyTorch's, or the
+// whole is refused.
+TEST(Cut, TakesWhateverACaptureLeavesOut) {
+  std::set<std::string> seen;  // each operator once
+  for (const char* const name : {"mlp", "residual", "gpt", "llama"}) {
+    const base::Json whole = base::Json::parse(*base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name)));
+    int planned = 0;
+    const auto take = [&](const base::Json& json) {
+      auto read = read_program(json.dump());
+      if (!read) return;
+      const auto program = normalise(std::move(*read));
+      if (!program) return;
+      planned += !plan_program(*program, cut(*program)).steps.empty();
+    };
+    for (size_t i = 0; i < whole["nodes"].size(); ++i) {
+      const base::Json& node = whole["nodes"][i];
+      if (!seen.insert(node["op"].get<std::string>()).second) continue;
+      const base::Json arguments = node.value("arguments", base::Json::object());
+      for (const auto& [argument, value] : arguments.items()) {
+        base::Json less = whole, none = whole;
+        less["nodes"][i]["arguments"].erase(argument);
+        none["nodes"][i]["arguments"][argument] = nullptr;
+        take(less), take(none);
+      }
+      for (const base::Json& shape : {base::Json::array(), base::Json{0, 0}}) {
+        base::Json other = whole;
+        if (other["nodes"][i]["type"].is_object()) other["nodes"][i]["type"]["shape"] = shape;
+        take(other);
+      }
+    }
+    EXPECT_GT(planned, 0) << name;
+  }
 }
 
 }  // namespace

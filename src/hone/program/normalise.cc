@@ -32,6 +32,11 @@ double number_of(const Node& node, std::string_view argument, double fallback) {
   return value == nullptr ? fallback : value->number().value_or(fallback);
 }
 
+int64_t integer_of(const Node& node, std::string_view argument, int64_t fallback) {
+  const Argument* value = node.find(argument);
+  return value == nullptr ? fallback : value->integer().value_or(fallback);
+}
+
 /// The first argument, where it is a node: what a copy copies.
 int source_of(const Node& node) {
   if (node.arguments.empty()) return -1;
@@ -76,13 +81,15 @@ std::optional<Parts> parts_of(const Program& program, const Node& node) {
   const ValueType& from = program.nodes[static_cast<size_t>(source_of(node))].type();
   const auto rank = static_cast<int64_t>(from.shape.size());
   Parts parts;
-  parts.axis = static_cast<int64_t>(number_of(node, "dim", 0));
+  parts.axis = integer_of(node, "dim", 0);
   if (parts.axis < 0) parts.axis += rank;
+  if (parts.axis < 0 || parts.axis >= rank) return std::nullopt;
   parts.dropped = name == "unbind";
   int64_t at = 0;
   for (const ValueType& type : node.types) {
     parts.begins.push_back(at);
-    at += parts.dropped ? 1 : type.shape.at(static_cast<size_t>(parts.axis));
+    if (!parts.dropped && type.shape.size() != from.shape.size()) return std::nullopt;
+    at += parts.dropped ? 1 : type.shape[static_cast<size_t>(parts.axis)];
   }
   return parts;
 }
@@ -160,7 +167,7 @@ class Pass {
     const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
     if (base_name(tuple.op) == "native_dropout" && index == 0 && !is_random(tuple)) return source_of(tuple);
     const auto parts = parts_of(out_, tuple);
-    if (!parts || index >= parts->begins.size()) return -1;
+    if (!parts || index >= parts->begins.size() || (!parts->dropped && node.type().shape.size() <= static_cast<size_t>(parts->axis))) return -1;
     Node part;
     part.name = node.name;
     part.types = node.types;
@@ -198,8 +205,8 @@ class Pass {
   /// [B, H, T, E] as reshape(expand(unsqueeze(x, 2))) of x [B, H / n, T, E], every head n times side by side: x and n.
   std::optional<std::pair<int, int64_t>> repeated_heads(int id) const {
     const auto at = [&](int i) -> const Node& { return out_.nodes[static_cast<size_t>(i)]; };
-    if (base_name(at(id).op) == "repeat_interleave" && at(id).type().shape.size() == 4 && number_of(at(id), "dim", -1) == 1 && source_of(at(id)) >= 0)
-      return std::pair(source_of(at(id)), static_cast<int64_t>(number_of(at(id), "repeats", 1)));
+    if (base_name(at(id).op) == "repeat_interleave" && at(id).type().shape.size() == 4 && integer_of(at(id), "dim", -1) == 1 && source_of(at(id)) >= 0)
+      return std::pair(source_of(at(id)), integer_of(at(id), "repeats", 1));
     if (base_name(at(id).op) != "reshape") return std::nullopt;
     const int expanded = source_of(at(id));
     if (expanded < 0 || base_name(at(expanded).op) != "expand") return std::nullopt;
@@ -209,7 +216,7 @@ class Pass {
     if (heads < 0) return std::nullopt;
     const task::Shape &whole = at(id).type().shape, &five = at(expanded).type().shape, &one = at(inserted).type().shape, &few = at(heads).type().shape;
     if (whole.size() != 4 || five.size() != 5 || one.size() != 5 || few.size() != 4 || one[2] != 1) return std::nullopt;
-    const bool fits = few[0] == whole[0] && few[2] == whole[2] && few[3] == whole[3] && few[1] * five[2] == whole[1] &&
+    const bool fits = few[0] == whole[0] && few[2] == whole[2] && few[3] == whole[3] && five[2] > 0 && few[1] == whole[1] / five[2] && whole[1] % five[2] == 0 &&
                       one[0] == few[0] && one[1] == few[1] && five[0] == few[0] && five[1] == few[1] && five[3] == few[2] && five[4] == few[3];
     if (!fits) return std::nullopt;
     return std::pair(heads, five[2]);

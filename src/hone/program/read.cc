@@ -23,6 +23,8 @@ bool is_plain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
 }
 
+constexpr double kMostElements = 1e14;  ///< of a tensor
+
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
@@ -60,13 +62,18 @@ class Reader {
   static Result<ValueType> value_type(const Json& json, const std::string& name) {
     if (!json.is_object() || !json.contains("dtype") || !json.contains("shape")) return no_capture(fmt::format("{} has no type", name));
     ValueType type;
+    double elements = 1;
     type.dtype = task::dtype_from(json["dtype"].get<std::string>());
     for (const Json& extent : json["shape"]) {
       if (!extent.is_number_integer())
         return fail(ErrorCode::kInput, fmt::format("{} has a shape that depends on the values of tensors ({})", name, extent.value("symbol", "?")),
                     "avoid nonzero, masks as indices and the like in forward(): torch.where keeps the shape");
+      if (extent.get<int64_t>() < 0) return no_capture(fmt::format("{} has an extent below 0", name));
       type.shape.push_back(extent.get<int64_t>());
+      // Sums and products of extents stay numbers, whatever is left out of them.
+      elements *= std::max(1.0, static_cast<double>(type.shape.back()));
     }
+    if (elements > kMostElements) return no_capture(fmt::format("{} has more elements than there can be", name));
     return type;
   }
 
@@ -138,7 +145,7 @@ class Reader {
     if (row.contains("number")) {
       HONE_TRY(node.number, argument(row["number"]));
     }
-    if (row.contains("range") && row["range"].at(0).get<int64_t>() >= 0) node.largest = row["range"].at(1).get<int64_t>();
+    if (row.contains("range") && row["range"].at(0).get<int64_t>() >= 0) node.largest = std::clamp<int64_t>(row["range"].at(1).get<int64_t>(), 0, int64_t{1} << 53);
     return {};
   }
 
@@ -157,6 +164,10 @@ class Reader {
     node.positional = static_cast<int>(node.arguments.size());
     for (const auto& [name, value] : arguments.items())
       if (std::find(positional.begin(), positional.end(), name) == positional.end()) HONE_TRY_VOID(add(name));
+    if (node.op == "getitem") {
+      const Argument *source = node.find("source"), *index = node.find("index");
+      if (source == nullptr || source->ref() == nullptr || index == nullptr || index->integer().value_or(-1) < 0) return no_capture(node.name + " takes no part of anything");
+    }
     return {};
   }
 

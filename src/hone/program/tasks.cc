@@ -95,14 +95,17 @@ class Writer {
     if (node.op == "getitem") {  // a tuple's results are written where they are taken, as some are not
       const int source = node.find("source")->ref()->node;
       const auto& whole = terms_[static_cast<size_t>(source)];
-      term = {named(short_name(program_.nodes[static_cast<size_t>(source)].op), whole.at(static_cast<size_t>(node.find("index")->integer().value_or(0))))};
+      const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
+      if (index >= whole.size()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give result {}", program_.nodes[static_cast<size_t>(source)].op, index));
+      term = {named(short_name(program_.nodes[static_cast<size_t>(source)].op), whole[index])};
       return {};
     }
     const Row* row = find_row(node.op);
     if (row == nullptr) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language has nothing for it", node.op));
-    HONE_TRY(std::vector<std::string> texts, row->write(Site(program_, node, terms_), row->detail));
+    HONE_TRY(std::vector<std::string> texts, program::write(*row, Site(program_, node, terms_)));
     if (node.several) term = std::move(texts);
-    else term = {named(short_name(node.op), std::move(texts.at(0)))};
+    else if (texts.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give it", node.op));
+    else term = {named(short_name(node.op), std::move(texts.front()))};
     return {};
   }
 
@@ -160,19 +163,22 @@ std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
   };
   for (size_t i = 0; i < program.nodes.size(); ++i)
     if (program.nodes[i].largest) bounds[i] = *program.nodes[i].largest + 1;
+  // Of a tensor that indexes an axis of another, where both are there.
+  const auto picks = [&](const Argument* index, const task::Shape* shape, int64_t axis) {
+    if (shape == nullptr || index == nullptr || index->ref() == nullptr) return;
+    if (axis < 0) axis += static_cast<int64_t>(shape->size());
+    if (axis >= 0 && axis < static_cast<int64_t>(shape->size())) pass_back(program, index->ref()->node, (*shape)[static_cast<size_t>(axis)], bounds);
+  };
   for (const Node& node : program.nodes) {
     if (node.op == "aten.embedding.default") {
-      if (const auto* shape = shape_of(node.find("weight")); shape != nullptr && node.find("indices")->ref() != nullptr)
-        pass_back(program, node.find("indices")->ref()->node, shape->at(0), bounds);
+      picks(node.find("indices"), shape_of(node.find("weight")), 0);
     } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.scatter_add.default" || node.op == "aten.index_add.default") {
-      const auto* shape = shape_of(node.find("self"));
-      const int64_t axis = node.find("dim")->integer().value_or(0);
-      if (shape != nullptr && node.find("index")->ref() != nullptr && !shape->empty())
-        pass_back(program, node.find("index")->ref()->node, shape->at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape->size()) : axis)), bounds);
-    } else if ((node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") && node.find("indices")->list() != nullptr) {
-      const auto* shape = shape_of(node.find("self"));
-      for (size_t axis = 0; shape != nullptr && axis < node.find("indices")->list()->size(); ++axis)
-        if (const Ref* ref = (*node.find("indices")->list())[axis].ref()) pass_back(program, ref->node, shape->at(axis), bounds);
+      const Argument* const dim = node.find("dim");
+      picks(node.find("index"), shape_of(node.find("self")), dim == nullptr ? 0 : dim->integer().value_or(0));
+    } else if (node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") {
+      const Argument* const indices = node.find("indices");
+      for (size_t axis = 0; indices != nullptr && indices->list() != nullptr && axis < indices->list()->size(); ++axis)
+        picks(&(*indices->list())[axis], shape_of(node.find("self")), static_cast<int64_t>(axis));
     }
   }
   return bounds;
