@@ -1,8 +1,7 @@
-// JSON that pages and commands read back: benches, evidence, options of runs, transcripts.
+// JSON that pages and commands read back: benches, evidence, options of runs.
 #include "fuzz.h"
 #include "hone/agent/model/config.h"
 #include "hone/engine/run.h"
-#include "hone/engine/transcript.h"
 #include "hone/face/bench/page.h"
 #include "hone/face/evidence/evidence.h"
 #include "hone/face/evidence/replay.h"
@@ -23,7 +22,6 @@ HONE_FUZZ(page) {
     static_cast<void>(face::evidence::check_parts(*evidence));
   }
   static_cast<void>(engine::RunOptions::from_json(text)), static_cast<void>(agent::ModelsConfig::from_json(text));
-  static_cast<void>(engine::replay_transcript(text));
 }
 
 }  // namespace

@@ -199,6 +199,28 @@ void read_value(const Json& json, T& value, const std::string& name, Notes& note
   }
 }
 
+/// Not what was asked for.
+class Misread : public Json::exception {
+ public:
+  explicit Misread(const std::string& what) : exception(302, what.c_str()) {}
+};
+
+/// As Json::get<T>(), but what does not fit into a whole number is refused, where get() does what nobody defines. Throws Json::exception.
+template <class T>
+[[nodiscard]] T exactly(const Json& value) {
+  T out{};
+  Notes notes;
+  read_value(value, out, "the value", notes);
+  if (!notes.empty()) throw Misread(notes.front());
+  return out;
+}
+/// The member of an object; `fallback` where it has none.
+template <class T>
+[[nodiscard]] T exactly(const Json& object, const char* key, T fallback) {
+  const auto at = object.find(key);
+  return at == object.end() ? fallback : exactly<T>(*at);
+}
+
 /// How the documentation names a type.
 template <class T>
 [[nodiscard]] std::string type_text() {

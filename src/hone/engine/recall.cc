@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
 #include "hone/engine/event/event.h"
 #include "hone/target/card.h"
@@ -46,7 +47,9 @@ double sol_fraction_of(const archive::RunInfo& run) {
 Result<kernel::Kernel> kernel_from(const archive::KernelRow& row) {
   HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(row.source, base::short_hash(row.hash)));
   const json config = json::parse(row.config_json, nullptr, false);
-  if (config.is_object()) kernel.config = config.get<kernel::Config>();
+  base::Notes notes;
+  if (config.is_object()) base::read_value(config, kernel.config, "its configuration", notes);
+  if (!notes.empty()) return fail(ErrorCode::kCorrupt, fmt::format("kernel {} cannot be read: {}", base::short_hash(row.hash), notes.front()));
   kernel.parent = row.parent;
   kernel.author = row.author;
   return kernel;

@@ -929,13 +929,13 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   if (!strategy) return fail(ErrorCode::kCorrupt, "the run's options cannot be read", "start a new run");
   options.strategy = *strategy;
   options.target = in.value("target", "cpu");
-  options.seed = in.value("seed", uint64_t{1});
+  options.seed = base::exactly(in, "seed", uint64_t{1});
   options.budget_seconds = in.value("budget_seconds", 60.0);
-  options.budget_evaluations = in.value("budget_evaluations", 0);
+  options.budget_evaluations = base::exactly(in, "budget_evaluations", 0);
   options.sampling_seconds = in.value("sampling_seconds", 0.0);
-  options.threads = in.value("threads", 0);
+  options.threads = base::exactly(in, "threads", 0);
   // As it was before a run could have another.
-  options.batch = in.value("batch", 2);
+  options.batch = base::exactly(in, "batch", 2);
   options.ahead = in.value("ahead", false);
   options.opponents = in.value("opponents", "all");
   options.start_source = in.value("start_source", "");
@@ -943,7 +943,7 @@ Result<RunOptions> RunOptions::from_json(std::string_view text) try {
   options.languages = in.value("languages", "");
   options.models_json = in.value("models", "");
   options.memory = in.value("memory", false);
-  options.shuffle_memory = in.value("shuffle_memory", uint64_t{0});
+  options.shuffle_memory = base::exactly(in, "shuffle_memory", uint64_t{0});
   options.diagnose = in.value("diagnose", false);
   return options;
 } catch (const json::exception& e) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
@@ -48,7 +49,7 @@ Status take_run(const json& line, archive::Store& store, Unpacked& out) {
   options["diagnose"] = false;   // diagnoses advise the search, whose decisions are taken as written
   out.run.options_json = base::canonical_json(options);
   out.run.task_toml = run.at("task");
-  out.run.created_unix_ms = out.run.updated_unix_ms = run.at("created_unix_ms");
+  out.run.created_unix_ms = out.run.updated_unix_ms = base::exactly<int64_t>(run.at("created_unix_ms"));
   out.run.champion = run.at("champion");
   out.run.summary_json = base::canonical_json(run.at("summary"));
   out.run.status = "finished";
@@ -88,7 +89,7 @@ Result<Unpacked> unpack(std::string_view text, archive::Store& store) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const json line = json::parse(text.substr(at, end - at), nullptr, false);
     at = end + 1;
-    if (!begun && (!line.is_object() || line.value("hone_transcript", 0) != kVersion))
+    if (!begun && (!line.is_object() || line.value("hone_transcript", json()) != kVersion))
       return fail(ErrorCode::kInput, "not a transcript that this version reads", "hone transcript RUN writes one");
     if (!line.is_object()) return damaged("a line that is no JSON object");
     if (line.contains("run")) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/embedded.h"
+#include "hone/base/fields.h"
 #include "hone/base/file.h"
 #include "hone/base/json.h"
 #include "hone/task/toml_guard.h"
@@ -314,15 +315,15 @@ std::string ModelsConfig::to_json() const {
 Result<ModelsConfig> ModelsConfig::from_json(std::string_view text) try {
   const json in = json::parse(text);
   ModelsConfig config;
-  config.calls_at_once = in.at("calls_at_once");
+  config.calls_at_once = base::exactly<int>(in.at("calls_at_once"));
   config.feedback = in.value("feedback", true);
   config.patient = in.value("patient", false);
   // What a run was begun with before it could ask either: neither.
-  const int diagnose = in.value("diagnose", 0);
+  const int diagnose = base::exactly(in, "diagnose", 0);
   if (diagnose < 0 || diagnose > static_cast<int>(Diagnose::kAlways)) return fail(ErrorCode::kCorrupt, "the run's models cannot be read");
   config.diagnose = static_cast<Diagnose>(diagnose);
   config.research = in.value("research", false);
-  config.limits = {in.at("tokens"), in.at("nanodollars"), in.at("calls")};
+  config.limits = {base::exactly<int64_t>(in.at("tokens")), base::exactly<int64_t>(in.at("nanodollars")), base::exactly<int>(in.at("calls"))};
   for (const json& m : in.at("models")) {
     ModelConfig model;
     model.name = m.at("name");
@@ -334,9 +335,9 @@ Result<ModelsConfig> ModelsConfig::from_json(std::string_view text) try {
     if (m.at("temperature").is_number()) model.endpoint.temperature = m.at("temperature").get<double>();
     model.key_env = m.at("key_env");
     model.key_file = m.at("key_file");
-    model.max_output_tokens = m.at("max_output_tokens");
+    model.max_output_tokens = base::exactly<int>(m.at("max_output_tokens"));
     model.share = m.at("share");
-    model.seconds = m.at("seconds");
+    model.seconds = base::exactly<int>(m.at("seconds"));
     model.tools = m.at("tools");
     if (const json& p = m.at("price"); p.is_object())
       model.price = Price{p.at("input"), p.at("cache_read"), p.at("cache_write"), p.at("output"), p.at("as_of")};

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/hash.h"
 #include "hone/base/json.h"
 
@@ -91,7 +92,7 @@ Lesson lesson_from(const json& j) {
   l.context = j.at("context");
   l.source = j.at("source");
   l.pattern = j.at("pattern");
-  l.config = j.at("config").get<kernel::Config>();
+  l.config = base::exactly<kernel::Config>(j.at("config"));
   l.kernel = j.at("kernel");
   return l;
 }
@@ -99,8 +100,8 @@ Lesson lesson_from(const json& j) {
 Evidence evidence_from(const json& j) {
   Evidence e;
   e.run = j.at("run");
-  e.n = j.at("n");
-  e.unix_ms = j.at("unix_ms");
+  e.n = base::exactly<int64_t>(j.at("n"));
+  e.unix_ms = base::exactly<int64_t>(j.at("unix_ms"));
   e.reference = j.at("reference");
   if (!j.at("expected").is_null()) e.expected = j.at("expected").get<double>();
   e.accepted = j.at("accepted");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/file.h"
 #include "hone/base/json.h"
 #include "hone/face/bench/suite.h"
@@ -61,8 +62,8 @@ Conditions read_conditions(const json& value) {
 Result<State> read_state(const json& value) {
   State s;
   s.id = value.at("id");
-  s.created_unix_ms = value.at("created_unix_ms");
-  s.updated_unix_ms = value.at("updated_unix_ms");
+  s.created_unix_ms = base::exactly<int64_t>(value.at("created_unix_ms"));
+  s.updated_unix_ms = base::exactly<int64_t>(value.at("updated_unix_ms"));
   s.command = value.at("command");
   const json& asked = value.at("asked");
   s.asked.suite = asked.at("suite").get<std::vector<std::string>>();

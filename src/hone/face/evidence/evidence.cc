@@ -47,13 +47,13 @@ Result<Evidence> fields_of(const json& value, const std::string& name) {
   Evidence e;
   e.hone = value.at("hone").get<std::string>();
   if (!value.at("run").is_null()) e.run = value.at("run").get<std::string>();
-  e.unix_ms = value.at("unix_ms").get<int64_t>();
+  e.unix_ms = base::exactly<int64_t>(value.at("unix_ms"));
   const json& task = value.at("task");
   e.task = task.at("name").get<std::string>(), e.task_hash = task.at("hash").get<std::string>(), e.task_toml = task.at("toml").get<std::string>();
   const json& kernel = value.at("kernel");
   e.kernel_hash = kernel.at("hash").get<std::string>(), e.source = kernel.at("source").get<std::string>(), e.plan = kernel.at("plan").get<std::string>();
   e.place = {value.at("target").get<std::string>(), value.at("device").get<std::string>(), value.at("toolchain").get<std::string>()};
-  e.threads = value.at("threads").get<int>();
+  e.threads = base::exactly<int>(value.at("threads"));
   for (const json& binary : value.at("binaries")) e.binaries.push_back(binary_from(binary));
   base::Notes notes;
   base::read_value(value.at("promotion"), e.promotion, "promotion", notes);
