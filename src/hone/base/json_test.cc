@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/fields.h"
 #include "hone/base/random.h"
 
 namespace hone::base {
@@ -92,6 +93,16 @@ TEST(JsonTest, reads_members) {
   EXPECT_FALSE(bool_at(object, "i"));
   EXPECT_FALSE(number_at(object, "s"));
   EXPECT_EQ(int_at(Json::array(), "i").error().message, "expected an object with 'i', found array");
+}
+
+TEST(JsonTest, whole_numbers_are_read_exactly_or_refused) {
+  EXPECT_EQ(exactly<int>(parsed("-7")), -7);
+  EXPECT_EQ(exactly<uint64_t>(parsed("18446744073709551615")), UINT64_MAX);
+  for (const char* const text : {"1e300", "-1e300", "7.0", "2147483648", "\"7\"", "null", "18446744073709551616"}) EXPECT_THROW(static_cast<void>(exactly<int>(parsed(text))), Json::exception) << text;
+  EXPECT_THROW(static_cast<void>(exactly<int64_t>(parsed("9223372036854775808"))), Json::exception);
+  EXPECT_EQ(exactly(parsed("{\"a\":3}"), "a", 5), 3);
+  EXPECT_EQ(exactly(parsed("{}"), "a", 5), 5);
+  EXPECT_THROW(static_cast<void>(exactly(parsed("{\"a\":\"3\"}"), "a", 5)), Json::exception);
 }
 
 }  // namespace

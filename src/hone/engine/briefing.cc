@@ -8,6 +8,7 @@
 
 #include "hone/agent/looked.h"
 #include "hone/agent/prompt.h"
+#include "hone/base/json.h"
 #include "hone/engine/run.h"
 #include "hone/target/card_peaks.h"
 
@@ -25,12 +26,12 @@ std::string bytes_text(double bytes) {
 }
 
 std::string machine_text(const json& machine) {
-  std::string text = fmt::format("Processor: {}", machine.value("model", "unknown"));
-  if (const std::string isa = machine.value("isa", ""); !isa.empty()) text += ", " + isa;
-  if (const int threads = machine.value("threads", 0); threads > 0) text += fmt::format(", {} threads", threads);
+  std::string text = fmt::format("Processor: {}", base::string_at(machine, "model").value_or("unknown"));
+  if (const std::string isa = base::string_at(machine, "isa").value_or(""); !isa.empty()) text += ", " + isa;
+  if (const int64_t threads = base::int_at(machine, "threads").value_or(0); threads > 0) text += fmt::format(", {} threads", threads);
   for (const auto& [key, name] : {std::pair("l1_bytes", "L1 (data, a core)"), std::pair("l2_bytes", "L2 (a core)"), std::pair("l3_bytes", "last level"),
                                   std::pair("memory_bytes", "memory")})
-    if (const double bytes = machine.value(key, 0.0); bytes > 0) text += fmt::format(", {} {}", name, bytes_text(bytes));
+    if (const double bytes = base::number_at(machine, key).value_or(0); bytes > 0) text += fmt::format(", {} {}", name, bytes_text(bytes));
   return text + "\n";
 }
 

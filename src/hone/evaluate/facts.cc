@@ -28,7 +28,7 @@ std::optional<nlohmann::json> Facts::known(std::string_view question) const {
   if (!text) return std::nullopt;
   nlohmann::json kept = nlohmann::json::parse(*text, nullptr, false);
   // The question lies beside its answer, for people who look.
-  if (!kept.is_object() || kept.value("question", "") != question || !kept.contains("answer")) return std::nullopt;
+  if (!kept.is_object() || kept.value("question", nlohmann::json()) != nlohmann::json(question) || !kept.contains("answer")) return std::nullopt;
   return kept["answer"];
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
+#include "hone/base/json.h"
 #include "hone/engine/event/event.h"
 #include "hone/engine/local.h"
 #include "hone/face/cli/context.h"
@@ -39,18 +40,18 @@ Status take_from_run(archive::Store& store, const archive::RunInfo& run, Exporte
   HONE_TRY(const auto events, store.events(run.id));
   const engine::LoggedEvent first = events.empty() ? engine::LoggedEvent() : engine::read_event(events.front());
   if (const auto* const started = first.as<engine::event::Started>(); started && started->machine.is_object()) {
-    exported.options.isa = started->machine.value("isa", exported.options.isa);
+    exported.options.isa = base::string_at(started->machine, "isa").value_or(exported.options.isa);
     from.toolchain = started->toolchain;
-    from.machine = fmt::format("{}, {} threads", started->machine.value("model", "?"), started->machine.value("threads", 0));
+    from.machine = fmt::format("{}, {} threads", base::string_at(started->machine, "model").value_or("?"), base::int_at(started->machine, "threads").value_or(0));
     if (!started->device.empty()) exported.verified = engine::Place{run.target, started->device, from.toolchain};
   }
   const json summary = json::parse(run.summary_json, nullptr, false);
   if (summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object()) {
     const auto end = [&](const char* key) {  // an interval's upper end may be unbounded
-      const json& value = summary["speedup"][key];
+      const json value = summary["speedup"].value(key, json());
       return value.is_number() ? fmt::format("{:.2f}", value.get<double>()) : std::string("no bound");
     };
-    from.measured = fmt::format("{} times as fast as {} (95 % interval {} to {})", end("median"), summary.value("opponent", ""), end("low"), end("high"));
+    from.measured = fmt::format("{} times as fast as {} (95 % interval {} to {})", end("median"), base::string_at(summary, "opponent").value_or(""), end("low"), end("high"));
   }
   return {};
 }

@@ -81,6 +81,15 @@ void print_ledger(const std::vector<engine::LedgerCall>& calls) {
   fmt::print("\nquestions to models (of: the question that the conversation goes on from; about: the one whose kernel it is about)\n{}", table.to_string());
 }
 
+/// "1.50x" and whom against; nothing of a run that was compared with nobody.
+std::optional<std::pair<std::string, std::string>> speedup_of(const archive::RunInfo& run) {
+  const json summary = json::parse(run.summary_json, nullptr, false);
+  const auto member = [](const json& object, const char* key) { return object.is_object() ? object.value(key, json()) : json(); };
+  const json median = member(member(summary, "speedup"), "median"), opponent = member(summary, "opponent");
+  if (!median.is_number()) return std::nullopt;
+  return std::pair(fmt::format("{:.2f}x", median.get<double>()), opponent.is_string() ? opponent.get<std::string>() : std::string());
+}
+
 Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as_json) {
   const std::string status = status_of(run);
   HONE_TRY(const auto events, store.events(run.id));
@@ -117,10 +126,8 @@ Result<int> show_kernel(archive::Store& store, const archive::KernelRow& row, bo
   if (!row.parent.empty()) fmt::print("// from {}\n", base::short_hash(row.parent));
   HONE_TRY(const auto run, run_of_champion(store, row.hash));
   if (run) {
-    const json summary = json::parse(run->summary_json, nullptr, false);
     fmt::print("// champion of run {} ({}, {})", run->id, run->task_name, date_text(run->created_unix_ms));
-    if (summary.is_object() && summary["speedup"].is_object())
-      fmt::print(": {:.2f}x {}", summary["speedup"].value("median", 1.0), summary.value("opponent", ""));
+    if (const auto speedup = speedup_of(*run)) fmt::print(": {} {}", speedup->first, speedup->second);
     fmt::print("\n");
   }
   fmt::print("{}\n", kernel::with_config(kernel, kernel.config));
@@ -153,12 +160,10 @@ Result<int> list_runs(bool as_json, bool markdown) {
   }
   Table table({"run", "task", "target", "began", "status", "champion", "speedup", "against"});
   for (const auto& run : runs) {
-    const json summary = json::parse(run.summary_json, nullptr, false);
-    const bool measured = summary.is_object() && summary.contains("speedup") && summary["speedup"].is_object();
+    const auto speedup = speedup_of(run).value_or(std::pair<std::string, std::string>("-", "-"));
     table.add({run.id, run.task_name, run.target, date_text(run.created_unix_ms), status_of(run),
                run.champion.empty() ? "-" : base::short_hash(run.champion),
-               measured ? fmt::format("{:.2f}x", summary["speedup"].value("median", 1.0)) : "-",
-               measured ? summary.value("opponent", "") : "-"});
+               speedup.first, speedup.second});
   }
   fmt::print("{}", table.to_string(""));
   return 0;

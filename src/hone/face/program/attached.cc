@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/base/file.h"
+#include "hone/base/json.h"
 #include "hone/base/version.h"
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
@@ -68,15 +69,14 @@ class AttachedRun : public ProgramRun {
     if (!text) return false;
     const auto kept = base::parse_json(*text, "plan");
     if (!kept || !kept->is_object() || kept->value("conditions", Json()) != conditions()) return false;
-    if (arguments_.when != "never" && kept->value("budget_seconds", 0.0) < options_.budget_seconds) return false;
+    if (arguments_.when != "never" && base::number_at(*kept, "budget_seconds").value_or(0) < options_.budget_seconds) return false;
     std::map<std::string, const Json*> rows;
     const Json tasks = kept->value("tasks", Json::array());
-    for (const Json& row : tasks) rows[row.value("task", "")] = &row;
+    for (const Json& row : tasks) rows[base::string_at(row, "task").value_or("")] = &row;
     for (size_t i = 0; i < results_.size(); ++i) {
       const auto row = rows.find(task(i).name);
       if (row == rows.end()) return false;
-      const Json& champion = (*row->second)["champion"];
-      if ((champion.is_string() ? champion.get<std::string>() : "") != results_[i].champion) return false;
+      if (base::string_at(*row->second, "champion").value_or("") != results_[i].champion) return false;
     }
     for (size_t i = 0; i < results_.size(); ++i) {
       results_[i].used = rows[task(i).name]->value("used", false);

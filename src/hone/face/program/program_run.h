@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "hone/archive/store.h"
 #include "hone/base/json.h"
 #include "hone/engine/run.h"

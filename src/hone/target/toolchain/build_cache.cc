@@ -22,7 +22,7 @@ fs::path artifact_of(const std::string& hash, const std::string& content_hash) {
 
 }  // namespace
 
-std::optional<Build> kept_build(const std::string& hash, const std::string& toolchain) {
+std::optional<Build> kept_build(const std::string& hash, const std::string& toolchain) try {
   const auto text = base::read_file(file_of(hash, ".json"));
   const json kept = text ? json::parse(*text, nullptr, false) : json();
   if (!kept.is_object() || !kept.value("artifact", json()).is_string()) return std::nullopt;
@@ -40,6 +40,8 @@ std::optional<Build> kept_build(const std::string& hash, const std::string& tool
   build.symbols = kept.value("symbols", std::map<std::string, std::string>{});
   build.code = machine_code(*image);
   return build;
+} catch (const json::exception&) {  // what cannot be read is built anew
+  return std::nullopt;
 }
 
 Result<Build> keep_build(Build build, const fs::path& object) {

@@ -63,5 +63,16 @@ TEST_F(BuildCache, WhatWasChangedIsMadeAnew) {
   EXPECT_TRUE(kept_build("abcdef", ""));
 }
 
+TEST_F(BuildCache, WhatCannotBeReadIsMadeAnew) {
+  keep("image");
+  const std::filesystem::path facts = folder_.path() / "cache/hone/builds/ab/abcdef.json";
+  std::string text = base::read_file(facts).value();
+  const std::string from = "\"command\":\"\"";
+  ASSERT_NE(text.find(from), std::string::npos) << text;
+  text.replace(text.find(from), from.size(), "\"command\":7");
+  ASSERT_TRUE(base::write_file_atomic(facts, text));
+  EXPECT_FALSE(kept_build("abcdef", ""));
+}
+
 }  // namespace
 }  // namespace hone::target
