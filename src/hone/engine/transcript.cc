@@ -87,7 +87,7 @@ Result<Unpacked> unpack(std::string_view text, archive::Store& store) {
   bool begun = false;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    const json line = json::parse(text.substr(at, end - at), nullptr, false);
+    const json line = base::parse_json(text.substr(at, end - at), "transcript").value_or(json());
     at = end + 1;
     if (!begun && (!line.is_object() || line.value("hone_transcript", json()) != kVersion))
       return fail(ErrorCode::kInput, "not a transcript that this version reads", "hone transcript RUN writes one");

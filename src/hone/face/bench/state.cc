@@ -115,7 +115,8 @@ size_t State::left() const {
 std::string to_text(const Conditions& conditions) { return base::canonical_json(to_json(conditions)); }
 
 Result<Conditions> conditions_from(const std::string& text) try {
-  return read_conditions(json::parse(text));
+  HONE_TRY(const json value, base::parse_json(text, "conditions"));
+  return read_conditions(value);
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the conditions of the bench cannot be read: {}", e.what()));
 }
@@ -148,10 +149,16 @@ std::string to_text(const State& state) {
                                {"conditions", to_json(state.conditions)}, {"entries", entries}});
 }
 
-Result<State> state_from(const std::string& text, const std::string& name) try {
-  return read_state(json::parse(text));
-} catch (const json::exception& e) {
-  return fail(ErrorCode::kCorrupt, fmt::format("{} is no record of a bench: {}", name, e.what()), "start the bench anew, with the same command");
+Result<State> state_from(const std::string& text, const std::string& name) {
+  const auto corrupt = [&](std::string_view why) {
+    return fail(ErrorCode::kCorrupt, fmt::format("{} is no record of a bench: {}", name, why), "start the bench anew, with the same command");
+  };
+  try {
+    const auto value = base::parse_json(text, name);
+    return value ? read_state(*value) : corrupt(value.error().message);
+  } catch (const json::exception& e) {
+    return corrupt(e.what());
+  }
 }
 
 bool same_bench(const Asked& a, const Conditions& ca, const Asked& b, const Conditions& cb) {
