@@ -74,7 +74,8 @@ std::string_view waiting_words(BlockOrder order) {
 class CpuSession final : public Session {
  public:
   CpuSession(ControlBlock control, base::Child child, std::filesystem::path artifact, std::vector<std::string> names)
-      : control_(std::move(control)), child_(std::move(child)), artifact_(std::move(artifact)), names_(std::move(names)) {}
+      : control_(std::move(control)), child_(std::move(child)), artifact_(std::move(artifact)), names_(std::move(names)),
+        tensors_((*control_).tensors), workspaces_((*control_).workspaces), library_((*control_).library != 0), emulated_((*control_).emulated != 0) {}
 
   /// Waits for the first word from the runner, frozen afterwards: it holds nothing of the candidate's yet.
   BatchOutcome wait_ready(std::chrono::nanoseconds deadline) {
@@ -103,7 +104,7 @@ class CpuSession final : public Session {
   /// What an interpreter says of a kernel that it cannot run; empty for anything else.
   [[nodiscard]] std::string refusal() const {
     BatchOutcome outcome;
-    if ((*control_).emulated) describe_finding((*control_).report, {}, names_, outcome);
+    if (emulated_) describe_finding((*control_).report, {}, names_, outcome);
     return outcome.finding;
   }
 
@@ -113,22 +114,26 @@ class CpuSession final : public Session {
     control.command = worker::Command::kRun;
     // What it may have kept of earlier calls is taken from it first, outside its time, and before it learns of these.
     const auto all = [&](bool Call::*is) { return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const Call& call) { return call.*is; }); };
-    if (!calls.empty() && control.library == 0 && !all(&Call::remembers)) {
+    if (!calls.empty() && !library_ && !all(&Call::remembers)) {
       control.calls = 0;
+      orders_.clear();
       control.scrub = base::secret_seed() | 1;
       const BatchOutcome scrubbed = release(deadline);
       control.scrub = 0;
       if (scrubbed.how != BatchOutcome::How::kDone) return scrubbed;
     }
     control.calls = static_cast<uint32_t>(calls.size());
+    orders_.clear();
     for (size_t c = 0; c < calls.size(); ++c) {
-      HONE_CHECK(calls[c].tensors.size() == control.tensors);
+      HONE_CHECK(calls[c].tensors.size() == tensors_);
+      orders_.push_back(calls[c].order);
       control.order[c] = {calls[c].order, 0, calls[c].order_seed};
       for (size_t t = 0; t < calls[c].tensors.size(); ++t)
         control.placement[c][t] = {calls[c].tensors[t].offset, calls[c].tensors[t].region, 0};
     }
-    control.warm = all(&Call::hot);
-    for (uint32_t t = 0; control.warm && t < control.tensors; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
+    const bool warm = all(&Call::hot);
+    control.warm = warm;
+    for (uint32_t t = 0; warm && t < tensors_; ++t) control.tensor_bytes[t] = calls[0].tensors[t].bytes;
     control.idle = all(&Call::idle);
     return release(deadline);
   }
@@ -164,8 +169,8 @@ class CpuSession final : public Session {
   }
 
   void went_outside(uint32_t outside, BatchOutcome& outcome) {
-    const size_t named = (*control_).tensors + outside - 1;
-    const bool scratch = outside > (*control_).workspaces;
+    const size_t named = size_t{tensors_} + outside - 1;
+    const bool scratch = outside > workspaces_;
     outcome.how = BatchOutcome::How::kDied;
     outcome.outside = true;
     outcome.why = scratch ? "wrote outside its scratch"
@@ -195,7 +200,7 @@ class CpuSession final : public Session {
     outcome.how = BatchOutcome::How::kDied;
     outcome.why = exit.describe();
     outcome.output = exit.err;
-    if ((*control_).emulated) describe_finding((*control_).report, artifact_, names_, outcome);
+    if (emulated_) describe_finding((*control_).report, artifact_, names_, outcome);
     return outcome;
   }
 
@@ -216,7 +221,7 @@ class CpuSession final : public Session {
         late.how = BatchOutcome::How::kDeadline;
         const uint32_t call = control.call.load(std::memory_order_relaxed);
         late.why = fmt::format("did not finish within {:.1f} s{}", static_cast<double>(deadline.count()) * 1e-9,
-                               loaded_ && call < control.calls ? waiting_words(control.order[call].order) : "");
+                               loaded_ && call < orders_.size() ? waiting_words(orders_[call]) : "");
         return late;
       }
     }
@@ -226,6 +231,10 @@ class CpuSession final : public Session {
   base::Child child_;
   std::filesystem::path artifact_;
   std::vector<std::string> names_;
+  // As they were before anything of the candidate's was in the process, which can write into the control block.
+  const uint32_t tensors_, workspaces_;
+  const bool library_, emulated_;
+  std::vector<BlockOrder> orders_;   ///< of the batch's calls
   uint32_t batch_ = 0;
   int64_t empty_ns_ = 0;
   bool loaded_ = false;

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <fstream>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "hone/target/device/cpu_session.h"
 #include "hone/target/toolchain/toolchain.h"
+#include "hone/target/worker/protocol.h"
 
 namespace hone::target {
 namespace {
@@ -194,6 +198,31 @@ TEST_F(Runners, WhatIsKeptIsLeftToWhoIsAskedToRemember) {
   EXPECT_EQ(counted(true), 2);
   EXPECT_EQ(counted(true), 3);
   EXPECT_EQ(counted(false), 1);
+}
+
+// Who runs in the runner may write into the block that it shares with us. What we know we do not read there.
+TEST_F(Runners, WhatIsWrittenIntoTheControlBlockIsNotBelieved) {
+  for (const bool after : {false, true}) {
+    auto started = start("void f(const float* x, float* y, float* w, void* s, int64_t N, int64_t b) { y[b] = x[b]; }\n");
+    Session& session = *std::get<std::unique_ptr<Session>>(started);
+    if (after) {
+      EXPECT_EQ(run(session, kTwice).outcome.how, BatchOutcome::How::kDone);
+    }
+    // Our own mapping of it stands for the runner's.
+    std::ifstream maps("/proc/self/maps");
+    std::string line;
+    while (std::getline(maps, line) && line.find("memfd:hone-control") == std::string::npos) {
+    }
+    ASSERT_FALSE(line.empty());
+    auto& control = *reinterpret_cast<worker::Control*>(std::stoull(line, nullptr, 16));
+    control.tensors = control.workspaces = control.launches = control.calls = UINT32_MAX;
+    control.call = UINT32_MAX - 1, control.outside = UINT32_MAX - 1;
+    control.emulated = 1, control.library = 1;
+    std::memset(&control.report, 0x7f, sizeof control.report);
+    Call hot{{{0, 0, 400}, {1, 0, 400}}};
+    hot.hot = true;
+    EXPECT_EQ(session.run(std::span(&hot, 1), std::chrono::seconds(3)).how, BatchOutcome::How::kDied);
+  }
 }
 
 TEST_F(Runners, AnEmptyBatchIsTimedBeforeTheKernelIsThere) {
