@@ -51,6 +51,11 @@ class Scanner {
                            "keys have one part, or two as in inputs.x"};
       // Of other characters than ASCII toml++ takes some for blanks and some for nothing that there is.
       if (static_cast<unsigned char>(text_[at_]) >= 0x80) return not_ascii();
+      // A quote where no text begins is refused by itself, after a look at what follows on the line.
+      if ((looks_at("\"") || looks_at("'")) && std::string_view("\n=,[{.").find(last_) == std::string_view::npos) {
+        while (at_ < text_.size() && text_[at_] != '\n' && static_cast<unsigned char>(text_[at_]) < 0x80) forward(1);
+        return at_ < text_.size() && text_[at_] != '\n' ? std::optional(not_ascii()) : std::nullopt;
+      }
       // And it looks for no brace where a value of a list begins. What else closes what it did not open it refuses itself.
       const char closes = looks_at("]") ? '[' : looks_at("}") ? '{' : '\0';
       if (closes != '\0' && !open_.empty() && open_.back().bracket != closes)
@@ -105,6 +110,7 @@ class Scanner {
 
   void step() {
     const char c = text_[at_];
+    if (c != ' ' && c != '\t' && c != '\r' && c != '#') last_ = c;
     at_statement_ = c == '\n' || (at_statement_ && (c == ' ' || c == '\t'));
     if (c == '"' || c == '\'') return string(c);
     if (c == '#') {
@@ -152,6 +158,7 @@ class Scanner {
   size_t at_ = 0;
   Where where_{1, 1};
   int dots_ = 0;
+  char last_ = '\n';           ///< that is no blank
   bool at_statement_ = true;  ///< nothing but blanks since the line began
   std::vector<Open> open_;
   std::optional<TomlProblem> found_;

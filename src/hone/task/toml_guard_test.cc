@@ -64,6 +64,10 @@ TEST(TomlGuard, RefusesWhatIsNotAsciiOutsideOfTexts) {
   const auto key = toml_guard("  \xc3\xa9 = 1");
   ASSERT_TRUE(key.has_value());
   EXPECT_EQ(key->message, "expected a name of letters, digits, _ and -, found '\xc3\xa9'");
+  EXPECT_TRUE(toml_guard("x = +++\"\xc3\xa9\"\n").has_value()) << "no text begins there";
+  EXPECT_TRUE(toml_guard("x = \"a\" \"\xc3\xa9\"\n").has_value());
+  EXPECT_FALSE(toml_guard("x = +++\"a\"\ny = \"\xc3\xa9\"").has_value()) << "toml++ says it better";
+  EXPECT_FALSE(toml_guard("[a.\"\xc3\xa9\".'\xc3\xa9']\nx = [\"\xc3\xa9\", # \"\n'\xc3\xa9', {\"\xc3\xa9\" = \"\xc3\xa9\"}]").has_value());
   EXPECT_FALSE(toml_guard("x = \"\xe2\x80\x9c\" # \xc3\xa9\n\"\xc3\xa9\" = 1").has_value());
 }
 
