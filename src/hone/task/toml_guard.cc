@@ -210,8 +210,12 @@ std::string word_at(const Spot& spot, Where& where) {
     --begin;
     if ((static_cast<unsigned char>(spot.line[begin]) & 0xc0U) != 0x80U) --where.column;
   }
-  const size_t end = std::min(spot.line.size(), spot.line.find_first_of(kEnds, begin));
-  return std::string(spot.line.substr(begin, end - begin));
+  size_t end = std::min(spot.line.size(), spot.line.find_first_of(kEnds, begin));
+  constexpr size_t kLongest = 100;  // of what stands in a message
+  if (end - begin <= kLongest) return std::string(spot.line.substr(begin, end - begin));
+  end = begin + kLongest;
+  while ((static_cast<unsigned char>(spot.line[end]) & 0xc0U) == 0x80U) --end;
+  return std::string(spot.line.substr(begin, end - begin)) + "\u2026";
 }
 
 /// Where the key begins whose value stands at the spot.
