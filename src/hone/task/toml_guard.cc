@@ -63,6 +63,7 @@ class Scanner {
       if (at_statement_ && open_.empty() && looks_at("["))
         if (auto problem = nameless()) return problem;
       step();
+      if (unfit_) return unfit_;
     }
     return std::nullopt;
   }
@@ -134,6 +135,10 @@ class Scanner {
     forward(multi ? 3 : 1);
     while (at_ < text_.size()) {
       if (quote == '"' && text_[at_] == '\\') {
+        // toml++ looks there for blanks.
+        const size_t next = multi ? std::min(text_.find_first_not_of(" \t\r\n", at_ + 1), text_.size()) : at_ + 1;
+        if (next < text_.size() && static_cast<unsigned char>(text_[next]) >= 0x80 && !unfit_)
+          unfit_ = {where_, "a backslash before a character that has no escape", "a backslash is written \\\\, or the text stands in single quotes"};
         forward(2);
       } else if (multi && looks_at(triple)) {
         forward(3);
@@ -161,7 +166,7 @@ class Scanner {
   char last_ = '\n';           ///< that is no blank
   bool at_statement_ = true;  ///< nothing but blanks since the line began
   std::vector<Open> open_;
-  std::optional<TomlProblem> found_;
+  std::optional<TomlProblem> found_, unfit_;
 };
 
 std::optional<TomlProblem> not_text(std::string_view text) {

@@ -64,6 +64,9 @@ TEST(TomlGuard, RefusesWhatIsNotAsciiOutsideOfTexts) {
   const auto key = toml_guard("  \xc3\xa9 = 1");
   ASSERT_TRUE(key.has_value());
   EXPECT_EQ(key->message, "expected a name of letters, digits, _ and -, found '\xc3\xa9'");
+  EXPECT_TRUE(toml_guard("x = \"\"\"a\\\n  \xc3\xa9\"\"\"").has_value()) << "behind a line's end that does not count";
+  EXPECT_TRUE(toml_guard("x = \"\"\"\\\xc3\xa9\"\"\"").has_value());
+  EXPECT_FALSE(toml_guard("x = \"\"\"\\\\\xc3\xa9\\\n a\xc3\xa9\"\"\"\ny = '''\\\xc3\xa9'''").has_value());
   EXPECT_TRUE(toml_guard("x = +++\"\xc3\xa9\"\n").has_value()) << "no text begins there";
   EXPECT_TRUE(toml_guard("x = \"a\" \"\xc3\xa9\"\n").has_value());
   EXPECT_FALSE(toml_guard("x = +++\"a\"\ny = \"\xc3\xa9\"").has_value()) << "toml++ says it better";
