@@ -7,6 +7,7 @@
 #   make fast        the unit tests only
 #   make pytorch     install PyTorch (pinned) where hone looks for it, to compare with
 #   make triton      install Triton (pinned) where hone looks for it, for kernels in that language
+#   make tilelang    install TileLang (pinned) where hone looks for it, for kernels in that language
 #   make portable    one program that needs glibc only: build/portable/hone; with kernels for Hopper built ahead of time, where
 #                    nvcc or NVRTC is here (PACK=none: without)
 #   make install     PREFIX=/usr/local
@@ -19,7 +20,7 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: demo portable check check-long build fast tests pytorch triton install docs format clean
+.PHONY: demo portable check check-long build fast tests pytorch triton tilelang install docs format clean
 .DEFAULT_GOAL := build
 
 # Tests double the build; a first look does not need them. A build folder that has them keeps them.
@@ -54,6 +55,10 @@ pytorch:
 triton:
 	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/triton" HONE_PINS=python/triton.txt HONE_MODULE=triton \
 	  HONE_VARIABLE=HONE_TRITON_PYTHON scripts/setup_python.sh
+
+tilelang:
+	@HONE_VENV="$${HONE_HOME:-$${XDG_DATA_HOME:-$$HOME/.local/share}/hone}/tilelang" HONE_PINS=python/tilelang.txt HONE_MODULE=tilelang \
+	  HONE_VARIABLE=HONE_TILELANG_PYTHON scripts/setup_python.sh
 
 portable:
 	cmake --preset portable --log-level=WARNING

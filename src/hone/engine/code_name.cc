@@ -36,7 +36,7 @@ std::string code_name(const kernel::Kernel& kernel, const Result<target::BuildOu
   // The same code in another plan (a grid, a workspace) is another kernel.
   std::string text = build->code;
   for (const task::Workload& workload : task.workloads) {
-    const auto plan = kernel::bind(kernel, task, workload.bindings, limits);
+    const auto plan = target::plan_of(kernel, *build, task, workload.bindings, limits);
     if (!plan) return {};
     text += plan_text(*plan);
   }

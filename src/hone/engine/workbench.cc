@@ -177,6 +177,8 @@ Result<std::shared_ptr<Workbench>> Workbench::open(const std::string& name, cons
   HONE_TRY(std::shared_ptr<target::Target> target, target::open_target(name, {options.threads}));
   // A card takes Triton whether or not it is installed here; nobody is offered what cannot be built.
   if (const auto card = target->card(); card && options.languages.empty() && !target::builds_triton("cuda:" + card->info().arch)) std::erase(languages, Language::kTriton);
+  // TileLang's kernels take seconds to build: they are written where they are asked for.
+  if (options.languages.empty()) std::erase(languages, Language::kTileLang);
   if (target->card()) return std::make_shared<CardBench>(std::move(target), std::move(languages));
   if (target->has_clock()) return std::make_shared<CpuBench>(std::move(target), std::move(languages));
   return std::make_shared<EmulatorBench>(std::move(target), std::move(languages));

@@ -46,9 +46,10 @@ Result<std::vector<target::LaunchJob>> jobs_for(const kernel::Kernel& kernel, st
   for (const task::Bindings& bindings : shapes) {
     HONE_TRY(const target::BuildOutcome built, loader.build(kernel, bindings));
     const auto* const build = std::get_if<target::Build>(&built);
-    const auto plan = kernel::bind(kernel, loader.task(), bindings, loader.limits_for(kernel));
     // What does not build or bind at a shape was judged there before.
-    if (!build || !plan) continue;
+    if (!build) continue;
+    const auto plan = target::plan_of(kernel, *build, loader.task(), bindings, loader.limits_for(kernel));
+    if (!plan) continue;
     auto tensors = write_tensors(loader.task(), bindings, Family::kNormal, base::secret_seed(), folder, fmt::format("{}", jobs.size()));
     if (!tensors && tensors.error().code == ErrorCode::kInput) continue;
     if (!tensors) return tl::unexpected(tensors.error());

@@ -74,11 +74,11 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
   }
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
     return Loaded{nullptr, refused_build(*failure)};
-  const auto plan = kernel::bind(kernel, task_, stage.bindings(), limits_for(kernel));
+  const auto& build = std::get<target::Build>(*outcome);
+  const auto plan = target::plan_of(kernel, build, task_, stage.bindings(), limits_for(kernel));
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();
   const int tensors = static_cast<int>(task_.inputs.size() + task_.outputs.size());
-  const auto& build = std::get<target::Build>(*outcome);
   const auto loaded = [](auto started) {
     if (auto* failure = std::get_if<target::LoadFailure>(&started))
       return Loaded{nullptr, {VerdictKind::kLaunchFails, failure->reason, failure->output, {}}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace hone::kernel {
 namespace {
@@ -24,22 +25,46 @@ std::string pointer_to(task::DType type) {
   return {};
 }
 
-Result<task::DType> type_of(const Kernel& kernel, const task::Task& task, const std::string& tensor) {
+std::string_view numpy_name(task::DType type) {
+  switch (type) {
+    case task::DType::kF64: return "float64";
+    case task::DType::kF32: return "float32";
+    case task::DType::kBF16: return "bfloat16";
+    case task::DType::kF16: return "float16";
+    case task::DType::kI64: return "int64";
+    case task::DType::kI32: return "int32";
+    case task::DType::kI16: return "int16";
+    case task::DType::kI8: return "int8";
+    case task::DType::kBool: return "bool";
+  }
+  return {};
+}
+
+Result<task::TensorType> tensor_of(const Kernel& kernel, const task::Task& task, const std::string& tensor) {
   for (const auto& input : task.inputs)
-    if (input.name == tensor) return input.type.dtype;
+    if (input.name == tensor) return input.type;
   for (const auto& [name, type] : task.outputs)
-    if (name == tensor) return type.dtype;
+    if (name == tensor) return type;
   for (const Workspace& workspace : kernel.header.workspaces)
-    if (workspace.name == tensor) return workspace.type.dtype;
+    if (workspace.name == tensor) return workspace.type;
   return fail(ErrorCode::kInput, fmt::format("\"{}\" is no input, output or workspace", tensor));
+}
+
+Result<std::string> constant_of(const Argument& argument, const task::Bindings& values) {
+  if (!argument.tensor.empty()) return argument.tensor;
+  const auto value = argument.value.eval(values);
+  if (!value)
+    return fail(ErrorCode::kInput, fmt::format("the constant \"={}\" is not known when the kernel is built: {}", argument.value.to_string(), value.error().message),
+                "constants are made of tunables and shapes; what depends on the device is passed as i32:");
+  return std::to_string(*value);
 }
 
 Result<ArgumentCase> case_of(const Kernel& kernel, const task::Task& task, const Argument& argument, const task::Bindings& values) {
   ArgumentCase here;
   switch (argument.kind) {
     case Kind::kTensor: {
-      HONE_TRY(const task::DType type, type_of(kernel, task, argument.tensor));
-      here.type = pointer_to(type);
+      HONE_TRY(const task::TensorType type, tensor_of(kernel, task, argument.tensor));
+      here.type = pointer_to(type.dtype);
       here.divisible = true;
       return here;
     }
@@ -54,13 +79,7 @@ Result<ArgumentCase> case_of(const Kernel& kernel, const task::Task& task, const
     case Kind::kF32: here.type = "fp32"; return here;
     case Kind::kNull: here.constant = "None"; return here;
     case Kind::kConstant: {
-      here.constant = argument.tensor;
-      if (!here.constant.empty()) return here;
-      const auto value = argument.value.eval(values);
-      if (!value)
-        return fail(ErrorCode::kInput, fmt::format("the constant \"={}\" is not known when the kernel is built: {}", argument.value.to_string(), value.error().message),
-                    "constants are made of tunables and shapes; what depends on the device is passed as i32:");
-      here.constant = std::to_string(*value);
+      HONE_TRY(here.constant, constant_of(argument, values));
       return here;
     }
     case Kind::kShared:
@@ -119,8 +138,61 @@ Result<std::vector<FunctionCase>> cases_of(const Kernel& kernel, const task::Tas
   return cases;
 }
 
+Result<std::vector<TileLaunch>> tile_launches(const Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
+  task::Bindings values = bindings;
+  for (const auto& [name, value] : kernel.config) values[name] = value;
+  std::vector<TileLaunch> all;
+  for (size_t number = 0; number < kernel.header.launches.size(); ++number) {
+    const Launch& launch = kernel.header.launches[number];
+    if (launch.when)
+      if (const auto wanted = launch.when->eval(values); wanted && *wanted == 0) continue;
+    TileLaunch& here = all.emplace_back();
+    here.launch = number;
+    here.function = launch.function;
+    for (const Argument& argument : launch.args) {
+      if (argument.kind == Kind::kConstant) {
+        HONE_TRY(std::string constant, constant_of(argument, values));
+        here.constants.push_back(std::move(constant));
+        continue;
+      }
+      TileArgument& its = here.arguments.emplace_back();
+      here.tensors.push_back(argument.kind == Kind::kTensor ? argument.tensor : "");
+      if (argument.kind != Kind::kTensor) {
+        its.dtype = argument.kind == Kind::kI32 ? "int32" : "int64";
+        HONE_TRY(its.value, argument.value.eval(values));
+        continue;
+      }
+      HONE_TRY(const task::TensorType type, tensor_of(kernel, task, argument.tensor));
+      its.dtype = numpy_name(type.dtype);
+      its.shape.emplace();
+      for (const task::IntExpr& extent : type.dims) {
+        HONE_TRY(const int64_t value, extent.eval(values));
+        its.shape->push_back(value);
+      }
+    }
+  }
+  return all;
+}
+
+namespace {
+
+std::string name_of_tiles(const std::vector<TileLaunch>& launches) {
+  std::string name;
+  for (const TileLaunch& launch : launches) {
+    name += fmt::format("{}/{}", launch.function, fmt::join(launch.constants, ","));
+    for (const TileArgument& argument : launch.arguments)
+      name += argument.shape ? fmt::format("/{}[{}]", argument.dtype, fmt::join(*argument.shape, ",")) : fmt::format("/{}:{}", argument.dtype, argument.value);
+    name += ';';
+  }
+  return name;
+}
+
+}  // namespace
+
 std::string case_name(const Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
-  if (row_of(kernel.header.language).threads != Threads::kWarps) return {};
+  const Threads threads = row_of(kernel.header.language).threads;
+  if (threads == Threads::kCompiled) return tile_launches(kernel, task, bindings).map(name_of_tiles).value_or("refused");
+  if (threads != Threads::kWarps) return {};
   const auto cases = cases_of(kernel, task, bindings);
   if (!cases) return "refused";
   std::string name;

@@ -140,12 +140,13 @@ Result<Argument> parse_constant(const Reader& read, const toml::node& node, cons
 Result<Argument> parse_argument(const Reader& read, const toml::node& node, Language language) {
   const auto text = node.value_exact<std::string>();
   if (!text) return read.error(node, "an argument must be a string such as \"x\" or \"i64:D\"");
-  const bool triton = row_of(language).threads == Threads::kWarps;
-  if (triton && text->starts_with("=")) return parse_constant(read, node, text->substr(1));
+  const Threads threads = row_of(language).threads;
+  const bool triton = threads == Threads::kWarps, compiled = threads == Threads::kCompiled;
+  if ((triton || compiled) && text->starts_with("=")) return parse_constant(read, node, text->substr(1));
   Argument argument;
   const size_t colon = text->find(':');
   if (colon == std::string::npos) {
-    if (*text == "shared" && !triton) {
+    if (*text == "shared" && !triton && !compiled) {
       argument.kind = Argument::Kind::kShared;
     } else if (*text == "null" && triton) {
       argument.kind = Argument::Kind::kNull;
@@ -163,7 +164,8 @@ Result<Argument> parse_argument(const Reader& read, const toml::node& node, Lang
   if (type != "i32" && type != "i64")
     return read.error(node, fmt::format("unknown argument type \"{}\"", type),
                       triton ? "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\", \"f32:NUMBER\", \"=CONSTANT\" or \"null\""
-                             : "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
+                      : compiled ? "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"=CONSTANT\""
+                                 : "use a tensor's name, \"i32:EXPRESSION\", \"i64:EXPRESSION\" or \"shared\"");
   argument.kind = type == "i32" ? Argument::Kind::kI32 : Argument::Kind::kI64;
   auto value = IntExpr::parse(std::string_view(*text).substr(colon + 1));
   if (!value)
@@ -186,8 +188,10 @@ bool is_function_name(std::string_view name) {
 }
 
 Result<Launch> parse_launch(const Reader& read, const toml::table& table, Language language) {
-  const bool by_warps = row_of(language).threads == Threads::kWarps;
-  if (by_warps) {
+  const Threads threads = row_of(language).threads;
+  if (threads == Threads::kCompiled) {
+    HONE_TRY_VOID(read.only(table, {"kernel", "args", "when"}));
+  } else if (threads == Threads::kWarps) {
     HONE_TRY_VOID(read.only(table, {"kernel", "grid", "warps", "stages", "ctas", "args", "when"}));
   } else {
     HONE_TRY_VOID(read.only(table, {"kernel", "grid", "block", "cluster", "shared", "args", "when", "repeat"}));
@@ -197,6 +201,7 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table, Langua
   if (!is_function_name(launch.function))
     return read.error(table, fmt::format("\"{}\" is no function name", launch.function));
   HONE_TRY(launch.grid, read.expressions(table, "grid"));
+  if (threads == Threads::kCompiled) launch.grid = {IntExpr(1)};
   if (launch.grid.empty() || launch.grid.size() > 3)
     return read.error(table, "\"grid\" must hold one to three extents");
   HONE_TRY(launch.block, read.expressions(table, "block"));

@@ -100,7 +100,7 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
     return fail(ErrorCode::kInput, fmt::format("shared bytes of {} are negative", launch.function));
   for (size_t i = 0; i < launch.args.size(); ++i) {
     const Argument& argument = launch.args[i];
-    if (constants && !(*constants)[i].constant.empty()) continue;
+    if (argument.kind == Argument::Kind::kConstant || (constants && !(*constants)[i].constant.empty())) continue;
     BoundArgument out{argument.kind, -1, 0};
     if (argument.kind == Argument::Kind::kTensor) {
       const auto it = std::find(names.begin(), names.end(), argument.tensor);

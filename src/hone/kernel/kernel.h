@@ -19,7 +19,7 @@ namespace hone::kernel {
 ///   "x"            a task input or output, or a workspace, by name: pointer to its elements ("tensor:shared" for one of that name)
 ///   "i64:EXPR"     an integer (i32:, i64:) computed from shape symbols, tunables and limits
 ///   "shared"       CPU: pointer to the launch's `shared` bytes, private to the worker thread, 64-byte aligned
-/// Triton only:
+/// Triton only, "=EXPR" TileLang too:
 ///   "f32:EXPR"     a number: a literal, EXPR, 1/EXPR, sqrt(EXPR) or 1/sqrt(EXPR)
 ///   "=EXPR"        a constant of the build (tl.constexpr): integers from shapes and tunables; True, "text", 1e-5, None
 ///   "null"         a null pointer
@@ -40,7 +40,7 @@ constexpr int64_t kMostClusterBlocks = 16;
 /// One launch of a device function.
 struct Launch {
   std::string function;                   ///< TOML key `kernel`: "rows", or "part_2::rows" in a namespace
-  std::vector<task::IntExpr> grid;        ///< 1 to 3 extents, x first
+  std::vector<task::IntExpr> grid;        ///< 1 to 3 extents, x first; TileLang: 1, until the compiler says it
   std::vector<task::IntExpr> block;       ///< GPU: threads; absent on a CPU
   std::vector<task::IntExpr> cluster;     ///< CUDA, sm_90: blocks that run together, at most kMostClusterBlocks; absent: each alone
   task::IntExpr shared = 0;               ///< bytes

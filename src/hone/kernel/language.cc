@@ -9,7 +9,7 @@ constexpr LanguageRow kRows[] = {
     {Language::kCuda, "cuda", "CUDA", ".cu", "/* hone", "*/", "cuda", Threads::kBlock, true, true, "emulator:cuda"},
     {Language::kHip, "hip", "HIP", ".hip", "/* hone", "*/", "hip", Threads::kBlock, true, false, "emulator:hip"},
     {Language::kTriton, "triton", "Triton", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kWarps, false, false, "emulator:triton"},
-    {Language::kTileLang, "tilelang", "TileLang", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kNone, false, false, ""},
+    {Language::kTileLang, "tilelang", "TileLang", ".py", "\"\"\"hone", "\"\"\"", "python", Threads::kCompiled, false, false, "emulator:cuda"},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ enum class Threads : uint8_t {
   kNone,     ///< it does not: a CPU's thread walks the grid
   kBlock,    ///< `block`: one to three extents, in threads
   kWarps,    ///< `warps`, `stages`, `ctas`: the compiler lays threads out by itself, and shared memory too
+  kCompiled, ///< it says arguments alone: grid, threads and shared memory come with what the compiler makes of the source
 };
 
 struct LanguageRow {

@@ -47,11 +47,11 @@ std::string launch_text(const Launch& launch, Threads threads) {
   std::string text = fmt::format("[[launch]]\nkernel = {}\n", toml_string(launch.function));
   if (launch.when) text += fmt::format("when   = {}\n", quoted(*launch.when));
   if (launch.repeat) text += fmt::format("repeat = {}\n", quoted(*launch.repeat));
-  text += fmt::format("grid   = {}\n", quoted_list(launch.grid));
+  if (threads != Threads::kCompiled) text += fmt::format("grid   = {}\n", quoted_list(launch.grid));
   if (threads == Threads::kWarps) {
     text += fmt::format("warps  = {}\nstages = {}\n", quoted(launch.warps), quoted(launch.stages));
     if (!(launch.ctas == IntExpr(1))) text += fmt::format("ctas   = {}\n", quoted(launch.ctas));
-  } else {
+  } else if (threads != Threads::kCompiled) {
     if (!launch.block.empty()) text += fmt::format("block  = {}\n", quoted_list(launch.block));
     if (!launch.cluster.empty()) text += fmt::format("cluster = {}\n", quoted_list(launch.cluster));
     if (!(launch.shared == IntExpr(0))) text += fmt::format("shared = {}\n", quoted(launch.shared));

@@ -7,6 +7,7 @@ namespace {
 constexpr SimtDevice kDevices[] = {
     {kernel::Language::kCuda, "emulator:cuda", "an NVIDIA H200", 32, 132, 232448, 49152, 233472, 2048, 32},
     {kernel::Language::kHip, "emulator:hip", "an AMD MI300X", 64, 304, 65536, 65536, 65536, 2048, 32},
+    {kernel::Language::kTileLang, "emulator:cuda", "an NVIDIA H200", 32, 132, 232448, 49152, 233472, 2048, 32},
     {kernel::Language::kTriton, "emulator:triton", "an NVIDIA H200", 32, 132, 232448, 49152, 233472, 2048, 32},
 };
 

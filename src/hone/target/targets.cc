@@ -96,9 +96,9 @@ Result<std::shared_ptr<Target>> open_emulator(const Kind& kind, std::string_view
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {"cpu", {Language::kCpp}, true, true, same_name, open_cpu},
-      {"cuda:0", {Language::kCuda, Language::kTriton}, true, false, same_driver, open_card},
-      {"emulator:cuda", {Language::kCuda}, false, true, same_name, open_emulator},
-      {"emulator:hip", {Language::kHip}, false, true, same_name, open_emulator},
+      {"cuda:0", {Language::kCuda, Language::kTriton, Language::kTileLang}, true, false, same_driver, open_card},
+      {"emulator:cuda", {Language::kCuda, Language::kTileLang}, false, true, same_name, open_emulator},
+      {"emulator:hip", {Language::kHip, Language::kTileLang}, false, true, same_name, open_emulator},
       {"emulator:triton", {Language::kTriton}, false, true, same_name, open_emulator},
   };
   return all;

@@ -140,7 +140,7 @@ Result<std::vector<CardReading>> CardCounters::read(std::span<const CardCase> ca
       HONE_TRY(target::BuildOutcome outcome, toolchain_->build(one.kernel, *one.task, one.bindings, {.mix = true}));
       if (const auto* failure = std::get_if<target::BuildFailure>(&outcome)) return fail(ErrorCode::kInput, "it does not build: " + failure->reason);
       reading.build = std::move(std::get<target::Build>(outcome));
-      HONE_TRY(reading.plan, kernel::bind(one.kernel, *one.task, one.bindings, target::card_limits(card_)));
+      HONE_TRY(reading.plan, target::plan_of(one.kernel, reading.build, *one.task, one.bindings, target::card_limits(card_)));
       HONE_TRY(const task::ConcreteGraph graph, task::instantiate(one.task->primitive, one.bindings));
       reading.cost = task::minimal_cost(graph);
       return {};

@@ -156,7 +156,8 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   // Triton brings an assembler of its own, so that it needs no toolkit.
   const bool triton = kernel.header.language == kernel::Language::kTriton;
   HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(arguments.target) : target::gpu_toolchain(arguments.target));
-  if (kernel.header.language != wanted && !triton)
+  const bool tilelang = kernel.header.language == kernel::Language::kTileLang;
+  if (kernel.header.language != wanted && !triton && !tilelang)
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
   const std::string arch = arguments.target.substr(arguments.target.find(':') + 1);
@@ -179,6 +180,9 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   } else {
     const auto& build = std::get<target::Build>(outcome);
     std::vector<Function> functions = functions_of(build);
+    if (card && build.lowered) {
+      HONE_TRY(plan, target::plan_of(kernel, build, task, workload.bindings, target::plan_limits(*card)));
+    }
     if (card && plan) add_occupancy(*card, *plan, functions);
     fmt::print(out, "built for {} by {}{}\n\n", arguments.target, build.toolchain,
                build.wall_ns ? fmt::format(" in {}", time_text(static_cast<double>(build.wall_ns)))

@@ -11,7 +11,7 @@
 #include "hone/base/file.h"
 #include "hone/engine/recall.h"
 #include "hone/face/cli/text.h"
-#include "hone/target/toolchain/triton_process.h"
+#include "hone/target/toolchain/python_compiler.h"
 #include "hone/target/toolchain/triton_start.h"
 #include "hone/target/cpu.h"
 
@@ -119,8 +119,9 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
     HONE_TRY(kernel::Kernel kernel, kernel::parse_kernel(source, file_or_hash));
     if (target::home_of(kernel.header.language).empty())
       return fail(ErrorCode::kInput, fmt::format("{} is written in {}, which no target of hone's takes", file_or_hash, kernel::name_of(kernel.header.language)));
-    // An ordinary Triton kernel says less in its header than hone needs.
-    if (kernel.header.language == kernel::Language::kTriton && target::find_triton()) return target::complete_triton(std::move(kernel), file_or_hash);
+    // An ordinary Triton or TileLang kernel says less in its header than hone needs.
+    if (kernel.header.language == kernel::Language::kTriton && target::find_python(target::kTritonRow)) return target::complete_triton(std::move(kernel), file_or_hash);
+    if (kernel.header.language == kernel::Language::kTileLang && target::find_python(target::kTileLangRow)) return target::complete_tilelang(std::move(kernel), file_or_hash);
     return kernel;
   }
   const bool hash = !file_or_hash.empty() && std::all_of(file_or_hash.begin(), file_or_hash.end(), [](unsigned char c) { return std::isxdigit(c); });

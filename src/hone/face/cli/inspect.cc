@@ -33,6 +33,7 @@
 #include "hone/target/simt_device.h"
 #include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/shipped.h"
+#include "hone/target/toolchain/python_compiler.h"
 #include "hone/target/toolchain/triton.h"
 
 namespace hone::face {
@@ -261,7 +262,7 @@ Result<int> list_targets(bool as_json) {
   const std::string jail = base::probe_jail().to_string();
   const target::CpuPeaks peaks = target::cpu_peaks();
   const auto simt = target::simt_toolchain();
-  const auto triton = target::triton_compiler();
+  const auto triton = target::python_compiler(target::kTritonRow), tilelang = target::python_compiler(target::kTileLangRow);
   if (as_json) {
     json cpu_target = {{"name", "cpu"}, {"machine", json::parse(engine::machine_json())},
                        {"toolchain", toolchain ? json((*toolchain)->name()) : json()}, {"jail", jail},
@@ -279,6 +280,7 @@ Result<int> list_targets(bool as_json) {
     if (triton)
       line["targets"].push_back({{"name", "emulator:triton"}, {"toolchain", *triton}, {"limits_of", target::simt_device(kernel::Language::kTriton)->model},
                                  {"limits", target::simt_limits(*target::simt_device(kernel::Language::kTriton))}, {"jail", jail}});
+    line["tilelang"] = tilelang ? json(*tilelang) : json();
     line["builds"] = builds_json();
     fmt::print("{}\n", base::canonical_json(line));
     return 0;
@@ -309,6 +311,7 @@ Result<int> list_targets(bool as_json) {
   }
   fmt::print("emulator:triton\n  {}\n", triton ? "triton kernels interpreted on the CPU, for correctness only: no times; hone build takes them for cuda:ARCH and hip:ARCH too\n  toolchain: " + *triton
                                                 : triton.error().message + "; " + triton.error().hint);
+  fmt::print("TileLang\n  {}\n", tilelang ? "its kernels are taken where CUDA's and HIP's are, the emulator included\n  toolchain: " + *tilelang : tilelang.error().message + "; " + tilelang.error().hint);
   print_builds();
   return 0;
 }

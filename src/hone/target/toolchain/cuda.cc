@@ -96,7 +96,8 @@ class CudaToolchain final : public Toolchain {
     const auto unit = gpu_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
     std::vector<Attempt> attempts;  // the fast one first
-    if (compilers_.nvrtc) {
+    // NVRTC finds fewer headers: what brings folders of its own is nvcc's, where there is one.
+    if (compilers_.nvrtc && (options.includes.empty() || !compilers_.nvcc)) {
       HONE_TRY(std::string own, gpu_unit(kernel, task, bindings, true));
       attempts.push_back(nvrtc_attempt(std::move(own), options));
     }
@@ -160,7 +161,17 @@ class CudaToolchain final : public Toolchain {
     argv.insert(argv.end(), std::begin(kNvccOptions), std::end(kNvccOptions));
     argv.insert(argv.end(), {options.optimisation, "-Xptxas", "-v," + options.optimisation, fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch_.substr(3)),
                              "-I" + headers_.string(), "-o", kObject, "unit.cu"});
-    return {"nvcc " + compilers_.nvcc->version, std::move(unit), std::move(argv), {{compilers_.nvcc->root}}};
+    return with_includes({"nvcc " + compilers_.nvcc->version, std::move(unit), std::move(argv), {{compilers_.nvcc->root}}}, options);
+  }
+
+  /// What others' headers warn of is not the kernel's to mend.
+  static Attempt with_includes(Attempt attempt, const BuildOptions& options) {
+    if (!options.includes.empty()) attempt.argv.emplace_back("-w");
+    for (const fs::path& folder : options.includes) {
+      attempt.argv.push_back("-I" + folder.string());
+      attempt.needs.readable.push_back(folder);
+    }
+    return attempt;
   }
 
   [[nodiscard]] Attempt nvrtc_attempt(std::string unit, const BuildOptions& options) const {
@@ -170,7 +181,7 @@ class CudaToolchain final : public Toolchain {
     argv.insert(argv.end(), {"--gpu-architecture=" + arch_, "--ptxas-options=-v", "--ptxas-options=" + options.optimisation,
                              "-I" + (headers_ / "hone/nvrtc/shim").string(), "-I" + nvrtc.include.string(), "-I" + (nvrtc.include / "cccl").string(),
                              "-I" + headers_.string()});
-    return {"NVRTC " + nvrtc.version, std::move(unit), std::move(argv), {{nvrtc.library.parent_path(), nvrtc.include}}};
+    return with_includes({"NVRTC " + nvrtc.version, std::move(unit), std::move(argv), {{nvrtc.library.parent_path(), nvrtc.include}}}, options);
   }
 
   [[nodiscard]] std::string hash_of(const Attempt& attempt) const {

@@ -14,6 +14,7 @@
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/gpu_source.h"
+#include "hone/target/toolchain/tilelang.h"
 #include "hone/target/toolchain/toolchain.h"
 #include "hone/target/toolchain/triton.h"
 
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kArchs[] = {"gfx90a", "gfx942", "gfx950"};
+constexpr const char* kControls = "controls.bc";
 /// Older ones lack gfx950 or builtins that the headers use.
 constexpr int kClang = 22;
 
@@ -54,12 +56,18 @@ class HipToolchain final : public Toolchain {
       return fail(ErrorCode::kInput, fmt::format("a kernel in {} is not built for {}", kernel::name_of(kernel.header.language), arch_));
     if (options.sanitize)
       return fail(ErrorCode::kUnavailable, "builds for AMD cards have no sanitizers here", "the emulator (emulator:hip) looks at every access");
-    const auto unit = gpu_unit(kernel, task, bindings);
+    auto unit = gpu_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
+    const bool theirs = !options.includes.empty();
+    ToolNeeds needs;
     std::vector<std::string> argv = {compiler_.program, "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=" + arch_,
                                      "-nogpulib", "-nogpuinc", "-fdeclspec", "-std=c++20", options.optimisation, "-g1", "-Wno-unused-value",
                                      "-Wno-builtin-macro-redefined", "-I" + (headers_ / "hone/hip/shim").string(),
                                      "-I" + (headers_ / "hone/simt/shim").string(), "-I" + headers_.string(), "-c", "-o", kObject, "unit.hip"};
+    if (theirs) {
+      unit->erase(0, unit->find('\n') + 1);  // our header, in whose place theirs come
+      HONE_TRY(argv, with_headers(options, needs));
+    }
     base::Hasher hasher;
     hasher.add("hip-build-1").add(compiler_.name).add(disassembler_).add(*unit);
     for (const std::string& argument : argv) hasher.add(argument);
@@ -68,7 +76,8 @@ class HipToolchain final : public Toolchain {
 
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.hip", *unit));
-    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline));
+    if (theirs) HONE_TRY_VOID(stand_for_rocm(options, scratch.path()));
+    HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline, needs));
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
     if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
     HONE_TRY(const CodeObject object, read_code_object(scratch.path() / kObject));
@@ -91,6 +100,42 @@ class HipToolchain final : public Toolchain {
 
  private:
   static constexpr const char* kObject = "kernel.co";
+
+  /// Where HIP's own headers and ocml are: include/ and lib/ of a folder among `includes`.
+  static Result<fs::path> amd_folder(const BuildOptions& options) {
+    for (const fs::path& folder : options.includes)
+      if (std::error_code ignored; fs::exists(folder / "include/hip/hip_runtime.h", ignored)) return folder;
+    return fail(ErrorCode::kUnavailable, "source that includes HIP's headers needs them, and there are none", "make tilelang installs Triton too, whose wheel has them");
+  }
+
+  /// The command for source that includes HIP's own headers: what else of ROCm these want is in hone/tilelang/shim.
+  Result<std::vector<std::string>> with_headers(const BuildOptions& options, ToolNeeds& needs) const {
+    HONE_TRY(const fs::path amd, amd_folder(options));
+    const fs::path shim = headers_ / "hone/tilelang/shim";
+    std::vector<std::string> argv = {compiler_.program, "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=" + arch_, "--rocm-path=rocm", "-nogpulib",
+                                     "-std=c++20", options.optimisation, "-g1", "-w", "-include", (shim / "hone_device_library.h").string(), "-I" + shim.string()};
+    for (const fs::path& folder : options.includes) {
+      needs.readable.push_back(folder);
+      if (folder != amd) argv.push_back("-I" + folder.string());
+    }
+    for (const std::string& library : {(amd / "lib/ocml.bc").string(), std::string(kControls)}) argv.insert(argv.end(), {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", library});
+    argv.insert(argv.end(), {"-c", "-o", kObject, "unit.hip"});
+    return argv;
+  }
+
+  /// A folder that clang takes for ROCm's, and how ocml is to compute, as clang reads it.
+  Status stand_for_rocm(const BuildOptions& options, const fs::path& folder) const {
+    HONE_TRY(const fs::path amd, amd_folder(options));
+    HONE_TRY_VOID(base::make_directories(folder / "rocm/bin"));
+    HONE_TRY_VOID(base::write_file_atomic(folder / "rocm/bin/.hipVersion", "HIP_VERSION_MAJOR=7\nHIP_VERSION_MINOR=1\nHIP_VERSION_PATCH=0\n"));
+    std::error_code error;
+    fs::create_symlink(amd / "include", folder / "rocm/include", error);
+    if (error) return fail(ErrorCode::kExhausted, "a link could not be made: " + error.message());
+    HONE_TRY(const CompilerRun run, run_compiler({compiler_.program, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-w", "-emit-llvm", "-c", "-o", kControls,
+                                                  (headers_ / "hone/tilelang/shim/controls.ll").string()}, folder, headers_, options.deadline));
+    if (!run.ok) return fail(ErrorCode::kUnavailable, "clang does not read its own language: " + first_error(run.log));
+    return {};
+  }
 
   /// A build that is kept, with what was asked for beside the code.
   Result<BuildOutcome> finished(Build build, const BuildOptions& options) {
@@ -162,8 +207,9 @@ Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch) {
 }
 
 Result<std::unique_ptr<Toolchain>> gpu_toolchain(std::string_view target) {
-  if (target.starts_with("cuda:")) return cuda_toolchain(std::string(target.substr(5)));
-  if (target.starts_with("hip:")) return hip_toolchain(std::string(target.substr(4)));
+  const auto wrapped = [&](std::unique_ptr<Toolchain> own) { return with_tilelang(std::move(own), std::string(target)); };
+  if (target.starts_with("cuda:")) return cuda_toolchain(std::string(target.substr(5))).map(wrapped);
+  if (target.starts_with("hip:")) return hip_toolchain(std::string(target.substr(4))).map(wrapped);
   return fail(ErrorCode::kUsage, fmt::format("\"{}\" names no card to build for", target), "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942, hip:gfx950");
 }
 

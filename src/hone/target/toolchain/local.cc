@@ -24,20 +24,20 @@ class LocalToolchain final : public Toolchain {
       case kernel::Language::kCpp: return cpp_->build(kernel, task, bindings, options);
       case kernel::Language::kCuda:
       case kernel::Language::kHip:
-      case kernel::Language::kTriton: {
+      case kernel::Language::kTriton:
+      case kernel::Language::kTileLang: {
         HONE_TRY(Toolchain* const emulator, emulator_for(kernel.header.language));
         return emulator->build(kernel, task, bindings, options);
       }
-      default:
-        return fail(ErrorCode::kUnavailable, fmt::format("no toolchain for {} here", kernel::name_of(kernel.header.language)),
-                    "hone targets lists what there is");
     }
+    HONE_CHECK(false, "a language of the table");
+    return fail(ErrorCode::kInternal, "no toolchain");
   }
 
  private:
   Result<Toolchain*> emulator_for(kernel::Language language) {
     const std::scoped_lock lock(mutex_);
-    auto& kept = language == kernel::Language::kTriton ? triton_ : simt_;
+    auto& kept = language == kernel::Language::kTriton ? triton_ : language == kernel::Language::kHip ? hip_ : simt_;
     if (!kept) kept = emulator_toolchain(language);
     if (!*kept) return tl::unexpected(kept->error());
     return (*kept)->get();
@@ -45,7 +45,7 @@ class LocalToolchain final : public Toolchain {
 
   std::unique_ptr<Toolchain> cpp_;
   std::mutex mutex_;
-  std::optional<Result<std::unique_ptr<Toolchain>>> simt_, triton_;
+  std::optional<Result<std::unique_ptr<Toolchain>>> simt_, hip_, triton_;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct BuildOptions {
   /// Cards only: instructions are counted, where there is a disassembler. That may take as long as compiling.
   bool mix = false;
   std::chrono::seconds deadline{60};
+  std::vector<std::filesystem::path> includes = {};  ///< cards only: folders of headers that the source includes, besides hone's
 };
 
 struct Build {
@@ -44,6 +45,7 @@ struct Build {
   const SimtDevice* emulates = nullptr;        ///< the GPU that the build emulates, if any
   std::string card_arch;                       ///< real GPU: "sm_90a", "gfx942"; empty: the artifact is no GPU's
   std::map<std::string, std::string> symbols;  ///< real GPU: launch's function -> its name in the artifact
+  std::shared_ptr<const kernel::Kernel> lowered;  ///< TileLang: the kernel that was compiled in the place of the given one; else null
   std::string key;                             ///< CUDA card: names it in a pack, on any machine (shipped.h); else empty
 };
 
@@ -55,6 +57,10 @@ struct BuildFailure {
 };
 
 using BuildOutcome = std::variant<Build, BuildFailure>;
+
+/// The plan that a build is launched with: the kernel's own, or of what was compiled in its place. As kernel::bind().
+[[nodiscard]] Result<kernel::BoundPlan> plan_of(const kernel::Kernel& kernel, const Build& build, const task::Task& task, const task::Bindings& bindings,
+                                                const kernel::Limits& limits);
 
 class Toolchain {
  public:
@@ -86,7 +92,8 @@ class Toolchain {
 /// headers and run-time to the same kind of shared object as C++ kernels. kUnavailable without clang.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> simt_toolchain();
 
-/// What judges kernels of `language`, a GPU's, without a device: the emulator's, or for Triton the interpreter's (docs/triton.md).
+/// What judges kernels of `language`, a GPU's, without a device: the emulator's, or for Triton the interpreter's (docs/triton.md). Those for
+/// CUDA and HIP take TileLang kernels too, as that language (docs/tilelang.md).
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> emulator_toolchain(kernel::Language language);
 
 /// CUDA for a card of architecture `arch` ("sm_90a"), as a cubin; needs no card. Static facts a function of the plan:

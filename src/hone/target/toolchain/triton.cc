@@ -1,4 +1,4 @@
-// Triton kernels: a jailed Python process turns the module into TTIR, PTX or a code object (triton_process.h); ptxas is run
+// Triton kernels: a jailed Python process turns the module into TTIR, PTX or a code object (python_compiler.h); ptxas is run
 // by us. What comes back is the candidate's word: it is held against the binary.
 #include "hone/target/toolchain/triton.h"
 
@@ -18,8 +18,9 @@
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/cubin_build.h"
 #include "hone/target/toolchain/cuda_tools.h"
+#include "hone/target/toolchain/python_compiler.h"
 #include "hone/target/toolchain/shipped.h"
-#include "hone/target/toolchain/triton_process.h"
+#include "hone/target/toolchain/tilelang.h"
 #include "hone/target/worker/program.h"
 
 namespace hone::target {
@@ -42,10 +43,6 @@ json request_for(const kernel::Kernel& kernel, const std::vector<kernel::Functio
   return {{"source", kernel.source}, {"target", target}, {"want", want}, {"functions", std::move(functions)}};
 }
 
-/// A text of the answer, or nothing.
-std::string spoken(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_string() ? from[key].get<std::string>() : std::string(); }
-int64_t counted(const json& from, const char* key) { return from.is_object() && from.value(key, json()).is_number_integer() ? from[key].get<int64_t>() : 0; }
-
 /// What Triton answers, as a request's outcome: functions as many as asked for and of those names, or what is wrong with the kernel.
 struct Answer {
   json functions, whole;
@@ -53,18 +50,12 @@ struct Answer {
 };
 
 Result<Answer> compiled(const json& request, std::chrono::seconds deadline) {
-  auto got = ask_triton(request, deadline);
+  auto got = ask_python(kTritonRow, request, deadline);
   if (!got) {
     if (got.error().code != ErrorCode::kExhausted) return tl::unexpected(got.error());
     return Answer{{}, {}, BuildFailure{got.error().message, {}, false}};
   }
-  if (const std::string error = spoken(*got, "error"); !error.empty()) {
-    const int64_t line = counted(*got, "line");
-    std::string words = error.substr(0, 1000);
-    std::replace_if(words.begin(), words.end(), [](unsigned char c) { return c < 32; }, ' ');
-    const std::string at = line > 0 ? fmt::format("kernel.py:{}:{}: error: {}", line, counted(*got, "column"), words) : "error: " + words;
-    return Answer{{}, {}, BuildFailure{at, at, false}};
-  }
+  if (const std::string error = error_of(*got); !error.empty()) return Answer{{}, {}, BuildFailure{error, error, false}};
   Answer answer;
   answer.whole = std::move(*got);
   answer.functions = answer.whole.value("functions", json::array());
@@ -85,7 +76,7 @@ std::vector<int64_t> parameters_of(const kernel::FunctionCase& its) {
 }
 
 std::string hash_for(const std::string& what, const std::string& triton, const kernel::Kernel& kernel, const std::string& the_case) {
-  return base::Hasher().add("triton-build-1").add(what).add(triton).add(triton_programs_hash()).add(kernel.source).add(the_case).finish();
+  return base::Hasher().add("triton-build-1").add(what).add(triton).add(python_programs_hash(kTritonRow)).add(kernel.source).add(the_case).finish();
 }
 
 class TtirToolchain final : public Toolchain {
@@ -147,8 +138,8 @@ Ptxas ptxas_of(const fs::path& program) {
   return found;
 }
 
-Result<Ptxas> find_ptxas(const TritonInstall& install, const std::optional<CudaToolkit>& toolkit) {
-  for (const fs::path& program : {toolkit ? toolkit->root / "bin/ptxas" : fs::path(), install.ptxas}) {
+Result<Ptxas> find_ptxas(const PythonInstall& install, const std::optional<CudaToolkit>& toolkit) {
+  for (const fs::path& program : {toolkit ? toolkit->root / "bin/ptxas" : fs::path(), install.package / "backends/nvidia/bin/ptxas"}) {
     if (std::error_code ignored; program.empty() || !fs::exists(program, ignored)) continue;
     if (Ptxas found = ptxas_of(program); !found.version.empty()) return found;
   }
@@ -355,17 +346,19 @@ class TritonToolchain final : public Toolchain {
 }  // namespace
 
 Result<std::unique_ptr<Toolchain>> ttir_toolchain() {
-  const auto& install = find_triton();
+  const auto& install = find_python(kTritonRow);
   if (!install) return tl::unexpected(install.error());
   return std::unique_ptr<Toolchain>(std::make_unique<TtirToolchain>(install->version));
 }
 
 Result<std::unique_ptr<Toolchain>> emulator_toolchain(kernel::Language language) {
-  return language == kernel::Language::kTriton ? ttir_toolchain() : simt_toolchain();
+  if (language == kernel::Language::kTriton) return ttir_toolchain();
+  HONE_TRY(auto simt, simt_toolchain());
+  return with_tilelang(std::move(simt), language == kernel::Language::kHip ? "emulator:hip" : "emulator:cuda");
 }
 
 Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
-  const auto& install = find_triton();
+  const auto& install = find_python(kTritonRow);
   ShippedBuilds shipped = ShippedBuilds::here();
   std::optional<Ptxas> ptxas;
   std::optional<Disassembler> disassembler;
@@ -384,7 +377,7 @@ Result<std::unique_ptr<Toolchain>> triton_toolchain(std::string target) {
   return std::unique_ptr<Toolchain>(std::make_unique<TritonToolchain>(std::move(target), install->version, std::move(ptxas), std::move(disassembler), std::move(shipped)));
 }
 
-bool builds_triton(const std::string& target) { return find_triton() || !shipped_triton(ShippedBuilds::here(), arch_of(target)).empty(); }
+bool builds_triton(const std::string& target) { return find_python(kTritonRow) || !shipped_triton(ShippedBuilds::here(), arch_of(target)).empty(); }
 
 Result<Toolchain*> OtherLanguage::toolchain() {
   const std::scoped_lock lock(mutex_);
@@ -392,12 +385,6 @@ Result<Toolchain*> OtherLanguage::toolchain() {
     HONE_TRY(triton_, triton_toolchain(target_));
   }
   return triton_.get();
-}
-
-Result<std::string> triton_compiler() {
-  const auto& install = find_triton();
-  if (!install) return tl::unexpected(install.error());
-  return fmt::format("Triton {} ({})", install->version, install->python.string());
 }
 
 }  // namespace hone::target

@@ -32,7 +32,4 @@ class OtherLanguage {
   std::unique_ptr<Toolchain> triton_;
 };
 
-/// "Triton 3.9.0", for hone targets; kUnavailable with what to do.
-[[nodiscard]] Result<std::string> triton_compiler();
-
 }  // namespace hone::target

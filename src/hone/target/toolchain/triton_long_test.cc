@@ -5,7 +5,7 @@
 #include "hone/base/file.h"
 #include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/triton.h"
-#include "hone/target/toolchain/triton_process.h"
+#include "hone/target/toolchain/python_compiler.h"
 #include "hone/target/toolchain/triton_start.h"
 
 namespace hone::target {
@@ -14,7 +14,7 @@ namespace {
 class Triton : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const auto& install = find_triton(); !install) GTEST_SKIP() << install.error().to_string();
+    if (const auto& install = find_python(kTritonRow); !install) GTEST_SKIP() << install.error().to_string();
   }
   static BuildOutcome built(const std::string& target, const std::string& source, const task::Task& task, const task::Bindings& bindings = {},
                             std::chrono::seconds deadline = std::chrono::seconds(60)) {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "hone/kernel/write_header.h"
-#include "hone/target/toolchain/triton_process.h"
+#include "hone/target/toolchain/python_compiler.h"
 
 namespace hone::target {
 namespace {
@@ -77,15 +77,60 @@ Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, con
   return changed;
 }
 
+/// Constants behind those that the launch gives. Says whether there were any.
+bool complete_constants(kernel::Header& header, kernel::Launch& launch, const json& function) {
+  const json& parameters = function["parameters"];
+  auto given = static_cast<size_t>(std::count_if(launch.args.begin(), launch.args.end(), [](const kernel::Argument& a) { return a.kind == kernel::Argument::Kind::kConstant; }));
+  const auto said = [&](const json& parameter) {
+    const std::string name = parameter.value("name", "");
+    if (const auto values = values_in(function["configs"], name); !values.empty()) add_tunable(header, name, values);
+    return has_tunable(header, name) || parameter.value("default", "").empty();
+  };
+  // Defaults at the end are Python's own to fill in.
+  size_t needed = given;
+  for (size_t i = given; i < parameters.size(); ++i)
+    if (said(parameters[i])) needed = i + 1;
+  for (size_t i = given; i < needed; ++i) {
+    kernel::Argument constant;
+    constant.kind = kernel::Argument::Kind::kConstant;
+    if (said(parameters[i])) constant.value = task::IntExpr::symbol(parameters[i].value("name", ""));
+    else constant.tensor = parameters[i].value("default", "");
+    launch.args.push_back(std::move(constant));
+  }
+  return needed > given;
+}
+
+/// What the compiler says of the functions that the launches name.
+Result<json> described(const PythonRow& row, const kernel::Kernel& kernel, const std::string& where, const char* document) {
+  json functions = json::array();
+  if (&row == &kTileLangRow)
+    for (const kernel::Launch& launch : kernel.header.launches) functions.push_back({{"name", launch.function}});
+  HONE_TRY(json answer, ask_python(row, {{"source", kernel.source}, {"target", "cuda:90"}, {"want", "describe"}, {"functions", std::move(functions)}}, kDescribeDeadline));
+  if (answer.contains("error"))
+    return fail(ErrorCode::kInput, answer.value("error", "it is not taken"), fmt::format("{} says what a module may hold", document),
+                fmt::format("{}:{}:{}", where, answer.value("line", 0), answer.value("column", 0)));
+  return answer;
+}
+
 }  // namespace
 
-Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path) {
-  const json request = {{"source", kernel.source}, {"target", "cuda:90"}, {"want", "describe"}, {"functions", json::array()}};
-  HONE_TRY(const json answer, ask_triton(request, kDescribeDeadline));
+Result<kernel::Kernel> complete_tilelang(kernel::Kernel kernel, std::string_view path) {
   const std::string where(path);
-  if (answer.contains("error"))
-    return fail(ErrorCode::kInput, answer.value("error", "it is not taken"), "docs/triton.md says what a module may hold",
-                fmt::format("{}:{}:{}", where, answer.value("line", 0), answer.value("column", 0)));
+  HONE_TRY(const json answer, described(kTileLangRow, kernel, where, "docs/tilelang.md"));
+  kernel::Header header = kernel.header;
+  bool changed = false;
+  try {
+    for (size_t i = 0; i < header.launches.size(); ++i) changed = complete_constants(header, header.launches[i], answer.at("functions").at(i)) || changed;
+  } catch (const json::exception&) {
+    return fail(ErrorCode::kInput, "the compiler's answer makes no sense", "", where);
+  }
+  if (!changed) return kernel;
+  return kernel::with_header(kernel, header);
+}
+
+Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path) {
+  const std::string where(path);
+  HONE_TRY(const json answer, described(kTritonRow, kernel, where, "docs/triton.md"));
   kernel::Header header = kernel.header;
   bool changed = false;
   try {

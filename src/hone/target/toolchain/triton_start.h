@@ -1,4 +1,4 @@
-// An ordinary Triton kernel, whose header says only grid and arguments, made one of hone's: what @triton.autotune lists
+// An ordinary Triton or TileLang kernel, whose header says only grid and arguments, made one of hone's: what @triton.autotune lists
 // become tunables, constants are given by name. Thread-safe.
 #pragma once
 #include "hone/kernel/kernel.h"
@@ -10,5 +10,9 @@ namespace hone::target {
 /// configurations have. num_warps and num_stages become WARPS and STAGES. The first configuration is the default. kInput: a
 /// constant of which nothing is said; kUnavailable without Triton.
 [[nodiscard]] Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path);
+
+/// Likewise of TileLang, whose constants are the parameters of the function that makes the T.prim_func. What no tunable, no
+/// configuration of @tilelang.autotune and no default gives is a symbol of the task.
+[[nodiscard]] Result<kernel::Kernel> complete_tilelang(kernel::Kernel kernel, std::string_view path);
 
 }  // namespace hone::target

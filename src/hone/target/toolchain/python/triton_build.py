@@ -7,7 +7,6 @@ answer   {functions: [{name, symbol, ttir, metadata}], ptx | objects: [base64]} 
 """
 import ast
 import base64
-import json
 import linecache
 import os
 import re
@@ -23,20 +22,12 @@ from triton.compiler.compiler import make_backend
 from triton.runtime.jit import JITFunction
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from compile_server import Problem, main  # noqa: E402
 from triton_check import Module, Refused  # noqa: E402
 
 FILE = "kernel.py"
 METADATA = ["name", "num_warps", "num_ctas", "warp_size", "shared", "tmem_size", "global_scratch_size", "global_scratch_align", "profile_scratch_size",
             "launch_cooperative_grid", "launch_pdl"]
-MOST = 64 << 20
-
-
-class Problem(Exception):
-    def __init__(self, text, line=0, column=0):
-        super().__init__(text)
-        self.text, self.line, self.column = text, line, column
-
-
 def load(source):
     """The module, run with nothing but triton to import; and its checked tree."""
     checked = Module(source)
@@ -206,58 +197,4 @@ def work(request):
     return answer
 
 
-def read_exactly(fd, count):
-    data = b""
-    while len(data) < count:
-        more = os.read(fd, count - len(data))
-        if not more: sys.exit(0)
-        data += more
-    return data
-
-
-def read_message(fd):
-    length = b""
-    while not length.endswith(b"\n"): length += read_exactly(fd, 1)
-    return read_exactly(fd, int(length))
-
-
-def write_all(fd, data):
-    while data: data = data[os.write(fd, data):]
-
-
-def serve(socket):
-    """One process a request: what a kernel does to its process is gone with it. One that does not end is ended with the whole jail, by
-    whoever waits for the answer."""
-    while True:
-        request = read_message(socket)
-        here, there = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.close(socket)
-                os.close(here)
-                text = json.dumps(work(json.loads(request)))
-            except BaseException as error:  # noqa: BLE001
-                text = json.dumps({"error": f"the compiler failed: {type(error).__name__}: {error}"[:600], "line": 0, "column": 0})
-            write_all(there, text.encode())
-            os._exit(0)
-        os.close(there)
-        text = b""
-        while len(text) < MOST:
-            more = os.read(here, 1 << 16)
-            if not more: break
-            text += more
-        os.close(here)
-        _, status = os.waitpid(child, 0)
-        if not text: text = json.dumps({"error": f"the compiler ended with status {status}", "line": 0, "column": 0}).encode()
-        write_all(socket, b"%d\n" % len(text) + text)
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["version"]:
-        print(triton.__version__)
-    elif sys.argv[1:] == ["once"]:
-        json.dump(work(json.load(sys.stdin)), sys.stdout)
-    else:
-        write_all(3, b"%d\n%s" % (len(triton.__version__), triton.__version__.encode()))
-        serve(3)
+if __name__ == "__main__": main(work, triton.__version__)

@@ -1,0 +1,2 @@
+// _Float16 is the compiler's own.
+#pragma once

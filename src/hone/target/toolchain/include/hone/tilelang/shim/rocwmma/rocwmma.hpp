@@ -1,0 +1,2 @@
+// TileLang's templates include it and use nothing of it.
+#pragma once

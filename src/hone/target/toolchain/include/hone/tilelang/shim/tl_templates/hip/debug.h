@@ -1,0 +1,2 @@
+// No kernel prints.
+#pragma once

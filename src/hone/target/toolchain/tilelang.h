@@ -1,0 +1,23 @@
+// TileLang kernels (docs/tilelang.md): TileLang, in a jail, makes CUDA or HIP source of the module and says how that is launched; from
+// there on it is a kernel in that language, built and held against its binary like any other.
+#pragma once
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "hone/kernel/build_case.h"
+#include "hone/target/toolchain/toolchain.h"
+
+namespace hone::target {
+
+/// What tilelang_build.py answered for the launches of `kernel`, as a kernel in CUDA or HIP. For the emulator without the templates of
+/// TileLang, whose plain part hone has. An Error (kInput) where the answer makes no sense. Pure.
+[[nodiscard]] Result<kernel::Kernel> kernel_of_tiles(const nlohmann::json& answer, const kernel::Kernel& kernel, const std::vector<kernel::TileLaunch>& launches,
+                                                     const std::string& target);
+
+/// `own`, a toolchain for "cuda:ARCH", "hip:ARCH", "emulator:cuda" or "emulator:hip", that takes TileLang kernels too. Their builds say in
+/// Build::lowered what was compiled. TileLang is looked for when a kernel asks for it: kUnavailable without it.
+[[nodiscard]] std::unique_ptr<Toolchain> with_tilelang(std::unique_ptr<Toolchain> own, std::string target);
+
+}  // namespace hone::target

@@ -1,0 +1,23 @@
+# task: y = 2 * x + 1 | x=f32[1000] |
+# expect: out of bounds
+"""hone
+language = "tilelang"
+
+[[launch]]
+kernel = "k"
+args   = ["x", "y"]
+"""
+import tilelang
+import tilelang.language as T
+
+
+def k():
+    @T.prim_func
+    def main(X: T.Tensor((1000,), "float32"), Y: T.Tensor((1000,), "float32")):
+        with T.Kernel(8, threads=128) as bx:
+            for i in T.Parallel(128):
+                p = bx * 128 + i
+                if p < 1000:
+                    Y[p] = 2 * X[p] + 1
+                    X[p] = Y[p]
+    return main
