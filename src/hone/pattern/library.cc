@@ -6,6 +6,7 @@
 
 #include "hone/pattern/plain.h"
 #include "hone/pattern/plain_gpu.h"
+#include "hone/pattern/tilelang_patterns.h"
 
 namespace hone::pattern {
 namespace {
@@ -16,7 +17,7 @@ using kernel::Language;
 struct Shelf {
   Language language;
   std::vector<Offer> (*offers)(const task::Task&, std::vector<std::string>& why_not);
-  Offer (*plain)(const task::Task&);
+  Offer (*plain)(const task::Task&);  ///< null: it has no plain loops
 };
 
 template <Language kLanguage>
@@ -30,6 +31,7 @@ const Shelf kShelves[] = {
     gpu_shelf<Language::kCuda>(),
     gpu_shelf<Language::kHip>(),
     {Language::kTriton, offers_triton, [](const task::Task& task) { return Offer{plain_triton(task), "plain", "plain loops", 1}; }},
+    {Language::kTileLang, offers_tilelang, nullptr},
 };
 
 const Shelf* shelf_of(Language language) {
@@ -58,7 +60,7 @@ std::vector<Offer> offers(const task::Task& task, Language language, std::vector
 
 std::optional<Offer> plain_offer(const task::Task& task, Language language) {
   const Shelf* const shelf = shelf_of(language);
-  return shelf ? std::optional(shelf->plain(task)) : std::nullopt;
+  return shelf && shelf->plain ? std::optional(shelf->plain(task)) : std::nullopt;
 }
 
 }  // namespace hone::pattern

@@ -7,6 +7,17 @@
 
 namespace hone::pattern {
 
+namespace {
+
+/// What begins like a slot and is Python.
+std::string_view decorator_at(std::string_view text) {
+  for (const std::string_view decorator : {"@triton.jit", "@T.prim_func"})
+    if (text.starts_with(decorator)) return decorator;
+  return {};
+}
+
+}  // namespace
+
 std::string fill_pattern(std::string_view name, const Slots& slots) {
   const auto file = base::find_embedded(name);
   HONE_CHECK(file.has_value(), std::string(name));
@@ -17,9 +28,9 @@ std::string fill_pattern(std::string_view name, const Slots& slots) {
     const size_t open = rest.find('@');
     text += rest.substr(0, open);
     if (open == std::string_view::npos) break;
-    if (constexpr std::string_view kDecorator = "@triton.jit"; rest.substr(open).starts_with(kDecorator)) {
-      text += kDecorator;
-      rest.remove_prefix(open + kDecorator.size());
+    if (const std::string_view decorator = decorator_at(rest.substr(open)); !decorator.empty()) {
+      text += decorator;
+      rest.remove_prefix(open + decorator.size());
       continue;
     }
     const size_t close = rest.find('@', open + 1);

@@ -71,7 +71,7 @@ std::string TritonParameters::parameters() const {
 std::string TritonParameters::arguments() const {
   std::vector<std::string> all;
   for (const std::string& name : tensors_) all.push_back("\"" + name + "\"");
-  for (const IntExpr& e : extents_) all.push_back("\"i64:" + e.to_string() + "\"");
+  for (const IntExpr& e : extents_) all.push_back(fmt::format("\"{}{}\"", mark_, e.to_string()));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 

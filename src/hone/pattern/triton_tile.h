@@ -12,13 +12,18 @@ namespace hone::pattern {
 /// What the functions of one kernel take: tensors, then extents that the plan computes (e0, e1, …).
 class TritonParameters {
  public:
+  /// `mark`: how a plan passes extents, "i64:", or "=" as constants.
+  explicit TritonParameters(std::string mark = "i64:") : mark_(std::move(mark)) {}
   std::string tensor(const std::string& name);
   /// A number, or the parameter that holds it.
   std::string extent(const task::IntExpr& e);
   [[nodiscard]] std::string parameters() const;   ///< "in_x, out_y, e0"
   [[nodiscard]] std::string arguments() const;    ///< "\"in_x\", \"out_y\", \"i64:N * 2\""
+  [[nodiscard]] const std::vector<std::string>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::vector<task::IntExpr>& extents() const { return extents_; }
 
  private:
+  std::string mark_;
   std::vector<std::string> tensors_;
   std::vector<task::IntExpr> extents_;
 };

@@ -1,0 +1,65 @@
+# Functions that kernels of the library call; a kernel's module holds those that it needs. Python, called while TileLang traces: values are
+# expressions of one element. Arithmetic is the task language's: NaN is handed on by extremes, integers are divided by 0 to 0.
+
+
+def greater(a, b):
+    return T.if_then_else((a > b) | (a != a), a, b)
+
+
+def less(a, b):
+    return T.if_then_else((a < b) | (a != a), a, b)
+
+
+def number(x, like):
+    return T.cast(x, like.dtype)
+
+
+def sign(x):
+    return T.if_then_else(x > number(0, x), number(1, x), T.if_then_else(x < number(0, x), number(-1, x), x))
+
+
+def inverse_root(x):
+    return number(1, x) / T.sqrt(x)
+
+
+def reciprocal(x):
+    return number(1, x) / x
+
+
+def exp_less_one(x):
+    e = T.exp(x)
+    rest = e - number(1, x)
+    careful = T.if_then_else(rest == number(-1, x), rest, rest * (x / T.log(e)))
+    return T.if_then_else(e == number(1, x), x, T.if_then_else(T.abs(x) < number(1, x), careful, rest))
+
+
+def modulo(a, b):
+    rest = T.fmod(a, b)
+    return T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, a))), rest + b, rest)
+
+
+def floor_quotient(a, b):
+    q = T.floor(a / b)
+    rest = T.if_then_else(q == number(0, a), a, a - q * b)
+    result = T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, a))), q - number(1, a), q)
+    return T.if_then_else(T.abs(a) == T.infinity(a.dtype), T.cast(float("nan"), a.dtype), result)
+
+
+def whole_modulo(a, b):
+    easy = (b == number(0, b)) | (b == number(-1, b))
+    rest = T.truncmod(a, T.if_then_else(easy, number(1, b), b))
+    rest = T.if_then_else(easy, number(0, a), rest)
+    return T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, b))), rest + b, rest)
+
+
+def whole_quotient(a, b):
+    d = T.if_then_else((b == number(0, b)) | (b == number(-1, b)), number(1, b), b)
+    rest = T.truncmod(a, d)
+    q = T.truncdiv(a, d) - T.cast((rest != number(0, a)) & ((a < number(0, a)) != (d < number(0, d))), a.dtype)
+    return T.if_then_else(b == number(0, b), number(0, a), T.if_then_else(b == number(-1, b), number(0, a) - a, q))
+
+
+def whole(x, low, high):
+    within = (x > T.cast(low, x.dtype)) & (x < T.cast(high, x.dtype))
+    inside = T.cast(T.if_then_else(within, x, number(0, x)), "int64")
+    return T.if_then_else(within | (x != x), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))
