@@ -1,13 +1,14 @@
 # Functions that kernels of the library call; a kernel's module holds those that it needs. Python, called while TileLang traces: values are
-# expressions of one element. Arithmetic is the task language's: NaN is handed on by extremes, integers are divided by 0 to 0.
+# expressions of one element. Arithmetic is the task language's: NaN is handed on by extremes, integers are divided by 0 to 0. TileLang
+# computes as if there were no NaN (x != x is folded to false, the negation of x < y to y <= x), and only T.isnan asks for one.
 
 
 def greater(a, b):
-    return T.if_then_else((a > b) | (a != a), a, b)
+    return T.if_then_else((a > b) | T.isnan(a), a, b)
 
 
 def less(a, b):
-    return T.if_then_else((a < b) | (a != a), a, b)
+    return T.if_then_else((a < b) | T.isnan(a), a, b)
 
 
 def number(x, like):
@@ -62,4 +63,4 @@ def whole_quotient(a, b):
 def whole(x, low, high):
     within = (x > T.cast(low, x.dtype)) & (x < T.cast(high, x.dtype))
     inside = T.cast(T.if_then_else(within, x, number(0, x)), "int64")
-    return T.if_then_else(within | (x != x), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))
+    return T.if_then_else(within | T.isnan(x), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))

@@ -1,4 +1,4 @@
-# task: o = softmax(q @ transpose(k, (0, 2, 1)) * 0.25, axis=2) @ v | q=bf16[2, 40, 16] k=bf16[2, 70, 16] v=bf16[2, 70, 16] |
+# task: o = softmax(q @ transpose(k, (0, 2, 1)) * 0.25, axis=2) @ v | q=bf16[2,40,16] k=bf16[2,70,16] v=bf16[2,70,16] |
 # expect: wrong
 """hone
 language = "tilelang"

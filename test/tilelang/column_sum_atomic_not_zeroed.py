@@ -1,4 +1,4 @@
-# task: y = sum(x, axis=0, keepdims=true) | x=f32[9, 64] |
+# task: y = sum(x, axis=0, keepdims=true) | x=f32[9,64] |
 # expect: launch fails: reads memory that nothing has written
 """hone
 language = "tilelang"

@@ -1,4 +1,4 @@
-# task: y = (x - mean(x, axis=1, keepdims=true)) * rsqrt(mean((x - mean(x, axis=1, keepdims=true)) * (x - mean(x, axis=1, keepdims=true)), axis=1, keepdims=true) + 1e-5) | x=f32[6, 200] |
+# task: y = (x - mean(x, axis=1, keepdims=true)) * rsqrt(mean((x - mean(x, axis=1, keepdims=true)) * (x - mean(x, axis=1, keepdims=true)), axis=1, keepdims=true) + 1e-5) | x=f32[6,200] |
 # expect: wrong
 """hone
 language = "tilelang"

@@ -1,4 +1,4 @@
-# task: y = maximum(x, 0) | x=f32[1000] |
+# task: y = maximum(x, 0) | x=f32[1000] | | nan
 # expect: accepted
 """hone
 language = "tilelang"
@@ -18,5 +18,5 @@ def k():
             for i in T.Parallel(128):
                 p = bx * 128 + i
                 if p < 1000:
-                    Y[p] = T.if_then_else((X[p] > 0) | (X[p] != X[p]), X[p], T.float32(0))
+                    Y[p] = T.if_then_else((X[p] > 0) | T.isnan(X[p]), X[p], T.float32(0))
     return main

@@ -1,4 +1,4 @@
-# task: y = 2 * x + 1 | x=f32[N, D] | N=12,D=40
+# task: y = 2 * x + 1 | x=f32[N,D] | N=12,D=40
 # expect: accepted
 """hone
 language = "tilelang"

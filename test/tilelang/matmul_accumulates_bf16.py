@@ -1,4 +1,4 @@
-# task: c = a @ b | a=bf16[70, 500] b=bf16[500, 90] |
+# task: c = a @ b | a=bf16[70,500] b=bf16[500,90] |
 # expect: wrong
 """hone
 language = "tilelang"

@@ -1,4 +1,4 @@
-# task: c = a @ b | a=bf16[70, 50] b=bf16[50, 90] |
+# task: c = a @ b | a=bf16[70,50] b=bf16[50,90] |
 # expect: wrong
 """hone
 language = "tilelang"

@@ -1,4 +1,4 @@
-# task: c = a @ b | a=f16[70, 50] b=f16[50, 90] |
+# task: c = a @ b | a=f16[70,50] b=f16[50,90] |
 # expect: accepted
 """hone
 language = "tilelang"

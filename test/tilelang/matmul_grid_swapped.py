@@ -1,4 +1,4 @@
-# task: c = a @ b | a=bf16[70, 50] b=bf16[50, 130] |
+# task: c = a @ b | a=bf16[70,50] b=bf16[50,130] |
 # expect: wrong
 """hone
 language = "tilelang"

@@ -1,4 +1,4 @@
-# task: c = a @ b | a=bf16[70, 50] b=bf16[50, 90] |
+# task: c = a @ b | a=bf16[70,50] b=bf16[50,90] |
 # expect: launch fails or wrong or not repeatable
 """hone
 language = "tilelang"

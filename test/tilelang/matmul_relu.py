@@ -1,4 +1,4 @@
-# task: c = maximum(a @ b, 0) | a=bf16[70, 50] b=bf16[50, 90] |
+# task: c = maximum(a @ b, 0) | a=bf16[70,50] b=bf16[50,90] |
 # expect: accepted
 """hone
 language = "tilelang"

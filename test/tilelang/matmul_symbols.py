@@ -1,4 +1,4 @@
-# task: c = a @ b | a=bf16[M, K] b=bf16[K, N] | M=70,N=90,K=50
+# task: c = a @ b | a=bf16[M,K] b=bf16[K,N] | M=70,N=90,K=50
 # expect: accepted
 """hone
 language = "tilelang"

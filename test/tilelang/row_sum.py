@@ -1,4 +1,4 @@
-# task: y = sum(x, axis=1, keepdims=true) | x=f32[5, 300] |
+# task: y = sum(x, axis=1, keepdims=true) | x=f32[5,300] |
 # expect: accepted
 """hone
 language = "tilelang"

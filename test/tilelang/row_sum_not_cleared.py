@@ -1,4 +1,4 @@
-# task: y = sum(x, axis=1, keepdims=true) | x=f32[5, 300] |
+# task: y = sum(x, axis=1, keepdims=true) | x=f32[5,300] |
 # expect: launch fails or wrong or not repeatable
 """hone
 language = "tilelang"

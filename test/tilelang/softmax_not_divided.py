@@ -1,4 +1,4 @@
-# task: y = softmax(x, axis=1) | x=f32[7, 100] |
+# task: y = softmax(x, axis=1) | x=f32[7,100] |
 # expect: wrong
 """hone
 language = "tilelang"

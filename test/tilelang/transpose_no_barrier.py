@@ -1,4 +1,4 @@
-# task: y = transpose(x, (1, 0)) | x=f32[40, 50] |
+# task: y = transpose(x, (1, 0)) | x=f32[40,50] |
 # expect: launch fails: a race on shared memory
 """hone
 language = "tilelang"

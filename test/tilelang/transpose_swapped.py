@@ -1,4 +1,4 @@
-# task: y = transpose(x, (1, 0)) | x=f32[40, 40] |
+# task: y = transpose(x, (1, 0)) | x=f32[40,40] |
 # expect: wrong
 """hone
 language = "tilelang"

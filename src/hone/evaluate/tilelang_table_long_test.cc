@@ -27,6 +27,7 @@ std::string found_of(const TritonCase& c, const std::shared_ptr<target::Toolchai
   if (!task) return "error: " + task.error().to_string();
   VerifierOptions options;
   options.deadline = std::chrono::seconds(60);
+  options.all_families = true;
   const auto verifier = Verifier::create(*task, toolchain, options);
   if (!verifier) return "error: " + verifier.error().to_string();
   const auto verdict = (*verifier)->verify(*kernel);

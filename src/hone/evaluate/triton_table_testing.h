@@ -1,5 +1,5 @@
 // The table of small Triton kernels (test/triton): a file a kernel, with the task that it is for and the verdict it must get.
-//   # task: y = 2 * x | x=f32[1000] |
+//   # task: y = 2 * x | x=f32[1000] |              symbols behind the bar; "| nan" behind them: NaN belongs to the contract
 //   # expect: accepted          or: out of bounds: words of the reason;   wrong or less accurate
 // Shapes are numbers, so each kernel is built once: what Triton made of it is kept in test/triton/ttir.json.gz, and the
 // interpreter is tested where there is no Triton.
@@ -34,7 +34,7 @@ struct TritonCase {
     return source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
   }
   [[nodiscard]] Result<task::Task> task() const {
-    std::string parts[3];
+    std::string parts[4];
     std::stringstream in(after("# task: "));
     for (std::string& part : parts) std::getline(in, part, '|');
     const auto split = [](const std::string& text) {
@@ -43,7 +43,9 @@ struct TritonCase {
       for (std::string word; of >> word;) all.push_back(word);
       return all;
     };
-    return task::task_from_expressions(parts[0], split(parts[1]), split(parts[2]));
+    auto made = task::task_from_expressions(parts[0], split(parts[1]), split(parts[2]));
+    if (made) made->nan_policy = parts[3] == " nan";
+    return made;
   }
 };
 

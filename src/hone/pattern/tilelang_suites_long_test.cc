@@ -1,5 +1,5 @@
 // The tasks of KernelBench at their tiny workload in TileLang, on the emulator: a table of the patterns that cover them, which must be
-// accepted, and of what TileLang's patterns do not take. Skipped without TileLang.
+// accepted, and of what TileLang's patterns do not take; and tasks whose contract has NaN. Skipped without TileLang.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -18,22 +18,19 @@ namespace {
 
 using plain_testing::TaskFile;
 
-class TileLangSuites : public testing::TestWithParam<TaskFile> {};
-
-TEST_P(TileLangSuites, OffersAreAcceptedAtTiny) {
-  if (const auto& install = target::find_python(target::kTileLangRow); !install) GTEST_SKIP() << install.error().to_string();
-  const auto task = plain_testing::task_at(GetParam(), "tiny");
-  ASSERT_TRUE(task) << task.error().to_string();
+/// Every offer for it is accepted; how many there are.
+void expect_offers_accepted(const task::Task& task, const std::string& name, size_t& count) {
   std::vector<std::string> why_not;
-  const std::vector<Offer> offers = offers_tilelang(*task, why_not);
+  const std::vector<Offer> offers = offers_tilelang(task, why_not);
+  count = offers.size();
   if (offers.empty()) {
-    std::printf("TABLE %-60s  NOT COVERED %s\n", GetParam().name.c_str(), fmt::format("{}", fmt::join(why_not, "; ")).c_str());
+    std::printf("TABLE %-60s  NOT COVERED %s\n", name.c_str(), fmt::format("{}", fmt::join(why_not, "; ")).c_str());
     return;
   }
   auto emulator = target::emulator_toolchain(kernel::Language::kCuda);
   if (!emulator) GTEST_SKIP() << emulator.error().to_string();
   const std::shared_ptr<target::Toolchain> toolchain = std::move(*emulator);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
+  auto evaluator = evaluate::emulated_evaluator(task, toolchain, {});
   ASSERT_TRUE(evaluator) << evaluator.error().to_string();
   for (const Offer& offer : offers) {
     const auto screening = (*evaluator)->screen(offer.kernel);
@@ -41,7 +38,37 @@ TEST_P(TileLangSuites, OffersAreAcceptedAtTiny) {
     const bool accepted = screening->verdict.accepted();
     EXPECT_TRUE(accepted) << offer.pattern << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
                           << screening->verdict.detail << "\n" << offer.kernel.source;
-    std::printf("TABLE %-60s  %s%s\n", GetParam().name.c_str(), offer.pattern.c_str(), accepted ? "" : " REFUSED");
+    std::printf("TABLE %-60s  %s%s\n", name.c_str(), offer.pattern.c_str(), accepted ? "" : " REFUSED");
+  }
+}
+
+class TileLangSuites : public testing::TestWithParam<TaskFile> {};
+
+TEST_P(TileLangSuites, OffersAreAcceptedAtTiny) {
+  if (const auto& install = target::find_python(target::kTileLangRow); !install) GTEST_SKIP() << install.error().to_string();
+  const auto task = plain_testing::task_at(GetParam(), "tiny");
+  ASSERT_TRUE(task) << task.error().to_string();
+  size_t offers = 0;
+  expect_offers_accepted(*task, GetParam().name, offers);
+}
+
+// What TileLang folds as if there were no NaN (x != x, the negation of a comparison) is written otherwise.
+TEST(TileLangNan, GoesWhereTheFormulaSays) {
+  if (const auto& install = target::find_python(target::kTileLangRow); !install) GTEST_SKIP() << install.error().to_string();
+  const std::pair<const char*, std::vector<std::string>> tasks[] = {
+      {"y = maximum(x, 0)", {}}, {"y = minimum(1, x)", {}}, {"y = maximum(x, w)", {"w=f32[37]"}}, {"y = sign(x)", {}},
+      {"y = where(x == x, -x, 0)", {}}, {"y = where(x != x, 1, -x)", {}}, {"y = where(not (x < 0), 1, 2)", {}}, {"y = isnan(x) or x > 1", {}},
+      {"y = max(x, axis=1)", {}}, {"y = min(x, axis=1)", {}}, {"y = argmax(x, axis=1)", {}}, {"y = relu(x @ w)", {"w=f32[37, 20]"}},
+  };
+  for (auto [compute, inputs] : tasks) {
+    SCOPED_TRACE(compute);
+    inputs.push_back("x=f32[N, 37]");
+    auto task = task::task_from_expressions(compute, inputs, {"N=11"});
+    ASSERT_TRUE(task) << task.error().to_string();
+    task->nan_policy = true;
+    size_t offers = 0;
+    expect_offers_accepted(*task, compute, offers);
+    EXPECT_GT(offers, 0u);
   }
 }
 

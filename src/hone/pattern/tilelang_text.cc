@@ -119,7 +119,12 @@ Result<std::string> tile_operation(const task::Node& node, const std::vector<std
   switch (node.prim) {
     case Prim::kCast: return tile_cast(x[0], types[0], node.type.dtype, true);
     case Prim::kNeg: return "-" + x[0];
-    case Prim::kNot: return fmt::format("T.Not({})", x[0]);
+    // TileLang negates a comparison as if there were no NaN, and folds what a value compared with itself gives.
+    case Prim::kNot: return fmt::format("T.cast({}, \"int32\") == 0", x[0]);
+    case Prim::kEq:
+    case Prim::kNe:
+      if (!task::is_float(type) || x[0] != x[1]) break;
+      return fmt::format("T.cast(T.isnan({}), \"int32\") {} 0", x[0], node.prim == Prim::kNe ? "!=" : "==");
     case Prim::kIsNan: return task::is_float(type) ? fmt::format("T.isnan({})", x[0]) : std::string("T.cast(False, \"bool\")");
     case Prim::kIsInf: return task::is_float(type) ? fmt::format("T.isinf({})", x[0]) : std::string("T.cast(False, \"bool\")");
     case Prim::kAnd: return fmt::format("{} & {}", x[0], x[1]);
@@ -129,7 +134,8 @@ Result<std::string> tile_operation(const task::Node& node, const std::vector<std
   if (type == DType::kBool) {
     if (node.prim == Prim::kMaximum) return fmt::format("{} | {}", x[0], x[1]);
     if (node.prim == Prim::kMinimum) return fmt::format("{} & {}", x[0], x[1]);
-    if (node.prim >= Prim::kEq && node.prim <= Prim::kGe) return fmt::format("T.cast({}, \"int32\") {} T.cast({}, \"int32\")", x[0], operator_of(node.prim), x[1]);
+    if (node.prim >= Prim::kEq && node.prim <= Prim::kGe)
+      return fmt::format("T.cast({}, \"int32\") {} T.cast({}, \"int32\")", x[0], operator_of(node.prim), x[1]);
   }
   if (task::is_int(type) && (node.prim == Prim::kFloor || node.prim == Prim::kCeil || node.prim == Prim::kRound || node.prim == Prim::kTrunc)) return x[0];
   const char* const function = task::is_float(type) || node.prim == Prim::kWhere ? tile_function(node.prim) : tile_whole_function(node.prim);

@@ -156,7 +156,7 @@ std::string TileElements::pass(size_t number, const std::string& rows, const std
     if (nan) {
       // The hardware's extremes lose a NaN beside a number.
       fragments += fmt::format("{0}n{1} = T.alloc_fragment((ROWS, BLOCK), \"int32\")\n{0}f{1} = T.alloc_fragment((ROWS,), \"int32\")\n{0}T.clear(n{1})\n", indent, id);
-      lines_ += fmt::format("{0}n{1}[i, j] = T.max(n{1}[i, j], T.cast({2} != {2}, \"int32\"))\n", inner, id, value);
+      lines_ += fmt::format("{0}n{1}[i, j] = T.max(n{1}[i, j], T.cast(T.isnan({2}), \"int32\"))\n", inner, id, value);
       ends += fmt::format("{0}T.reduce_max(n{1}, f{1}, dim=1)\n", indent, id);
     }
     std::string result = fmt::format("r{}[i]", id);
@@ -164,7 +164,7 @@ std::string TileElements::pass(size_t number, const std::string& rows, const std
     if (node.type.dtype == DType::kBool) result = fmt::format("(r{}[i] != 0)", id);
     if (is_place(node.prim)) {
       // Another walk finds the first place of what was found.
-      const std::string best = nan ? fmt::format("T.if_then_else(f{0}[i] > 0, {1} != {1}, {1} == r{0}[i])", id, value) : fmt::format("{1} == r{0}[i]", id, value);
+      const std::string best = nan ? fmt::format("T.if_then_else(f{0}[i] > 0, T.isnan({1}), {1} == r{0}[i])", id, value) : fmt::format("{1} == r{0}[i]", id, value);
       places += fmt::format("{0}b{1} = T.alloc_fragment((ROWS, BLOCK), \"int64\")\n{0}p{1} = T.alloc_fragment((ROWS,), \"int64\")\n{0}T.fill(b{1}, T.max_value(\"int64\"))\n", indent, id);
       const std::string again = lines_.substr(0, lines_.find(fmt::format("{}a{}[", inner, id)));
       places += loop(rows, length, indent, where + again + fmt::format("{0}b{1}[i, j] = T.min(b{1}[i, j], T.if_then_else({2}, T.cast(at, \"int64\"), T.max_value(\"int64\")))\n", inner, id, best));
