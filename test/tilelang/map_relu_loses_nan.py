@@ -1,5 +1,5 @@
-# task: y = maximum(x, 0) | x=f32[1000] |
-# expect: accepted
+# task: y = maximum(x, 0) | x=f32[1000] | | nan
+# expect: wrong: NaN
 """hone
 language = "tilelang"
 

@@ -155,7 +155,7 @@ Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bin
   }
   // Nothing is kept where the task itself makes no sense.
   for (int c = 0; stage && c < stage->contents(); ++c)
-    stage->draw(c, families[static_cast<size_t>(c)], base::secret_seed());
+    stage->draw(c, families[static_cast<size_t>(c)], stage->telling_seed(families[static_cast<size_t>(c)]));
   return stage;
 }
 
@@ -210,8 +210,10 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
   const std::span<const Family> families = hidden_families(stage.task());
   for (size_t first = 0; first < families.size(); first += turn) {
     if (turn < families.size())
-      for (size_t c = 0; c < turn; ++c)
-        stage.draw(static_cast<int>(c), families[(first + c) % families.size()], base::secret_seed());
+      for (size_t c = 0; c < turn; ++c) {
+        const Family family = families[(first + c) % families.size()];
+        stage.draw(static_cast<int>(c), family, stage.telling_seed(family));
+      }
     std::vector<int> slots(static_cast<size_t>(stage.calls()));
     std::iota(slots.begin(), slots.end(), 0);
     base::Rng rng(base::secret_seed());

@@ -114,6 +114,7 @@ struct Stage::State {
   std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers belong
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
+  int non_finite_looks = 0;                             ///< of telling_seed()
   std::future<void> building;                           ///< of what reduces on the card, where that will be needed
   std::future<void> bounding;                           ///< fills `bounds`; last, so that it ends before what it uses
 
@@ -603,18 +604,21 @@ void Stage::draw(std::span<const Draw> draws) {
   for (const Draw& draw : draws) s.spread(s.contents[static_cast<size_t>(draw.content)]);
 }
 
-uint64_t Stage::telling_seed(Family family) const {
+uint64_t Stage::telling_seed(Family family) {
   constexpr int kTries = 64;
-  const State& s = *state_;
+  State& s = *state_;
   uint64_t best = base::secret_seed();
-  if (family != Family::kSparse) return best;
+  const bool nan = family == Family::kNonFinite && s.non_finite_looks++ % 2 == 0;
+  if (family != Family::kSparse && !nan) return best;
   int most = -1;
   for (int i = 0; i < kTries && most < static_cast<int>(s.task.inputs.size()); ++i) {
     State::Content content;
     content.seed = base::secret_seed();
     int with = 0;
-    for (size_t input = 0; input < s.task.inputs.size(); ++input)
-      with += !drawn_tensor(s.task.inputs[input], s.input_shape(input), s.bounds_of_inputs[input], family, State::seed_of(content, input)).slabs.empty();
+    for (size_t input = 0; input < s.task.inputs.size(); ++input) {
+      const DrawnTensor drawn = drawn_tensor(s.task.inputs[input], s.input_shape(input), s.bounds_of_inputs[input], family, State::seed_of(content, input));
+      with += nan ? drawn.surely_holds_nan() : !drawn.slabs.empty();
+    }
     if (with > most) most = with, best = content.seed;
   }
   return best;

@@ -71,8 +71,9 @@ class Stage {
     uint64_t seed = 0;
   };
   void draw(std::span<const Draw> draws);
-  /// A secret seed for one look at a family: of sparse inputs one with which as many as can be have their slabs of zeros.
-  [[nodiscard]] uint64_t telling_seed(Family family) const;
+  /// A secret seed for one look at a family: of sparse inputs one with which as many as can be have their slabs of zeros,
+  /// of non-finite ones, at the first look and every second, one with which as many as can be hold a NaN.
+  [[nodiscard]] uint64_t telling_seed(Family family);
   /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
   /// those of another draw (a row of a simplex, both of a symmetric pair).
   /// Small whole numbers, much of which repeats (verify/alike.h); where there is a content a slot.

@@ -90,41 +90,37 @@ void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t 
   const bool positive = t.recipe.kind == DrawKind::kPositive;
   const auto kind = [&](uint64_t which, bool only_infinities) {
     const uint64_t payload = which / 3;
-    which %= only_infinities ? 2 : 3;
-    return which == 2 ? nan_with<T>(t.type, payload, kNan) : which == 1 || positive ? kInf : -kInf;
+    if (!only_infinities && nan_by(which)) return nan_with<T>(t.type, payload, kNan);
+    return which % (only_infinities ? 2 : 3) == 1 || positive ? kInf : -kInf;
   };
-  const auto random_of = [&](uint64_t counter) {
-    const auto words = base::philox(t.recipe.key, counter, static_cast<uint64_t>(DrawStream::kOther));
-    return (uint64_t{words[1]} << 32) | words[0];
-  };
-  const bool only_infinities = (t.manner & 3) == 1;
+  const bool only_infinities = t.only_infinities();
   // Zeros meet them then: 0 times infinity.
   const bool with_zeros = !positive && (t.manner >> 30) != 0;
-  if ((t.manner & 3) == 0) {  // one alone
-    const auto at = static_cast<int64_t>(random_of(0) % static_cast<uint64_t>(t.total));
+  if (t.one_alone()) {
+    const auto at = static_cast<int64_t>(t.bits_beside(0) % static_cast<uint64_t>(t.total));
     if (at >= first && at < first + count) values[at - first] = kind(t.manner >> 2, false);
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
     const int64_t element = first + i, period = t.lines.stride * t.lines.extent;
     const int64_t line = element / period * t.lines.stride + element % t.lines.stride, place = element / t.lines.stride % t.lines.extent;
-    const uint64_t of_line = random_of(static_cast<uint64_t>(line));
-    if (with_zeros && random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 61)) % 8 == 0) values[i] = (element & 1) != 0 ? T{0} : -T{0};
+    const uint64_t of_line = t.bits_beside(static_cast<uint64_t>(line));
+    if (with_zeros && t.bits_beside(static_cast<uint64_t>(element) + (uint64_t{1} << 61)) % 8 == 0) values[i] = (element & 1) != 0 ? T{0} : -T{0};
     switch (of_line & 7) {
       case 0:
-      case 1: break;  // ordinary
-      case 2:
-      case 3:  // one in the row
+      case 1: break;
+      case kLineHasOne:
+      case kLineHasOne + 1:
         if (place == static_cast<int64_t>((of_line >> 16) % static_cast<uint64_t>(t.lines.extent))) values[i] = kind(of_line >> 8, only_infinities);
         break;
-      case 4:
-      case 5: values[i] = kind(of_line >> 8, only_infinities); break;  // nothing else
-      case 6: {  // of one kind, here and there
-        if (random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 62)) % 4 == 0) values[i] = kind(of_line >> 8, only_infinities);
+      case kLineHasAll:
+      case kLineHasAll + 1: values[i] = kind(of_line >> 8, only_infinities); break;
+      case kLineHasSome: {
+        if (t.bits_beside(static_cast<uint64_t>(element) + (uint64_t{1} << 62)) % 4 == 0) values[i] = kind(of_line >> 8, only_infinities);
         break;
       }
-      default: {  // of all kinds
-        const uint64_t random = random_of(static_cast<uint64_t>(element) + (uint64_t{1} << 62));
+      case kLineHasMixture: {
+        const uint64_t random = t.bits_beside(static_cast<uint64_t>(element) + (uint64_t{1} << 62));
         if (random % 4 == 0) values[i] = kind(random >> 8, only_infinities);
       }
     }

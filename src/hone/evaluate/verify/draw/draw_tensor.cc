@@ -82,6 +82,22 @@ Slab lines_of(const Shape& shape, uint32_t random) {
 
 }  // namespace
 
+uint64_t DrawnTensor::bits_beside(uint64_t counter) const {
+  const auto words = base::philox(recipe.key, counter, static_cast<uint64_t>(DrawStream::kOther));
+  return (uint64_t{words[1]} << 32) | words[0];
+}
+
+bool DrawnTensor::surely_holds_nan() const {
+  if (!non_finite || only_infinities() || total == 0 || structure != task::Structure::kNone) return false;
+  if (one_alone()) return nan_by(manner >> 2);
+  constexpr int64_t kMostLines = 64;
+  for (int64_t line = 0; line < std::min(total / lines.extent, kMostLines); ++line) {
+    const uint64_t bits = bits_beside(static_cast<uint64_t>(line)), how = bits & 7;
+    if (how >= kLineHasOne && how < kLineHasSome && nan_by(bits >> 8)) return true;
+  }
+  return false;
+}
+
 bool drawn_on_host_only(const InputSpec& spec, const DrawBounds& bounds, Family family) {
   return bounds.nonzero || draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
 }

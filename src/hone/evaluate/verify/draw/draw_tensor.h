@@ -31,7 +31,19 @@ struct DrawnTensor {
 
   /// Upper triangles are copied over the lower ones once all is drawn.
   [[nodiscard]] bool mirrored() const { return structure == task::Structure::kSymmetric && rows == columns; }
+
+  /// What is not finite, if it is put in: one alone, or line by line as `bits_beside(line)` say.
+  [[nodiscard]] bool one_alone() const { return (manner & 3) == 0; }
+  [[nodiscard]] bool only_infinities() const { return (manner & 3) == 1; }
+  /// A NaN is among it whatever else is drawn.
+  [[nodiscard]] bool surely_holds_nan() const;
+  /// Random bits beside those of values.
+  [[nodiscard]] uint64_t bits_beside(uint64_t counter) const;
 };
+/// Lines by the last three bits of theirs: ordinary below 2, one or all of a kind up to 5, some of one kind or of all.
+inline constexpr uint64_t kLineHasOne = 2, kLineHasAll = 4, kLineHasSome = 6, kLineHasMixture = 7;
+/// Which of three kinds further bits mean: an infinity below 2.
+inline constexpr bool nan_by(uint64_t bits) { return bits % 3 == 2; }
 
 /// Arguments as of draw().
 [[nodiscard]] DrawnTensor drawn_tensor(const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
