@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the fuzzers (test/fuzz) and says what each did.
 
-    scripts/fuzz.py BUILD [ENTRY ...] [--seconds S | --milliseconds M] [--seed N]
+    scripts/fuzz.py BUILD [ENTRY ...] [--seconds S | --milliseconds M] [--runs N] [--seed N]
 
 BUILD is a build folder. In that of the preset fuzz there is a program of libFuzzer's for each entry point: it goes on from
 test/fuzz/corpus and from what earlier runs found, in BUILD/fuzzing/ENTRY. In any other there is hone_fuzz: it goes through the corpus,
@@ -25,7 +25,7 @@ def last(pattern, text):
     return found[-1] if found else "-"
 
 
-def run(build, entry, seconds, seed, scratch):
+def run(build, entry, seconds, runs, seed, scratch):
     folder = build / "fuzzing"
     folder.mkdir(parents=True, exist_ok=True)
     program = build / "test/fuzz" / f"fuzz_{entry}"
@@ -33,9 +33,9 @@ def run(build, entry, seconds, seed, scratch):
     if libfuzzer:
         (folder / entry).mkdir(exist_ok=True)
         command = [program, folder / entry, CORPUS / entry, *LIMITS, f"-max_total_time={max(1, round(seconds))}", f"-artifact_prefix={folder}/{entry}-",
-                   "-print_final_stats=1", *([f"-seed={seed}"] if seed else [])]
+                   "-print_final_stats=1", *([f"-runs={runs}"] if runs else []), *([f"-seed={seed}"] if seed else [])]
     else:
-        command = [build / "test/fuzz/hone_fuzz", entry, CORPUS / entry, "--seconds", str(seconds), "--found", folder, "--seed", str(seed or 1)]
+        command = [build / "test/fuzz/hone_fuzz", entry, CORPUS / entry, "--seconds", str(seconds), "--found", folder, "--seed", str(seed or 1), *(["--runs", str(runs)] if runs else [])]
     environment = {**os.environ, "TMPDIR": scratch, "HONE_HOME": scratch, "XDG_CACHE_HOME": scratch + "/cache", "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     said = done.stdout + done.stderr
@@ -56,6 +56,7 @@ def main():
     parser.add_argument("entry", nargs="*")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--milliseconds", type=float)
+    parser.add_argument("--runs", type=int, default=0, help="mutants at most, beside the corpus: the same ones on any machine")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     seconds = asked.seconds if asked.milliseconds is None else asked.milliseconds / 1000
@@ -63,7 +64,7 @@ def main():
     # Scratch files in memory, where there is such a place: some fuzzers write one for every input.
     memory = pathlib.Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="hone-fuzz-", dir=memory if os.access(memory, os.W_OK) else None) as scratch:
-        sound = [run(asked.build.resolve(), entry, seconds, asked.seed, scratch)
+        sound = [run(asked.build.resolve(), entry, seconds, asked.runs, asked.seed, scratch)
                  for entry in asked.entry or sorted(folder.name for folder in CORPUS.iterdir())]
     return 0 if all(sound) else 1
 

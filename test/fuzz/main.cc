@@ -1,6 +1,6 @@
 // The fuzzers without libFuzzer: every file of a corpus, then mutants of them for so many seconds.
 //
-//   hone_fuzz ENTRY CORPUS [--seconds S] [--seed N] [--found FOLDER]     or FILE in place of CORPUS: that input alone
+//   hone_fuzz ENTRY CORPUS [--seconds S] [--runs N] [--seed N] [--found FOLDER]     or FILE in place of CORPUS: that input alone
 //
 // An input that crashes, takes longer than ten seconds or more memory than there is to be is kept in FOLDER (".").
 #include <fcntl.h>
@@ -48,7 +48,7 @@ void run(const hone::fuzz::Entry& entry, const std::string& input, const std::st
 }
 
 int usage() {
-  std::fprintf(stderr, "usage: hone_fuzz ENTRY CORPUS|FILE [--seconds S] [--seed N] [--found FOLDER]\nentries:");
+  std::fprintf(stderr, "usage: hone_fuzz ENTRY CORPUS|FILE [--seconds S] [--runs N] [--seed N] [--found FOLDER]\nentries:");
   for (const hone::fuzz::Entry& entry : hone::fuzz::entries()) std::fprintf(stderr, " %s", entry.name);
   std::fprintf(stderr, "\n");
   return 2;
@@ -61,11 +61,13 @@ int main(int argc, char** argv) {
   const auto& all = hone::fuzz::entries();
   const auto entry = std::find_if(all.begin(), all.end(), [&](const auto& one) { return std::string_view(one.name) == argv[1]; });
   double seconds = 0;
+  uint64_t most = UINT64_MAX;
   uint64_t seed = 1;
   std::string found = ".";
   for (int i = 3; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];
     if (option == "--seconds") seconds = std::atof(argv[i + 1]);
+    else if (option == "--runs") most = std::strtoull(argv[i + 1], nullptr, 10);
     else if (option == "--seed") seed = std::strtoull(argv[i + 1], nullptr, 10);
     else if (option == "--found") found = argv[i + 1];
     else return usage();
@@ -104,7 +106,7 @@ int main(int argc, char** argv) {
   uint64_t runs = 0;
   for (const std::string& text : texts) run(*entry, text, found + "/found-" + entry->name + "-corpus"), ++runs;
   hone::base::testing::Mutator mutator(std::move(texts), hone::base::testing::common_words());
-  for (uint64_t number = seed << 32; std::chrono::duration<double>(Clock::now() - start).count() < seconds; ++number, ++runs)
+  for (uint64_t number = seed << 32; std::chrono::duration<double>(Clock::now() - start).count() < seconds && number - (seed << 32) < most; ++number, ++runs)
     if (const std::string mutant = mutator.mutant(number); mutant.size() <= hone::fuzz::kMostBytes)
       run(*entry, mutant, found + "/found-" + entry->name + "-" + std::to_string(number));
   std::printf("%s: %llu executions, %zu from the corpus\n", entry->name, static_cast<unsigned long long>(runs), files.size());

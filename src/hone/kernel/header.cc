@@ -7,6 +7,7 @@
 
 #include "hone/kernel/header_text.h"
 #include "hone/kernel/kernel.h"
+#include "hone/task/task_draft.h"
 #include "hone/task/toml_guard.h"
 
 namespace hone::kernel {
@@ -232,9 +233,16 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table, Langua
   return launch;
 }
 
+/// What reaches the source as a macro, or a plan by its name.
+Status check_name(const Reader& read, const toml::node& node, std::string_view what, std::string_view name) {
+  if (task::is_identifier(name)) return {};
+  return read.error(node, fmt::format("{} is called \"{}\"", what, name), "a name is letters, digits and _, no digit first");
+}
+
 Result<Workspace> parse_workspace(const Reader& read, std::string_view name, const toml::node& node) {
   const auto text = node.value_exact<std::string>();
   if (!text) return read.error(node, "a workspace is declared as \"f32[EXTENT, …]\"");
+  HONE_TRY_VOID(check_name(read, node, "a workspace", name));
   Workspace workspace;
   workspace.name = name;
   std::string_view rest = *text;
@@ -271,6 +279,7 @@ Status parse_tunables(const Reader& read, const toml::table& table, Kernel& kern
     if (!all) return read.error(*node, "\"tunables\" must be a table of lists");
     for (const auto& [key, values] : *all) {
       Tunable tunable{std::string(key.str()), {}};
+      HONE_TRY_VOID(check_name(read, values, "a tunable", tunable.name));
       const toml::array* array = values.as_array();
       if (!array || array->empty())
         return read.error(values, fmt::format("tunable {} must list its values", tunable.name));

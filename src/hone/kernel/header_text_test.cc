@@ -51,6 +51,16 @@ TEST(Header, IsLookedAtBeforeTomlReadsIt) {
   }
 }
 
+// They reach the source as macros, and what hone writes by itself.
+TEST(Header, TunablesAndWorkspacesHaveNames) {
+  for (const char* line : {"tunables = { \"\" = [4] }", "tunables = { \"A B\" = [4] }", "tunables = { 4 = [4] }",
+                           "workspaces = { \"\" = \"f32[B]\" }", "workspaces = { a-b = \"f32[B]\" }"}) {
+    const auto kernel = parse_kernel(replaced(kSource, "tunables = { ROWS = [4, 1, 16] }", line), "k.cc");
+    ASSERT_FALSE(kernel) << line;
+    EXPECT_THAT(kernel.error().to_string(), HasSubstr("is called")) << line;
+  }
+}
+
 TEST(KernelFile, CarriesWhereItWasVerified) {
   const Kernel kernel = parsed(with_verified(kSource, verified()));
   ASSERT_TRUE(kernel.header.verified.has_value());
