@@ -50,7 +50,9 @@ bool merge(std::vector<Term>& terms) {
     }
   }
   terms = std::move(merged);
-  return std::all_of(terms.begin(), terms.end(), printable);
+  // The least number of all has a text alone, but not behind a minus between terms.
+  const auto least = [](const Term& term) { return term.coefficient == std::numeric_limits<int64_t>::min(); };
+  return std::all_of(terms.begin(), terms.end(), printable) && (terms.size() < 2 || std::none_of(terms.begin(), terms.end(), least));
 }
 
 bool multiply(const std::vector<Term>& a, const std::vector<Term>& b, std::vector<Term>& product) {
