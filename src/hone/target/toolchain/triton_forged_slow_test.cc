@@ -49,7 +49,7 @@ TEST_F(TritonForged, IsNotBelieved) {
       {"twice", "the compiler answered for other functions than were asked for"},
       {"nothing", "the compiler answered for other functions than were asked for"},
       {"types", "the compiler calls k otherwise than its binary"},
-      {"metadata", "k was built for 0 warps, its launch has 4"},
+      {"metadata", "the compiler says nothing of k"},
       {"json", "error: Triton's process answered no JSON"},
       {"length", "error: Triton's process talks nonsense"},
       {"dies", "error: Triton's process ended"},
