@@ -74,7 +74,7 @@ std::vector<Case> cases() {
       {"tensors", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=200,K=136,N=264"}, kLarge, kNone, false, true},
       {"tensors_of_batches_and_an_epilogue", "y = gelu(x @ w.mT + b) + r", {"x=f16[B,M,K]", "w=f16[B,N,K]", "b=f16[N]", "r=f16[B,M,N]"},
        {"B=3,M=70,K=72,N=67", "B=2,M=129,K=8,N=130"}, "B=1,M=4096,K=512,N=4096", kNone, false, true},
-      {"groups_of_bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
+      {"groups_of_bf16", "C = A.T @ B", {"A=bf16[K,M]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
       {"groups_of_f16", "C = triu(A.T @ B.T)", {"A=f16[N,N]", "B=f16[N,N]"}, {"N=72", "N=131"}, "N=4096", task::Structure::kTriu, false, true},
       {"bf16", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
       {"f16_transposed", "C = A.T @ B.T", {"A=f16[K,M]", "B=f16[N,K]"}, {"M=24,K=40,N=72", "M=67,K=35,N=18"}, ""},
