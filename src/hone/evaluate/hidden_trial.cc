@@ -76,10 +76,10 @@ double tiled_work(const task::Task& task, task::Bindings bindings) {
   return hidden_work(task, bindings);
 }
 
-/// What a call of so many threads costs the emulator at a shape, at most 1 where it is cheap. Where many symbols multiply no shape is, and
+/// What a call of so many threads costs the emulator at a shape, 1 where it is cheap. Where many symbols multiply no shape is, and
 /// then the cheapest come first: one row in each of two thousand blocks takes minutes, though its arithmetic is nothing.
 double emulated_cost(const task::Task& task, const task::Bindings& bindings, int64_t threads) {
-  return std::max({static_cast<double>(threads) / kFewThreads, hidden_work(task, bindings) / kFewOperations, tiled_work(task, bindings) / kFewTiledOperations});
+  return std::max({1.0, static_cast<double>(threads) / kFewThreads, hidden_work(task, bindings) / kFewOperations, tiled_work(task, bindings) / kFewTiledOperations});
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   if (emulates) {
     std::map<task::Bindings, double> costs;
     for (const task::Bindings& bindings : all)
-      costs[bindings] = std::max(1.0, emulated_cost(loader_.task(), bindings, threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0)));
+      costs[bindings] = emulated_cost(loader_.task(), bindings, threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0));
     std::ranges::stable_sort(all, {}, [&](const task::Bindings& bindings) { return costs.at(bindings); });
   }
   if (static_cast<int>(all.size()) > most) all.resize(static_cast<size_t>(most));

@@ -141,7 +141,7 @@ class WithTileLang final : public Toolchain {
       return Outcome(BuildFailure{answer.error().message, {}, false});
     }
     if (const std::string error = error_of(*answer); !error.empty()) return Outcome(BuildFailure{error, error, false});
-    auto made = kernel_of_tiles(*answer, kernel, launches, target_);
+    auto made = kernel_of_tiles(*answer, launches, target_);
     if (!made) return Outcome(BuildFailure{made.error().message, {}, false});
     HONE_TRY(made->header.workspaces, fixed_workspaces(kernel, bindings));
     made->header.note = fmt::format("lowered by TileLang {}", install.version);
@@ -157,7 +157,7 @@ class WithTileLang final : public Toolchain {
 
 }  // namespace
 
-Result<kernel::Kernel> kernel_of_tiles(const json& answer, const kernel::Kernel&, const std::vector<kernel::TileLaunch>& launches, const std::string& target) {
+Result<kernel::Kernel> kernel_of_tiles(const json& answer, const std::vector<kernel::TileLaunch>& launches, const std::string& target) {
   kernel::Kernel made;
   made.header.language = amd(target) ? kernel::Language::kHip : kernel::Language::kCuda;
   std::string text = emulated(target) ? "#include \"hone/tilelang/plain.h\"\n" : "";

@@ -11,10 +11,9 @@
 
 namespace hone::target {
 
-/// What tilelang_build.py answered for the launches of `kernel`, as a kernel in CUDA or HIP. For the emulator without the templates of
+/// What tilelang_build.py answered for `launches`, as a kernel in CUDA or HIP. For the emulator without the templates of
 /// TileLang, whose plain part hone has. An Error (kInput) where the answer makes no sense. Pure.
-[[nodiscard]] Result<kernel::Kernel> kernel_of_tiles(const nlohmann::json& answer, const kernel::Kernel& kernel, const std::vector<kernel::TileLaunch>& launches,
-                                                     const std::string& target);
+[[nodiscard]] Result<kernel::Kernel> kernel_of_tiles(const nlohmann::json& answer, const std::vector<kernel::TileLaunch>& launches, const std::string& target);
 
 /// `own`, a toolchain for "cuda:ARCH", "hip:ARCH", "emulator:cuda" or "emulator:hip", that takes TileLang kernels too. Their builds say in
 /// Build::lowered what was compiled. TileLang is looked for when a kernel asks for it: kUnavailable without it.

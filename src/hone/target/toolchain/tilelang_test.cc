@@ -16,7 +16,7 @@ constexpr const char* kAnswer = R"json({"launches": [{"of": 0, "symbol": "matmul
 struct Answered {
   kernel::Kernel kernel;
   std::vector<kernel::TileLaunch> launches{{0, "matmul", {}, std::vector<kernel::TileArgument>(4), {"a", "b", "c", ""}}};
-  Result<kernel::Kernel> taken(const json& answer, const std::string& target = "cuda:sm_90a") const { return kernel_of_tiles(answer, kernel, launches, target); }
+  Result<kernel::Kernel> taken(const json& answer, const std::string& target = "cuda:sm_90a") const { return kernel_of_tiles(answer, launches, target); }
 };
 
 TEST(TileLang, ItsLaunchIsTheOneThatItSays) {
