@@ -98,5 +98,47 @@ TEST(Scale, is_never_below_the_value_nor_the_smallest_normal) {
     }
 }
 
+/// The largest error, in units of scale and of the output's roundoff; as the gate has it, from the oracle as the type holds it.
+double error_of(const Answer& got, const Answer& ideal, task::DType type) {
+  double worst = 0;
+  for (size_t i = 0; i < ideal.value.size(); ++i)
+    if (std::isfinite(ideal.value[i]) && std::isfinite(got.value[i]) && std::isfinite(ideal.scale[i]))
+      worst = std::max(worst, std::abs(got.value[i] - round_to(type, ideal.value[i])) / ideal.scale[i] / task::unit_roundoff(type));
+  return worst;
+}
+
+/// The error of a program that rounds wherever its types say so, over the gate's bound for it: two roundoffs, or four times
+/// the anchor's error (which is large where f16 overflows on the way).
+double error_as_typed(const std::string& compute, const std::vector<std::string>& inputs, Family family, uint64_t seed) {
+  Case c(compute, inputs);
+  c.draw_all(family, seed);
+  const Answer ideal = c.answer(), anchor = c.answer(Arithmetic::kF32);
+  for (auto& node : c.graph.graph.nodes)
+    if (node.prim == task::Prim::kCast) node.attrs.emplace("rounds", true);
+  return error_of(c.answer(Arithmetic::kF32), ideal, c.output_type()) / std::max(2.0, 4 * error_of(anchor, ideal, c.output_type()));
+}
+
+TEST(Scale, a_program_that_rounds_as_its_types_say_is_within_two_roundoffs) {
+  for (const std::string type : {"bf16", "f16"})
+    for (const char* compute :
+         {"y = silu(x @ w) * g", "y = gelu(x @ w + g) * g + g", "y = tanh((x @ w) * 0.5 - g) * sigmoid(g * g)", "y = rms_norm(silu(x @ w) * g)",
+          "y = ((((x @ w) * g + g) * g + g) * g + g) * g", "y = exp((x @ w) * 0.125 * 8.0 - g)", "y = (g / 4096.0 * g + (x @ w) / 65536.0) / (g * g / 32768.0 + 0.0001)",
+          "y = softmax((x @ w) * 3.0 + g, axis=-1)", "y = transpose(silu(x @ w) * g, [1, 0])"})
+      for (const Family family : {Family::kNormal, Family::kShifted, Family::kMantissa})
+        for (uint64_t seed = 0; seed < 3; ++seed)
+          EXPECT_LE(error_as_typed(compute, {"x=" + type + "[40,64]", "w=" + type + "[64,48]", "g=" + type + "[40,48]"}, family, seed), 1)
+              << compute << " " << type << " " << name_of(family) << " " << seed;
+}
+
+TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
+  // x @ w cancels here and there: added up in f16 it would be far beyond, and one more rounding would hide that.
+  Case narrow("y = x @ w", {"x=f16[40,64]", "w=f16[64,48]"}), wide("y = f32(x) @ f32(w)", {"x=f16[40,64]", "w=f16[64,48]"});
+  narrow.draw_all(Family::kNormal, 1), wide.draw_all(Family::kNormal, 1);
+  const Answer a = narrow.answer(), b = wide.answer();
+  const double factor = task::unit_roundoff(task::DType::kF32) / task::unit_roundoff(task::DType::kF16);
+  for (size_t i = 0; i < a.scale.size(); ++i)
+    EXPECT_LE(a.scale[i], std::max({b.scale[i] * factor, std::abs(a.value[i]), std::abs(b.value[i]), 0x1p-14}) * (1 + 1e-9));
+}
+
 }  // namespace
 }  // namespace hone::evaluate

@@ -60,6 +60,30 @@ bool is_exact(const Node& node, const task::Graph& graph, const std::vector<Node
                      [&](int k) { return facts[static_cast<size_t>(k)].exact; });
 }
 
+/// Nodes that are results as they stand: outputs that nothing reads, and what is only laid out anew into such.
+std::vector<bool> results_of(const task::Graph& graph) {
+  std::vector<bool> result(graph.nodes.size(), false), read(graph.nodes.size(), false);
+  for (const int output : graph.outputs) result[static_cast<size_t>(output)] = true;
+  for (size_t id = graph.nodes.size(); id-- > 0;) {
+    const Prim op = graph.nodes[id].prim;
+    const bool lays_out = op == Prim::kReshape || op == Prim::kTranspose || op == Prim::kSlice || op == Prim::kConcat || op == Prim::kFlip ||
+                          op == Prim::kBroadcast || op == Prim::kPad;
+    for (const int k : graph.nodes[id].operands) {
+      const auto at = static_cast<size_t>(k);
+      const bool passes = lays_out && result[id];
+      result[at] = passes && (result[at] || !read[at]);
+      read[at] = true;
+    }
+  }
+  return result;
+}
+
+/// A cast that rounds what has been computed: as the program's types say, unless it is a result.
+bool narrows(const Node& node, const task::Graph& graph) {
+  return node.prim == Prim::kCast && is_narrow(node.type.dtype) && task::is_float(graph.node(node.operands[0]).type.dtype) &&
+         task::unit_roundoff(node.type.dtype) > task::unit_roundoff(graph.node(node.operands[0]).type.dtype);
+}
+
 }  // namespace
 
 bool keeps_exact(Prim op) {
@@ -80,6 +104,7 @@ bool keeps_exact(Prim op) {
 
 std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track) {
   const double least = track_unit(track);
+  const std::vector<bool> results = results_of(graph.graph);
   std::vector<NodeFacts> facts;
   for (size_t id = 0; id < graph.graph.nodes.size(); ++id) {
     const Node& node = graph.graph.nodes[id];
@@ -97,6 +122,7 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
                      .unit = narrow ? std::max(own, least) : own,
                      .operands = narrow && convolves && track == task::Track::kAsPytorch
                                      ? track_unit(task::Track::kTf32) : 0,
+                     .narrowing = !exact && !results[id] && narrows(node, graph.graph) ? own : 0,
                      .largest = whole.largest});
   }
   return facts;

@@ -19,6 +19,9 @@ struct NodeFacts {
   /// bools.
   double unit = 0;
   double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
+  /// Of casts of computed values to a narrower float that a program goes on with: units of max(|y|, smallest normal) that
+  /// the rounding adds to what came in. 0 for results: the gate's floor holds their rounding.
+  double narrowing = 0;
 
   double largest = 0;   ///< of integers and bools: no value is larger in size
 

@@ -148,7 +148,8 @@ Tensor where_step(const Step& step) {
 }
 
 /// Casts. The oracle rounds to a narrower float only what is exact: for computed values the ideal
-/// program does not round, and the scale allows for one rounding. What is beyond the range of f16 is infinite for the
+/// program does not round, and the scale has the rounding added: a program as its types say, PyTorch's own among them, makes
+/// each of them. What is beyond the range of f16 is infinite for the
 /// anchor all the same, as it is for every program that has the declared types.
 Tensor cast_step(const Step& step) {
   const Kernels& k = kernels();
@@ -180,7 +181,8 @@ Tensor cast_step(const Step& step) {
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {
-      k.at_least(n, y, step.fact().unit, out.scale + i);
+      if (step.fact().narrowing > 0) k.narrowed(n, y, step.fact().narrowing, task::smallest_normal(to), out.scale + i);
+      else k.at_least(n, y, step.fact().unit, out.scale + i);
       settle_elementwise(step, n, x, a.exact() ? nullptr : a.scale(i, n), nullptr, nullptr, y, out.scale + i);
     } else if (task::is_float(from)) {
       // Truncation: sure, or one off where an integer is near (to bool: where zero is), or nobody's to say.

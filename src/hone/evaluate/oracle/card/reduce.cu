@@ -189,7 +189,7 @@ HONE_ORACLE_FUNCTION void cast(const Instruction& i, Registers& r) {
     // To floats at least a rounding; from floats to whole numbers sure, or one off where one is near.
     double moved = s;
     if (i.own > 0) {
-      moved = at_least_own(y, i.own, s);
+      moved = i.low > 0 ? narrowed_scale(y, i.own, i.low, s) : at_least_own(y, i.own, s);
     } else if (i.flags & kFromFloat) {
       const double nearest = (CastTo)i.detail == CastTo::kTruth ? 0 : rint(x);
       moved = s > 0 && fabs(x - nearest) <= kAmbiguous * s ? larger(1.0, ceil(s * kUnit)) / kUnit : 0.0;

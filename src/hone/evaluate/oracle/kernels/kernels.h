@@ -61,6 +61,8 @@ struct Kernels {
   void (*magnitude)(int64_t n, const double* y, double factor, double* s);
   /// s = max(s, factor * |y| + kUnderflow): an operation's own rounding
   void (*at_least)(int64_t n, const double* y, double factor, double* s);
+  /// s += factor * max(|y|, least): the rounding of a computed value to a narrower float whose smallest normal is `least`
+  void (*narrowed)(int64_t n, const double* y, double factor, double least, double* s);
 
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
