@@ -78,10 +78,10 @@ std::vector<bool> results_of(const task::Graph& graph) {
   return result;
 }
 
-/// A cast that rounds what has been computed: as the program's types say, unless it is a result.
-bool narrows(const Node& node, const task::Graph& graph) {
-  return node.prim == Prim::kCast && is_narrow(node.type.dtype) && task::is_float(graph.node(node.operands[0]).type.dtype) &&
-         task::unit_roundoff(node.type.dtype) > task::unit_roundoff(graph.node(node.operands[0]).type.dtype);
+/// An element-wise operation whose result is rounded to 16 bits, as the program's types say.
+bool rounds_to_16(const Node& node) {
+  const bool elementwise = node.prim >= Prim::kNeg && node.prim <= Prim::kXor;
+  return task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2 && (node.prim == Prim::kCast || (elementwise && !keeps_exact(node.prim)));
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
                      .unit = narrow ? std::max(own, least) : own,
                      .operands = narrow && convolves && track == task::Track::kAsPytorch
                                      ? track_unit(task::Track::kTf32) : 0,
-                     .narrowing = !exact && !results[id] && narrows(node, graph.graph) ? own : 0,
+                     .least = !exact && !results[id] && rounds_to_16(node) ? task::smallest_normal(type) : 0,
                      .largest = whole.largest});
   }
   return facts;

@@ -19,9 +19,9 @@ struct NodeFacts {
   /// bools.
   double unit = 0;
   double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
-  /// Of casts of computed values to a narrower float that a program goes on with: units of max(|y|, smallest normal) that
-  /// the rounding adds to what came in. 0 for results: the gate's floor holds their rounding.
-  double narrowing = 0;
+  /// Where a computed value of 16 bits is rounded and a program goes on with it: the type's smallest normal number. Its own
+  /// rounding, of max(|y|, least), is added to what came in. 0 elsewhere; for results too, whose rounding the gate's floor holds.
+  double least = 0;
 
   double largest = 0;   ///< of integers and bools: no value is larger in size
 

@@ -55,10 +55,17 @@ class Source {
 /// Rounds to fp32 and puts the result's own roundings under its scale.
 struct Finish {
   bool rounds;
-  double own;  ///< roundings of this operation, in units
+  double own;    ///< roundings of this operation, in units
+  double least;  ///< as NodeFacts have it
 
   explicit Finish(const Step& step)
-      : rounds(step.rounds()), own(roundings_of(step.node().prim) * step.fact().unit) {}
+      : rounds(step.rounds()), own(roundings_of(step.node().prim) * step.fact().unit), least(step.fact().least) {}
+
+  /// What a rule has to see to: nothing where the roundings are added afterwards.
+  [[nodiscard]] double below() const { return least > 0 ? 0 : own; }
+  void add(int64_t n, const double* y, double* scale) const {
+    if (least > 0) kernels().narrowed(n, y, own, least, scale);
+  }
 };
 
 Tensor unary_step(const Step& step) {
@@ -76,11 +83,12 @@ Tensor unary_step(const Step& step) {
     if (!out.scale) continue;
     const double* sx = a.exact() ? nullptr : a.scale(i, n);
     if (sx)
-      k.unary_scale(op, n, x, sx, out.value + i, finish.own, out.scale + i);
+      k.unary_scale(op, n, x, sx, out.value + i, finish.below(), out.scale + i);
     else {
       std::fill_n(out.scale + i, n, 0.0);
-      k.at_least(n, out.value + i, finish.own, out.scale + i);
+      k.at_least(n, out.value + i, finish.below(), out.scale + i);
     }
+    finish.add(n, out.value + i, out.scale + i);
     settle_elementwise(step, n, x, sx, nullptr, nullptr, out.value + i, out.scale + i);
   }
   return out.tensor;
@@ -116,7 +124,8 @@ Tensor binary_step(const Step& step) {
     if (finish.rounds) k.round_f32(n, out.value + i);
     if (!out.scale) continue;
     const double *sx = a.scale(i, n), *sy = b.scale(i, n);
-    k.binary_scale(op, n, x, sx, y, sy, out.value + i, finish.own, out.scale + i);
+    k.binary_scale(op, n, x, sx, y, sy, out.value + i, finish.below(), out.scale + i);
+    finish.add(n, out.value + i, out.scale + i);
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
     keep_open(step, n, sx, sy, out.scale + i);
   }
@@ -181,7 +190,7 @@ Tensor cast_step(const Step& step) {
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {
-      if (step.fact().narrowing > 0) k.narrowed(n, y, step.fact().narrowing, task::smallest_normal(to), out.scale + i);
+      if (const double least = step.fact().least; least > 0) k.narrowed(n, y, step.fact().unit, least, out.scale + i);
       else k.at_least(n, y, step.fact().unit, out.scale + i);
       settle_elementwise(step, n, x, a.exact() ? nullptr : a.scale(i, n), nullptr, nullptr, y, out.scale + i);
     } else if (task::is_float(from)) {

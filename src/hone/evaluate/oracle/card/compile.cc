@@ -343,6 +343,7 @@ class ReductionCompiler {
       if (!scaled(below)) i.flags |= kUnaryFlags[to];
     }
     if (scaled(id)) i.flags |= card::kScaled;
+    i.least = fact(id).least;
     if (n.prim == Prim::kCast) {
       put_cast(id, i);
       return add(i);
@@ -367,7 +368,6 @@ class ReductionCompiler {
     i.op = Op::kCast;
     i.own = to_float ? fact(id).unit : 0;
     if (task::is_float(from)) i.flags |= card::kFromFloat;
-    if (fact(id).narrowing > 0) i.own = fact(id).narrowing, i.low = task::smallest_normal(to);
     CastTo how = CastTo::kSame;
     if (to == DType::kBF16) i.bits = 8, i.least_exponent = -126, i.high = 0x1p128;
     if (to == DType::kF16) i.bits = 11, i.least_exponent = -14, i.high = 0x1p16;

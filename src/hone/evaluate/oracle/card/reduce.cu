@@ -122,6 +122,10 @@ HONE_ORACLE_FUNCTION double operand_scale(const Instruction& i, int32_t exact, d
 HONE_ORACLE_FUNCTION double rounded_result(const Instruction& i, double v) { return i.flags & kRounds ? fp32(v) : v; }
 HONE_ORACLE_FUNCTION double held_result(const Instruction& i, double v) { return i.half != 0 ? modulo_into(v, i.half) : v; }
 
+HONE_ORACLE_FUNCTION double result_scale(const Instruction& i, double moved, double v) {
+  return i.least > 0 ? narrowed_scale(v, i.own, i.least, scale_of(moved, v, 0.0)) : scale_of(moved, v, i.own);
+}
+
 /// Written out once for each element; of others that would take the compiler seconds.
 template <Op op>
 constexpr bool kIsUnrolled = op == Op::kAdd || op == Op::kSub || op == Op::kMul || op == Op::kMaximum || op == Op::kAbs;
@@ -142,7 +146,7 @@ HONE_ORACLE_FUNCTION void unary(const Instruction& i, Registers& r, Value value,
   for_elements<op>([&](int e) {
     const double x = r.value[i.a][e], d = r.scale[i.a][e], v = rounded_result(i, value(x));
     r.value[i.out][e] = held_result(i, v);
-    if (i.flags & kScaled) r.scale[i.out][e] = i.flags & kExactA ? at_least_own(v, i.own, 0.0) : scale_of(moved(x, d, v), v, i.own);
+    if (i.flags & kScaled) r.scale[i.out][e] = i.flags & kExactA && i.least == 0 ? at_least_own(v, i.own, 0.0) : result_scale(i, i.flags & kExactA ? 0.0 : moved(x, d, v), v);
   });
 }
 
@@ -152,7 +156,7 @@ HONE_ORACLE_FUNCTION void binary(const Instruction& i, Registers& r, Value value
     const double p = r.value[i.a][e], q = r.value[i.b][e], s = r.scale[i.a][e], t = r.scale[i.b][e], v = rounded_result(i, value(p, q));
     r.value[i.out][e] = held_result(i, v);
     if (i.flags & kScaled)
-      r.scale[i.out][e] = scale_of(moved(p, operand_scale(i, kExactA, p, s), q, operand_scale(i, kExactB, q, t), v), v, i.own);
+      r.scale[i.out][e] = result_scale(i, moved(p, operand_scale(i, kExactA, p, s), q, operand_scale(i, kExactB, q, t), v), v);
   });
 }
 
@@ -189,7 +193,7 @@ HONE_ORACLE_FUNCTION void cast(const Instruction& i, Registers& r) {
     // To floats at least a rounding; from floats to whole numbers sure, or one off where one is near.
     double moved = s;
     if (i.own > 0) {
-      moved = i.low > 0 ? narrowed_scale(y, i.own, i.low, s) : at_least_own(y, i.own, s);
+      moved = i.least > 0 ? narrowed_scale(y, i.own, i.least, s) : at_least_own(y, i.own, s);
     } else if (i.flags & kFromFloat) {
       const double nearest = (CastTo)i.detail == CastTo::kTruth ? 0 : rint(x);
       moved = s > 0 && fabs(x - nearest) <= kAmbiguous * s ? larger(1.0, ceil(s * kUnit)) / kUnit : 0.0;
