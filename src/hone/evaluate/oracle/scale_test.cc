@@ -157,9 +157,9 @@ TEST(Scale, a_program_that_rounds_as_its_types_say_is_within_two_roundoffs) {
     for (const char* compute :
          {"y = silu(x @ w) * g", "y = gelu(x @ w + g) * g + g", "y = tanh((x @ w) * 0.5 - g) * sigmoid(g * g)", "y = rms_norm(silu(x @ w) * g)",
           "y = ((((x @ w) * g + g) * g + g) * g + g) * g", "y = exp((x @ w) * 0.125 * 8.0 - g)", "y = (g / 4096.0 * g + (x @ w) / 65536.0) / (g * g / 32768.0 + 0.0001)",
-          "y = softmax((x @ w) * 3.0 + g, axis=-1)", "n = tanh((x @ w) * 0.0625 + sigmoid(g) * g); z = sigmoid(g * 0.0625); y = rms_norm((1.0 - z) * n + z * g)", "y = transpose(silu(x @ w) * g, [1, 0])"})
-      for (const Family family : {Family::kNormal, Family::kShifted, Family::kMantissa, Family::kSparse})
-        for (uint64_t seed = 0; seed < 3 && !(type == "f16" && family == Family::kMantissa); ++seed)  // f16 overflows on the way
+          "y = softmax((x @ w) * 3.0 + g, axis=-1)", "n = tanh((x @ w) * 0.0625 + sigmoid(g) * g); z = sigmoid(g * 0.0625); y = rms_norm((1.0 - z) * n + z * g)", "y = gelu((x @ w) * 0.125 + g, approximate=\"tanh\")", "y = softmax((x @ w) * g, axis=-1) * (x @ w)", "y = transpose(silu(x @ w) * g, [1, 0])"})
+      for (const Family family : {Family::kNormal, Family::kShifted, Family::kSparse, Family::kMantissa, Family::kLarge})
+        for (uint64_t seed = 0; seed < 3 && !(type == "f16" && (family == Family::kMantissa || family == Family::kLarge)); ++seed)  // f16 overflows on the way
           EXPECT_LE(error_as_typed(compute, {"x=" + type + "[40,64]", "w=" + type + "[64,48]", "g=" + type + "[40,48]"}, family, seed), 1)
               << compute << " " << type << " " << name_of(family) << " " << seed;
 }
