@@ -491,11 +491,12 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
       }
     }
   }
-  for (const size_t fence : options.fences)
-    for (const int axis : table.resolve(flat({dims[static_cast<size_t>(graph.inputs.front())][fence]}))) {
-      nest.fenced.push_back(nest_axis(axis));
-      break;
-    }
+  // An input that only slices look at has no axes of its own, and what slices are read along is never merged.
+  for (const size_t fence : options.fences) {
+    const DimAxes& first = dims[static_cast<size_t>(graph.inputs.front())];
+    const auto axes = first.empty() ? std::vector<int>{} : table.resolve(first[fence]);
+    if (!axes.empty()) nest.fenced.push_back(nest_axis(axes.front()));
+  }
   merge_axes(nest);
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];

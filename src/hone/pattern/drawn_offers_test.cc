@@ -1,0 +1,42 @@
+// The library on tasks that nobody chose: every one gets offers, plain loops at least, and one of them binds. HONE_DRAWN_OFFERS=SEED:N draws others.
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "hone/pattern/library.h"
+#include "hone/target/cpu.h"
+#include "hone/target/simt_device.h"
+#include "hone/task/drawn/drawn.h"
+
+namespace hone::pattern {
+namespace {
+
+using kernel::Language;
+
+TEST(DrawnOffers, EveryTaskHasSomeThatBind) {
+  const char* const asked = std::getenv("HONE_DRAWN_OFFERS");
+  const auto wanted = task::drawn::parse_wanted(asked ? asked : "40077:40");
+  ASSERT_TRUE(wanted) << wanted.error().to_string();
+  for (const auto& drawn : task::drawn::draw_tasks(task::drawn::builtin_mix(), *wanted)) {
+    SCOPED_TRACE(drawn.name + "\n" + drawn.toml);
+    const auto task = task::parse_task(drawn.toml, drawn.name);
+    ASSERT_TRUE(task) << task.error().to_string();
+    for (const Language language : {Language::kCpp, Language::kCuda, Language::kHip}) {
+      std::vector<std::string> why_not;
+      auto all = offers(*task, language, why_not);
+      if (auto plain = plain_offer(*task, language)) all.push_back(std::move(*plain));
+      ASSERT_FALSE(all.empty());
+      const auto device = target::simt_device(language);
+      const auto limits = device ? target::simt_limits(*device) : target::cpu_limits(target::cpu_info());
+      const bool some = std::any_of(all.begin(), all.end(), [&](const Offer& offer) {
+        return kernel::bind(offer.kernel, *task, task->workloads.front().bindings, limits).has_value();
+      });
+      EXPECT_TRUE(some) << kernel::name_of(language);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone::pattern
