@@ -79,6 +79,7 @@ std::string GpuWriter::element(int id) {
 std::string GpuWriter::compute_element(int id) {
   const Node& node = program_.node(id);
   if (is_leaf(id)) {
+    if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a][d])", leaf_name(id));
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
@@ -141,6 +142,13 @@ std::string GpuWriter::row(int id) {
   const std::string name = fmt::format("v{}", id);
   row_lines_.push_back(fmt::format("const {} {} = {};", type, name, value));
   return row_names_[id] = name;
+}
+
+std::string GpuWriter::single_element(const std::vector<int>& across, const std::string& indent) {
+  single_ = true;
+  across_ = across;
+  pass_ = 0;
+  return body_text(program_.passes.front(), indent);
 }
 
 std::string GpuWriter::take_row_lines(const std::string& indent) {

@@ -31,6 +31,10 @@ constexpr int64_t kLongestKept = 16 * kLongestShared;
 constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 64 * kLongRow;
 /// Scans read what they scan twice where they are shared out between blocks: of rows this long, or of fewer columns than this.
 constexpr int64_t kLongScan = 8192, kFewScanned = 8192;
+/// Lines of at least as many elements are worth a team of threads each.
+constexpr int64_t kShortLine = 32;
+/// Lines of fewer leave most of a tile empty that is turned.
+constexpr int64_t kShortTile = 16;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
 
@@ -71,8 +75,19 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
     add("split_scans", "chunks of scans, and what came before each", gpu::split_scans(*program, language));
     if (share) whole();
   } else if (!program->has_reductions()) {
+    const auto turn = [&] { add("transposed", "turn tiles in shared memory", gpu::transposed(*program, language)); };
+    const auto turned = gpu::turned(*program);
+    // Of short lines most of a tile is empty.
+    const bool fills = turned && GpuWriter::largest(*program, program->extent(turned->along)) >= kShortTile &&
+                       GpuWriter::largest(*program, program->extent(turned->down)) >= kShortTile;
+    if (fills) turn();
+    const auto lines = [&] { add("rows", "fuse into one loop, a team a line", gpu::rows(*program, language)); };
+    const bool short_lines = GpuWriter::breaks_lines(*program, program->nest.order) &&
+                             GpuWriter::largest(*program, program->extent(program->nest.order.back())) >= kShortLine;
+    if (short_lines) lines();
     add("map", "fuse into one loop", gpu::map(*program, language));
-    if (offers.empty()) add("rows", "fuse into one loop", gpu::rows(*program, language));
+    if (offers.empty()) lines();
+    if (!fills) turn();
   } else if (program->by_columns) {
     const int64_t count = GpuWriter::largest(*program, program->rows()) * GpuWriter::largest(*program,
         program->extent(program->inner_axes.back()));

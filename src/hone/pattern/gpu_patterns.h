@@ -18,6 +18,14 @@ namespace hone::pattern::gpu {
 /// Element-wise work on and behind one concatenation.
 [[nodiscard]] Result<kernel::Kernel> concat(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> map(const Program& program, kernel::Language language);
+/// Tensors whose lines run across each other's: the axis along which results lie, the one along which others do, and those.
+struct Turned {
+  int along = -1, down = -1;
+  std::vector<int> across;
+};
+[[nodiscard]] Result<Turned> turned(const Program& program);
+/// Turned in shared memory.
+[[nodiscard]] Result<kernel::Kernel> transposed(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> rows(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> split(const Program& program, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> crews(const Program& program, kernel::Language language);

@@ -87,6 +87,14 @@ Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) 
   return {{axes.begin(), split}, {split, axes.end()}};
 }
 
+bool GpuWriter::breaks_lines(const Program& program, const std::vector<int>& axes) {
+  const Stretch chosen = choose(program, axes);
+  const std::vector<int> all = GpuWriter(program, chosen).tensors();
+  return std::any_of(all.begin(), all.end(), [&](int id) {
+    return linear(program, id, {chosen.axes.back()}) && !linear(program, id, chosen.axes);
+  });
+}
+
 std::string GpuWriter::store_name(int id) const {
   return program_.nest.placed.contains(id) ? fmt::format("{}_{}", output_name(id), id) : output_name(id);
 }

@@ -38,6 +38,9 @@ class GpuWriter {
   /// The stretch of a program's loops along `axes` (outermost first): as many of the innermost as every tensor has
   /// in one run of memory, or does not have; more, at the price of divisions, while that is short.
   [[nodiscard]] static Stretch choose(const Program& program, const std::vector<int>& axes);
+  /// Whether that stretch is made of several lines of some tensor that does not have them one behind the other, so that it
+  /// moves element by element although its lines would move as words.
+  [[nodiscard]] static bool breaks_lines(const Program& program, const std::vector<int>& axes);
   /// Largest value of an extent over the workloads.
   [[nodiscard]] static int64_t largest(const Program& program, const task::IntExpr& extent) { return largest_of(*program.task, extent); }
   [[nodiscard]] static int64_t largest_of(const task::Task& task, const task::IntExpr& extent);
@@ -90,6 +93,14 @@ class GpuWriter {
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
   /// The walk of the program's only pass, which scans, from one end to the other: tiles of a row, or of columns.
   [[nodiscard]] std::string scan_walk(const std::string& begin, const std::string& end, const ScanEnds& ends, const std::string& indent);
+  /// The elements of the program's only pass at one place, `at7`, of each inner axis; `across`: leaves that a SwappedTile
+  /// `NAME_tile` holds, at [a][d].
+  [[nodiscard]] std::string single_element(const std::vector<int>& across, const std::string& indent);
+  /// What elements take that is the same for a whole row: behind row_prologue(), before what was written last.
+  [[nodiscard]] std::string row_values(const std::string& indent) { return take_row_lines(indent); }
+  /// Leaves that are no row values, and outputs.
+  [[nodiscard]] std::vector<int> tensors() const;
+  [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] std::string merged_columns(size_t pass, const std::string& indent);
   /// Names what merge_columns or the like has brought together.
   [[nodiscard]] std::string found_columns(size_t pass, const std::string& indent) const;
@@ -117,14 +128,12 @@ class GpuWriter {
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   /// Of what is written of an output: its name, but where several nodes are written to places of one output.
   [[nodiscard]] std::string store_name(int id) const;
-  [[nodiscard]] bool is_leaf(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
   [[nodiscard]] std::string leaf_end(int id) const;   ///< behind the tensor that a leaf lies in
   [[nodiscard]] std::vector<task::IntExpr> steps() const;
-  [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
+  [[nodiscard]] bool is_linear(int id) const { return !single_ && linear(program_, id, stretch_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
-  [[nodiscard]] std::vector<int> tensors() const;   ///< leaves and outputs that tiles read and write
   [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
   [[nodiscard]] std::string decode(const std::vector<int>& axes, const std::string& from, const std::string& indent, bool narrow) const;
   [[nodiscard]] std::string place(int axis);
@@ -167,6 +176,8 @@ class GpuWriter {
   std::vector<std::string> row_lines_;
   bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
   std::set<int> scanned_;                    ///< scans whose results the tile has
+  bool single_ = false;                      ///< nothing moves as words
+  std::vector<int> across_;                  ///< single: leaves in shared memory
   bool in_rows_ = false;
   bool footed_ = false;
   std::vector<int> columns_needed_;
