@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 
 #include "hone/base/clock.h"
 #include "hone/base/process/child_state.h"
@@ -104,6 +108,18 @@ Child::~Child() {
 
 int Child::pid() const { return state_->pid; }
 int Child::pidfd() const { return state_->pidfd.get(); }
+
+int64_t Child::queued_ns() const {
+  int64_t longest = 0;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", state_->pid), gone)) {
+    // Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
+    std::ifstream file(thread.path() / "schedstat");
+    int64_t ran = 0, waited = 0;
+    if (file >> ran >> waited) longest = std::max(longest, waited);
+  }
+  return longest;
+}
 
 Exit Child::wait(std::chrono::nanoseconds deadline) {
   State& state = *state_;

@@ -92,6 +92,9 @@ class Child {
 
   [[nodiscard]] int pid() const;        ///< of the jailed program itself, in our own pid namespace
   [[nodiscard]] int pidfd() const;      ///< readable when it has ended
+  /// How long the one of its threads that waited longest has waited for a processor that others had, since it began; 0
+  /// where the kernel does not count it.
+  [[nodiscard]] int64_t queued_ns() const;
   /// Pumps output until it ends or the deadline (from this call on) passes; past it the whole group
   /// is killed. Nothing pumps in between: a program nobody waits for blocks after 64 KiB of output.
   [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "hone/base/clock.h"
@@ -244,6 +245,17 @@ TEST(Process, KillEndsItAndWaitRemembers) {
   child.kill();
   EXPECT_EQ(child.wait(20s).describe(), "killed by SIGKILL (killed from outside, or out of memory)");
   EXPECT_EQ(child.wait(0s).how, Exit::How::kSignalled);
+}
+
+TEST(Process, SaysHowLongItWaitedForAProcessor) {
+  SpawnOptions spins = shell("while :; do :; done");
+  spins.cpu_affinity = sched_getcpu();
+  Child one = Child::spawn(spins).value(), other = Child::spawn(spins).value(), sleeps = Child::spawn(shell("sleep 100")).value();
+  std::this_thread::sleep_for(1s);
+  if (one.queued_ns() == 0 && !std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "the kernel does not count it";
+  // The one has what the other has not.
+  EXPECT_GT(one.queued_ns() + other.queued_ns(), 500'000'000);
+  EXPECT_LT(sleeps.queued_ns(), one.queued_ns());
 }
 
 TEST(Process, DiesWithItsOwner) {
