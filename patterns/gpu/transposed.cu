@@ -2,8 +2,8 @@
 language = "@language@"
 pattern  = "transposed"
 note     = "@note@"
-@requires@tunables = { TILE = [@tiles@], THREADS = [256, 128, 512] }
-constraints = ["TILE * TILE % THREADS == 0", "@bytes@ <= 49152"]
+@requires@tunables = { TILE = [@tiles@], THREADS = [256, 128, 512], VEC = [4, 2, 1] }
+constraints = ["TILE * TILE % (THREADS * VEC) == 0", "@bytes@ <= 49152"]
 [[launch]]
 kernel = "transposed"
 grid   = ["@grid@"]
@@ -18,6 +18,7 @@ args   = [@args@]
 // sector of 32 bytes for each of its elements.
 //   TILE     places of a tile, both ways: a line of it should fill a few sectors
 //   THREADS  threads a block
+//   VEC      elements of a word, where lines begin on its boundaries
 #include "hone/gpu/swap.h"
 
 __global__ void __launch_bounds__(THREADS) transposed(@parameters@) {
@@ -26,9 +27,10 @@ __global__ void __launch_bounds__(THREADS) transposed(@parameters@) {
   const int64_t across = (along_end + TILE - 1) / TILE, down = (down_end + TILE - 1) / TILE;
   const int64_t along = blockIdx.x % across * TILE, below = blockIdx.x / across % down * TILE;
   [[maybe_unused]] const int64_t piece = blockIdx.x / across / down;
-@prologue@@loads@  __syncthreads();
-@row_values@  hone::gpu::each_in_tile<TILE, THREADS>(thread, [&](int, int d, int a) {
-    const int64_t at@along_axis@ = along + a, at@down_axis@ = below + d;
-    if (at@along_axis@ >= along_end || at@down_axis@ >= down_end) return;
+@prologue@  const bool whole = @whole@, whole_across = @whole_across@;
+@loads@  __syncthreads();
+@row_values@  hone::gpu::each_word_in_tile<TILE, THREADS, VEC>(thread, [&](int, int d, int a) {
+    const int64_t at@down_axis@ = below + d, first = along + a;
+    if (at@down_axis@ >= down_end || first >= along_end) return;
 @body@  });
 }

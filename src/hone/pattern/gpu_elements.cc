@@ -79,7 +79,7 @@ std::string GpuWriter::element(int id) {
 std::string GpuWriter::compute_element(int id) {
   const Node& node = program_.node(id);
   if (is_leaf(id)) {
-    if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a][d])", leaf_name(id));
+    if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a + e][d])", leaf_name(id));
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
@@ -144,11 +144,29 @@ std::string GpuWriter::row(int id) {
   return row_names_[id] = name;
 }
 
-std::string GpuWriter::single_element(const std::vector<int>& across, const std::string& indent) {
-  single_ = true;
+std::string GpuWriter::one_word(const std::vector<int>& across, const std::string& indent) {
   across_ = across;
   pass_ = 0;
-  return body_text(program_.passes.front(), indent);
+  by_words_ = true;
+  loads_.clear();
+  const Pass& pass = program_.passes.front();
+  const std::string body = body_text(pass, indent + "  ");
+  by_words_ = false;
+  const auto line = [&](int id, const std::string& name) {
+    std::vector<int> others = program_.inner_axes;
+    std::erase(others, stretch_.axes.front());
+    const std::string at = offset(id, others);
+    return name + "_row" + (at.empty() ? "" : " + " + at);
+  };
+  std::string text;
+  for (const int id : loads_)
+    text += fmt::format("{}const auto {}_v = hone::gpu::word_of<VEC>({}{}, first, along_end, whole);\n", indent, leaf_name(id), line(id, leaf_name(id)), picked(id));
+  for (const int id : pass.stores)
+    text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", indent, storage_type(program_.node(id).type.dtype), store_name(id));
+  text += fmt::format("{0}HONE_UNROLL\n{0}for (int e = 0; e < VEC; ++e) {{\n{0}  [[maybe_unused]] const int64_t j = first + e;\n{1}{0}}}\n", indent, body);
+  for (const int id : pass.stores)
+    text += fmt::format("{}hone::gpu::put_word<VEC>({}, first, along_end, whole, {}_v);\n", indent, line(id, store_name(id)), store_name(id));
+  return text;
 }
 
 std::string GpuWriter::take_row_lines(const std::string& indent) {

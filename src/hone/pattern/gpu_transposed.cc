@@ -52,7 +52,9 @@ Result<kernel::Kernel> transposed(const Program& given, kernel::Language languag
   program.inner_axes = {axes.down, axes.along};
   for (const int axis : program.nest.order)
     if (axis != axes.along && axis != axes.down) program.row_axes.push_back(axis);
-  GpuWriter writer(program, {});
+  GpuWriter writer(program, {program.row_axes, {axes.along}});
+  const GpuWriter other(program, {program.row_axes, {axes.down}});
+  const auto whole = [&](const GpuWriter& lines, int axis) { return fmt::format("({}) % VEC == 0 && {}", program.extent(axis).to_cpp(), lines.aligned()); };
   const auto tile_bytes = [&](int id) {
     const int size = task::size_of(program.node(id).type.dtype);
     return fmt::format("TILE*(TILE + {})*{}", size < 4 ? 4 / size : 1, size);
@@ -61,8 +63,8 @@ Result<kernel::Kernel> transposed(const Program& given, kernel::Language languag
   int widest = 1;
   for (const int id : axes.across) {
     const std::string name = writer.leaf_name(id);
-    shared += fmt::format("  __shared__ hone::gpu::SwappedTile<{}, TILE, THREADS> {}_tile;\n", storage_type(program.node(id).type.dtype), name);
-    loads += fmt::format("  {0}_tile.load({0}_row, {1}, along, along_end, below, down_end, thread);\n", name, program.nest.stride(id, axes.along).to_cpp());
+    shared += fmt::format("  __shared__ hone::gpu::SwappedTile<{}, TILE, THREADS, VEC> {}_tile;\n", storage_type(program.node(id).type.dtype), name);
+    loads += fmt::format("  {0}_tile.load({0}_row, {1}, along, along_end, below, down_end, whole_across, thread);\n", name, program.nest.stride(id, axes.along).to_cpp());
     bytes += (bytes.empty() ? "" : " + ") + tile_bytes(id);
     widest = std::max(widest, task::size_of(program.node(id).type.dtype));
   }
@@ -78,11 +80,12 @@ Result<kernel::Kernel> transposed(const Program& given, kernel::Language languag
   slots["shared"] = shared;
   slots["along_extent"] = program.extent(axes.along).to_cpp();
   slots["down_extent"] = program.extent(axes.down).to_cpp();
-  slots["along_axis"] = std::to_string(axes.along);
+  slots["whole"] = whole(writer, axes.along);
+  slots["whole_across"] = whole(other, axes.down);
   slots["down_axis"] = std::to_string(axes.down);
   slots["prologue"] = writer.row_prologue("piece", "  ");
   slots["loads"] = loads;
-  slots["body"] = writer.single_element(axes.across, "    ");
+  slots["body"] = writer.one_word(axes.across, "    ");
   slots["row_values"] = writer.row_values("  ");
   return finished(fill_pattern("patterns/gpu/transposed.cu", slots), "transposed");
 }

@@ -93,9 +93,9 @@ class GpuWriter {
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
   /// The walk of the program's only pass, which scans, from one end to the other: tiles of a row, or of columns.
   [[nodiscard]] std::string scan_walk(const std::string& begin, const std::string& end, const ScanEnds& ends, const std::string& indent);
-  /// The elements of the program's only pass at one place, `at7`, of each inner axis; `across`: leaves that a SwappedTile
-  /// `NAME_tile` holds, at [a][d].
-  [[nodiscard]] std::string single_element(const std::vector<int>& across, const std::string& indent);
+  /// The program's only pass over one word of a line, from place `first` to `along_end` at `at7`, … of the other inner axis;
+  /// `across`: leaves that a SwappedTile `NAME_tile` holds, at [a + e][d].
+  [[nodiscard]] std::string one_word(const std::vector<int>& across, const std::string& indent);
   /// What elements take that is the same for a whole row: behind row_prologue(), before what was written last.
   [[nodiscard]] std::string row_values(const std::string& indent) { return take_row_lines(indent); }
   /// Leaves that are no row values, and outputs.
@@ -132,7 +132,7 @@ class GpuWriter {
   [[nodiscard]] std::string leaf_tensor(int id) const;
   [[nodiscard]] std::string leaf_end(int id) const;   ///< behind the tensor that a leaf lies in
   [[nodiscard]] std::vector<task::IntExpr> steps() const;
-  [[nodiscard]] bool is_linear(int id) const { return !single_ && linear(program_, id, stretch_.axes); }
+  [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
   [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
   [[nodiscard]] std::string decode(const std::vector<int>& axes, const std::string& from, const std::string& indent, bool narrow) const;
@@ -176,8 +176,7 @@ class GpuWriter {
   std::vector<std::string> row_lines_;
   bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
   std::set<int> scanned_;                    ///< scans whose results the tile has
-  bool single_ = false;                      ///< nothing moves as words
-  std::vector<int> across_;                  ///< single: leaves in shared memory
+  std::vector<int> across_;                  ///< leaves in a SwappedTile
   bool in_rows_ = false;
   bool footed_ = false;
   std::vector<int> columns_needed_;

@@ -1,37 +1,59 @@
 // Tiles of tensors whose lines run across the result's: read along their own lines, handed out along the result's. Either
-// way neighbouring threads are neighbours in memory, and shared memory turns the tile in between.
+// way neighbouring threads move neighbouring words, and shared memory turns the tile in between.
 #pragma once
 #include "hone/gpu/tile.h"
 
 namespace hone::gpu {
 
-/// The places of a tile of Tile x Tile, shared out between Threads threads: do(line, place), neighbouring threads at
-/// neighbouring places.
-template <int Tile, int Threads, class Do>
-HONE_DEVICE void each_in_tile(int thread, Do what) {
-  static_assert(Tile * Tile % Threads == 0);
+/// The words of a tile of Tile x Tile elements, shared out between Threads threads: do(number, line, place), neighbouring
+/// threads at neighbouring words of a line.
+template <int Tile, int Threads, int Vec, class Do>
+HONE_DEVICE void each_word_in_tile(int thread, Do what) {
+  static_assert(Tile % Vec == 0 && Tile * Tile % (Threads * Vec) == 0);
   HONE_UNROLL
-  for (int u = 0; u < Tile * Tile / Threads; ++u) {
-    const int i = u * Threads + thread;
+  for (int u = 0; u < Tile * Tile / (Threads * Vec); ++u) {
+    const int i = (u * Threads + thread) * Vec;
     what(u, i / Tile, i % Tile);
   }
 }
 
-/// In shared memory. Line by line as the tensor has them; a line's pad sends places above each other to different banks.
-template <class T, int Tile, int Threads>
+/// What a line that ends at `end` has from `at` on. `whole`: words begin on boundaries, and none crosses the end.
+template <int Vec, class T>
+HONE_DEVICE Pack<T, Vec> word_of(const T* line, int64_t at, int64_t end, bool whole) {
+  if (whole) return *reinterpret_cast<const Pack<T, Vec>*>(line + at);
+  Pack<T, Vec> word{};
+  HONE_UNROLL
+  for (int e = 0; e < Vec; ++e)
+    if (at + e < end) word[e] = line[at + e];
+  return word;
+}
+template <int Vec, class T>
+HONE_DEVICE void put_word(T* line, int64_t at, int64_t end, bool whole, const Pack<T, Vec>& word) {
+  if (whole) {
+    *reinterpret_cast<Pack<T, Vec>*>(line + at) = word;
+    return;
+  }
+  HONE_UNROLL
+  for (int e = 0; e < Vec; ++e)
+    if (at + e < end) line[at + e] = word[e];
+}
+
+/// In shared memory, line by line as the tensor has them. A line's pad sends what lies above each other to other banks.
+template <class T, int Tile, int Threads, int Vec>
 struct SwappedTile {
   static constexpr int kPad = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
   T at[Tile][Tile + kPad];
 
   /// Lines [line, line + Tile) and places [place, place + Tile) of a tensor of lines x places whose lines are `stride` apart;
-  /// what lies outside is left as it is. All loads are on their way before the first is stored. A barrier has to follow.
-  HONE_DEVICE void load(const T* tensor, int64_t stride, int64_t line, int64_t lines, int64_t place, int64_t places, int thread) {
-    T held[Tile * Tile / Threads];
-    each_in_tile<Tile, Threads>(thread, [&](int u, int l, int p) {
-      if (line + l < lines && place + p < places) held[u] = tensor[(line + l) * stride + place + p];
+  /// zeros lie outside. All loads are on their way before the first is stored. A barrier has to follow.
+  HONE_DEVICE void load(const T* tensor, int64_t stride, int64_t line, int64_t lines, int64_t place, int64_t places, bool whole, int thread) {
+    Pack<T, Vec> held[Tile * Tile / (Threads * Vec)];
+    each_word_in_tile<Tile, Threads, Vec>(thread, [&](int u, int l, int p) {
+      held[u] = line + l < lines && place + p < places ? word_of<Vec>(tensor + (line + l) * stride, place + p, places, whole) : Pack<T, Vec>{};
     });
-    each_in_tile<Tile, Threads>(thread, [&](int u, int l, int p) {
-      if (line + l < lines && place + p < places) at[l][p] = held[u];
+    each_word_in_tile<Tile, Threads, Vec>(thread, [&](int u, int l, int p) {
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e) at[l][p + e] = held[u][e];
     });
   }
 };
