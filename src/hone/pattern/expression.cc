@@ -174,7 +174,7 @@ std::string operation_text(const Node& node, const std::vector<std::string>& ope
   switch (node.prim) {
     case Prim::kCast: return cast_text(operands[0], types[0], node.type.dtype, way);
     case Prim::kSub:
-      if (way == Way::kThread && task::is_float(node.type.dtype)) return fmt::format("hone::gpu::difference({}, {})", operands[0], operands[1]);
+      if (task::is_float(node.type.dtype)) return fmt::format("{}difference({}, {})", room, operands[0], operands[1]);
       break;
     case Prim::kNeg: return "-" + operands[0];
     case Prim::kNot: return (way == Way::kScalar || way == Way::kThread ? "!" : "~") + operands[0];

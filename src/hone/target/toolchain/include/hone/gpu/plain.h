@@ -12,3 +12,11 @@
 #if defined(__clang__)
 #pragma clang fp contract(off)
 #endif
+
+namespace hone {
+
+/// As hone::gpu::difference.
+HONE_DEVICE float difference(float a, float b) { return __fsub_rn(a, b); }
+HONE_DEVICE double difference(double a, double b) { return __dadd_rn(a, -b); }
+
+}  // namespace hone
