@@ -164,6 +164,15 @@ TEST(Scale, a_program_that_rounds_as_its_types_say_is_within_two_roundoffs) {
               << compute << " " << type << " " << name_of(family) << " " << seed;
 }
 
+TEST(Scale, beyond_the_end_of_f16_anything_may_follow) {
+  // 300 * 300 is infinite in f16; elu() makes -1 of minus that, and normalize() hides it.
+  Case c("y = normalize(elu((x * g) * -1.0 + 100000.0 * (1.0 - w)), axis=1)", {"x=f16[2,1]", "g=f16[2,1]", "w=f16[2,1]"});
+  c.set(0, {300, 2}), c.set(1, {300, 3}), c.set(2, {1, 1});
+  const Answer y = c.answer();
+  EXPECT_TRUE(std::isinf(y.scale[0])) << y.scale[0];
+  EXPECT_TRUE(std::isfinite(y.scale[1])) << y.scale[1];
+}
+
 TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
   // x @ w cancels here and there: added up in f16 it would be far beyond, and one more rounding would hide that.
   Case narrow("y = x @ w", {"x=f16[40,64]", "w=f16[64,48]"}), wide("y = f32(x) @ f32(w)", {"x=f16[40,64]", "w=f16[64,48]"});
