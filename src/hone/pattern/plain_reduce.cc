@@ -78,9 +78,10 @@ std::string Running::take(const std::string& into, const std::string& x, const s
     if (narrowed.empty()) return fmt::format("{} = {};", into, result);
     return fmt::format("{} = float({}(float({})));", into, narrowed, result);
   };
+  const bool whole = type == "int64_t";  // wraps around
   switch (kind) {
-    case Kind::kSum: return assigned(into + " + " + x);
-    case Kind::kProduct: return assigned(into + " * " + x);
+    case Kind::kSum: return assigned(whole ? fmt::format("hone::whole_add<int64_t>({}, {})", into, x) : into + " + " + x);
+    case Kind::kProduct: return assigned(whole ? fmt::format("hone::whole_mul<int64_t>({}, {})", into, x) : into + " * " + x);
     case Kind::kLinear: return assigned(fmt::format("{} * {} + {}", into, index, x));
     case Kind::kMax: return fmt::format("{0} = {1} > {0} || {1} != {1} ? {1} : {0};", into, x);
     case Kind::kMin: return fmt::format("{0} = {1} < {0} || {1} != {1} ? {1} : {0};", into, x);

@@ -64,15 +64,15 @@ struct ColumnState<ArgExtreme<LARGEST>, V, WIDTH> {
 /// Sums go in stretches of rows, the stretches in double: the error does not grow with the rows.
 template <class V, int WIDTH>
 struct ColumnState<Sum, V, WIDTH> {
-  using Total = decltype(Lane<V>{} * (Same<Lane<V>, float> ? 1.0 : Lane<V>{}));
+  using Total = typename detail::Summing<Lane<V>>::Type;
   alignas(64) Lane<V> part[WIDTH]{};
   alignas(64) Total total[WIDTH]{};
   template <class N>
-  HONE_INLINE void add(int64_t i, V v, N n, int64_t) { store_n(part + i, load<V>(part + i) + v, n); }
+  HONE_INLINE void add(int64_t i, V v, N n, int64_t) { store_n(part + i, detail::added(load<V>(part + i), v), n); }
   HONE_INLINE const Lane<V>* get() const { return part; }
   HONE_INLINE void flush() {
     for (int i = 0; i < WIDTH; ++i) {
-      total[i] += part[i];
+      total[i] = detail::added(total[i], static_cast<Total>(part[i]));
       part[i] = 0;
     }
   }

@@ -35,11 +35,11 @@ HONE_INLINE Lane<V> fold(V x, F f) {
 
 template <class V>
 HONE_INLINE Lane<V> sum(V x) {
-  return detail::fold(x, [](V a, V b) { return a + b; });
+  return detail::fold(x, [](V a, V b) { return detail::added(a, b); });
 }
 template <class V>
 HONE_INLINE Lane<V> prod(V x) {
-  return detail::fold(x, [](V a, V b) { return a * b; });
+  return detail::fold(x, [](V a, V b) { return detail::multiplied(a, b); });
 }
 /// NaN if any lane is NaN.
 template <class V>

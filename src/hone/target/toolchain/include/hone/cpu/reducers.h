@@ -11,15 +11,15 @@ namespace hone {
 struct Sum {
   template <class V, int UNROLL>
   struct State {
-    using Total = decltype(Lane<V>{} * (Same<Lane<V>, float> ? 1.0 : Lane<V>{}));
+    using Total = typename detail::Summing<Lane<V>>::Type;
     V part[UNROLL]{};
     Total total{};
     static HONE_INLINE V neutral() { return V{}; }
-    HONE_INLINE void add(int u, V v, int64_t) { part[u] += v; }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] = detail::added(part[u], v); }
     HONE_INLINE void flush() {
       V all = part[0];
-      for (int u = 1; u < UNROLL; ++u) all += part[u];
-      total += sum(all);
+      for (int u = 1; u < UNROLL; ++u) all = detail::added(all, part[u]);
+      total = detail::added(total, static_cast<Total>(sum(all)));
       for (V& p : part) p = V{};
     }
     HONE_INLINE Total get() const { return total; }
@@ -31,11 +31,11 @@ struct Prod {
     V part[UNROLL];
     HONE_INLINE State() { for (V& p : part) p = neutral(); }
     static HONE_INLINE V neutral() { return splat<V>(1); }
-    HONE_INLINE void add(int u, V v, int64_t) { part[u] *= v; }
+    HONE_INLINE void add(int u, V v, int64_t) { part[u] = detail::multiplied(part[u], v); }
     HONE_INLINE void flush() {}
     HONE_INLINE auto get() const {
       V all = part[0];
-      for (int u = 1; u < UNROLL; ++u) all *= part[u];
+      for (int u = 1; u < UNROLL; ++u) all = detail::multiplied(all, part[u]);
       return prod(all);
     }
   };

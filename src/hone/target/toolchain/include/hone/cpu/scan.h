@@ -49,12 +49,12 @@ struct Joined;
 template <>
 struct Joined<Sum> {
   template <class T>
-  static HONE_INLINE T join(T a, T b) { return a + b; }
+  static HONE_INLINE T join(T a, T b) { return added(a, b); }
 };
 template <>
 struct Joined<Prod> {
   template <class T>
-  static HONE_INLINE T join(T a, T b) { return a * b; }
+  static HONE_INLINE T join(T a, T b) { return multiplied(a, b); }
 };
 template <>
 struct Joined<Max> {
@@ -67,6 +67,13 @@ struct Joined<Min> {
   static HONE_INLINE T join(T a, T b) { return min(a, b); }
 };
 
+template <class L, class OP>
+struct CarryOf { using Type = typename Summing<L>::Type; };
+template <class L>
+struct CarryOf<L, Max> { using Type = L; };
+template <class L>
+struct CarryOf<L, Min> { using Type = L; };
+
 }  // namespace detail
 
 /// OP: Sum, Prod, Max or Min. BACK: from the row's end to its beginning, with for_each_back. EXCLUSIVE: each
@@ -74,8 +81,7 @@ struct Joined<Min> {
 template <class V, class OP, bool BACK = false, bool EXCLUSIVE = false>
 class Scan {
   using L = Lane<V>;
-  static constexpr bool kExact = Same<OP, Max> || Same<OP, Min>;
-  using Carry = decltype(L{} * (Same<L, float> && !kExact ? 1.0 : L{}));
+  using Carry = typename detail::CarryOf<L, OP>::Type;
   using Join = detail::Joined<OP>;
 
  public:

@@ -164,6 +164,33 @@ struct Bytes {
 };
 template <class T, int B>
 using Of = typename Bytes<T, B>::Type;
+
+/// Float lanes are summed and multiplied over many elements in double, whole ones in their own type, where they wrap around.
+template <class L>
+struct Summing { using Type = L; };
+template <>
+struct Summing<float> { using Type = double; };
+template <unsigned BYTES>
+struct UnsignedLane { using Type = uint32_t; };
+template <>
+struct UnsignedLane<8> { using Type = uint64_t; };
+/// a + b and a * b, of numbers or vectors. Whole ones unsigned on the way: a signed overflow is a compiler's licence to do anything.
+template <class V>
+HONE_INLINE V added(V a, V b) {
+  if constexpr (FloatScalar<Lane<V>>) return a + b;
+  else if constexpr (Vector<V>) {
+    using U = Of<typename UnsignedLane<sizeof(Lane<V>)>::Type, sizeof(V)>;
+    return bit_cast<V>(bit_cast<U>(a) + bit_cast<U>(b));
+  } else return static_cast<V>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class V>
+HONE_INLINE V multiplied(V a, V b) {
+  if constexpr (FloatScalar<Lane<V>>) return a * b;
+  else if constexpr (Vector<V>) {
+    using U = Of<typename UnsignedLane<sizeof(Lane<V>)>::Type, sizeof(V)>;
+    return bit_cast<V>(bit_cast<U>(a) * bit_cast<U>(b));
+  } else return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 }  // namespace detail
 
 /// True if any, or every, lane of the mask is set.
