@@ -41,7 +41,7 @@ class HiddenTrial {
   [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                          std::chrono::seconds deadline, bool thorough);
-  [[nodiscard]] Verdict check_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
+  [[nodiscard]] Verdict check_again(const kernel::Kernel& kernel, Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;

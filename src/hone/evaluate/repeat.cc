@@ -1,7 +1,9 @@
 #include "hone/evaluate/repeat.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "hone/base/random.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/oracle/step.h"
 
@@ -30,6 +32,26 @@ Verdict check_repeated(Stage& stage, target::Session& session, std::span<const i
     for (size_t i = 0; i < slots.size(); ++i)
       if (Verdict verdict = stage.check_against(slots[i], first[i]); !verdict.accepted()) return verdict;
   }
+  return {};
+}
+
+Verdict check_moved(Stage& stage, target::Session& session, std::chrono::nanoseconds deadline) {
+  if (!stage.task().deterministic || stage.calls() < 2) return {};
+  // Sums of values of all magnitudes hang on their order the most.
+  std::vector<Stage::Draw> draws;
+  const uint64_t seed = base::secret_seed();
+  for (int content = 0; content < stage.contents(); ++content) draws.push_back({content, Family::kLarge, seed});
+  stage.draw(draws);
+  std::vector<int> slots(static_cast<size_t>(stage.calls()));
+  std::iota(slots.begin(), slots.end(), 0);
+  stage.poison(slots);
+  std::vector<target::Call> calls;
+  for (const int slot : slots) calls.push_back(stage.call(slot));
+  const auto outcome = session.run(calls, deadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+  const Stage::Kept first = stage.keep(slots.front());
+  for (const int slot : slots)
+    if (Verdict verdict = stage.check_against(slot, first); !verdict.accepted()) return verdict;
   return {};
 }
 

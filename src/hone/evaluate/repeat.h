@@ -15,6 +15,10 @@ namespace hone::evaluate {
 [[nodiscard]] Verdict check_repeated(Stage& stage, target::Session& session, std::span<const int> slots, int times,
                                      std::chrono::nanoseconds deadline);
 
+/// Calls on equal inputs in all slots of a stage, each of which has addresses of its own, where the task is `deterministic`: sums must not go by
+/// where tensors lie. Draws all contents anew.
+[[nodiscard]] Verdict check_moved(Stage& stage, target::Session& session, std::chrono::nanoseconds deadline);
+
 /// Refuses a promotion whose calls on equal inputs differed to the bit, where the task is `deterministic`.
 void require_repeatable(const task::Task& task, Promotion& promotion);
 

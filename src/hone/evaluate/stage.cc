@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <map>
 #include <numeric>
@@ -24,6 +25,7 @@
 #include "hone/evaluate/verify/low_half.h"
 #include "hone/evaluate/verify/near_bound.h"
 #include "hone/evaluate/verify/stretches.h"
+#include "hone/evaluate/verify/telling.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/evict.h"
@@ -624,23 +626,64 @@ uint64_t Stage::telling_seed(Family family) {
   return best;
 }
 
-void Stage::draw_alike(int number, uint64_t seed) {
+/// Draws a content whose inputs `alter` changes in memory, one after another.
+void Stage::draw_altered(int number, Family family, uint64_t seed, const std::function<void(size_t input, std::span<std::byte> data)>& alter) {
   State& s = *state_;
   HONE_CHECK(s.contents.size() == s.content_of.size(), "a content a slot");
-  draw(number, Family::kInteger, seed);
+  draw(number, family, seed);
   State::Content& content = s.contents[static_cast<size_t>(number)];
   content.altered = true;
-  base::Rng rng(seed);
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
     const task::InputSpec& spec = s.task.inputs[i];
     if (spec.structure != task::Structure::kNone || spec.domain == task::Domain::kSimplex) continue;
-    const task::Shape& shape = s.input_shape(i);
-    s.draw_here(content, i, {{0, task::element_count(shape)}}, s.options.threads);
+    s.draw_here(content, i, {{0, task::element_count(s.input_shape(i))}}, s.options.threads);
     const std::span data(s.home_of(content, i), static_cast<size_t>(s.input_bytes[i]));
-    make_alike(data, shape, task::size_of(spec.type.dtype), spec.domain == task::Domain::kReal && !s.bounds_of_inputs[i].nonzero, rng);
+    alter(i, data);
     const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
     s.region(home.region).upload(home.offset, data.data(), s.input_bytes[i]);
   }
+}
+
+void Stage::draw_alike(int number, uint64_t seed) {
+  State& s = *state_;
+  base::Rng rng(seed);
+  // Sums of whole numbers are exact: those of many equal numbers are not, in any other order than the anchor's.
+  const bool sorted = rng.below(3) == 0;
+  draw_altered(number, sorted ? Family::kNormal : Family::kInteger, seed, [&](size_t i, std::span<std::byte> data) {
+    const task::InputSpec& spec = s.task.inputs[i];
+    const auto& content = s.contents[static_cast<size_t>(number)];
+    for (size_t j = 0; j < i; ++j) {
+      const task::InputSpec& other = s.task.inputs[j];
+      const bool same_kind = other.type.dtype == spec.type.dtype && other.domain == spec.domain && other.structure == task::Structure::kNone &&
+                             s.bounds_of_inputs[j].index == s.bounds_of_inputs[i].index && s.bounds_of_inputs[j].nonzero == s.bounds_of_inputs[i].nonzero;
+      if (!same_kind || rng.below(3) != 0) continue;
+      const std::span from(s.home_of(content, j), static_cast<size_t>(s.input_bytes[j]));
+      if (copy_but_one(data, s.input_shape(i), std::as_bytes(from), s.input_shape(j), spec.type.dtype, rng)) return;
+    }
+    if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng);
+    else make_alike(data, s.input_shape(i), spec.type.dtype, spec.domain == task::Domain::kReal && !s.bounds_of_inputs[i].nonzero, rng);
+  });
+}
+
+bool Stage::draw_telling(int number, uint64_t seed, std::span<const double> of_source, bool denormals) {
+  constexpr size_t kMostOfSource = 24;
+  State& s = *state_;
+  const auto points = turning_points(s.graph);
+  const bool elementwise = is_elementwise(s.graph.graph);
+  base::Rng rng(seed);
+  std::vector<Telling> all;
+  for (size_t i = 0; i < s.task.inputs.size(); ++i) {
+    std::vector<double> here(of_source.begin(), of_source.end());
+    rng.shuffle(here);
+    here.resize(std::min(here.size(), kMostOfSource));
+    here.insert(here.end(), points[i].begin(), points[i].end());
+    all.push_back(telling_of(s.task.inputs[i], s.bounds_of_inputs[i], std::move(here), elementwise, denormals));
+  }
+  if (std::ranges::all_of(all, [](const Telling& telling) { return telling.points.empty(); })) return false;
+  draw_altered(number, Family::kNormal, seed, [&](size_t i, std::span<std::byte> data) {
+    put_beside(data, s.task.inputs[i].type.dtype, all[i], rng);
+  });
+  return true;
 }
 
 void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {

@@ -2,6 +2,7 @@
 // the drawn contents, the poison, the guards, and the check afterwards. The grader's side only: no
 // session ever sees an expected answer. One thread drives a stage.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,10 +75,13 @@ class Stage {
   /// A secret seed for one look at a family: of sparse inputs one with which as many as can be have their slabs of zeros,
   /// of non-finite ones, at the first look and every second, one with which as many as can be hold a NaN.
   [[nodiscard]] uint64_t telling_seed(Family family);
+  /// Small whole numbers much of which repeats, or normal values nearly sorted (verify/alike.h); where there is a content a slot.
+  void draw_alike(int content, uint64_t seed);
+  /// Normal values, with others beside the numbers at which something changes (verify/telling.h), in the task or in a source; where there is
+  /// a content a slot. `denormals`: the target keeps them. False where there are no such numbers.
+  bool draw_telling(int content, uint64_t seed, std::span<const double> of_source, bool denormals);
   /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
   /// those of another draw (a row of a simplex, both of a symmetric pair).
-  /// Small whole numbers, much of which repeats (verify/alike.h); where there is a content a slot.
-  void draw_alike(int content, uint64_t seed);
   void draw_near(int content, int like, int64_t changes, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
   /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun. What of it is a
@@ -130,6 +134,7 @@ class Stage {
 
  private:
   struct State;
+  void draw_altered(int content, Family family, uint64_t seed, const std::function<void(size_t input, std::span<std::byte> data)>& alter);
   explicit Stage(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

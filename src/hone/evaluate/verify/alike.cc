@@ -1,7 +1,11 @@
 #include "hone/evaluate/verify/alike.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
+
+#include "hone/evaluate/oracle/number.h"
 
 namespace hone::evaluate {
 namespace {
@@ -59,9 +63,50 @@ void mirror_squares(const Elements& e, const task::Shape& shape, base::Rng& rng)
 
 }  // namespace
 
-void make_alike(std::span<std::byte> data, const task::Shape& shape, int64_t element, bool zeros, base::Rng& rng) {
+bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
+                  base::Rng& rng) {
+  const task::Shape turned(from_shape.rbegin(), from_shape.rend());
+  const bool transposed = from_shape.size() == 2 && to_shape == turned && (to_shape != from_shape || rng.below(2) == 0);
+  if ((!transposed && to_shape != from_shape) || to.empty()) return false;
+  const auto bytes = static_cast<size_t>(task::size_of(type));
+  const auto count = static_cast<int64_t>(to.size() / bytes);
+  const int64_t spared = place_below(rng, count), columns = to_shape.empty() ? 1 : to_shape.back(), rows = count / columns;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = transposed ? i % columns * rows + i / columns : i;
+    if (i != spared) std::memcpy(to.data() + static_cast<size_t>(i) * bytes, from.data() + static_cast<size_t>(at) * bytes, bytes);
+  }
+  return true;
+}
+
+void sort_but_one(std::span<std::byte> data, const task::Shape& shape, task::DType type, base::Rng& rng) {
   if (shape.empty() || data.empty()) return;
-  const Elements e{data.data(), static_cast<size_t>(element)};
+  const Elements e{data.data(), static_cast<size_t>(task::size_of(type))};
+  const size_t axis = rng.below(shape.size());
+  int64_t stride = 1;
+  for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
+  const int64_t extent = shape[axis], lines = task::element_count(shape) / extent;
+  const std::vector<std::byte> before(e.data, e.data + static_cast<size_t>(lines * extent) * e.bytes);
+  std::vector<double> keys(static_cast<size_t>(lines * extent));
+  load_doubles(type, before.data(), 0, lines * extent, keys.data());
+  std::vector<int64_t> places(static_cast<size_t>(extent));
+  for (int64_t line = 0; line < lines; ++line) {
+    if (rng.below(4) == 0) continue;
+    const int64_t first = line / stride * stride * extent + line % stride;
+    std::iota(places.begin(), places.end(), int64_t{0});
+    const bool falls = rng.below(2) == 0;
+    std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+      const double x = keys[static_cast<size_t>(first + a * stride)], y = keys[static_cast<size_t>(first + b * stride)];
+      return falls ? y < x : x < y;
+    });
+    std::swap(places[rng.below(places.size())], places[rng.below(4) == 0 ? rng.below(places.size()) : places.size() - 1]);
+    for (int64_t k = 0; k < extent; ++k)
+      std::memcpy(e.data + static_cast<size_t>(first + k * stride) * e.bytes, before.data() + static_cast<size_t>(first + places[static_cast<size_t>(k)] * stride) * e.bytes, e.bytes);
+  }
+}
+
+void make_alike(std::span<std::byte> data, const task::Shape& shape, task::DType type, bool zeros, base::Rng& rng) {
+  if (shape.empty() || data.empty()) return;
+  const Elements e{data.data(), static_cast<size_t>(task::size_of(type))};
   const bool square = shape.size() > 1 && shape.back() == shape[shape.size() - 2];
   switch (rng.below(square ? 3 : 2)) {
     case 0: return repeat_slabs(e, shape, rng);

@@ -1,5 +1,6 @@
-// Inputs much of which looks like something else of them: rows that repeat the row before but for one element, constant rows
-// with one exception, square matrices that are symmetric but for a few. Who looks at some places and guesses the rest guesses wrong. Pure.
+// Inputs much of which looks like something else: rows that repeat the row before but for one element, constant or sorted rows
+// with one exception, square matrices that are symmetric but for a few, an input that is another one, or its transpose, but for one
+// element. Who looks at some places and guesses the rest guesses wrong. Pure.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,7 +10,15 @@
 
 namespace hone::evaluate {
 
-/// Rearranges a tensor of elements of so many bytes: each of its elements is one that was there before, or zero where `zeros` allows it.
-void make_alike(std::span<std::byte> data, const task::Shape& shape, int64_t element, bool zeros, base::Rng& rng);
+/// Rearranges a tensor: each of its elements is one that was there before, or zero where `zeros` allows it.
+void make_alike(std::span<std::byte> data, const task::Shape& shape, task::DType type, bool zeros, base::Rng& rng);
+
+/// Sorts most lines along one axis, either way, but for one element, which stands anywhere.
+void sort_but_one(std::span<std::byte> data, const task::Shape& shape, task::DType type, base::Rng& rng);
+
+/// Copies a tensor, or its transpose where the shapes say so, over another one of the same type but for one element. False where the shapes
+/// are of neither kind.
+bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
+                  base::Rng& rng);
 
 }  // namespace hone::evaluate

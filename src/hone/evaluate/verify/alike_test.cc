@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -13,7 +15,7 @@ std::vector<int> alike(const task::Shape& shape, uint64_t seed, bool zeros = tru
   std::vector<int> values(static_cast<size_t>(task::element_count(shape)));
   std::iota(values.begin(), values.end(), 1);
   base::Rng rng(seed);
-  make_alike(std::as_writable_bytes(std::span(values)), shape, sizeof(int), zeros, rng);
+  make_alike(std::as_writable_bytes(std::span(values)), shape, task::DType::kI32, zeros, rng);
   return values;
 }
 
@@ -45,6 +47,44 @@ TEST(Alike, SquaresAreSymmetricButForOneElement) {
     nearly += differ == 1;
   }
   EXPECT_GT(nearly, 5);
+}
+
+TEST(Alike, LinesAscendOrDescendButForOneElement) {
+  int rises = 0, falls = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    // Rows of a shuffled tensor, so that what is sorted was not so before.
+    std::vector<int> values(20 * 30);
+    std::iota(values.begin(), values.end(), 1);
+    base::Rng rng(seed);
+    rng.shuffle(values);
+    sort_but_one(std::as_writable_bytes(std::span(values)), {20, 30}, task::DType::kI32, rng);
+    for (auto row = values.begin(); row != values.end(); row += 30) {
+      const auto steps = std::inner_product(row + 1, row + 30, row, 0, std::plus<>(), std::greater<>());
+      const bool whole = steps == 29 || steps == 0;
+      rises += steps >= 27 && !whole, falls += steps <= 2 && !whole;
+    }
+  }
+  EXPECT_GT(rises, 40);
+  EXPECT_GT(falls, 40);
+}
+
+TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
+  std::vector<int> from(12), to(12, -1);
+  std::iota(from.begin(), from.end(), 1);
+  base::Rng rng(7);
+  const auto copy = [&](const task::Shape& to_shape, const task::Shape& from_shape) {
+    return copy_but_one(std::as_writable_bytes(std::span(to)), to_shape, std::as_bytes(std::span(from)), from_shape, task::DType::kI32, rng);
+  };
+  ASSERT_TRUE(copy({3, 4}, {3, 4}));
+  EXPECT_EQ(std::ranges::count(to, -1), 1);
+  EXPECT_EQ(std::inner_product(to.begin(), to.end(), from.begin(), 0, std::plus<>(), std::equal_to<>()), 11);
+  std::ranges::fill(to, -1);
+  ASSERT_TRUE(copy({4, 3}, {3, 4}));
+  int same = 0;
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t j = 0; j < 3; ++j) same += to[i * 3 + j] == from[j * 4 + i];
+  EXPECT_EQ(same, 11);
+  EXPECT_FALSE(copy({12}, {3, 4}));
 }
 
 TEST(Alike, ValuesAreThoseThatWereThere) {
