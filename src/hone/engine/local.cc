@@ -1,5 +1,6 @@
 #include "hone/engine/local.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -83,9 +84,15 @@ Result<Services> local_services(const task::Task& task, archive::Store& store, c
   services.champions = home / "champions";
   services.limits = bench->limits();
   services.languages = bench->languages();
-  services.batch = bench->batch();
+  // Every card has a kernel, and the next is built.
+  services.batch = std::max(bench->batch(), 2 * static_cast<int>(targets_of(options.target).size()));
   services.builds_aside = bench->builds_aside();
-  services.evaluator = [&task, bench, options, hurried = std::move(hurried)]() { return bench->evaluator(task, evaluator_options(options, hurried)); };
+  const auto evaluator_on = [&task, options, hurried = std::move(hurried)](const std::shared_ptr<Workbench>& place) {
+    return [&task, place, options, hurried] { return place->evaluator(task, evaluator_options(options, hurried)); };
+  };
+  services.evaluator = evaluator_on(bench);
+  HONE_TRY(const auto beside, workbenches_beside(*bench, options));
+  for (const std::shared_ptr<Workbench>& place : beside) services.beside.push_back({place->place().target, evaluator_on(place)});
   services.place_facts = [bench] { return bench->facts(); };
   services.timing = bench->timing();
   if (bench->builds_aside())

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,7 @@
 #include "hone/engine/advisor.h"
 #include "hone/engine/behaviour.h"
 #include "hone/engine/briefing.h"
+#include "hone/engine/cards.h"
 #include "hone/engine/champion.h"
 #include "hone/engine/changes.h"
 #include "hone/engine/code_name.h"
@@ -40,8 +42,6 @@ using evaluate::Screening;
 using kernel::Kernel;
 using nlohmann::json;
 
-/// The yardstick is replaced when the leader is this much better: ratios near one are sharpest.
-constexpr double kYardstickGain = 1.15;
 /// Share of a time budget kept for the finalists' race and the promotion, where that has no time of its own.
 constexpr double kPromotionShare = 0.4;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
@@ -93,8 +93,19 @@ bool is_answer(const Kernel& kernel) { return kernel.author.starts_with("model:"
 /// A proposal on its way to its screening. Its end waits for the build.
 struct Queued {
   std::shared_ptr<const search::Proposal> proposal;
-  std::future<std::string> code;   ///< valid: it is being built, or was; names what it became (code_name.h)
+  std::shared_future<std::string> code;   ///< valid: it is being built, or was; names what it became (code_name.h)
+  std::optional<size_t> card;             ///< that it is being looked at on, of several
+  std::string yardstick;                  ///< hash of what it is timed against there
+  /// Empty in a replay and where nobody knows. Waits for the build.
+  [[nodiscard]] std::string code_name() const { return code.valid() ? code.get() : std::string(); }
+  [[nodiscard]] bool built() const { return !code.valid() || code.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
 };
+
+std::vector<CardService> cards_of(const Services& services) {
+  std::vector<CardService> cards = {{services.target, services.evaluator}};
+  cards.insert(cards.end(), services.beside.begin(), services.beside.end());
+  return cards;
+}
 
 class Run {
  public:
@@ -105,6 +116,7 @@ class Run {
         strategy_(services.strategy ? services.strategy()
                                     : search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
         memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits),
+        cards_(cards_of(services)),
         advisor_([this](const Kernel& kernel, bool thorough) -> Result<Examined> {
           if (!services_.examine) return fail(ErrorCode::kUnavailable, "nobody here can make a diagnosis");
           HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
@@ -146,8 +158,15 @@ class Run {
   void build_first_looks();
   /// Whatever is in the queue is being built from now on, side by side.
   Status build_queued();
-  /// Of a search that builds ahead: the first that is built; in a replay the one that was.
+  /// Of a search that builds ahead: the first that is built.
   [[nodiscard]] size_t next_built() const;
+  /// The one to write down next: in a replay the one that was.
+  [[nodiscard]] Result<size_t> next_looked_at();
+  /// Of several cards: has the free ones look at what is built, until something is to be written down.
+  [[nodiscard]] Result<size_t> next_on_cards();
+  /// Gives what is built to cards that are free.
+  [[nodiscard]] Status hand_out();
+  [[nodiscard]] LookOrder order_of(const Kernel& kernel, bool built) const;
   /// That one; all of the queue where builds would disturb measurements.
   Status screen_queued();
   /// Nothing to look at until a model answers: the event, Waited or Stalled, says whose fault that is.
@@ -159,21 +178,18 @@ class Run {
   Result<std::string> search();
   Result<RunResult> conclude(const std::string& reason);
   Result<evaluate::Evaluator*> evaluator();
-  /// `built`: it is, and what it became is known. That is all there is to see of a recalled kernel.
-  Result<Screening> screen(const Kernel& kernel, bool built);
   [[nodiscard]] bool is_workload_shape(const std::string& shape) const {
     return std::any_of(task_.workloads.begin(), task_.workloads.end(), [&](const task::Workload& w) { return task::bindings_text(w.bindings) == shape; });
   }
-  /// What models are told of a verdict, instead of what it says: nothing that was drawn secretly.
-  Result<event::Told> told_of(const Kernel& kernel, const evaluate::Verdict& verdict);
-  /// `code` names what it was built into (code_name.h); empty in a replay and where nobody knows.
-  Status screen_proposal(const search::Proposal& proposal, const std::string& code);
+  Status screen_proposal(const Queued& queued);
   /// A proposal whose code was evaluated before: written down, and nothing else.
   Status drop(const search::Proposal& proposal, const std::string& code);
   [[nodiscard]] search::Outcome outcome_of(const Kernel& kernel, const Screening& screening, double score) const;
   /// kCorrupt where an event speaks of another kernel, `found`, than the one that follows from the seed.
   Status about(const std::string& found, const std::string& hash) const;
   Status set_yardstick(const Candidate& candidate);
+  /// Nobody looks at what is in the queue; what a card is at ends unheard.
+  void drop_queue();
   /// Where nothing was accepted: looks at the last resort, once, and says whether it did.
   Result<bool> fall_back();
   /// Promotes the best, and where that is refused the next ones; the one that became champion, or nothing.
@@ -206,7 +222,7 @@ class Run {
   std::unique_ptr<search::Strategy> strategy_;
   RunMemory memory_;
   std::string reference_;                ///< the first accepted kernel, which scores are over
-  std::unique_ptr<evaluate::Evaluator> evaluator_;
+  Cards cards_;
   std::optional<search::Changes> changes_;   ///< once a diagnosis asked for it
   Advisor advisor_;
   std::unique_ptr<Consult> consult_;     ///< null: no models
@@ -393,14 +409,12 @@ Status Run::about(const std::string& found, const std::string& hash) const {
 }
 
 Result<evaluate::Evaluator*> Run::evaluator() {
-  if (!evaluator_) {
-    const int64_t before = services_.clock->now_ns();
-    HONE_TRY(evaluator_, services_.evaluator());
-    if (yardstick_) HONE_TRY_VOID(evaluator_->set_yardstick(yardstick_->kernel));
-    // The first time is the run's and paid from its budget; being killed costs it nothing.
-    if (!bounds_ns_.empty()) log_.leave_out_since(before);
-  }
-  return evaluator_.get();
+  const int64_t before = services_.clock->now_ns();
+  const bool opens = !cards_.open();
+  HONE_TRY(evaluate::Evaluator* const evaluator, cards_.home(yardstick_ ? std::optional(yardstick_->kernel) : std::nullopt));
+  // The first time is the run's and paid from its budget; being killed costs it nothing.
+  if (opens && !bounds_ns_.empty()) log_.leave_out_since(before);
+  return evaluator;
 }
 
 void Run::show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const {
@@ -423,8 +437,11 @@ void Run::show(Progress::Step step, const std::string& kernel, const std::string
 
 Status Run::set_yardstick(const Candidate& candidate) {
   HONE_TRY(const event::Yardstick event, log_.step<event::Yardstick>([&]() -> Result<event::Yardstick> {
-    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    HONE_TRY_VOID(evaluator->set_yardstick(candidate.kernel));
+    // Of several cards each is told before it looks at the next kernel.
+    if (!cards_.several()) {
+      HONE_TRY_VOID(evaluator());
+      HONE_TRY_VOID(cards_.home(candidate.kernel));
+    }
     return event::Yardstick{candidate.kernel.hash(), candidate.score};
   }));
   HONE_TRY_VOID(about(event.kernel, candidate.kernel.hash()));
@@ -463,53 +480,29 @@ Status Run::drop(const search::Proposal& proposal, const std::string& code) {
   return {};
 }
 
-Result<Screening> Run::screen(const Kernel& kernel, bool built) {
-  // What is recalled was screened by the run that found it, and its promotion repeats every check.
-  if (!options_.recall.empty() && built) return Screening{.score = 1};
-  HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-  return evaluator->screen(kernel);
+LookOrder Run::order_of(const Kernel& kernel, bool built) const {
+  LookOrder order{kernel, built && !options_.recall.empty(), consult_ && consult_->waits_for(kernel.hash()), consult_ != nullptr, {}, yardstick_score_, leader() ? leader()->score : 0};
+  if (yardstick_) order.yardstick = yardstick_->kernel;
+  return order;
 }
 
-Result<event::Told> Run::told_of(const Kernel& kernel, const evaluate::Verdict& verdict) {
-  evaluate::Explanation said = evaluate::told(verdict);
-  if (!verdict.accepted() && consult_->waits_for(kernel.hash())) {
-    HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-    HONE_TRY(said, evaluator->explain(kernel, verdict));
-  }
-  return event::Told{std::move(said.reason), std::move(said.detail)};
-}
-
-Status Run::screen_proposal(const search::Proposal& proposal, const std::string& code) {
+Status Run::screen_proposal(const Queued& queued) {
+  const search::Proposal& proposal = *queued.proposal;
+  const std::string code = queued.code_name();
   if (log_.replaying() ? log_.next_is<event::Duplicate>() : codes_.contains(code)) return drop(proposal, code);
   const std::string hash = proposal.kernel.hash();
   const std::optional<agent::Promise> promise = consult_ ? consult_->promised(hash) : std::nullopt;
   HONE_TRY(const event::Screened event, log_.step<event::Screened>([&]() -> Result<event::Screened> {
     HONE_TRY_VOID(services_.store->put_kernel(row_of(proposal.kernel, proposal.action, task_.hash())));
-    HONE_TRY(Screening screening, screen(proposal.kernel, !code.empty()));
-    screening.spent.build += std::exchange(batch_build_ns_, 0);
-    bool accepted = screening.verdict.accepted();
-    double score = !accepted ? 0 : yardstick_ ? screening.score * yardstick_score_ : 1;
-    std::optional<double> first_score;
-    if (accepted && yardstick_ && leader() && score <= leader()->score && consult_ && consult_->waits_for(hash)) {
-      // An answer that looks slower than the best: three pairs on a busy machine are not enough to give it up.
-      first_score = score;
-      const evaluate::Spent before = screening.spent;
-      HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
-      HONE_TRY(screening, evaluator->screen_closely(proposal.kernel));
-      screening.spent += before;
-      accepted = screening.verdict.accepted();
-      score = accepted ? screening.score * yardstick_score_ : 0;
-    }
-    if (!first_score && yardstick_ && score > kYardstickGain * yardstick_score_) {
-      // What would become the yardstick is looked at twice: of many candidates the one that looks best is often the one that
-      // was lucky, and scores are chained from yardstick to yardstick.
-      first_score = score;
-      const evaluate::Spent before = screening.spent;
-      HONE_TRY(screening, screen(proposal.kernel, !code.empty()));
-      screening.spent += before;
-      accepted = screening.verdict.accepted();
-      score = accepted ? std::min(score, screening.score * yardstick_score_) : 0;
-    }
+    const auto look = [&]() -> Result<Judgement> {
+      if (queued.card) return cards_.take(*queued.card);
+      HONE_TRY(evaluate::Evaluator* const evaluator, this->evaluator());
+      return judge(*evaluator, order_of(proposal.kernel, !code.empty()));
+    };
+    HONE_TRY(Judgement judged, look());
+    judged.screening.spent.build += std::exchange(batch_build_ns_, 0);
+    const bool accepted = judged.screening.verdict.accepted();
+    const double score = judged.score;
     if (options_.memory)
       HONE_TRY_VOID(memory_.keep(*services_.store, id_, evaluated_ + 1, proposal, accepted, score, reference_.empty() && accepted ? hash : reference_,
                                  services_.clock->unix_ms()));
@@ -523,15 +516,14 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
     seen.reason = proposal.reason;
     seen.note = proposal.kernel.header.note;
     seen.config = proposal.kernel.config;
-    seen.screening = std::move(screening);
+    seen.screening = std::move(judged.screening);
     seen.score = score;
-    seen.first_score = first_score;
+    seen.first_score = judged.first_score;
+    seen.told = std::move(judged.told);
+    if (queued.card) seen.card = cards_.name(*queued.card), seen.yardstick = queued.yardstick;
     if (proposal.predicted > 0) seen.predicted = proposal.predicted, seen.cause = proposal.cause;
     if (promise) seen.predicted = promise->speedup, seen.cause = promise->cause;
     if (!code.empty()) seen.code = code;
-    if (consult_) {
-      HONE_TRY(seen.told, told_of(proposal.kernel, seen.screening.verdict));
-    }
     return seen;
   }));
   HONE_TRY_VOID(about(event.kernel, hash));
@@ -568,7 +560,7 @@ Status Run::screen_proposal(const search::Proposal& proposal, const std::string&
   }
   if (consult_) {
     agent::Judged judged{accepted, std::string(evaluate::name_of(screening.verdict.kind)), screening.verdict.reason, screening.verdict.detail, score,
-                         best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, yardstick_ ? yardstick_->hash : "", screening};
+                         best_before, sol, base::content_hash(proposal.kernel.source), proposal.kernel.config, event.yardstick.value_or(yardstick_ ? yardstick_->hash : ""), screening};
     // Earlier runs told what the verdict says.
     if (event.told) {
       judged.reason = event.told->reason, judged.detail = event.told->detail;
@@ -616,15 +608,15 @@ void Run::build_first_looks() {
 
 Status Run::build_queued() {
   if (log_.replaying() || queue_.empty()) return {};
-  HONE_TRY(evaluate::Evaluator * evaluator, this->evaluator());
+  if (!cards_.open()) HONE_TRY_VOID(evaluator());
   const int64_t before = services_.clock->now_ns();
   for (Queued& queued : queue_)
     if (!queued.code.valid())
-      queued.code = std::async(std::launch::async, [this, evaluator, proposal = queued.proposal] {
+      queued.code = std::async(std::launch::async, [this, proposal = queued.proposal] {
         const Kernel& kernel = proposal->kernel;
         if (const auto at = first_looks_.find(kernel.hash()); at != first_looks_.end()) at->second.wait();
-        return code_name(kernel, evaluator->build(kernel), task_, services_.limits);
-      });
+        return code_name(kernel, cards_.builder()->build(kernel), task_, services_.limits);
+      }).share();
   // Building and measuring exclude each other on a CPU: all builds first, side by side.
   if (!options_.ahead)
     for (const Queued& queued : queue_) queued.code.wait();
@@ -634,25 +626,54 @@ Status Run::build_queued() {
 }
 
 size_t Run::next_built() const {
-  if (log_.replaying()) {
-    const std::string hash = log_.next_kernel();
-    const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.proposal->kernel.hash() == hash; });
-    return at == queue_.end() ? 0 : static_cast<size_t>(at - queue_.begin());
-  }
   const base::Span span("wait for a build");
   for (;;) {
     for (size_t i = 0; i < queue_.size(); ++i)
-      if (queue_[i].code.wait_for(std::chrono::seconds(0)) == std::future_status::ready) return i;
+      if (queue_[i].built()) return i;
     (void)queue_.front().code.wait_for(std::chrono::milliseconds(2));
+  }
+}
+
+Result<size_t> Run::next_looked_at() {
+  if (!log_.replaying()) return cards_.several() ? next_on_cards() : options_.ahead ? next_built() : 0;
+  const std::string hash = log_.next_kernel();
+  const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.proposal->kernel.hash() == hash; });
+  return at == queue_.end() ? 0 : static_cast<size_t>(at - queue_.begin());
+}
+
+Status Run::hand_out() {
+  for (Queued& queued : queue_) {
+    // Two scores are over the same kernel, or over what was timed against it: the first that is accepted comes before all others.
+    if (!yardstick_ && cards_.any_under_way()) return {};
+    if (queued.card || !queued.built()) continue;
+    const std::string code = queued.code_name();
+    const bool twin = !code.empty() && std::any_of(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.card && q.code_name() == code; });
+    if (twin || codes_.contains(code)) continue;
+    HONE_TRY(queued.card, cards_.free());
+    if (!queued.card) return {};
+    queued.yardstick = yardstick_ ? yardstick_->hash : "";
+    cards_.begin(*queued.card, order_of(queued.proposal->kernel, !code.empty()));
+  }
+  return {};
+}
+
+Result<size_t> Run::next_on_cards() {
+  const base::Span span("wait for a card");
+  for (;;) {
+    HONE_TRY_VOID(hand_out());
+    for (size_t i = 0; i < queue_.size(); ++i)
+      if (queue_[i].card ? cards_.done(*queue_[i].card) : queue_[i].built() && codes_.contains(queue_[i].code_name())) return i;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
 Status Run::screen_queued() {
   while (!queue_.empty()) {
-    const auto at = queue_.begin() + static_cast<std::ptrdiff_t>(options_.ahead ? next_built() : 0);
-    Queued queued = std::move(*at);
+    HONE_TRY(const size_t place, next_looked_at());
+    const auto at = queue_.begin() + static_cast<std::ptrdiff_t>(place);
+    const Queued queued = std::move(*at);
     queue_.erase(at);
-    HONE_TRY_VOID(screen_proposal(*queued.proposal, queued.code.valid() ? queued.code.get() : std::string()));
+    HONE_TRY_VOID(screen_proposal(queued));
     if (options_.ahead) break;
   }
   return {};
@@ -732,6 +753,12 @@ Result<std::string> Run::search() {
   }
 }
 
+void Run::drop_queue() {
+  for (const Queued& queued : queue_)
+    if (queued.card) (void)cards_.take(*queued.card);
+  queue_.clear();
+}
+
 Result<bool> Run::fall_back() {
   const bool wanted = log_.replaying() ? log_.next_is<event::Fallback>()
                                        : !fallen_back_ && !leader() && services_.last_resort && options_.recall.empty() &&
@@ -742,6 +769,7 @@ Result<bool> Run::fall_back() {
   HONE_TRY(const event::Fallback event, log_.step<event::Fallback>([&]() -> Result<event::Fallback> { return event::Fallback{hash}; }));
   HONE_TRY_VOID(about(event.kernel, hash));
   if (!strategy_->add(*services_.last_resort, true)) return false;
+  drop_queue();
   for (search::Proposal& proposal : strategy_->next(1)) queue_.push_back({std::make_shared<const search::Proposal>(std::move(proposal)), {}});
   HONE_TRY_VOID(build_queued());
   HONE_TRY_VOID(screen_queued());

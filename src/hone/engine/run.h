@@ -15,6 +15,7 @@
 #include "hone/archive/store.h"
 #include "hone/base/clock.h"
 #include "hone/base/result.h"
+#include "hone/engine/cards.h"
 #include "hone/engine/desk.h"
 #include "hone/engine/examine.h"
 #include "hone/engine/microbenchmark.h"
@@ -67,6 +68,7 @@ struct Services {
   archive::Store* store = nullptr;
   /// Made when first needed; expensive.
   std::function<Result<std::unique_ptr<evaluate::Evaluator>>()> evaluator;
+  std::vector<CardService> beside;          ///< further cards of the host, like the target: kernels are looked at on whichever is free
   /// How a diagnosis is made of an accepted kernel; null: not at all.
   std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)> examine;
   std::function<Result<SnippetTimes>(const Snippet&)> microbenchmark;               ///< models may have snippets timed; null: not

@@ -186,7 +186,46 @@ Result<std::shared_ptr<Workbench>> Workbench::open(const std::string& name, cons
 
 Result<std::shared_ptr<Workbench>> workbench_of(const RunOptions& options) {
   HONE_TRY(const WorkbenchOptions wanted, workbench_options(options));
-  return Workbench::open(options.target, wanted);
+  const std::vector<std::string> targets = targets_of(options.target);
+  HONE_TRY_VOID(check_targets(targets));
+  return Workbench::open(targets.front(), wanted);
+}
+
+Result<std::vector<std::shared_ptr<Workbench>>> workbenches_beside(const Workbench& first, const RunOptions& options) {
+  HONE_TRY(const WorkbenchOptions wanted, workbench_options(options));
+  std::vector<std::shared_ptr<Workbench>> others;
+  for (const std::string& target : targets_of(options.target)) {
+    if (target == first.place().target) continue;
+    HONE_TRY(others.emplace_back(), Workbench::open(target, wanted));
+    HONE_TRY_VOID(check_alike(first.place(), others.back()->place()));
+  }
+  return others;
+}
+
+std::vector<std::string> targets_of(const std::string& list) {
+  std::vector<std::string> targets;
+  std::stringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) targets.push_back(name);
+  if (targets.empty()) targets.emplace_back();
+  return targets;
+}
+
+Status check_targets(const std::vector<std::string>& targets) {
+  for (size_t i = 0; i < targets.size(); ++i) {
+    HONE_TRY_VOID(target::check_target_name(targets[i]));
+    if (targets.size() == 1) continue;
+    if (!target::card_ordinal(targets[i]) || target::card_driver(targets[i]) != target::card_driver(targets[0]))
+      return fail(ErrorCode::kUsage, fmt::format("\"{}\" in a list of targets", targets[i]), "several at once are cards of one host: cuda:0,cuda:1");
+    if (std::find(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(i), targets[i]) != targets.begin() + static_cast<std::ptrdiff_t>(i))
+      return fail(ErrorCode::kUsage, fmt::format("{} is named twice", targets[i]), "what is timed has its card alone");
+  }
+  return {};
+}
+
+Status check_alike(const Place& first, const Place& other) {
+  if (other.device == first.device) return {};
+  return fail(ErrorCode::kInput, fmt::format("{} is {}, {} is {}", first.target, first.device, other.target, other.device),
+              "cards that work on one thing are alike: what one measures is set beside what another does");
 }
 
 Status Workbench::takes(const kernel::Kernel& kernel) const {

@@ -34,6 +34,13 @@ struct RunOptions;
 /// the task, from 0); nothing for another name. kUsage where there are not so many.
 [[nodiscard]] Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<kernel::Language>& languages);
 
+/// "cuda:0,cuda:1" -> both; at least one.
+[[nodiscard]] std::vector<std::string> targets_of(const std::string& list);
+/// kUsage for a list of anything but one target or different cards of one driver. Opens nothing.
+[[nodiscard]] Status check_targets(const std::vector<std::string>& targets);
+/// kInput where a card is unlike the first of a list.
+[[nodiscard]] Status check_alike(const Place& first, const Place& other);
+
 /// kUsage for a name that is no opponent's on that target. Opens nothing.
 [[nodiscard]] Status check_opponents(const std::string& target, const std::string& names);
 
@@ -85,7 +92,9 @@ class Workbench {
   std::vector<kernel::Language> languages_;
 };
 
-/// The place that a run asks for.
+/// The place that a run asks for; of several the first.
 [[nodiscard]] Result<std::shared_ptr<Workbench>> workbench_of(const RunOptions& options);
+/// The others of the list, all like the first; none as a rule.
+[[nodiscard]] Result<std::vector<std::shared_ptr<Workbench>>> workbenches_beside(const Workbench& first, const RunOptions& options);
 
 }  // namespace hone::engine

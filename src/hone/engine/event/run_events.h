@@ -154,7 +154,7 @@ struct Screened {
   evaluate::Screening screening = evaluate::unknown_screening();
   double score = 0;
   std::optional<double> first_score, predicted;
-  std::optional<std::string> cause, code;
+  std::optional<std::string> cause, code, card, yardstick;
   std::optional<Told> told;
   template <class F>
   void fields(F& f) {
@@ -174,6 +174,8 @@ struct Screened {
     f("predicted", predicted, "only where a diagnosis of the parent asked for it: time of the parent / time");
     f("cause", cause, "what that repairs; \"diagnoser: …\" where a model's diagnosis did");
     f("code", code, "names machine code and launch plan, where they are known");
+    f("card", card, "of a run on several: that it was looked at on");
+    f("yardstick", yardstick, "of such a run: what it was timed against, which another may have replaced meanwhile; empty: nothing");
     f("told", told, "only with models: what they are told of the verdict, without anything that was drawn secretly; where absent, the verdict");
   }
 };

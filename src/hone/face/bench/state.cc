@@ -1,7 +1,6 @@
 #include "hone/face/bench/state.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,8 +9,6 @@
 #include "hone/base/file.h"
 #include "hone/base/json.h"
 #include "hone/face/bench/suite.h"
-#include "hone/target/card.h"
-#include "hone/target/target.h"
 
 namespace hone::face::bench {
 namespace {
@@ -119,26 +116,6 @@ Result<Conditions> conditions_from(const std::string& text) try {
   return read_conditions(value);
 } catch (const json::exception& e) {
   return fail(ErrorCode::kCorrupt, fmt::format("the conditions of the bench cannot be read: {}", e.what()));
-}
-
-std::vector<std::string> targets_of(const Asked& asked) {
-  std::vector<std::string> targets;
-  std::stringstream list(asked.options.target);
-  for (std::string name; std::getline(list, name, ',');) targets.push_back(name);
-  if (targets.empty()) targets.emplace_back();
-  return targets;
-}
-
-Status check_targets(const std::vector<std::string>& targets) {
-  for (size_t i = 0; i < targets.size(); ++i) {
-    HONE_TRY_VOID(target::check_target_name(targets[i]));
-    if (targets.size() == 1) continue;
-    if (!target::card_ordinal(targets[i]) || target::card_driver(targets[i]) != target::card_driver(targets[0]))
-      return fail(ErrorCode::kUsage, fmt::format("\"{}\" in a list of targets", targets[i]), "several at once are cards of one host: cuda:0,cuda:1");
-    if (std::find(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(i), targets[i]) != targets.begin() + static_cast<std::ptrdiff_t>(i))
-      return fail(ErrorCode::kUsage, fmt::format("{} is named twice", targets[i]), "what is timed has its card alone");
-  }
-  return {};
 }
 
 std::string to_text(const State& state) {

@@ -45,11 +45,6 @@ struct Entry {
   std::optional<Row> row;              ///< once it is done
 };
 
-/// The targets of a bench, "cuda:0,cuda:1" being two: a card each, whose tasks are worked on side by side.
-[[nodiscard]] std::vector<std::string> targets_of(const Asked& asked);
-/// kUsage for a list of anything but different cards of one driver.
-[[nodiscard]] Status check_targets(const std::vector<std::string>& targets);
-
 struct State {
   std::string id;                      ///< twelve hexadecimal digits
   int64_t created_unix_ms = 0, updated_unix_ms = 0;

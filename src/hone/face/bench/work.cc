@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/engine/workbench.h"
 #include "hone/face/bench/apart.h"
 #include "hone/face/bench/keep.h"
 
@@ -101,7 +102,7 @@ Status blame(State& state, std::optional<size_t> index, const std::string& died_
 class Round {
  public:
   Round(State& state, const Work& work, Claims claims)
-      : state_(state), work_(work), claims_(std::move(claims)), targets_(targets_of(state.asked)), under_way_(targets_.size()) {}
+      : state_(state), work_(work), claims_(std::move(claims)), targets_(engine::targets_of(state.asked.options.target)), under_way_(targets_.size()) {}
 
   /// False where the user asked for an end.
   Result<bool> go() {

@@ -45,7 +45,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   if (asked.options.budget_seconds > 0) asked.options.sampling_seconds = std::max(kLeastSampling, kSamplingShare * asked.options.budget_seconds);
   asked.options.diagnose = asked.options.budget_seconds <= 0 || asked.options.budget_seconds >= kDiagnosedSearch;
   asked.options.target = arguments.target;
-  HONE_TRY_VOID(bench::check_targets(bench::targets_of(asked)));
+  HONE_TRY_VOID(engine::check_targets(engine::targets_of(asked.options.target)));
   asked.options.threads = arguments.threads;
   asked.options.opponents = arguments.opponents;
   asked.only = arguments.only;
@@ -64,19 +64,18 @@ bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponen
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {
   bench::Conditions conditions;
-  for (const std::string& name : bench::targets_of(asked)) {
+  for (const std::string& name : engine::targets_of(asked.options.target)) {
     engine::RunOptions there = asked.options;
     there.target = name;
     HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(there));
     const engine::Place& place = bench->place();
     if (conditions.place.target.empty()) conditions.place = place;
-    else if (place.device != conditions.place.device)
-      return fail(ErrorCode::kInput, fmt::format("{} is {}, {} is {}", conditions.place.target, conditions.place.device, name, place.device), "rows of two kinds of card make no table");
+    else HONE_TRY_VOID(engine::check_alike(conditions.place, place));
   }
   conditions.place.target = asked.options.target;
   conditions.machine_json = engine::machine_json();
   conditions.hone = base::kVersion;
-  if (wants_pytorch(asked.options.opponents) && target::has_clock(bench::targets_of(asked).front()))
+  if (wants_pytorch(asked.options.opponents) && target::has_clock(engine::targets_of(asked.options.target).front()))
     if (const auto& torch = evaluate::find_pytorch()) conditions.pytorch = torch->torch_version;
   return conditions;
 }
@@ -95,7 +94,7 @@ Status check_options(const std::vector<bench::Entry>& entries, const bench::Aske
   std::optional<Error> unknown;
   for (const bench::Entry& entry : entries) {
     const auto task = bench::task_of(entry, asked);
-    if (task) return engine::check_opponents(bench::targets_of(asked).front(), asked.options.opponents);
+    if (task) return engine::check_opponents(engine::targets_of(asked.options.target).front(), asked.options.opponents);
     if (task.error().code == ErrorCode::kUsage && !unknown) unknown = task.error();
   }
   if (unknown) return tl::unexpected(*unknown);
@@ -277,7 +276,7 @@ Result<int> run_bench(const BenchArguments& arguments) {
   const size_t done = state.entries.size() - state.left();
   fmt::print(stderr, "bench {}: {} tasks{}\n", state.id, state.entries.size(), done > 0 ? fmt::format(", {} done before", done) : "");
   watch_interrupts();
-  BenchDisplay display(bench::targets_of(state.asked).size());
+  BenchDisplay display(engine::targets_of(state.asked.options.target).size());
   HONE_TRY_VOID(bench::work_through(state, work_of(display, state.asked.options)).map([](bool) {}));
   return finish_bench(state, arguments);
 }

@@ -102,10 +102,16 @@ Result<int> show_run(archive::Store& store, const archive::RunInfo& run, bool as
     return 0;
   }
   fmt::print("run {}  {}  {}  {}\n\n", run.id, run.task_name, date_text(run.created_unix_ms), status);
-  Table table({"n", "kernel", "verdict", "score", "author", "action", "configuration"});
+  bool several = false;   // cards
+  engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent&) { several |= e.card.has_value(); });
+  std::vector<std::string> head = {"n", "kernel", "verdict", "score", "author", "action", "configuration"};
+  if (several) head.emplace_back("card");
+  Table table(head);
   engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent&) {
-    table.add({fmt::format("{}", e.n), base::short_hash(e.kernel), std::string(evaluate::name_of(e.screening.verdict.kind)),
-               e.score > 0 ? fmt::format("{:.2f}x", e.score) : "-", e.author, e.action, report::config_text(e.config)});
+    std::vector<std::string> row = {fmt::format("{}", e.n), base::short_hash(e.kernel), std::string(evaluate::name_of(e.screening.verdict.kind)),
+                                    e.score > 0 ? fmt::format("{:.2f}x", e.score) : "-", e.author, e.action, report::config_text(e.config)};
+    if (several) row.push_back(e.card.value_or("-"));
+    table.add(row);
   });
   fmt::print("{}", table.to_string());
   print_ledger(calls);

@@ -111,7 +111,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
     return replay(arguments.replay, arguments.json);
   }
   if (const auto program = evaluate::program_source(arguments.task.file)) return optimize_program(*program, arguments);
-  HONE_TRY_VOID(target::check_target_name(arguments.target));
+  HONE_TRY_VOID(engine::check_targets(engine::targets_of(arguments.target)));
   engine::RunOptions options;
   options.target = arguments.target;
   const auto strategy = search::strategy_from(arguments.strategy);

@@ -84,7 +84,7 @@ Result<kernel::Kernel> kernel_in(const json& arguments, const char* key, const e
 }
 
 json with_place(json properties) {
-  properties["target"] = text_type(40, "where kernels run: cpu, cuda:0, emulator:cuda, emulator:hip, emulator:triton; cpu where left out");
+  properties["target"] = text_type(120, "where kernels run: cpu, cuda:0, emulator:cuda, emulator:hip, emulator:triton; cpu where left out. A run takes several cards: cuda:0,cuda:1");
   properties["language"] = text_type(60, "a list that kernels may be written in, of those the target takes; all where left out");
   properties["track"] = text_type(20, "the accuracy track: f32, as-pytorch, tf32, bf16, f16; the task's own where left out");
   properties["workloads"] = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 64}, {"description", "names of the task's workloads; its default ones where left out"}};
@@ -149,10 +149,12 @@ Result<json> Workshop::start_run(const json& arguments, bool tune) {
   HONE_TRY(task::Task task, task_from(arguments));
   engine::RunOptions options;
   options.opponents = arguments.value("opponents", "naive");
-  HONE_TRY_VOID(engine::check_opponents(arguments.value("target", "cpu"), options.opponents));
+  options.target = arguments.value("target", "cpu");
+  const std::vector<std::string> targets = engine::targets_of(options.target);
+  HONE_TRY_VOID(engine::check_targets(targets));
+  HONE_TRY_VOID(engine::check_opponents(targets.front(), options.opponents));
   HONE_TRY_VOID(parse_budget(arguments.value("budget", "60s"), options));
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(arguments));
-  options.target = bench->place().target;
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in({{"target", targets.front()}, {"language", arguments.value("language", "")}}));
   options.languages = arguments.value("language", "");
   options.seed = arguments.value("seed", uint64_t{1});
   if (tune) options.strategy = search::StrategyKind::kTune;
@@ -187,7 +189,7 @@ Result<json> Workshop::resume_run(const json& arguments) {
     return fail(ErrorCode::kInput, "the run has language models, and none may be used here", "hone resume on the command line goes on with it; or hone mcp --models FILE");
   HONE_TRY(const engine::ModelServices models, model_services_of(options.models_json));
   HONE_TRY(task::Task task, task::parse_task(info.task_toml, "run " + id));
-  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in({{"target", options.target}, {"language", options.languages}}));
+  HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in({{"target", engine::targets_of(options.target).front()}, {"language", options.languages}}));
   HONE_TRY_VOID(launch(id, [this, info, options, bench, models, task = std::move(task)](const std::function<bool()>& stopped) -> Status {
     HONE_TRY(archive::Store mine, archive());
     HONE_TRY(engine::Services services, engine::local_services(task, mine, bench, options, home_, [this] { return stopping_.load(); }));

@@ -1,6 +1,7 @@
 // Where the time went, the conditions that the numbers hold under, and how to get them again.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "hone/base/hash.h"
 #include "hone/face/report/sections.h"
@@ -63,6 +64,29 @@ void write_time(Html& out, const RunLog& log) {
         time_s(log.seconds));
   else
     out.raw("<p class=\"dim\">Rest: calibration, baselines, drawing inputs, the search itself.</p>\n");
+}
+
+/// Of a run on several cards: what each of them did.
+void write_cards(Html& out, const RunLog& log) {
+  struct Row {
+    int looked = 0, accepted = 0;
+    double seconds = 0;
+  };
+  std::map<std::string, Row> cards;
+  for (const Evaluation& e : log.evaluations) {
+    if (!e.card) continue;
+    Row& row = cards[*e.card];
+    ++row.looked;
+    row.accepted += e.accepted() ? 1 : 0;
+    row.seconds += 1e-9 * static_cast<double>(e.screening.spent.verify + e.screening.spent.run);
+  }
+  if (cards.empty()) return;
+  out.raw(R"(<h3>Cards</h3><div class="scroll"><table class="grid narrow"><thead><tr><th></th><th class="num">candidates</th>)"
+          R"(<th class="num">accepted</th><th class="num">busy</th></tr></thead><tbody>)");
+  for (const auto& [card, row] : cards)
+    out.add(R"(<tr><td>{}</td><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td></tr>)", card, row.looked, row.accepted, time_s(row.seconds));
+  out.add("</tbody></table></div>\n<p class=\"dim\">Each candidate was checked and timed on one card, against a yardstick on the same; diagnoses, finals and promotion were on {}.</p>\n",
+          log.info.target);
 }
 
 /// A row of the samples that a promotion's numbers were made from.
@@ -147,6 +171,7 @@ void write_replay(Html& out, const RunLog& log) {
 void write_conditions(Html& out, const Material& from) {
   open_section(out, "conditions", "Conditions", Markup{});
   write_time(out, from.log);
+  write_cards(out, from.log);
   if (from.head.promotion) {
     write_samples(out, *from.head.promotion);
     write_seeds(out, *from.head.promotion);

@@ -95,6 +95,7 @@ class Writer {
     out_.add(R"(<span class="dim">#{}</span> <code>{}</code> )", e.n, name);
     if (!e.parent.empty()) out_.add(R"(<span class="dim">from</span> {} )", kernel_link(e.parent));
     out_.add(R"(<b>{}</b> {} <span class="changed">{}</span>)", e.action, e.pattern, config_markup(e.config));
+    if (e.card) out_.add(R"( <span class="dim">on {}</span>)", *e.card);
     if (with_reason) out_.add(R"(<div class="reason">{}</div>)", until(e.verdict().reason, kMostReason));
     if (const auto& a = e.verdict().accuracy)
       out_.add(R"(<div class="reason dim">output {}, {}, {}: scaled error {}, anchor {}, bound {}</div>)",

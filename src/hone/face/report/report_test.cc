@@ -181,6 +181,17 @@ TEST_F(ReportTest, TheChampionsDiagnosisAndEveryPredictionAreShown) {
   for (const char* text : {"how the 2 predictions of the search came out: 1 gained", "memory latency on large", "it <waits>", "hot_share", "AHEAD 0 -> 2", "1.17x", "write traffic"})
     EXPECT_THAT(check.text(), HasSubstr(text));
   EXPECT_THAT(check.text(), Not(HasSubstr("of the parent")));
+  EXPECT_THAT(check.text(), Not(HasSubstr("Each candidate was checked")));
+}
+
+TEST_F(ReportTest, OfSeveralCardsItSaysWhichJudgedWhat) {
+  const HtmlCheck check(page_of(run_of({
+      {"screened", R"({"n":1,"kernel":"a","score":1,"card":"cuda:0","action":"look","screening":{"spent_ns":{"verify":1000000000},"verdict":{"verdict":"accepted"}}})"},
+      {"screened", R"({"n":2,"kernel":"b","parent":"a","score":1.3,"card":"cuda:1","action":"try","screening":{"verdict":{"verdict":"accepted"}}})"},
+      {"screened", R"({"n":3,"kernel":"c","parent":"a","card":"cuda:1","action":"try more","screening":{"verdict":{"verdict":"wrong","reason":"it differs"}}})"},
+  })));
+  EXPECT_EQ(check.problem(), "");
+  for (const char* text : {"on cuda:0", "on cuda:1", "Each candidate was checked and timed on one card"}) EXPECT_THAT(check.text(), HasSubstr(text));
 }
 
 /// A run in which a model was asked `calls` times, each time about the kernel of the answer before.

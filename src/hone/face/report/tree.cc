@@ -126,6 +126,7 @@ void Tree::write_row(Html& out, const Node& node, bool name_parent) const {
   if (name_parent && parent)
     out.add(R"(<span class="dim">from {}</span> )", base::short_hash(parent->kernel));
   if (!parent && !e.action.empty() && !e.pattern.empty()) out.add("<span>{}</span> ", e.pattern);
+  if (e.card) out.add(R"(<span class="dim">on {}</span> )", *e.card);
   out.add(R"(<span class="changed">{}</span></span><span class="score">{}{}</span></span>)",
           difference(parent, e), gain_over(parent, e), times(e.score));
 }
