@@ -356,6 +356,7 @@ void expect_memory_round_trip() {
   for (int i = 0; i < n; ++i) v[i] = value(i);
   store(p, v);
   EXPECT_TRUE(all(load<V>(p) == v));
+  EXPECT_TRUE(all(load_n<V>(p, All{}) == v) && all(load_n<V>(p, All{}, 9) == v)) << "loop bodies hand on whichever n they get";
   store_n(p, v + v, n / 2);
   if (!std::is_same_v<T, bool>) {
     EXPECT_EQ(static_cast<Lane<V>>(p[n - 1]), value(n - 1)) << "store_n wrote past n";
@@ -387,6 +388,8 @@ TEST_F(CpuHeader, LoadsAndStoresOfEveryStorageTypeStayInside) {
   expect_memory_round_trip<i32v, uint8_t>();
   expect_memory_round_trip<i32v, int16_t>();
   expect_memory_round_trip<i32v, bool>();
+  expect_memory_round_trip<i32v, bf16>();
+  expect_memory_round_trip<i32v, f16>();
   expect_memory_round_trip<i64v, int64_t>();
   expect_memory_round_trip<i64v, int32_t>();
   expect_memory_round_trip<i64v, int8_t>();

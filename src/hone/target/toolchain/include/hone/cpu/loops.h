@@ -22,7 +22,7 @@ namespace hone {
 struct All {};
 
 template <class V, class T>
-HONE_INLINE V load_n(const T* p, All) { return load<V>(p); }
+HONE_INLINE V load_n(const T* p, All, Lane<V> = 0) { return load<V>(p); }
 template <class T, class V>
 HONE_INLINE void store_n(T* p, V v, All) { store(p, v); }
 

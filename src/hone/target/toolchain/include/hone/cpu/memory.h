@@ -32,10 +32,12 @@ HONE_INLINE V from_raw(R raw) {
     V v{};
     for (int i = 0; i < width<V>; ++i) v[i] = static_cast<Lane<V>>(static_cast<float>(bit_cast<T>(raw[i])));
     return v;
-  } else if constexpr (Same<T, bf16>) {
-    return from_bf16(raw);
-  } else if constexpr (Same<T, f16>) {
-    return from_f16(raw);
+  } else if constexpr (Same<T, bf16> || Same<T, f16>) {
+    f32v v;
+    if constexpr (Same<T, bf16>) v = from_bf16(raw);
+    else v = from_f16(raw);
+    if constexpr (Same<V, f32v>) return v;
+    else return __builtin_convertvector(v, V);
   } else if constexpr (sizeof(T) < 4) {
     const auto x = widen_to_32<typename StorageOf<T>::Type>(raw);
     if constexpr (sizeof(Lane<V>) == 8 && !FloatVector<V>) return bit_cast<V>(widen_to_64(x));
@@ -55,7 +57,8 @@ HONE_INLINE Raw<V, T> to_raw(V v) {
     R raw{};
     for (int i = 0; i < width<V>; ++i) raw[i] = T(to_odd(static_cast<double>(v[i]))).bits;
     return raw;
-  } else if constexpr (Same<T, bf16>) return to_bf16(v);
+  } else if constexpr (!Same<V, f32v> && (Same<T, bf16> || Same<T, f16>)) return to_raw<f32v, T>(__builtin_convertvector(v, f32v));
+  else if constexpr (Same<T, bf16>) return to_bf16(v);
   else if constexpr (Same<T, f16>) return to_f16(v);
   else if constexpr (Same<T, bool>) return narrow_to<uint8_t>((v != V{}) & 1);
   else if constexpr (sizeof(T) < 4) return narrow_to<T>(v);
