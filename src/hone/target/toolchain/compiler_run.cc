@@ -29,6 +29,9 @@ Result<CompilerRun> run_compiler(const std::vector<std::string>& argv, const std
   run.log = std::move(exit.err);
   run.out = std::move(exit.out);
   run.wall_ns = exit.wall_ns;
+  // Our headers by the names that kernels include them by: where they lie here is nobody's business.
+  if (const std::string prefix = headers.string() + "/"; !headers.empty())
+    for (size_t at = run.log.find(prefix); at != std::string::npos; at = run.log.find(prefix, at)) run.log.erase(at, prefix.size());
   if (!run.ok && run.log.empty()) run.log = "the compiler " + exit.describe();
   if (!run.ok && run.log.find("No space left on device") != std::string::npos)
     return fail(ErrorCode::kExhausted, "the compiler found no space on the disk", "free some space");
