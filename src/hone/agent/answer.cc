@@ -144,7 +144,7 @@ tl::expected<KernelAnswer, Unusable> kernel_answer(std::string_view text, kernel
 
 tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, const std::vector<std::string>& metrics) {
   static const json schema = object_schema(
-      {{"bottleneck", {{"enum", {"memory", "compute", "latency", "parallelism", "overhead", "unknown"}}}},
+      {{"bottleneck", text_schema(60, 1)},
        {"evidence", list_schema(object_schema({{"metric", text_schema(100, 1)}, {"value", {{"type", "number"}}}, {"says", text_schema(300)}},
                                               {"metric", "value"}), 8)},
        {"plan", list_schema(text_schema(300, 1), 3)}, {"expected_speedup", {{"type", "number"}, {"minimum", 0}, {"maximum", 10000}}}},
@@ -152,7 +152,7 @@ tl::expected<DiagnosisAnswer, Unusable> diagnosis_answer(std::string_view text, 
   auto parts = answer_parts(text, schema, 0);
   if (!parts) return tl::unexpected(parts.error());
   DiagnosisAnswer answer;
-  answer.bottleneck = parts->data["bottleneck"];
+  answer.bottleneck = one_line(parts->data["bottleneck"].get<std::string>(), 60);
   for (const json& item : parts->data["evidence"]) {
     DiagnosisAnswer::Evidence evidence{item["metric"], one_line(item.value("says", ""), 300), item["value"]};
     if (std::find(metrics.begin(), metrics.end(), evidence.metric) == metrics.end())
