@@ -262,9 +262,14 @@ async def work(client):
     row = good["workloads"][0]
     expect(row["speedup_over_plain_loops"]["low"] <= row["speedup_over_plain_loops"]["median"] <= row["speedup_over_plain_loops"]["high"] and row["median_ns"] > 0
            and good["noise"]["pairs"] == 9 and good["error"]["largest"] <= good["error"]["largest_allowed"], f"times, their range, errors and noise: {row}")
+    whole = good["speedup_over_plain_loops"]
+    expect(whole["low"] <= whole["median"] <= whole["high"], f"the ratio over all workloads has its range: {whole}")
     began = time.time()
     failed = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": HEADER.format(extra="") + "void f( {"})).structured_content
     expect(failed["verdict"] == "does not compile" and time.time() - began < 10, f"what does not compile is said at once: {time.time() - began:.1f} s")
+    misused = HEADER.format(extra="") + "void softmax(const float* x, float* y, int64_t D, int64_t row) { hone::load_n<hone::f32v>(x); }\n"
+    said = json.dumps((await client.call_tool("evaluate_kernel", {"task": TASK, "source": misused})).structured_content)
+    expect("does not compile" in said and "hone/cpu/memory.h:" in said and "/include/" not in said, "the compiler's words name our headers as kernels include them")
     bad = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": HEADER.format(extra="") + WRONG})).structured_content
     expect(bad["verdict"] == "wrong", f"refused: {bad['reason']}")
     plain = (await client.call_tool("library_kernels", {"task": TASK, "plain": True})).structured_content["source"]

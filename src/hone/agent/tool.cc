@@ -38,16 +38,6 @@ std::string plain(std::string_view text) {
 }
 
 /// What a pattern's file says it is: the first sentence of its first comment behind the header.
-std::string about_pattern(std::string_view text) {
-  if (const size_t header = text.find("*/"); text.starts_with("/*") && header != std::string_view::npos) text.remove_prefix(header + 2);
-  const size_t at = text.find("// ");
-  if (at == std::string_view::npos) return {};
-  std::string about;
-  std::stringstream lines{std::string(text.substr(at))};
-  for (std::string line; std::getline(lines, line) && line.starts_with("// ") && about.find(". ") == std::string::npos;) about += line.substr(3) + " ";
-  return one_line(about.substr(0, about.find(". ") + 1), 240);
-}
-
 /// Makes of the library's kernels for that operation alone, where its tensors may be a matrix and rows beside it.
 std::set<std::string> makes_for(const task::Op& op) {
   std::set<std::string> makes;
@@ -107,12 +97,22 @@ json patterns_with(const std::string& query) {
       if (lines.size() < kLinesFound) lines.push_back(one_line(line, kLineShown));
       else ++more;
     }
-    found.push_back({{"name", name}, {"about", about_pattern(*base::find_embedded(path))}, {"lines", std::move(lines)}, {"lines_left_out", more}});
+    found.push_back({{"name", name}, {"about", about_file(*base::find_embedded(path))}, {"lines", std::move(lines)}, {"lines_left_out", more}});
   }
   return {{"patterns", std::move(found)}, {"operations", operations_with(words)}, {"left_out", left_out}};
 }
 
 }  // namespace
+
+std::string about_file(std::string_view text) {
+  if (const size_t header = text.find("*/"); text.starts_with("/*") && header != std::string_view::npos) text.remove_prefix(header + 2);
+  const size_t at = text.find("// ");
+  if (at == std::string_view::npos) return {};
+  std::string about;
+  std::stringstream lines{std::string(text.substr(at))};
+  for (std::string line; std::getline(lines, line) && line.starts_with("// ") && about.find(". ") == std::string::npos;) about += line.substr(3) + " ";
+  return one_line(about.substr(0, about.find(". ") + 1), 240);
+}
 
 ToolResult tool_failure(std::string text) { return {true, std::move(text), {}}; }
 ToolResult tool_failure(const Error& error) { return tool_failure(error.to_string()); }
@@ -172,7 +172,7 @@ void add_pattern_tools(ToolTable& table) {
   list.run = [](const json&) {
     json all = json::array();
     for (const std::string_view path : base::list_embedded("patterns/")) {
-      all.push_back({{"name", path.substr(kPatterns.size())}, {"about", about_pattern(*base::find_embedded(path))}});
+      all.push_back({{"name", path.substr(kPatterns.size())}, {"about", about_file(*base::find_embedded(path))}});
     }
     return tool_data({{"patterns", all}});
   };

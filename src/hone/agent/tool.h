@@ -21,6 +21,8 @@ struct ToolResult {
   std::string text;
   nlohmann::json data;             ///< null, or an object
 };
+/// The first sentence of a source file's first comment behind its header, on one line; empty: it has none.
+[[nodiscard]] std::string about_file(std::string_view text);
 [[nodiscard]] ToolResult tool_failure(std::string text);
 /// An Error as a tool tells it.
 [[nodiscard]] ToolResult tool_failure(const Error& error);

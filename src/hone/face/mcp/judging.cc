@@ -54,7 +54,11 @@ json speed_of(const Screening& screening, const task::Task& task, const std::vec
   json noise = {{"pairs", screening.repetitions}, {"largest_over_least_ratio", spread}};
   noise["says"] = spread > kNoisy ? "noisy: others used the machine, or calls are too short; compare_kernels decides between two kernels"
                                   : "steady; compare_kernels decides between two kernels that are close";
-  return {{"speedup_over_plain_loops", screening.score}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
+  // Over all workloads; nobody is told a ratio without how far the repetitions lay apart.
+  json speedup = {{"median", screening.score}};
+  if (!weights.empty() && screening.ratio_low.size() == weights.size())
+    speedup["low"] = evaluate::weighted_geometric_mean(screening.ratio_low, weights), speedup["high"] = evaluate::weighted_geometric_mean(screening.ratio_high, weights);
+  return {{"speedup_over_plain_loops", std::move(speedup)}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
           {"workloads", std::move(workloads)}, {"noise", std::move(noise)}};
 }
 
@@ -116,7 +120,7 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
   // What does not compile needs no inputs, no answers and no turn.
   if (const auto built = bench.toolchain()->build(kernel, seat->task, seat->task.workloads.front().bindings, {}))
     if (const auto* const failure = std::get_if<target::BuildFailure>(&*built))
-      return refused(evaluate::name_of(evaluate::VerdictKind::kDoesNotCompile), failure->reason, failure->log);
+      return refused(evaluate::name_of(failure->evades ? evaluate::VerdictKind::kCheating : evaluate::VerdictKind::kDoesNotCompile), failure->reason, failure->log);
   const std::scoped_lock here(seat->mutex);
   HONE_TRY(const auto turn, this->turn(bench));
   HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));

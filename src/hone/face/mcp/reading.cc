@@ -1,9 +1,13 @@
 #include "hone/face/mcp/reading.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "hone/agent/guide.h"
 #include "hone/agent/prompt.h"
+#include "hone/agent/tool.h"
 #include "hone/base/embedded.h"
 #include "hone/kernel/language.h"
 #include "hone/task/reference/language_page.h"
@@ -15,11 +19,16 @@ using nlohmann::json;
 
 constexpr size_t kShownInPrompts = size_t{64} << 10;
 
-/// What is embedded under `folder` with one of these endings, as resources under `at`.
+/// What no kernel includes: the emulator, and what stands in for headers of CUDA, HIP and TileLang.
+constexpr std::string_view kOurs[] = {"hone/simt/", "hone/hip/", "hone/nvrtc/", "hone/tilelang/"};
+
+/// What is embedded under `folder`, as resources under `at`, each with what it says of itself.
 void add_files(std::vector<Resource>& all, std::string_view folder, std::string_view at, std::string_view about, std::string_view type) {
   for (const std::string_view path : base::list_embedded(folder)) {
     const std::string name(path.substr(folder.size()));
-    all.push_back({fmt::format("hone://{}/{}", at, name), name, fmt::format("{} {}", about, name), std::string(type),
+    if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](std::string_view ours) { return name.starts_with(ours); })) continue;
+    const std::string says = agent::about_file(*base::find_embedded(path));
+    all.push_back({fmt::format("hone://{}/{}", at, name), name, says.empty() ? fmt::format("{} {}", about, name) : says, std::string(type),
                    [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }});
   }
 }
