@@ -96,7 +96,7 @@ class Child {
   /// where the kernel does not count it.
   [[nodiscard]] int64_t queued_ns() const;
   /// Pumps output until it ends or the deadline (from this call on) passes; past it the whole group
-  /// is killed. Nothing pumps in between: a program nobody waits for blocks after 64 KiB of output.
+  /// is killed. Of a deadline of a second or more what queued_ns() counts does not count: a loaded machine makes no compiler late. Nothing pumps in between: a program nobody waits for blocks after 64 KiB of output.
   [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);
   void kill();
   /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; false when it

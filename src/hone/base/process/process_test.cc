@@ -258,6 +258,17 @@ TEST(Process, SaysHowLongItWaitedForAProcessor) {
   EXPECT_LT(sleeps.queued_ns(), one.queued_ns());
 }
 
+TEST(Process, ALongDeadlineDoesNotCountWaitingForAProcessor) {
+  SpawnOptions spins = shell("while :; do :; done");
+  spins.cpu_affinity = sched_getcpu();
+  Child hog = Child::spawn(spins).value(), watched = Child::spawn(spins).value();
+  const Exit exit = watched.wait(1s);
+  if (watched.queued_ns() == 0 && !std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "the kernel does not count it";
+  EXPECT_EQ(exit.how, Exit::How::kDeadline);
+  EXPECT_GT(exit.wall_ns, 1'400'000'000);
+  EXPECT_EQ(Child::spawn(shell("sleep 100")).value().wait(1s).how, Exit::How::kDeadline);
+}
+
 TEST(Process, DiesWithItsOwner) {
   int pid = 0;
   {
