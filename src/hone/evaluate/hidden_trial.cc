@@ -199,13 +199,15 @@ Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, tar
   const bool telling = rng.below(4) < (is_elementwise(stage.graph().graph) ? 3 : 1);
   // What flushes denormal numbers, as compilers for cards may have it, is right there.
   const bool denormals = !loader_.card() && !loader_.emulates(kernel);
-  if (!telling || !stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals)) stage.draw_alike(content, rng.next_u64());
+  const bool told = telling && stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals);
+  if (!told) stage.draw_alike(content, rng.next_u64());
   stage.poison({&slot, 1});
   target::Call call = stage.call(slot);
   call.remembers = true;
   const auto outcome = session.run({&call, 1}, deadline);
   if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
-  return unless_near_bound(stage.check(slot));
+  Verdict verdict = unless_near_bound(stage.check(slot));
+  return verdict.accepted() && told && denormals ? stage.check_vanished(slot) : verdict;
 }
 
 Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,

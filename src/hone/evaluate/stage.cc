@@ -16,6 +16,7 @@
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/runs.h"
+#include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/alike.h"
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
@@ -660,7 +661,11 @@ void Stage::draw_alike(int number, uint64_t seed) {
       const std::span from(s.home_of(content, j), static_cast<size_t>(s.input_bytes[j]));
       if (copy_but_one(data, s.input_shape(i), std::as_bytes(from), s.input_shape(j), spec.type.dtype, rng)) return;
     }
-    if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng);
+    // What repeats everywhere hides which element was taken: half of the inputs stay as they are. Indices are in order then, but for some.
+    const bool stays = i + 1 < s.task.inputs.size() && rng.below(2) == 0;
+    if (spec.domain == task::Domain::kIndex && !sorted && rng.below(2) == 0) displace_some(data, spec.type.dtype, rng);
+    else if (stays) return;
+    else if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng);
     else make_alike(data, s.input_shape(i), spec.type.dtype, spec.domain == task::Domain::kReal && !s.bounds_of_inputs[i].nonzero, rng);
   });
 }
@@ -985,6 +990,25 @@ WrongOutput Stage::beside(int slot, size_t output, std::optional<int> before) {
   }
   if (before) (void)spread(*before, all.before, nullptr);
   return all;
+}
+
+Verdict Stage::check_vanished(int slot) {
+  constexpr double kClearly = 1 + 0x1p-10;
+  const State& s = *state_;
+  const auto facts = facts_of(s.graph);
+  for (size_t i = 0; i < s.task.outputs.size(); ++i) {
+    const task::Node& node = s.graph.graph.node(s.graph.graph.outputs[i]);
+    const bool function = task::is_elementwise(node.prim) && node.operands.size() == 1 && facts[static_cast<size_t>(node.operands[0])].exact;
+    if (!function || (node.type.dtype != task::DType::kF32 && node.type.dtype != task::DType::kF64)) continue;
+    const WrongOutput seen = beside(slot, i, std::nullopt);
+    for (size_t at = 0; at < seen.found.size(); ++at)
+      if (seen.found[at] == 0 && std::abs(seen.expected[at]) >= kClearly * task::smallest_normal(node.type.dtype) && std::isfinite(seen.expected[at]))
+        return {VerdictKind::kLessAccurate,
+                fmt::format("{}: element {} is 0 and should be {:.9g}, a normal number (inputs beside numbers where something changes, shape: {})", s.task.outputs[i].first, at,
+                            seen.expected[at], task::bindings_text(s.graph.bindings)),
+                {}, {}};
+  }
+  return {};
 }
 
 bool Stage::same_outputs(int slot_a, int slot_b) const {

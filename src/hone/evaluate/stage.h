@@ -111,6 +111,9 @@ class Stage {
   /// Checks the outputs of one slot: guards, poison, and the accuracy gate on the content's reference.
   /// A refusal or the accuracy found.
   [[nodiscard]] Verdict check(int slot);
+  /// On a target that keeps denormal numbers: a refusal where an output that is a function of an exact number is zero, and should be a normal number.
+  /// The gate lets that pass below twice the smallest one, as hardware may flush what is on the way there. After check().
+  [[nodiscard]] Verdict check_vanished(int slot);
   /// Guards and poison over everything, the gate on nothing: what every timed call gets at least.
   [[nodiscard]] Verdict check_quick(std::span<const int> slots);
   /// The gate on some elements of each of these slots, chosen now: any place as likely as any other, and the ends of

@@ -63,6 +63,13 @@ void mirror_squares(const Elements& e, const task::Shape& shape, base::Rng& rng)
 
 }  // namespace
 
+void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng) {
+  constexpr int64_t kSpared = 32;
+  const Elements e{data.data(), static_cast<size_t>(task::size_of(type))};
+  const auto count = static_cast<int64_t>(data.size() / e.bytes);
+  for (int64_t i = 0; count > 0 && i <= count / kSpared; ++i) e.copy(place_below(rng, count), place_below(rng, count));
+}
+
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
                   base::Rng& rng) {
   const task::Shape turned(from_shape.rbegin(), from_shape.rend());

@@ -16,6 +16,9 @@ void make_alike(std::span<std::byte> data, const task::Shape& shape, task::DType
 /// Sorts most lines along one axis, either way, but for one element, which stands anywhere.
 void sort_but_one(std::span<std::byte> data, const task::Shape& shape, task::DType type, base::Rng& rng);
 
+/// One element in thirty or so becomes another one of them.
+void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng);
+
 /// Copies a tensor, or its transpose where the shapes say so, over another one of the same type but for one element. False where the shapes
 /// are of neither kind.
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,

@@ -87,6 +87,17 @@ TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
   EXPECT_FALSE(copy({12}, {3, 4}));
 }
 
+TEST(Alike, SomeElementsAreDisplaced) {
+  std::vector<int> values(640), before(640);
+  std::iota(before.begin(), before.end(), 0);
+  values = before;
+  base::Rng rng(11);
+  displace_some(std::as_writable_bytes(std::span(values)), task::DType::kI32, rng);
+  const int same = std::inner_product(values.begin(), values.end(), before.begin(), 0, std::plus<>(), std::equal_to<>());
+  EXPECT_LT(same, 640);
+  EXPECT_GE(same, 640 - 21);
+}
+
 TEST(Alike, ValuesAreThoseThatWereThere) {
   for (uint64_t seed = 0; seed < 40; ++seed)
     for (const int value : alike({3, 1, 7}, seed, false)) EXPECT_TRUE(value >= 1 && value <= 21) << value;
