@@ -16,6 +16,17 @@ constexpr int kEmulatedShapesSanitized = 3;
 /// For a workload's calls together.
 constexpr std::chrono::seconds kEmulatedRunDeadline{300};
 
+/// Of languages whose kernels the emulator runs otherwise than a card does: what its verdict says nothing of.
+struct Unchecked {
+  kernel::Language language;
+  const char* what;
+};
+constexpr Unchecked kUnchecked[] = {
+    {kernel::Language::kTriton, "a check of the layouts, pipelines and machine code that Triton makes of its TTIR, which is what ran"},
+    {kernel::Language::kTileLang, "a check of matrix units (and their TF32), swizzled shared memory, asynchronous copies and producer warps: "
+                                  "what ran is a plain lowering of the tile program"},
+};
+
 class EmulatedEvaluator final : public Evaluator {
  public:
   EmulatedEvaluator(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, EvaluatorOptions options,
@@ -59,6 +70,8 @@ class EmulatedEvaluator final : public Evaluator {
     promotion.sanitizers_absent = sanitized.unavailable;
     if (!sanitized.verdict.accepted()) promotion.verdict = sanitized.verdict;
     promotion.absent.emplace_back("all opponents: nothing is timed on the emulator");
+    for (const Unchecked& its : kUnchecked)
+      if (its.language == kernel.header.language) promotion.absent.emplace_back(its.what);
     return promotion;
   }
 

@@ -45,10 +45,12 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
              verdict.accepted() ? fmt::format("right on every input family, workload and hidden shape ({})", task.name) : verdict.reason);
   if (!verdict.accepted() && !verdict.detail.empty()) fmt::print(out, "{}\n", verdict.detail);
   if (verdict.accepted() && timed) fmt::print(out, "\n{}", promotion_text(promotion, task));
-  if (verdict.accepted() && !timed)
-    fmt::print(out, "\n  on {}; {}\n  times: absent (the emulator is for correctness)\n", bench->place().device,
+  if (verdict.accepted() && !timed) {
+    fmt::print(out, "\n  on {}; {}\n", bench->place().device,
                promotion.sanitizers_absent.empty() ? fmt::format("sanitizers found nothing on {} shapes", promotion.sanitized_shapes)
                                                    : "no sanitizers: " + promotion.sanitizers_absent);
+    for (const std::string& why : promotion.absent) fmt::print(out, "  absent: {}\n", why);
+  }
   if (verdict.accepted() && !arguments.save.empty()) {
     const std::string day = engine::day_of(base::system_clock().unix_ms());
     HONE_TRY_VOID(base::write_file_atomic(arguments.save, engine::champion_text(kernel, task, bench->place(), day)));
