@@ -52,7 +52,10 @@ constexpr GuideWords kGuideWords[] = {
      "`SMS SHARED_MAX WAVE`", "Types: f64 `double`, f32 `float`, f16 `__half`, i64 to i8 `long long` to `signed char`, bool `bool`."},
     {Language::kTriton, "guide_triton", "`warps`, `stages`", ", `\"f32:EXPR\"`, or a constant `\"=EXPR\"`", "pass them as constants, `\"=BLOCK\"`",
      "`SMS SHARED_MAX WAVE`", "A program is a block of the grid."},
+    {Language::kTileLang, "guide_tilelang", "no more", ", or a constant `\"=EXPR\"`", "pass them as constants, `\"=BLOCK\"`", "`SMS SHARED_MAX WAVE`",
+     "A kernel is built anew for each shape."},
 };
+constexpr std::string_view kGrid = "`grid = [\"ceil_div(B, ROWS)\"]` (one to three\n  extents), ";
 
 }  // namespace
 
@@ -62,7 +65,7 @@ Result<std::string> language_guide(Language language, const Documents& documents
   const kernel::LanguageRow& row = kernel::row_of(language);
   HONE_TRY(const std::string common, prompt(documents, "guide", {{"open", fmt::format("`{}`", row.open)}, {"language", std::string(row.name)},
       {"launch_keys", std::string(words->launch_keys)}, {"more_args", std::string(words->more_args)}, {"macros", std::string(words->macros)},
-      {"limits", std::string(words->limits)}, {"calling", std::string(words->calling)}}));
+      {"grid", std::string(row.threads == kernel::Threads::kCompiled ? "" : kGrid)}, {"limits", std::string(words->limits)}, {"calling", std::string(words->calling)}}));
   HONE_TRY(const std::string gpu, prompt(documents, "guide_gpu", {}));
   return prompt(documents, words->file, {{"common", common}, {"gpu", gpu}});
 }
