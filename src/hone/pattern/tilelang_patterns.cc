@@ -7,14 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hone/pattern/contraction.h"
 #include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
-#include "hone/pattern/parts.h"
-#include "hone/pattern/template.h"
 #include "hone/pattern/tilelang_text.h"
 #include "hone/pattern/tilelang_tile.h"
-#include "hone/pattern/triton_factor.h"
 #include "hone/pattern/triton_patterns.h"
 
 namespace hone::pattern {
@@ -47,7 +43,10 @@ Result<std::string> declared(const task::Task& task, TritonParameters& parameter
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-/// The slots that say what a function takes: tunables, then extents as constants. To be called when all of the text is made.
+}  // namespace
+
+namespace tile {
+
 Status say_parameters(Slots& slots, const task::Task& task, TritonParameters& parameters, const std::vector<std::string>& tunables) {
   HONE_TRY(slots["parameters"], declared(task, parameters));
   std::vector<std::string> constants = tunables, arguments;
@@ -61,6 +60,12 @@ Status say_parameters(Slots& slots, const task::Task& task, TritonParameters& pa
   slots["args"] = fmt::format("{}", fmt::join(arguments, ", "));
   return {};
 }
+
+}  // namespace tile
+
+namespace {
+
+using tile::say_parameters;
 
 Result<kernel::Kernel> tile_map(const Program& program) {
   TritonParameters parameters("=");
@@ -102,89 +107,6 @@ Result<kernel::Kernel> tile_rows(const Program& program) {
   return finished(fill_pattern("patterns/tilelang/rows.py", slots), "rows");
 }
 
-/// How factors are multiplied: in which type they are kept, and whether by T.gemm, whose matrix units round float32.
-struct TileMethod {
-  std::string a, b;
-  bool units = false;
-};
-
-TileMethod tile_method(const task::Task& task, DType a, DType b) {
-  const auto narrow = [](DType type) { return type == DType::kBF16 || type == DType::kF16; };
-  if (a == b && narrow(a)) return {tile_storage(a), tile_storage(b), true};
-  if (task.track == task::Track::kBf16) return {"bfloat16", "bfloat16", true};
-  if (task.track == task::Track::kTf32 || task.track == task::Track::kF16) return {"float32", "float32", true};
-  return {tile_type(a), tile_type(b), false};
-}
-
-/// "in_a[…]" of what TritonFactors has as a pointer.
-std::string subscript(const std::string& pointer) {
-  const size_t end = pointer.find(' ');
-  return end == std::string::npos ? pointer + "[0]" : fmt::format("{}[{}]", pointer.substr(0, end), pointer.substr(end + 3));
-}
-
-Result<kernel::Kernel> tile_product(const task::Task& task, const Contraction& all) {
-  TritonParameters parameters("=");
-  const TritonFactors factors(task, all, parameters, "i_");
-  const DType a = factors.dtype_of(all.a), b = factors.dtype_of(all.b);
-  const TileMethod method = tile_method(task, a, b);
-  const std::string accumulator = tile_type(all.accumulate), inner(20, ' '), deeper(24, ' ');
-  const std::string depth = parameters.extent(all.depth.extent);
-  Slots slots;
-  slots["rows_name"] = parameters.extent(all.row.extent);
-  slots["columns_name"] = parameters.extent(all.column.extent);
-  slots["depth_name"] = depth;
-  slots["batches"] = parameters.extent(all.batch.extent);
-  const auto load = [&](const char* to, const Factor& factor, const AxisGroup& lines, const char* line, const std::string& type, const std::string& extent) {
-    std::string text = factors.places(all.batch, "batch", inner) + factors.places(lines, line, inner) + factors.places(all.depth, "depth", inner);
-    return text + fmt::format("{}{} = T.if_then_else(({} < {}) & (depth < {}), T.cast({}, \"{}\"), T.cast(0, \"{}\"))\n", inner, to, line, extent, depth,
-                              subscript(factors.pointers(factor, lines)), type, type);
-  };
-  slots["a_load"] = load("x[i, k]", all.a, all.row, "line", method.a, slots["rows_name"]);
-  slots["b_load"] = load("y[k, j]", all.b, all.column, "column", method.b, slots["columns_name"]);
-  slots["a_type"] = method.a;
-  slots["b_type"] = method.b;
-  slots["accumulator"] = accumulator;
-  const auto summed = [&](const char* factor, const std::string& type) { return type == accumulator ? std::string(factor) : fmt::format("T.cast({}, \"{}\")", factor, accumulator); };
-  slots["multiply"] = method.units ? "                T.gemm(x, y, total)\n"
-                                   : fmt::format("                for k in T.serial(BK):\n{}for i, j in T.Parallel(BM, BN):\n{}total[i, j] = total[i, j] + {} * {}\n", inner, deeper,
-                                                 summed("x[i, k]", method.a), summed("y[k, j]", method.b));
-  const Program& program = all.program;
-  std::vector<int> kept = program.row_axes, along = program.inner_axes;
-  if (is_one(all.column.extent)) kept.push_back(along.back()), along.clear();
-  TileElements elements(program, kept, along, parameters);
-  elements.bind(0, "total[i, j]");
-  slots["body"] = fmt::format("{0}row = batch * {1} + line\n{0}at = column\n", inner, slots["rows_name"]) + elements.stores(program.nest.graph->outputs, inner);
-  if (!elements.obstacle().empty()) return fail(ErrorCode::kUnavailable, elements.obstacle());
-  slots["functions"] = tile_functions(slots["body"]);
-  slots["note"] = "product: " + program.outline();
-  slots["requires"] = elements.requirements();
-  const int64_t most = method.units ? 128 : 64;
-  slots["bm_choices"] = triton::around(triton::covering(triton::largest(task, all.row.extent), 16, most), 16, 256);
-  slots["bn_choices"] = triton::around(triton::covering(triton::largest(task, all.column.extent), 16, most), 16, 256);
-  slots["bk_choices"] = triton::around(method.units ? 64 : 16, 16, 64);
-  slots["stages_choices"] = method.units ? "3, 2, 1" : "1, 2";
-  HONE_TRY_VOID(say_parameters(slots, task, parameters, {"BM", "BN", "BK", "THREADS", "STAGES"}));
-  return finished(fill_pattern("patterns/tilelang/product.py", slots), "product");
-}
-
-std::vector<Offer> tile_products(const task::Task& given, std::vector<std::string>& why_not) {
-  task::Task task = given;
-  auto found = find_contraction(task);
-  if (!found) {
-    task = normal_form(given);
-    found = find_contraction(task);
-  }
-  auto kernel = found ? tile_product(task, **found) : Result<kernel::Kernel>(tl::unexpected(found.error()));
-  if (!kernel) {
-    why_not.push_back("product: " + kernel.error().message);
-    return {};
-  }
-  kernel->header.action = "tiles on matrix units";
-  std::vector<Offer> offers;
-  offers.push_back({std::move(*kernel), "product", "tiles on matrix units"});
-  return offers;
-}
-
 std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& why_not) {
   std::vector<Offer> offers;
   const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
@@ -192,6 +114,8 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
     kernel->header.action = action;
     offers.push_back({std::move(*kernel), pattern, action});
   };
+  add("attention", "one pass over the keys", tile::attention(task));
+  if (!offers.empty()) return offers;
   const auto program = find_program(task, {.columns = false, .scans = false, .slices = true});
   if (!program) why_not.push_back("map, rows: " + program.error().message);
   else if (program->has_reductions()) add("rows", "combine sums of threads", tile_rows(*program));
@@ -203,7 +127,7 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
 
 std::vector<Offer> offers_tilelang(const task::Task& given, std::vector<std::string>& why_not) {
   const Names names(given);
-  std::vector<Offer> offers = tile_products(names.task(), why_not);
+  std::vector<Offer> offers = tile::products(names.task(), why_not);
   if (offers.empty()) offers = tile_loops(normal_form(names.task()), why_not);
   return names.given(std::move(offers));
 }

@@ -19,7 +19,7 @@ namespace {
 using plain_testing::TaskFile;
 
 /// Every offer for it is accepted; how many there are.
-void expect_offers_accepted(const task::Task& task, const std::string& name, size_t& count) {
+void expect_offers_accepted(const task::Task& task, const std::string& name, size_t& count, kernel::Language language = kernel::Language::kCuda) {
   std::vector<std::string> why_not;
   const std::vector<Offer> offers = offers_tilelang(task, why_not);
   count = offers.size();
@@ -27,7 +27,7 @@ void expect_offers_accepted(const task::Task& task, const std::string& name, siz
     std::printf("TABLE %-60s  NOT COVERED %s\n", name.c_str(), fmt::format("{}", fmt::join(why_not, "; ")).c_str());
     return;
   }
-  auto emulator = target::emulator_toolchain(kernel::Language::kCuda);
+  auto emulator = target::emulator_toolchain(language);
   if (!emulator) GTEST_SKIP() << emulator.error().to_string();
   const std::shared_ptr<target::Toolchain> toolchain = std::move(*emulator);
   auto evaluator = evaluate::emulated_evaluator(task, toolchain, {});
@@ -72,7 +72,42 @@ TEST(TileLangNan, GoesWhereTheFormulaSays) {
   }
 }
 
+struct AttentionCase {
+  const char *name, *compute;
+  std::vector<std::string> inputs;
+};
+const AttentionCase kAttentions[] = {
+    {"causal", "y = attention(q, k, v, causal=true)", {"q=bf16[2,70,32]", "k=bf16[2,70,32]", "v=bf16[2,70,32]"}},
+    {"window", "i = arange(150)\nd = i[:, none] - i[none, :]\ny = softmax(where((d >= 0) & (d < 20), q @ k.mT, -inf), axis=-1) @ v",
+     {"q=f16[2,150,16]", "k=f16[2,150,16]", "v=f16[2,150,16]"}},
+    {"masked", "y = attention(q, k, v, mask=m) + q", {"q=f32[2,2,9,40]", "k=f32[2,2,40,40]", "v=f32[2,2,40,40]", "m=bool[2,1,9,40]"}},
+    {"capped", "y = softmax(tanh(q @ k.mT * 0.1) * 30.0, axis=-1) @ v", {"q=bf16[2,33,64]", "k=bf16[2,35,64]", "v=bf16[2,35,96]"}},
+    {"grouped", "y = attention(q, k, v, causal=true, enable_gqa=true)", {"q=f16[1,6,37,128]", "k=f16[1,2,37,128]", "v=f16[1,2,37,128]"}},
+    {"wide", "y = attention(q, k, v)", {"q=bf16[1,20,256]", "k=bf16[1,50,256]", "v=bf16[1,50,256]"}},
+    {"decoding", "y = attention(q, k, v, enable_gqa=true)", {"q=f16[1,8,1,64]", "k=f16[1,2,90,64]", "v=f16[1,2,90,64]"}},
+};
+class TileLangAttention : public testing::TestWithParam<std::tuple<AttentionCase, kernel::Language>> {};
+
+TEST_P(TileLangAttention, IsOnePassOverTheKeys) {
+  if (const auto& install = target::find_python(target::kTileLangRow); !install) GTEST_SKIP() << install.error().to_string();
+  const auto& [its, language] = GetParam();
+  const auto task = task::task_from_expressions(its.compute, its.inputs, {});
+  ASSERT_TRUE(task) << task.error().to_string();
+  std::vector<std::string> why_not;
+  const auto offers = offers_tilelang(*task, why_not);
+  ASSERT_TRUE(!offers.empty() && offers.front().pattern == "attention") << fmt::format("{}", fmt::join(why_not, "; "));
+  size_t count = 0;
+  expect_offers_accepted(*task, its.name, count, language);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TileLangAttention,
+                         testing::Combine(testing::ValuesIn(kAttentions), testing::Values(kernel::Language::kCuda, kernel::Language::kHip)),
+                         [](const auto& parameter) {
+                           return fmt::format("{}_{}", std::get<0>(parameter.param).name, kernel::name_of(std::get<1>(parameter.param)));
+                         });
 INSTANTIATE_TEST_SUITE_P(Tasks, TileLangSuites, testing::ValuesIn(plain_testing::task_files("tasks/kernelbench/level1")),
+                         [](const auto& parameter) { return "t" + parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(Inference, TileLangSuites, testing::ValuesIn(plain_testing::task_files("tasks/inference")),
                          [](const auto& parameter) { return "t" + parameter.param.name; });
 
 }  // namespace

@@ -115,6 +115,12 @@ std::string TileElements::element(int id) {
   return assign(id, text.value_or("0"));
 }
 
+std::pair<std::string, std::string> TileElements::value(int id, const std::string& indent) {
+  begin(indent);
+  const std::string text = positions(kept_, "row", indent) + positions(along_, "at", indent), name = element(id);
+  return {text + text_of_body(), name};
+}
+
 std::string TileElements::stores(const std::vector<int>& outputs, const std::string& indent) {
   begin(indent);
   std::string text = positions(kept_, "row", indent) + positions(along_, "at", indent);

@@ -20,6 +20,8 @@ class TileElements {
   void bind(int id, const std::string& text) { bound_[id] = text; }
   /// Lines of a loop's body that compute and store outputs; a body of its own.
   [[nodiscard]] std::string stores(const std::vector<int>& outputs, const std::string& indent);
+  /// Those that compute one value, and its name.
+  [[nodiscard]] std::pair<std::string, std::string> value(int id, const std::string& indent);
   /// Fragments, loops and combinations of pass p; and the loop over rows that stores what has no places along them.
   [[nodiscard]] std::string pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent);
   [[nodiscard]] std::string row_stores(const std::string& rows, const std::string& indent);

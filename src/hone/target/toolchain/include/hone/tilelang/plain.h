@@ -9,6 +9,11 @@ using uchar = unsigned char;
 using ushort = unsigned short;
 using int4_t = int4;
 
+/// Two of them in a word, as HIP source takes it apart.
+struct bfloat16x2 {
+  bfloat16_t x, y;
+};
+
 #ifndef CUDART_INF_F
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("")
