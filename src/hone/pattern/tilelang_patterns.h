@@ -46,5 +46,22 @@ struct TileProduct {
 };
 [[nodiscard]] std::string multiply(const TileProduct& product, const std::string& indent);
 
+/// What patterns/tilelang/product.py is filled with beside the sums themselves.
+struct Product {
+  std::string what;                          ///< "product": of which pattern
+  task::IntExpr batch, row, column, depth;   ///< extents
+  std::string a_load, b_load;                ///< lines that set x[i, k] and y[k, j] by batch, line, column and depth
+  std::string place;                         ///< lines that set `row` and `at`, of which `kept` and `along` follow
+  std::vector<int> kept, along;
+};
+/// `rest`: what follows, and in what it is summed.
+[[nodiscard]] Result<kernel::Kernel> product_kernel(const task::Task& task, const Product& its, const Contraction& rest, const Method& method,
+                                                    TritonParameters& parameters);
+/// A convolution, transposed or not, as such a product.
+[[nodiscard]] Result<kernel::Kernel> convolution(const task::Task& task);
+
+/// One pooling of an input and element-wise work behind it.
+[[nodiscard]] Result<kernel::Kernel> pool(const task::Task& task);
+
 }  // namespace tile
 }  // namespace hone::pattern

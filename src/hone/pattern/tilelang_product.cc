@@ -38,66 +38,74 @@ std::string multiply(const TileProduct& its, const std::string& indent) {
                      its.rows, its.columns, its.total, summed(its.x + "[i, k]", its.x_type), summed(its.y + (its.transposed ? "[j, k]" : "[k, j]"), its.y_type));
 }
 
+Result<kernel::Kernel> product_kernel(const task::Task& task, const Product& its, const Contraction& rest, const Method& method,
+                                      TritonParameters& parameters) {
+  const std::string accumulator = tile_type(rest.accumulate), inner(20, ' ');
+  Slots slots;
+  slots["rows_name"] = parameters.extent(its.row);
+  slots["columns_name"] = parameters.extent(its.column);
+  slots["depth_name"] = parameters.extent(its.depth);
+  slots["batches"] = parameters.extent(its.batch);
+  slots["a_load"] = its.a_load;
+  slots["b_load"] = its.b_load;
+  slots["a_type"] = method.a;
+  slots["b_type"] = method.b;
+  slots["accumulator"] = accumulator;
+  slots["multiply"] = multiply({"x", "y", "total", "BM", "BN", "BK", method.a, method.b, accumulator, method.units, false, ""}, std::string(16, ' '));
+  TileElements elements(rest.program, its.kept, its.along, parameters);
+  elements.bind(0, "total[i, j]");
+  slots["body"] = its.place + elements.stores(rest.program.nest.graph->outputs, inner);
+  if (!elements.obstacle().empty()) return fail(ErrorCode::kUnavailable, elements.obstacle());
+  slots["functions"] = tile_functions(slots["body"]);
+  slots["note"] = its.what + ": " + rest.program.outline();
+  slots["requires"] = elements.requirements();
+  const int64_t most = method.units ? 128 : 64;
+  slots["bm_choices"] = triton::around(triton::covering(triton::largest(task, its.row), 16, most), 16, 256);
+  slots["bn_choices"] = triton::around(triton::covering(triton::largest(task, its.column), 16, most), 16, 256);
+  slots["bk_choices"] = triton::around(method.units ? 64 : 16, 16, 64);
+  slots["stages_choices"] = method.units ? "3, 2, 1" : "1, 2";
+  HONE_TRY_VOID(say_parameters(slots, task, parameters, {"BM", "BN", "BK", "THREADS", "STAGES"}));
+  return finished(fill_pattern("patterns/tilelang/product.py", slots), its.what);
+}
+
 namespace {
 
 Result<kernel::Kernel> tile_product(const task::Task& task, const Contraction& all) {
   TritonParameters parameters("=");
   const TritonFactors factors(task, all, parameters, "i_");
-  const DType a = factors.dtype_of(all.a), b = factors.dtype_of(all.b);
-  const Method method = method_of(task, a, b);
-  const std::string accumulator = tile_type(all.accumulate), inner(20, ' ');
-  const std::string depth = parameters.extent(all.depth.extent);
-  Slots slots;
-  slots["rows_name"] = parameters.extent(all.row.extent);
-  slots["columns_name"] = parameters.extent(all.column.extent);
-  slots["depth_name"] = depth;
-  slots["batches"] = parameters.extent(all.batch.extent);
+  const Method method = method_of(task, factors.dtype_of(all.a), factors.dtype_of(all.b));
+  const std::string inner(20, ' '), rows = parameters.extent(all.row.extent), columns = parameters.extent(all.column.extent),
+                    depth = parameters.extent(all.depth.extent);
   const auto load = [&](const char* to, const Factor& factor, const AxisGroup& lines, const char* line, const std::string& type, const std::string& extent) {
     return factors.places(all.batch, "batch", inner) + factors.places(lines, line, inner) + factors.places(all.depth, "depth", inner) +
            fmt::format("{}{} = {}\n", inner, to, factor_element(factors, factor, lines, fmt::format("({} < {}) & (depth < {})", line, extent, depth), type));
   };
-  slots["a_load"] = load("x[i, k]", all.a, all.row, "line", method.a, slots["rows_name"]);
-  slots["b_load"] = load("y[k, j]", all.b, all.column, "column", method.b, slots["columns_name"]);
-  slots["a_type"] = method.a;
-  slots["b_type"] = method.b;
-  slots["accumulator"] = accumulator;
-  slots["multiply"] = multiply({"x", "y", "total", "BM", "BN", "BK", method.a, method.b, accumulator, method.units, false, ""}, std::string(16, ' '));
-  const Program& program = all.program;
-  std::vector<int> kept = program.row_axes, along = program.inner_axes;
-  if (is_one(all.column.extent)) kept.push_back(along.back()), along.clear();
-  TileElements elements(program, kept, along, parameters);
-  elements.bind(0, "total[i, j]");
-  slots["body"] = fmt::format("{0}row = batch * {1} + line\n{0}at = column\n", inner, slots["rows_name"]) + elements.stores(program.nest.graph->outputs, inner);
-  if (!elements.obstacle().empty()) return fail(ErrorCode::kUnavailable, elements.obstacle());
-  slots["functions"] = tile_functions(slots["body"]);
-  slots["note"] = "product: " + program.outline();
-  slots["requires"] = elements.requirements();
-  const int64_t most = method.units ? 128 : 64;
-  slots["bm_choices"] = triton::around(triton::covering(triton::largest(task, all.row.extent), 16, most), 16, 256);
-  slots["bn_choices"] = triton::around(triton::covering(triton::largest(task, all.column.extent), 16, most), 16, 256);
-  slots["bk_choices"] = triton::around(method.units ? 64 : 16, 16, 64);
-  slots["stages_choices"] = method.units ? "3, 2, 1" : "1, 2";
-  HONE_TRY_VOID(say_parameters(slots, task, parameters, {"BM", "BN", "BK", "THREADS", "STAGES"}));
-  return finished(fill_pattern("patterns/tilelang/product.py", slots), "product");
+  Product its{"product", all.batch.extent, all.row.extent, all.column.extent, all.depth.extent, {}, {}, {}, {}, {}};
+  its.a_load = load("x[i, k]", all.a, all.row, "line", method.a, rows);
+  its.b_load = load("y[k, j]", all.b, all.column, "column", method.b, columns);
+  its.kept = all.program.row_axes, its.along = all.program.inner_axes;
+  if (is_one(all.column.extent)) its.kept.push_back(its.along.back()), its.along.clear();
+  its.place = fmt::format("{0}row = batch * {1} + line\n{0}at = column\n", inner, rows);
+  return product_kernel(task, its, all, method, parameters);
 }
 
 }  // namespace
 
 std::vector<Offer> products(const task::Task& given, std::vector<std::string>& why_not) {
+  std::vector<Offer> offers;
+  const auto add = [&](const char* pattern, const Result<kernel::Kernel>& kernel) {
+    if (!kernel) return why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
+    offers.push_back({*kernel, pattern, "tiles on matrix units"});
+    offers.back().kernel.header.action = offers.back().action;
+  };
   task::Task task = given;
   auto found = find_contraction(task);
   if (!found) {
     task = normal_form(given);
     found = find_contraction(task);
   }
-  auto kernel = found ? tile_product(task, **found) : Result<kernel::Kernel>(tl::unexpected(found.error()));
-  if (!kernel) {
-    why_not.push_back("product: " + kernel.error().message);
-    return {};
-  }
-  kernel->header.action = "tiles on matrix units";
-  std::vector<Offer> offers;
-  offers.push_back({std::move(*kernel), "product", "tiles on matrix units"});
+  add("product", found ? tile_product(task, **found) : Result<kernel::Kernel>(tl::unexpected(found.error())));
+  if (offers.empty()) add("convolution", convolution(task));
   return offers;
 }
 

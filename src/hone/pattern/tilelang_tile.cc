@@ -185,6 +185,39 @@ std::string TileElements::pass(size_t number, const std::string& rows, const std
   return text;
 }
 
+std::string TileElements::scan(const std::string& rows, const std::string& length, const std::string& indent) {
+  std::vector<int> scans;
+  for (size_t id = 0; id < nest_.graph->nodes.size(); ++id)
+    if (task::is_scan(nest_.graph->nodes[id].prim)) scans.push_back(static_cast<int>(id));
+  const int id = scans.front();
+  const Node& node = program_.node(id);
+  if (scans.size() > 1) refuse("more than one scan");
+  if (node.prim != Prim::kCumSum) refuse(fmt::format("{}: TileLang scans by sums alone", task::name_of(node.prim)));
+  if (program_.has_reductions() || along_.size() != 1) refuse("a scan beside reductions, or over several axes");
+  if (task::size_of(node.type.dtype) < 4) refuse("a scan of less than 32 bits");
+  if (!obstacle_.empty()) return {};
+  const bool reverse = node.attr<bool>("reverse"), exclusive = node.attr<bool>("exclusive");
+  const std::string type = tile_type(node.type.dtype), step = indent + "    ", inner = indent + "            ";
+  const auto tiles = [&](const std::string& body, const std::string& otherwise) {
+    return fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    row = block * ROWS + i\n{0}    at = stretch * BLOCK + j\n"
+                       "{0}    if (row < {1}) & (at < {2}):\n{3}{4}", step, rows, length, body, otherwise);
+  };
+  const auto [operand_lines, operand] = value(node.operands[0], inner);
+  const std::string taken = tile_cast(operand, program_.node(node.operands[0]).type.dtype, node.type.dtype, false);
+  std::string text = fmt::format("{0}line = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n{0}sums = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n"
+                                 "{0}before = T.alloc_fragment((ROWS,), \"{1}\")\n{0}T.clear(before)\n", indent, type);
+  text += fmt::format("{0}for step in T.serial(T.ceildiv({1}, BLOCK)):\n{0}    stretch = {2}\n", indent, length,
+                      reverse ? fmt::format("T.ceildiv({}, BLOCK) - 1 - step", length) : "step");
+  text += tiles(fmt::format("{}{}line[i, j] = {}\n", operand_lines, inner, taken), fmt::format("{0}    else:\n{0}        line[i, j] = T.cast(0, \"{1}\")\n", step, type));
+  text += fmt::format("{}T.cumsum(line, sums, dim=1, reverse={})\n", step, reverse ? "True" : "False");
+  const char* const others = reverse ? "T.if_then_else(j + 1 < BLOCK, sums[i, T.min(j + 1, BLOCK - 1)], " : "T.if_then_else(j > 0, sums[i, T.max(j - 1, 0)], ";
+  bound_[id] = exclusive ? fmt::format("(before[i] + {}T.cast(0, \"{}\")))", others, type) : "(before[i] + sums[i, j])";
+  std::vector<int> outputs;
+  for (const Pass& pass : program_.passes) outputs.insert(outputs.end(), pass.stores.begin(), pass.stores.end());
+  text += tiles(stores(outputs, inner), "");
+  return text + fmt::format("{0}for i in T.Parallel(ROWS):\n{0}    before[i] = before[i] + sums[i, {1}]\n", step, reverse ? "0" : "BLOCK - 1");
+}
+
 std::string TileElements::row_stores(const std::string& rows, const std::string& indent) {
   if (program_.row_outputs.empty()) return {};
   const std::vector<int> along = std::exchange(along_, {});

@@ -25,6 +25,8 @@ class TileElements {
   /// Fragments, loops and combinations of pass p; and the loop over rows that stores what has no places along them.
   [[nodiscard]] std::string pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent);
   [[nodiscard]] std::string row_stores(const std::string& rows, const std::string& indent);
+  /// Of a program with one scan and no reductions: all of it.
+  [[nodiscard]] std::string scan(const std::string& rows, const std::string& length, const std::string& indent);
   /// Why it cannot be written so, once the text is made; empty: it can.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
   [[nodiscard]] std::string requirements() const;
