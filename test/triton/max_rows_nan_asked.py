@@ -1,0 +1,24 @@
+# task: y = max(x, axis=1) | x=f32[7,100] | | nan
+# expect: accepted
+"""hone
+language = "triton"
+
+[[launch]]
+kernel = "k"
+grid   = ["7"]
+args   = ["x", "y", "i32:100", "=128"]
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+@triton.jit
+def k(x, y, d, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * d + i, mask=i < d, other=-float('inf'))
+    tl.store(y + row, tl.reduce(v, 0, larger))
