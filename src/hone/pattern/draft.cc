@@ -66,7 +66,7 @@ void take_functions(Draft& draft) {
     if (begin == std::string::npos) break;
     std::string block = text.substr(begin, end - begin);
     block.resize(block.find_last_not_of('\n') + 1);
-    const size_t name = block.find(kDef) + kDef.size();
+    const size_t name = block.starts_with(kDef.substr(1)) ? kDef.size() - 1 : block.find(kDef) + kDef.size();
     const std::string_view function = std::string_view(block).substr(name, block.find('(', name) - name);
     const auto& launches = draft.header.launches;
     const bool launched = std::any_of(launches.begin(), launches.end(), [&](const kernel::Launch& launch) { return launch.function == function; });

@@ -20,6 +20,7 @@ std::vector<Offer> offers_of_parts(const Partition& parts, const PartWriter& wri
     choices.push_back(writer.offers(part.task));
     least.push_back(least_ns(part.task));
     covered += !choices.back().empty();
+    if (choices.back().empty() && !writer.plain) return {};
     if (choices.back().empty()) choices.back().push_back(writer.plain(part.task));
   }
   if (covered == 0) return {};

@@ -9,6 +9,7 @@
 
 #include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
+#include "hone/pattern/parts.h"
 #include "hone/pattern/tilelang_text.h"
 #include "hone/pattern/tilelang_tile.h"
 #include "hone/pattern/triton_patterns.h"
@@ -127,12 +128,24 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
   return offers;
 }
 
+std::vector<Offer> tile_offers(const task::Task& task, std::vector<std::string>& why_not) {
+  std::vector<Offer> offers = tile::products(task, why_not);
+  return offers.empty() ? tile_loops(normal_form(task), why_not) : offers;
+}
+
+std::vector<Offer> tile_part_offers(const task::Task& part) {
+  std::vector<std::string> ignored;
+  return tile_offers(part, ignored);
+}
+
+bool has_tile_part_offer(const task::Task& part) { return !tile_part_offers(part).empty(); }
+
 }  // namespace
 
 std::vector<Offer> offers_tilelang(const task::Task& given, std::vector<std::string>& why_not) {
   const Names names(given);
-  std::vector<Offer> offers = tile::products(names.task(), why_not);
-  if (offers.empty()) offers = tile_loops(normal_form(names.task()), why_not);
+  std::vector<Offer> offers = tile_offers(names.task(), why_not);
+  if (offers.empty()) offers = offers_in_parts(normal_form(names.task()), {has_tile_part_offer, tile_part_offers, nullptr});
   return names.given(std::move(offers));
 }
 
