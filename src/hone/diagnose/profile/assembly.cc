@@ -214,7 +214,7 @@ std::vector<Function> read_assembly(std::string_view listing) {
     if (!address) continue;
     line = trimmed(line.substr(colon + 1));
     line = trimmed(line.substr(0, line.find('#')));
-    Instruction instruction{*address, {}, {}};
+    Instruction instruction{*address, {}, {}, false};
     // Prefixes belong to the instruction that follows them.
     for (std::string_view word : {"rep ", "repz ", "repnz ", "lock ", "notrack ", "bnd ", "{evex} ", "{vex} "})
       if (line.starts_with(word)) line = trimmed(line.substr(word.size()));
@@ -224,6 +224,11 @@ std::vector<Function> read_assembly(std::string_view listing) {
     if (!instruction.mnemonic.empty()) functions.back().code.push_back(std::move(instruction));
   }
   std::erase_if(functions, [](const Function& f) { return is_start_up(f.name); });
+  for (Function& function : functions) {
+    // rbp is a register like any other, and often a pointer to data, where no frame begins at it.
+    const bool framed = std::any_of(function.code.begin(), function.code.end(), [](const Instruction& i) { return i.mnemonic.starts_with("mov") && i.operands == "%rsp,%rbp"; });
+    for (Instruction& i : function.code) i.on_stack = has(i.operands, "(%rsp") || (framed && has(i.operands, "(%rbp"));
+  }
   return functions;
 }
 
@@ -250,7 +255,7 @@ Mix mix_of(const std::vector<Instruction>& code) {
     if (memory == Memory::kLoad) ++mix.load;
     if (memory == Memory::kStore) ++mix.store;
     if (has(name, "movnt") && memory == Memory::kStore) ++mix.stream_store;
-    if (memory != Memory::kNone && width > 0 && (has(i.operands, "(%rsp") || has(i.operands, "(%rbp"))) ++mix.spill;
+    if (memory != Memory::kNone && width > 0 && i.on_stack) ++mix.spill;
   }
   return mix;
 }

@@ -12,6 +12,7 @@ namespace hone::diagnose {
 struct Instruction {
   uint64_t address = 0;
   std::string mnemonic, operands;  ///< "vfmadd231ps", "%zmm0,%zmm1,%zmm2"
+  bool on_stack = false;           ///< names memory of its function's own frame
 };
 
 struct Function {

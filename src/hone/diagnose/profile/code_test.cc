@@ -184,6 +184,13 @@ TEST(Assembly, RegistersThatAnIterationHandsToTheNextAreCounted) {
   EXPECT_EQ(carried(" 0:\tadd $0x40,%rdi\n 4:\tvmovups %zmm0,(%rdi)\n"), 0);
 }
 
+TEST(Assembly, RbpIsTheStackOnlyWhereAFrameBeginsAtIt) {
+  const std::string loop = "  10: vbroadcastss 0x4(%rbp,%rax,1),%zmm1\n  18: vfmadd231ps %zmm1,%zmm2,%zmm3\n  20: add $0x4,%rax\n  28: jne 10 <f+0x10>\n";
+  const auto spills = [&](const std::string& before) { return innermost_loops(read_assembly("0000 <f>:\n" + before + loop)).at(0).mix.spill; };
+  EXPECT_EQ(spills("  0: mov %rdi,%rbp\n"), 0);
+  EXPECT_EQ(spills("  0: push %rbp\n  1: mov %rsp,%rbp\n"), 1);
+}
+
 TEST(Assembly, NonsenseIsNoCode) {
   EXPECT_TRUE(read_assembly("").empty());
   EXPECT_TRUE(read_assembly("zzzz <x>:\n 12: add\nno: colon").empty());
