@@ -52,8 +52,21 @@ double plain_share(const kernel::Kernel& kernel, const task::Task& task) {
   return 0;
 }
 
+void put_fitting_first(std::vector<Offer>& offers, const task::Task& task) {
+  std::stable_partition(offers.begin(), offers.end(), [&](const Offer& offer) {
+    return std::all_of(task.workloads.begin(), task.workloads.end(), [&](const task::Workload& workload) {
+      const auto applies = kernel::applies(offer.kernel, workload.bindings, {});
+      return !applies || *applies;  // what hangs on the device is not for us to say
+    });
+  });
+}
+
 std::vector<Offer> offers(const task::Task& task, Language language, std::vector<std::string>& why_not) {
-  if (const Shelf* const shelf = shelf_of(language)) return shelf->offers(task, why_not);
+  if (const Shelf* const shelf = shelf_of(language)) {
+    std::vector<Offer> all = shelf->offers(task, why_not);
+    put_fitting_first(all, task);
+    return all;
+  }
   why_not.push_back(fmt::format("{}: the library writes none", kernel::name_of(language)));
   return {};
 }

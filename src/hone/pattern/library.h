@@ -34,7 +34,9 @@ struct Offer {
 /// The same in Triton, one text for all cards; plain_triton (plain.h) is not among them.
 [[nodiscard]] std::vector<Offer> offers_triton(const task::Task& task, std::vector<std::string>& why_not);
 
-/// The library's offers in that language; none for one that it does not write.
+/// Offers whose requirements hold at all of the task's workloads come before the others.
+void put_fitting_first(std::vector<Offer>& offers, const task::Task& task);
+/// The library's offers in that language, fitting ones first; none for one that it does not write.
 [[nodiscard]] std::vector<Offer> offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not);
 /// Plain loops, which take every task; nothing for a language that the library does not write.
 [[nodiscard]] std::optional<Offer> plain_offer(const task::Task& task, kernel::Language language);

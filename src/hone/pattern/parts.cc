@@ -18,6 +18,7 @@ std::vector<Offer> offers_of_parts(const Partition& parts, const PartWriter& wri
   size_t covered = 0;
   for (const Part& part : parts.parts) {
     choices.push_back(writer.offers(part.task));
+    put_fitting_first(choices.back(), part.task);
     least.push_back(least_ns(part.task));
     covered += !choices.back().empty();
     if (choices.back().empty() && !writer.plain) return {};

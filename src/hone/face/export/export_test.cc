@@ -160,10 +160,11 @@ TEST(ExportHeader, RefusesWhatItCannotExport) {
 /// The flags we tell people to use are those that kernels are verified with.
 TEST(ExportHeader, FlagsAreTheToolchains) {
   const auto toolchain = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/cpp.cc");
-  ASSERT_TRUE(toolchain.has_value());
+  const auto compilers = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/compilers.cc");
+  ASSERT_TRUE(toolchain.has_value() && compilers.has_value());
   for (const std::string& flag : ExportOptions{}.flags)
     if (flag != "-O3") {
-      EXPECT_THAT(*toolchain, HasSubstr("\"" + flag + "\""));
+      EXPECT_THAT(*toolchain + *compilers, HasSubstr("\"" + flag + "\""));
     }
   const auto session = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/toolchain.h");
   ASSERT_TRUE(session.has_value());

@@ -35,6 +35,11 @@ std::optional<std::string> answer_of(const std::string& program, std::vector<std
 
 }  // namespace
 
+std::vector<std::string> contraction_flags(const Compiler& compiler) {
+  if (compiler.family != "clang") return {"-ffp-contract=fast"};
+  return {"-Xclang", "-ffp-contract=fast-honor-pragmas"};  // its driver takes the word in new versions only
+}
+
 std::optional<Compiler> find_compiler(const std::string& program) {
   const auto version = answer_of(program, {"-dumpfullversion", "-dumpversion"});
   if (!version) return std::nullopt;

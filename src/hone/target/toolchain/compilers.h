@@ -13,6 +13,10 @@ struct Compiler {
   std::string program, name, family;  ///< "clang++-22", "clang++-22 22.1.8", "clang"
 };
 
+/// Products and sums become one operation, but where a header says otherwise of its own: clang's plain "fast" passes over
+/// `#pragma clang fp contract(off)`.
+[[nodiscard]] std::vector<std::string> contraction_flags(const Compiler& compiler);
+
 /// What `program` is, if it runs.
 [[nodiscard]] std::optional<Compiler> find_compiler(const std::string& program);
 

@@ -145,11 +145,13 @@ class CppToolchain final : public Toolchain {
     HONE_TRY(const Compiler* const compiler, compiler_for(kernel));
     HONE_TRY(const std::string unit, translation_unit(kernel, task, bindings));
     std::vector<std::string> argv = {compiler->program, "-std=c++20", options.optimisation, "-march=native",
-                                     "-fno-math-errno", "-fno-trapping-math", compiler->family == "clang" ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=fast",
+                                     "-fno-math-errno", "-fno-trapping-math",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi",
                                      "-Wno-ignored-attributes", "-Werror=return-type",
                                      "-I" + headers_.string()};
+    const std::vector<std::string> contraction = contraction_flags(*compiler);
+    argv.insert(argv.end(), contraction.begin(), contraction.end());
     if (!options.instructions.empty()) {
       const auto native = std::find(argv.begin(), argv.end(), "-march=native");
       argv.insert(argv.erase(native), options.instructions.begin(), options.instructions.end());

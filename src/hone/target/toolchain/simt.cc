@@ -125,12 +125,13 @@ class SimtToolchain final : public Toolchain {
   }
 
  private:
-  /// clang's own "fast" passes over what headers say of operations that are rounded by themselves (__fmul_rn).
-  [[nodiscard]] std::string contraction() const { return compiler_.family == "clang" ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=fast"; }
   [[nodiscard]] std::vector<std::string> common(const SimtDevice& device, const std::string& optimisation) const {
-    return {compiler_.program, "-std=c++20", optimisation, "-march=native", "-fno-math-errno", "-fno-trapping-math", contraction(),
+    std::vector<std::string> all = {compiler_.program, "-std=c++20", optimisation, "-march=native", "-fno-math-errno", "-fno-trapping-math",
             "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC", "-fno-stack-protector", "-fno-strict-aliasing",
             fmt::format("-DHONE_SIMT_WAVE={}", device.wave), "-I" + headers_.string()};
+    const std::vector<std::string> contraction = contraction_flags(compiler_);
+    all.insert(all.end(), contraction.begin(), contraction.end());
+    return all;
   }
 
   /// Shared memory by kernel: a variable of a kernel's own counts for it, one of another function for all.
