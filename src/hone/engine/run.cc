@@ -197,9 +197,6 @@ class Run {
   /// Accepted kernels that meet the best once more before a promotion.
   [[nodiscard]] std::vector<std::string> rivals(const Candidate& best) const;
   Status race();
-  /// After a race: what the best gained over the first kernel. Scores are chained from yardstick to yardstick, and on a noisy
-  /// machine the luck of those that became one multiplies.
-  Status measure_gain();
   void show(Progress::Step step, const std::string& kernel, const std::string& action, const std::string& verdict) const;
   [[nodiscard]] std::string stop_reason(bool batch_empty) const;
   /// Of the budget; the rest is kept for the promotion.
@@ -238,7 +235,6 @@ class Run {
   std::map<std::string, std::string> codes_;  ///< machine code and plan -> the kernel that was evaluated with it
   std::optional<Candidate> yardstick_;
   double yardstick_score_ = 1;
-  double gain_per_score_ = 1;            ///< what a score comes to, measured side by side with the first kernel
   int evaluated_ = 0, considered_ = 0, refused_ = 0, dropped_ = 0, since_gain_ = 0;
   bool looked_ = false;                  ///< the library has no more to look at
   std::set<std::string> raced_;          ///< kernels of the finals, and answers that were looked at closely
@@ -816,21 +812,6 @@ Status Run::race() {
   }
   refused_ += static_cast<int>(std::erase_if(accepted_, [](const Candidate& c) { return c.score <= 0; }));
   std::stable_sort(accepted_.begin(), accepted_.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
-  return measure_gain();
-}
-
-Status Run::measure_gain() {
-  const Candidate* const first = accepted_candidate(reference_);
-  // Older programs did not.
-  const bool wanted = log_.replaying() ? log_.next_is<event::Raced>() && log_.next_kernel() == reference_ : first && first != leader();
-  if (!wanted || !first) return {};
-  HONE_TRY(const event::Raced event, log_.step<event::Raced>([&]() -> Result<event::Raced> {
-    HONE_TRY(evaluate::Evaluator* const evaluator, this->evaluator());
-    HONE_TRY(Screening screening, evaluator->screen_closely(first->kernel));
-    return event::Raced{reference_, std::move(screening)};
-  }));
-  spent_ += event.screening.spent;
-  if (event.screening.verdict.accepted() && event.screening.score > 0) gain_per_score_ = 1 / (event.screening.score * yardstick_score_);
   return {};
 }
 
@@ -876,7 +857,7 @@ Result<RunResult> Run::conclude(const std::string& reason) {
       path = (services_.champions / fmt::format("{}-{}{}", file_stem(task_.name), base::short_hash(result.champion),
                                                  kernel::row_of(champion->kernel.header.language).suffix)).string();
     HONE_TRY(const event::Champion event, log_.step<event::Champion>([&]() -> Result<event::Champion> {
-      return event::Champion{result.champion, path, day_of(services_.clock->unix_ms()), champion->score * gain_per_score_};
+      return event::Champion{result.champion, path, day_of(services_.clock->unix_ms()), champion->score};
     }));
     HONE_TRY_VOID(about(event.kernel, result.champion));
     if (!path.empty()) {
@@ -935,9 +916,6 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
   if (consult_) {
     out["models"] = consult_->ledger();
     out["models"]["answers"] = consult_->answers();
-    for (json& answer : out["models"]["answers"])
-      for (const char* key : {"score", "best_score"})
-        if (answer.contains(key) && answer[key].is_number()) answer[key] = answer[key].get<double>() * gain_per_score_;
     for (json& answer : out["models"]["answers"]) answer["raced"] = raced_.contains(answer.value("best", "")) || raced_.contains(answer.value("kernel", ""));
   }
   if (json predictions = advisor_.calibration(); !predictions.is_null()) out["predictions"] = std::move(predictions);
@@ -945,7 +923,7 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
   const Headline line = headline_of(*promotion, task_);
   out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
   out["verdict"] = evaluate::name_of(promotion->verdict.kind);
-  out["gain_over_first"] = champion->score * gain_per_score_;
+  out["gain_over_first"] = champion->score;
   out["sol_fraction"] = line.sol_fraction;
   if (!line.opponent.empty()) {
     out["opponent"] = line.opponent;

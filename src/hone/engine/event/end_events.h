@@ -30,7 +30,7 @@ struct Stopped {
 
 struct Raced {
   static constexpr const char* kKind = "raced";
-  static constexpr const char* kAbout = "A finalist is timed against the best once more; last the run's first kernel, for what was gained.";
+  static constexpr const char* kAbout = "A finalist is timed against the best once more.";
   std::string kernel;
   evaluate::Screening screening = evaluate::unknown_screening();
   template <class F>
