@@ -84,6 +84,10 @@ std::vector<uint64_t> features_of(const task::Bindings& bindings) {
     for (auto b = std::next(a); b != bindings.end(); ++b, other += 16) {
       const uint64_t relation = a->second < b->second ? 0 : a->second == b->second ? 1 : 2;
       all.push_back(other + 4 * relation + extent % 2 * 2 + static_cast<uint64_t>(b->second) % 2);
+      // Longer than one, one is as long as the other, or two to four times that: seldom met, and so worth two of what is met anyway.
+      const auto [less, more] = std::minmax(a->second, b->second);
+      if (less > 1 && more % less == 0 && more / less <= 4)
+        for (const uint64_t twice : {0, 1}) all.push_back(other + (more == less ? 12 : 14) + twice);
     }
   }
   return all;
@@ -145,6 +149,11 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
       // Some symbols keep a workload's value: coupled shapes (H * 4 == D) would hardly be hit else.
       if (!like.empty() && rng.below(4) == 0) continue;
       bindings[symbol] = random_extent(rng, most, aligned);
+    }
+    // One as long as another, or a few times that: independent draws seldom are.
+    if (symbols.size() > 1 && rng.below(3) == 0) {
+      const size_t a = rng.below(symbols.size()), b = (a + 1 + rng.below(symbols.size() - 1)) % symbols.size();
+      bindings[symbols[a]] = bindings[symbols[b]] * (rng.below(2) == 0 ? 1 : 2 + random_below(rng, 3));
     }
     return bindings;
   };
