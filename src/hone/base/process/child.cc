@@ -20,8 +20,8 @@ namespace hone::base {
 namespace {
 
 constexpr int64_t kStopPatienceNs = 1'000'000'000;
-/// Of deadlines from here on what a program waited for a processor does not count, up to kMostQueued times the deadline.
-constexpr std::chrono::seconds kLongDeadline{1};
+/// When so much has passed at most, it is looked up how long a program has waited for a processor so far: who is done sooner pays nothing.
+constexpr int64_t kLooksAfterNs = 1'000'000'000;
 constexpr int64_t kMostQueued = 10;
 
 /// waitid for one child, with its use of resources; false when there is nothing to report.
@@ -114,34 +114,41 @@ int Child::pidfd() const { return state_->pidfd.get(); }
 
 int64_t Child::queued_ns() const {
   int64_t longest = 0;
-  std::error_code gone;
-  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", state_->pid), gone)) {
+  std::error_code gone;  // it may end meanwhile
+  for (std::filesystem::directory_iterator it(fmt::format("/proc/{}/task", state_->pid), gone), end; !gone && it != end; it.increment(gone)) {
     // Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
-    std::ifstream file(thread.path() / "schedstat");
+    std::ifstream file(it->path() / "schedstat");
     int64_t ran = 0, waited = 0;
     if (file >> ran >> waited) longest = std::max(longest, waited);
   }
   return longest;
 }
 
+Lateness::Lateness(const Child& child, std::chrono::nanoseconds deadline)
+    : child_(child), deadline_(deadline.count()), begin_(system_clock().now_ns()), allowed_(deadline_) {}
+
+int64_t Lateness::left() {
+  const int64_t passed = system_clock().now_ns() - begin_;
+  if (queued_before_ < 0 && passed >= std::min(deadline_ / 4, kLooksAfterNs)) queued_before_ = child_.queued_ns();
+  if (passed >= allowed_)
+    allowed_ = std::min(deadline_ + child_.queued_ns() - queued_before_, kMostQueued * deadline_);
+  return std::max<int64_t>(0, allowed_ - passed);
+}
+
 Exit Child::wait(std::chrono::nanoseconds deadline) {
   State& state = *state_;
   if (state.exit) return *state.exit;
-  const int64_t begin = system_clock().now_ns();
-  int64_t allowed = deadline.count();
+  Lateness lateness(*this, deadline);
   bool late = false;
   for (;;) {
     pollfd watched[3] = {{state.pidfd.get(), POLLIN, 0},
                          {state.out.pipe.get(), POLLIN, 0},
                          {state.err.pipe.get(), POLLIN, 0}};
-    const int64_t passed = system_clock().now_ns() - begin;
-    if (passed >= allowed && !late && deadline >= kLongDeadline)
-      allowed = std::min(deadline.count() + queued_ns(), kMostQueued * deadline.count());
-    if (passed >= allowed && !late) {
+    const int64_t left = std::min({lateness.left(), kLooksAfterNs, std::max<int64_t>(deadline.count() / 4, 1)});
+    if (left == 0 && !late) {
       late = true;
       state.kill();
     }
-    const int64_t left = std::max<int64_t>(0, allowed - passed);
     const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
     ::ppoll(watched, 3, late ? nullptr : &timeout, nullptr);
     if (watched[0].revents != 0) break;

@@ -96,7 +96,8 @@ class Child {
   /// where the kernel does not count it.
   [[nodiscard]] int64_t queued_ns() const;
   /// Pumps output until it ends or the deadline (from this call on) passes; past it the whole group
-  /// is killed. Of a deadline of a second or more what queued_ns() counts does not count: a loaded machine makes no compiler late. Nothing pumps in between: a program nobody waits for blocks after 64 KiB of output.
+  /// is killed. What a Lateness does not count does not count here. Nothing pumps in between: a program nobody waits for blocks
+  /// after 64 KiB of output.
   [[nodiscard]] Exit wait(std::chrono::nanoseconds deadline);
   void kill();
   /// Stops every thread of the program (SIGSTOP) and returns once all have stopped; false when it
@@ -109,6 +110,19 @@ class Child {
   struct State;
   explicit Child(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+/// A deadline, from here on, that does not count what the program waits for a processor that others have, up to ten times the
+/// deadline: a loaded machine makes nobody late. Of the first second, or quarter of the deadline, everything counts.
+class Lateness {
+ public:
+  Lateness(const Child& child, std::chrono::nanoseconds deadline);   ///< the child must outlive it
+  /// Nanoseconds until the deadline, as far as is known; to be asked every second. 0: it is late.
+  [[nodiscard]] int64_t left();
+
+ private:
+  const Child& child_;
+  int64_t deadline_, begin_, allowed_, queued_before_ = -1;
 };
 
 /// Spawn and wait in one.

@@ -80,8 +80,8 @@ std::vector<bool> results_of(const task::Graph& graph) {
 
 /// An element-wise operation whose result is rounded to 16 bits, as the program's types say.
 bool rounds_to_16(const Node& node) {
-  const bool elementwise = node.prim >= Prim::kNeg && node.prim <= Prim::kXor;
-  return task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2 && (node.prim == Prim::kCast || (elementwise && !keeps_exact(node.prim)));
+  return task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2 && task::is_elementwise(node.prim) &&
+         (node.prim == Prim::kCast || !keeps_exact(node.prim));
 }
 
 }  // namespace

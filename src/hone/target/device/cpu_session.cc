@@ -27,10 +27,6 @@
 namespace hone::target {
 namespace {
 
-/// When a batch has run for as long, it is looked up how long its process has waited so far.
-constexpr int64_t kLooksAfterNs = 1'000'000'000;
-constexpr int64_t kMostQueued = 10;
-
 namespace fs = std::filesystem;
 using worker::Control;
 
@@ -208,18 +204,10 @@ class CpuSession final : public Session {
     return outcome;
   }
 
-  /// Until `finished` differs from `before`, the process ends or the deadline passes. Of a long deadline what it waited for a
-  /// processor does not count, up to kMostQueued times the deadline: a loaded machine makes no honest kernel late.
+  /// Until `finished` differs from `before`, the process ends or the deadline passes.
   BatchOutcome wait_finished(uint32_t before, std::chrono::nanoseconds deadline) {
     Control& control = *control_;
-    const int64_t begin = base::system_clock().now_ns(), long_enough = std::min(deadline.count() / 4, kLooksAfterNs);
-    int64_t queued_before = -1;
-    const auto is_late = [&] {
-      const int64_t passed = base::system_clock().now_ns() - begin;
-      if (queued_before < 0 && passed > long_enough) queued_before = child_.queued_ns();
-      if (passed <= deadline.count()) return false;
-      return passed > kMostQueued * deadline.count() || passed - (child_.queued_ns() - queued_before) > deadline.count();
-    };
+    base::Lateness lateness(child_, deadline);
     for (;;) {
       if (control.finished.load(std::memory_order_acquire) != before) return {};
       const timespec slice{0, 20'000'000};
@@ -227,7 +215,7 @@ class CpuSession final : public Session {
       if (control.finished.load(std::memory_order_acquire) != before) return {};
       pollfd ended{child_.pidfd(), POLLIN, 0};
       if (poll(&ended, 1, 0) > 0) return died();
-      if (is_late()) {
+      if (lateness.left() == 0) {
         child_.kill();
         BatchOutcome late;
         late.how = BatchOutcome::How::kDeadline;
