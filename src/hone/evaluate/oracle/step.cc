@@ -35,13 +35,14 @@ double track_unit(task::Track track) {
 
 bool is_narrow(DType type) { return task::is_float(type) && type != DType::kF64; }
 
-/// x * 2^k for k from 0 on, which rounds nothing that it does not make infinite.
-bool scales_exactly(const Node& node, const task::Graph& graph) {
+/// x * 2^k for k from `least` on. From 0 on it rounds nothing that it does not make infinite; below, nothing that it does not
+/// take under the type's smallest normal number.
+bool scales_by_power(const Node& node, const task::Graph& graph, int least) {
   return node.prim == Prim::kMul && std::ranges::any_of(node.operands, [&](int k) {
     const Node* factor = &graph.node(k);
     while (factor->prim == Prim::kBroadcast || factor->prim == Prim::kReshape || factor->prim == Prim::kCast) factor = &graph.node(factor->operands[0]);
     int exponent = 0;
-    return factor->prim == Prim::kConstant && std::abs(std::frexp(number_attr(*factor, "value"), &exponent)) == 0.5 && exponent > 0;
+    return factor->prim == Prim::kConstant && std::abs(std::frexp(number_attr(*factor, "value"), &exponent)) == 0.5 && exponent > least;
   });
 }
 
@@ -54,7 +55,7 @@ bool is_exact(const Node& node, const task::Graph& graph, const std::vector<Node
       if (!representable(node, "value")) return false;
       break;
     default:
-      if (!keeps_exact(node.prim) && task::is_float(node.type.dtype) && !scales_exactly(node, graph)) return false;
+      if (!keeps_exact(node.prim) && task::is_float(node.type.dtype) && !scales_by_power(node, graph, 0)) return false;
   }
   return std::all_of(node.operands.begin(), node.operands.end(),
                      [&](int k) { return facts[static_cast<size_t>(k)].exact; });
@@ -78,10 +79,20 @@ std::vector<bool> results_of(const task::Graph& graph) {
   return result;
 }
 
-/// An element-wise operation whose result is rounded to 16 bits, as the program's types say.
-bool rounds_to_16(const Node& node) {
-  return task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2 && task::is_elementwise(node.prim) &&
-         (node.prim == Prim::kCast || !keeps_exact(node.prim));
+/// An element-wise operation whose result is rounded to 16 bits, as the program's types say. Halves of bf16 are numbers of bf16:
+/// its range is fp32's.
+bool rounds_to_16(const Node& node, const task::Graph& graph) {
+  const DType type = node.type.dtype;
+  return task::is_float(type) && task::size_of(type) == 2 && task::is_elementwise(node.prim) && (node.prim == Prim::kCast || !keeps_exact(node.prim)) &&
+         !(type == DType::kBF16 && scales_by_power(node, graph, -24));
+}
+
+/// What an element-wise operation's own roundings count, in units of kUnit. One that is rounded to 16 bits is computed in fp32
+/// before, by whatever functions.
+double own_roundings(const Node& node, double unit) {
+  if (!task::is_elementwise(node.prim) || node.prim == Prim::kCast) return unit;
+  const bool narrow = task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2;
+  return (narrow ? 1 : roundings_of(node.prim)) * unit;
 }
 
 }  // namespace
@@ -116,13 +127,18 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
     const bool exact = is_exact(node, graph.graph, facts, least == 0), narrow = is_narrow(type);
     const double own = task::unit_roundoff(type) / kUnit;
     const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
+    const double unit = narrow ? std::max(own, least) : own;
+    const bool rounded_below = std::ranges::any_of(node.operands, [&](int k) { return facts[static_cast<size_t>(k)].rounded; });
+    const bool adds = !exact && (!results[id] || rounded_below) && rounds_to_16(node, graph.graph);
     facts.push_back({.exact = exact,
                      .open = whole.open || open_below,
                      .narrow = narrow,
-                     .unit = narrow ? std::max(own, least) : own,
+                     .unit = unit,
+                     .own = adds && !results[id] ? kGoingOn * unit : own_roundings(node, unit),
                      .operands = narrow && convolves && track == task::Track::kAsPytorch
                                      ? track_unit(task::Track::kTf32) : 0,
-                     .least = !exact && !results[id] && rounds_to_16(node) ? task::smallest_normal(type) : 0,
+                     .rounded = adds || rounded_below,
+                     .least = adds ? task::smallest_normal(type) : 0,
                      .largest = whole.largest});
   }
   return facts;

@@ -10,6 +10,10 @@
 
 namespace hone::evaluate {
 
+/// What a rounding to 16 bits that a program goes on with counts. The gate allows two roundoffs of a scale at least (floor_of in
+/// verify/bounds.cc), so halves that are added up are what such roundings can do at most.
+inline constexpr double kGoingOn = 0.5;
+
 /// What is known of a node before any value is.
 struct NodeFacts {
   bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
@@ -18,9 +22,12 @@ struct NodeFacts {
   /// Unit roundoff over kUnit of its type, or of the track's where that is coarser; 0 for integers and
   /// bools.
   double unit = 0;
+  double own = 0;       ///< what its own roundings count: of element-wise operations several units, of all others one
   double operands = 0;  ///< units that its operands lose before they are multiplied, beside their own
-  /// Where a computed value of 16 bits is rounded and a program goes on with it: the type's smallest normal number. Its own
-  /// rounding, of max(|y|, least), is added to what came in. 0 elsewhere; for results too, whose rounding the gate's floor holds.
+  bool rounded = false;  ///< it or a value that it comes from is rounded to 16 bits as `least` says
+  /// Where a computed value of 16 bits is rounded and a program goes on with it, and of results behind such: the type's smallest
+  /// normal number. Its own rounding, of max(|y|, least), is added to what came in, as kGoingOn of one where a program goes on.
+  /// 0 elsewhere: of a result that one rounding makes, the gate's floor holds it.
   double least = 0;
 
   double largest = 0;   ///< of integers and bools: no value is larger in size

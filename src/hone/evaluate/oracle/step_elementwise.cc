@@ -59,7 +59,7 @@ struct Finish {
   double least;  ///< as NodeFacts have it
 
   explicit Finish(const Step& step)
-      : rounds(step.rounds()), own(roundings_of(step.node().prim) * step.fact().unit), least(step.fact().least) {}
+      : rounds(step.rounds()), own(step.fact().own), least(step.fact().least) {}
 
   /// What a rule has to see to: nothing where the roundings are added afterwards.
   [[nodiscard]] double below() const { return least > 0 ? 0 : own; }
@@ -190,7 +190,7 @@ Tensor cast_step(const Step& step) {
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {
-      if (const double least = step.fact().least; least > 0) k.narrowed(n, y, step.fact().unit, least, out.scale + i);
+      if (const double least = step.fact().least; least > 0) k.narrowed(n, y, step.fact().own, least, out.scale + i);
       else k.at_least(n, y, step.fact().unit, out.scale + i);
       settle_elementwise(step, n, x, a.exact() ? nullptr : a.scale(i, n), nullptr, nullptr, y, out.scale + i);
     } else if (task::is_float(from)) {

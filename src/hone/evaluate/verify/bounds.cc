@@ -10,6 +10,7 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/evaluator.h"
+#include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/drawn.h"
 #include "hone/evaluate/verify/drawn_card.h"
 
@@ -52,10 +53,17 @@ bool comes_from(const task::ConcreteGraph& graph, int node, Is is) {
   return false;
 }
 
-bool has_contraction(const task::ConcreteGraph& graph, int node) {
+/// A contraction lies behind the node, of operands of more than 16 bits if `wide`.
+bool has_contraction(const task::ConcreteGraph& graph, int node, bool wide) {
+  const auto type_of = [&](int k) {
+    while (graph.graph.node(k).prim == Prim::kCast && task::size_of(graph.graph.node(graph.graph.node(k).operands[0]).type.dtype) == 2)
+      k = graph.graph.node(k).operands[0];
+    return graph.graph.node(k).type.dtype;
+  };
   return comes_from(graph, node, [&](int id) {
-    const Prim op = graph.graph.node(id).prim;
-    return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose;
+    const task::Node& n = graph.graph.node(id);
+    return (n.prim == Prim::kDot || n.prim == Prim::kConv || n.prim == Prim::kConvTranspose) &&
+           (!wide || std::ranges::any_of(n.operands, [&](int k) { return task::size_of(type_of(k)) > 2; }));
   });
 }
 
@@ -106,12 +114,14 @@ Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) 
   const double unit = task::unit_roundoff(type);
   // For f64 outputs the oracle is no better than an honest kernel.
   if (type == DType::kF64) return {1024 * unit, 1024 * unit};
-  // An honest fp32 product of split operands on matrix units loses up to 16 units of the products' sum.
+  // An honest fp32 product of split operands on matrix units loses up to 16 units of the products' sum. Where values are rounded
+  // to 16 bits on the way the scale is made of those roundings, which two units hold: only what is split asks for more there.
   const bool fp32 = type == DType::kF32 && (track == task::Track::kStrict || track == task::Track::kAsPytorch);
-  if (fp32 && has_contraction(graph, root_of(graph, output))) return {16 * unit, 16 * unit};
+  const int root = root_of(graph, output);
+  if (fp32 && has_contraction(graph, root, facts_of(graph, track)[static_cast<size_t>(root)].rounded)) return {16 * unit, 16 * unit};
   // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
   // two roundoffs of the value. The mean square of few elements, or of many that one rounding moves alike, can be that of one.
-  const bool as_one = has_few_elements(graph, output) || has_few_sums(graph, root_of(graph, output));
+  const bool as_one = has_few_elements(graph, output) || has_few_sums(graph, root);
   return {2 * unit, as_one ? 2 * unit : unit};
 }
 

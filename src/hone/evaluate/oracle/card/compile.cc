@@ -352,7 +352,7 @@ class ReductionCompiler {
     if (!op) return -1;
     i.op = *op;
     if (rounds(id) && !chooses) i.flags |= card::kRounds;
-    i.own = roundings_of(n.prim) * fact(id).unit;
+    i.own = fact(id).own;
     i.term = counts_exact_terms(n.prim) ? fact(id).unit : 0;
     if (!chooses) i.half = half_range(n.type.dtype);
     return add(i);
@@ -366,7 +366,7 @@ class ReductionCompiler {
     const bool to_float = task::is_float(to), meant = n.attrs.contains("rounds");
     const bool rounded = to_float ? fact(below).exact || (meant && !exact_) : from != to;
     i.op = Op::kCast;
-    i.own = to_float ? fact(id).unit : 0;
+    i.own = to_float ? fact(id).own : 0;
     if (task::is_float(from)) i.flags |= card::kFromFloat;
     CastTo how = CastTo::kSame;
     if (to == DType::kBF16) i.bits = 8, i.least_exponent = -126, i.high = 0x1p128;
