@@ -33,7 +33,9 @@ std::span<const Family> hidden_families(const task::Task& task) {
 constexpr int64_t kMostEmulatedElements = 1 << 15, kMostEmulatedLong = 1 << 13, kFewThreads = 1 << 16;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
-constexpr size_t kSidesScreened = 3, kSidesPromoted = 12, kWholePromoted = 2;
+constexpr size_t kSidesScreened = 3, kSidesPromoted = 24, kWholePromoted = 2;
+/// Calls at each hidden shape with inputs that look like what they are not, or lie where something changes; on an emulator one.
+constexpr int kAgain = 2;
 /// Builds for other values of symbols that a kernel bakes in.
 constexpr size_t kBakedOtherwise = 2;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
@@ -165,10 +167,10 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   ShapeSearch search;
   const bool emulates = loader_.emulates(kernel);
   search.most = thorough ? kSidesPromoted : kSidesScreened;
-  search.least = thorough ? kSidesPromoted * 3 / 4 : 1;
+  search.least = thorough ? kSidesPromoted / 2 : 1;
   search.ones = thorough;
   search.whole = thorough ? kWholePromoted : 0;
-  if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 2;
+  if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 4, search.least = std::min(search.least, search.most);
   std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), loader_.limits_for(kernel), tried, base::secret_seed(), search);
   if (emulates)
     std::erase_if(all, [&](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) > kFewThreads; });
@@ -254,7 +256,7 @@ Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
     const bool settled = std::ranges::none_of(near, [&](const NearVerdict& one) { return one.content == stage.content_of(slots.back()); });
-    if (thorough && first == 0 && settled)
+    for (int again = thorough && first == 0 && settled ? (loader_.emulates(kernel) ? 1 : kAgain) : 0; again > 0; --again)
       if (Verdict verdict = check_again(kernel, stage, *loaded.session, slots.back(), deadline); !verdict.accepted()) return verdict;
     if (Verdict verdict = check_repeated(stage, *loaded.session, slots, 1, deadline); !verdict.accepted()) return verdict;
     Verdict verdict = settle(stage, *loaded.session, near, deadline);

@@ -99,18 +99,60 @@ class Sides {
 
 int64_t draw_below(base::Rng& rng, size_t n) { return static_cast<int64_t>(rng.below(n)); }
 
-/// A shape at random, with a symbol or a product of two at a number, beside it, or at a multiple of it where there is one.
-Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, std::optional<int64_t> number, base::Rng& rng) {
+/// A number at which something may change, and the symbol that takes it: beside it or far beyond, in turns, so that each of the
+/// source's numbers has had each symbol on both sides before one comes a second time.
+struct Mark {
+  int64_t number;
+  size_t symbol;
+  bool beyond;
+  std::optional<size_t> times;  ///< the number is one of this symbol's extents: as long as it, or twice
+};
+
+std::vector<Mark> marks_of(const std::vector<int64_t>& numbers, size_t symbols, base::Rng& rng) {
+  std::vector<Mark> marks;
+  for (const int64_t number : numbers)
+    for (size_t symbol = 0; symbol < symbols; ++symbol) marks.push_back({number, symbol, rng.below(2) == 0, std::nullopt});
+  const size_t of_numbers = marks.size();
+  for (size_t a = 0; a < symbols; ++a)
+    for (size_t b = 0; b < symbols; ++b)
+      for (int64_t times = a < b ? 1 : 2; a != b && times <= 2; ++times) marks.push_back({times, a, true, b});
+  const std::vector<Mark> others = [&] {
+    std::vector<Mark> all(marks.begin(), marks.begin() + static_cast<std::ptrdiff_t>(of_numbers));
+    for (Mark& mark : all) mark.beyond = !mark.beyond;
+    rng.shuffle(all);
+    return all;
+  }();
+  rng.shuffle(marks);
+  marks.insert(marks.end(), others.begin(), others.end());
+  return marks;
+}
+
+/// At it or beside it; or up to a few times as large: a multiple of it, or anywhere.
+int64_t extent_at(const Mark& mark, base::Rng& rng) {
+  if (!mark.beyond) return mark.number + draw_below(rng, 3) - 1;
+  const int64_t multiple = mark.number * (2 + draw_below(rng, 3));
+  switch (rng.below(4)) {
+    case 0: return mark.number + 1 + draw_below(rng, static_cast<size_t>(3 * mark.number));
+    case 1: return multiple + draw_below(rng, 2) * 2 - 1;
+    default: return multiple;
+  }
+}
+
+/// A shape at random, with a symbol where the mark says, or its product with another beside the number.
+Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::optional<Mark>& mark, int64_t most_elements, base::Rng& rng) {
   Bindings bindings = like;
-  const int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
+  int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
+  if (mark && !mark->times) most = std::min(most, std::max<int64_t>(4, most_elements / mark->number / 2));
   for (const std::string& symbol : symbols)
     if (rng.below(4) != 0) bindings[symbol] = random_extent(rng, most, rng.below(2) == 0);
-  if (!number) return bindings;
-  int64_t target = *number;
-  if (rng.below(3) == 0) target = std::min(kMostNumber, target * (1 + draw_below(rng, 4)));
-  if (rng.below(2) == 0) target += draw_below(rng, 2) * 2 - 1;
-  const std::string& first = symbols[rng.below(symbols.size())];
-  if (rng.below(3) == 0) {
+  if (!mark) return bindings;
+  const std::string& first = symbols[mark->symbol];
+  if (mark->times) {
+    bindings[first] = mark->number * bindings.at(symbols[*mark->times]);
+    return bindings;
+  }
+  int64_t target = std::min(kMostNumber, extent_at(*mark, rng));
+  if (!mark->beyond && rng.below(3) == 0) {
     const std::string& second = symbols[rng.below(symbols.size())];
     if (second != first) target = target / std::max<int64_t>(1, bindings[second]) + draw_below(rng, 2);
   }
@@ -173,7 +215,7 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
   std::vector<int64_t> numbers = sides.numbers();
   std::ranges::sort(numbers);
   numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  rng.shuffle(numbers);
+  const std::vector<Mark> marks = marks_of(numbers, symbols.size(), rng);
   size_t turn = 0;
   const auto bake_in = [&](Bindings& bindings) {
     for (const std::string& symbol : kernel.header.specialise)
@@ -188,13 +230,13 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
     (void)learn(bindings, true);
     found.push_back(std::move(bindings));
   }
-  const size_t most = found.size() + search.most, least = found.size() + search.least;
+  const size_t most = found.size() + search.most, least = found.size() + std::min(search.most, search.least > 0 ? std::max(marks.size(), search.least) : 0);
   for (size_t i = 0; i < kCandidates * search.most && found.size() < most; ++i) {
     const bool anything = i > kCandidates * search.most * 3 / 4 && found.size() < least;
-    const std::optional<int64_t> number = numbers.empty() || rng.below(3) == 0 ? std::nullopt : std::optional(numbers[turn % numbers.size()]);
-    const bool is_anywhere = anything && (numbers.empty() ? i % 2 == 0 : i % 4 == 0);
+    const std::optional<Mark> mark = marks.empty() || (!anything && rng.below(3) == 0) ? std::nullopt : std::optional(marks[turn % marks.size()]);
+    const bool is_anywhere = anything && (marks.empty() ? i % 2 == 0 : i % 4 == 0);
     Bindings bindings = is_anywhere ? anywhere(symbols, search.most_elements, rng)
-                                    : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, number, rng);
+                                    : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, mark, search.most_elements, rng);
     if (!anything) ++turn;
     bake_in(bindings);
     const auto fits = kernel::applies(kernel, bindings, limits);

@@ -19,11 +19,13 @@ namespace hone::evaluate {
 
 struct ShapeSearch {
   size_t most = 4;                ///< shapes
-  size_t least = 0;               ///< so many even where nothing new is found: at random, beside numbers of plan and source
+  /// So many even where nothing new is found, and one for each number of plan and source and each symbol, up to `most`: beside the
+  /// number, far beyond it, or at random.
+  size_t least = 0;
   size_t whole = 0;               ///< so many more of them, and first: each symbol a multiple of numbers that plan and source name
   bool ones = false;              ///< each symbol is 1 somewhere and elsewhere more, even where the plan says nothing of it
-  int64_t most_elements = 1 << 14;
-  double most_operations = 0x1p22;
+  int64_t most_elements = 1 << 18;
+  double most_operations = 0x1p24;
 };
 /// Small shapes that the kernel admits and that show it from sides which `tried` does not: a condition that holds nowhere
 /// there, or everywhere, another set of launches. Fewer than `most` where no more are found.

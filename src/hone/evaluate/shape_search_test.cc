@@ -10,7 +10,7 @@ namespace {
 class UntriedSides : public testing::Test {
  protected:
   /// Shapes for a kernel over rows with this header and source, in ten searches.
-  static std::vector<task::Bindings> searched(const std::string& header, const std::string& source = "") {
+  static std::vector<task::Bindings> searched(const std::string& header, const std::string& source = "", size_t least = 0) {
     const task::Task task = task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, {"B=64,D=256"}).value();
     const auto kernel = kernel::parse_kernel("/* hone\nlanguage = \"c++\"\n" + header + "*/\n" + source, "k.cc");
     EXPECT_TRUE(kernel) << kernel.error().to_string();
@@ -18,7 +18,7 @@ class UntriedSides : public testing::Test {
     std::vector<task::Bindings> all;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       ShapeSearch search;
-      search.most = 12;
+      search.most = 12, search.least = least;
       const auto found = untried_sides(*kernel, task, {}, tried, seed, search);
       all.insert(all.end(), found.begin(), found.end());
     }
@@ -51,6 +51,14 @@ TEST_F(UntriedSides, LieWithinTheRequirements) {
   EXPECT_GE(shapes.size(), 20U);
   EXPECT_EQ(count(shapes, [](int64_t, int64_t d) { return d % 4 != 0 || d > 1024; }), 0U);
   EXPECT_GE(count(shapes, [](int64_t b, int64_t) { return b % 8 == 0; }), 5U);
+}
+
+TEST_F(UntriedSides, EachNumberOfTheSourceIsPassedAndEachRatioMet) {
+  const auto shapes = searched("[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nargs = [\"x\", \"y\"]\n", "if (n & 0x7fff || k > 512) {}", 6);
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t d) { return d > 32768 || b > 32768; }), 15U);
+  EXPECT_GE(count(shapes, [](int64_t, int64_t d) { return d > 512 && (d & (d - 1)) == 0; }), 4U);
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t d) { return b == 2 * d; }), 4U);
+  EXPECT_GE(count(shapes, [](int64_t b, int64_t d) { return d == 2 * b; }), 4U);
 }
 
 /// Conditions on two symbols at once, which the plan says nothing of.
