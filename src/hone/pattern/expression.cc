@@ -1,5 +1,6 @@
 #include "hone/pattern/expression.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -57,7 +58,70 @@ std::string whole_text(Prim op, DType type, const std::vector<std::string>& x, c
   return {};
 }
 
+/// Where the values of a node of f32 lie; NaN aside.
+struct Range {
+  double low = -HUGE_VAL, high = HUGE_VAL;
+};
+
+Range range_of(const task::Graph& graph, int id, int depth = 0) {
+  constexpr int kDeepest = 12;
+  const Node& node = graph.node(id);
+  if (depth > kDeepest || node.type.dtype == DType::kBool) return {};
+  const auto of = [&](size_t k) { return range_of(graph, node.operands[k], depth + 1); };
+  switch (node.prim) {
+    case Prim::kConstant: {
+      const task::Attr& value = node.attrs.find("value")->second;
+      if (std::holds_alternative<double>(value)) return {std::get<double>(value), std::get<double>(value)};
+      return {};
+    }
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kCast: return of(0);
+    case Prim::kAbs: {
+      const Range a = of(0);
+      return {a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, std::max(std::abs(a.low), std::abs(a.high))};
+    }
+    case Prim::kNeg: {
+      const Range a = of(0);
+      return {-a.high, -a.low};
+    }
+    case Prim::kExp: {
+      const Range a = of(0);
+      return {std::exp(a.low), std::exp(a.high)};
+    }
+    case Prim::kTanh: case Prim::kErf: case Prim::kSin: case Prim::kCos: return {-1, 1};
+    case Prim::kSqrt: {
+      const Range a = of(0);
+      return {std::sqrt(std::max(0.0, a.low)), std::sqrt(std::max(0.0, a.high))};
+    }
+    case Prim::kAdd: {
+      const Range a = of(0), b = of(1);
+      return {a.low + b.low, a.high + b.high};
+    }
+    case Prim::kMaximum: {
+      const Range a = of(0), b = of(1);
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case Prim::kMinimum: {
+      const Range a = of(0), b = of(1);
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    }
+    case Prim::kMul: {
+      // A square, and a positive factor: whatever else may be of either sign.
+      const Range a = of(0), b = of(1);
+      if (node.operands[0] == node.operands[1]) return {0, HUGE_VAL};
+      if (a.low < 0 || b.low < 0) return {};
+      return {a.low > 0 && b.low > 0 ? a.low * b.low : 0, a.high == 0 || b.high == 0 ? 0 : a.high * b.high};
+    }
+    default: return {};
+  }
+}
+
 }  // namespace
+
+std::string quotient_text(const task::Graph& graph, const Node& node, const std::string& a, const std::string& b) {
+  const Range range = range_of(graph, node.operands[1]);
+  const bool moderate = (range.low >= 0x1p-60 && range.high <= 0x1p60) || (range.low >= -0x1p60 && range.high <= -0x1p-60);
+  return fmt::format("hone::gpu::{}({}, {})", moderate ? "ratio" : "divided", a, b);
+}
 
 const char* function_of(Prim op) {
   switch (op) {

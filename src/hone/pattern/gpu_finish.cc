@@ -28,6 +28,7 @@ class Finish {
     HONE_TRY(const std::string result, value(root));
     if (lines_of_row_.contains(result)) facts_.insert(result);
     for (const int axis : element_axes_) facts_.insert(fmt::format("at{}", axis));
+    if (needs_line_) facts_.insert("line_at");
     std::string members, given, all;
     for (const std::string& fact : facts_) {
       const auto made = lines_of_row_.find(fact);
@@ -151,6 +152,18 @@ class Finish {
 
   [[nodiscard]] bool is_leaf(int id) const { return program_.node(id).prim == Prim::kInput || nest_.access.contains(id); }
 
+  /// What a line further is in a tensor whose lines lie one after another as the output's do: no division finds where it is.
+  [[nodiscard]] std::optional<IntExpr> line_stride(int id) const {
+    std::vector<int> order = axes();
+    if (column_axis()) order.pop_back();
+    if (!places_.empty() || order.size() < 2) return std::nullopt;
+    for (size_t k = 0; k < order.size(); ++k) {
+      if (!nest_.has(id, order[k])) return std::nullopt;
+      if (k + 1 < order.size() && !(nest_.stride(id, order[k]) == nest_.stride(id, order[k + 1]) * program_.extent(order[k + 1]))) return std::nullopt;
+    }
+    return nest_.stride(id, order.back());
+  }
+
   Result<std::string> leaf(int id) {
     const auto access = nest_.access.find(id);
     std::string tensor = program_.tensor_of_input(access == nest_.access.end() ? id : access->second.input), at;
@@ -159,8 +172,10 @@ class Finish {
       at = access->second.base.to_cpp();
     }
     bool beside = false;
+    const auto by_line = line_stride(id);
+    if (by_line) at += fmt::format("{}line_at * {}", at.empty() ? "" : " + ", wrapped(by_line->to_cpp()));
     for (const int axis : axes()) {
-      if (!nest_.has(id, axis)) continue;
+      if (!nest_.has(id, axis) || (by_line && axis != column_axis())) continue;
       const IntExpr stride = nest_.stride(id, axis);
       if (in_words_ && axis == column_axis() && is_one(stride)) {
         at += at.empty() ? "column_at" : " + column_at";
@@ -201,7 +216,8 @@ class Finish {
         operands.push_back(of);
         types.push_back(program_.node(operand).type.dtype);
       }
-      text = operation_text(node, operands, types, Way::kThread);
+      const bool divides = node.prim == Prim::kDiv && value_type(node.type.dtype, Way::kThread) == "float";
+      text = divides ? quotient_text(*nest_.graph, node, operands[0], operands[1]) : operation_text(node, operands, types, Way::kThread);
     } else {
       return fail(ErrorCode::kUnavailable, fmt::format("{} behind the product", task::name_of(node.prim)));
     }
@@ -216,8 +232,9 @@ class Finish {
   void note_facts(int id) {
     const auto column = column_axis();
     if (is_leaf(id)) {
+      if (line_stride(id)) needs_line_ = true;
       for (const int axis : axes())
-        if (nest_.has(id, axis) && axis != column) element_axes_.insert(axis);
+        if (nest_.has(id, axis) && axis != column && !line_stride(id)) element_axes_.insert(axis);
       return;
     }
     for (const int operand : program_.node(id).operands)
@@ -234,6 +251,7 @@ class Finish {
   std::map<std::string, std::string> lines_of_row_;   ///< names and types of what a line has once
   std::set<std::string> facts_;                       ///< those that an element takes
   std::string row_lines_, lines_;
+  bool needs_line_ = false;
   bool in_words_ = false;
   std::string words_;                                 ///< what is loaded before the elements are gone through
 };

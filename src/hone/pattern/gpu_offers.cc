@@ -130,7 +130,7 @@ bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
   const Names names(given);
   const task::Task task = normal_form(names.task());
-  std::vector<Offer> offers = gpu_matmul_offers(names.task(), language), others = direct_gpu_offers(task, language, why_not);
+  std::vector<Offer> offers = gpu_matmul_offers(with_fewer_divisions(names.task()), language), others = direct_gpu_offers(task, language, why_not);
   if (others.empty()) {
     const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
     const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops", 1}; };

@@ -175,6 +175,16 @@ std::optional<Node> exclusive_scan(const Graph& graph, const Node& node) {
   return whole;
 }
 
+/// One division of what is chosen for the choice of two quotients with the same divisor, as sigmoid() has them; -1 where it is none.
+int divided_once(Graph& out, const Node& choice) {
+  if (choice.prim != Prim::kWhere) return -1;
+  const Node a = out.node(choice.operands[1]), b = out.node(choice.operands[2]);
+  if (a.prim != Prim::kDiv || b.prim != Prim::kDiv || a.operands[1] != b.operands[1] || !(a.type.dims == choice.type.dims) || !(b.type.dims == choice.type.dims)) return -1;
+  Builder build(out);
+  const int chosen = build.add(Prim::kWhere, {choice.operands[0], a.operands[0], b.operands[0]}, choice.type);
+  return build.add(Prim::kDiv, {chosen, a.operands[1]}, choice.type);
+}
+
 /// Picking from what is computed element by element is computing with what is picked: one element instead of
 /// the whole row. `index` picks along `axis`.
 class PickFirst {
@@ -268,34 +278,58 @@ void give_outputs_places(Graph& graph) {
   }
 }
 
-task::Task normal_form(const task::Task& task) {
-  const Graph& graph = task.primitive;
+namespace {
+
+/// The task with the nodes that `make` puts in place of each, its operands those in the new graph.
+template <class Make>
+task::Task remade(const task::Task& task, Make make) {
   task::Task rewritten = task;
   Graph& out = rewritten.primitive;
   out.nodes.clear();
   std::vector<int> place;
-  const auto put = [&](Node node) {
-    out.nodes.push_back(std::move(node));
-    return static_cast<int>(out.nodes.size()) - 1;
-  };
-  for (const Node& original : graph.nodes) {
-    Node node = original;
-    for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
-    auto scan = turned_scan(graph, original);
-    if (!scan) scan = exclusive_scan(graph, original);
-    if (scan) {
-      for (int& operand : scan->operands) operand = place[static_cast<size_t>(operand)];
-      place.push_back(put(std::move(*scan)));
-    } else if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0])) {
-      place.push_back(PickFirst(out, node).of(node.operands[0]));
-    } else {
-      place.push_back(is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : put(std::move(node)));
-    }
+  for (const Node& original : task.primitive.nodes) {
+    const auto put = [&](Node node) {
+      for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
+      return node;
+    };
+    place.push_back(make(out, original, put));
   }
   for (int& id : out.inputs) id = place[static_cast<size_t>(id)];
   for (int& id : out.outputs) id = place[static_cast<size_t>(id)];
-  give_outputs_places(out);
-  drop_dead(out);
+  return rewritten;
+}
+
+int append(Graph& out, Node node) {
+  out.nodes.push_back(std::move(node));
+  return static_cast<int>(out.nodes.size()) - 1;
+}
+
+}  // namespace
+
+task::Task with_fewer_divisions(const task::Task& task) {
+  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const auto& placed) {
+    Node node = placed(original);
+    const int divided = divided_once(out, node);
+    return divided >= 0 ? divided : append(out, std::move(node));
+  });
+  drop_dead(rewritten.primitive);
+  return rewritten;
+}
+
+task::Task normal_form(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
+    auto scan = turned_scan(graph, original);
+    if (!scan) scan = exclusive_scan(graph, original);
+    if (scan) return append(out, placed(std::move(*scan)));
+    Node node = placed(original);
+    if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0]))
+      return PickFirst(out, node).of(node.operands[0]);
+    if (const int divided = divided_once(out, node); divided >= 0) return divided;
+    return is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : append(out, std::move(node));
+  });
+  give_outputs_places(rewritten.primitive);
+  drop_dead(rewritten.primitive);
   return rewritten;
 }
 

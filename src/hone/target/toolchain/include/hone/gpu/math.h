@@ -107,13 +107,22 @@ struct Divisor {
     const float size = ::fabsf(by);
     scale = size > 1e30f ? 5.421010862427522e-20f : size < 1e-30f ? 1.8446744073709552e19f : 1.0f;   // 2^-64, 2^64
     d = by * scale;
-    r = 1.0f / d;
+    r = prim::reciprocal(d);
   }
 };
-HONE_DEVICE float operator/(float x, const Divisor& by) {
-  const float q = x * by.r, rest = ::fmaf(-q, by.d, x);
-  return (::fabsf(rest) < __builtin_inff() ? ::fmaf(rest, by.r, q) : q) * by.scale;
+
+/// a / b within a unit of the last place for b from 2^-120 to 2^120 in size, zero, NaN or infinite, and r near 1 / b.
+HONE_DEVICE float ratio(float a, float b, float r) {
+  const float q = a * r, rest = ::fmaf(-q, b, a);
+  return ::fabsf(rest) < __builtin_inff() ? ::fmaf(rest, r, q) : q;
 }
+HONE_DEVICE float ratio(float a, float b) { return ratio(a, b, prim::reciprocal(b)); }
+HONE_DEVICE float operator/(float x, const Divisor& by) { return ratio(x, by.d, by.r) * by.scale; }
+
+/// a / b for any b. The compiler's own division branches where b is near the ends of float's range, and elements on both sides of
+/// a branch are computed one after another, whatever is read ahead of them is not; here they run beside each other.
+HONE_DEVICE float divided(float a, float b) { return a / Divisor(b); }
+HONE_DEVICE double divided(double a, double b) { return a / b; }
 
 /// Rounded to a narrower floating type, to compute on with.
 template <class T>

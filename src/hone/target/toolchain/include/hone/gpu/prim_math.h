@@ -35,4 +35,17 @@ HONE_DEVICE float exp2_of_small(float x) {
 #endif
 }
 
+/// 1 / x within a unit of the last place for x between 2^-126 and 2^126 in size; of zero infinity: one instruction.
+HONE_DEVICE float reciprocal(float x) {
+#if defined(__CUDA_ARCH__) && !defined(HONE_SIMT_WAVE)
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+  return inverse;
+#elif defined(__HIP_DEVICE_COMPILE__) && !defined(HONE_SIMT_WAVE)
+  return __builtin_amdgcn_rcpf(x);
+#else
+  return 1.0f / x;
+#endif
+}
+
 }  // namespace hone::prim
