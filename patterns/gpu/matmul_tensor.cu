@@ -2,18 +2,18 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [128, 256, 64], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
 constraints = [
-  "128 * STAGES * (ROWS + COLUMNS) + 32768 + 2048 <= SHARED_MAX",
+  "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= 32768 // (TURNS + 1)",
   "ROWS >= 64 * (2 - TURNS)",
 ]
-workspaces = { maps = "i8[min(SMS, @tiles@), 256]" }
+workspaces = { maps = "i8[min(SMS, @tiles@), 128 * (1 + @each@)]" }
 [[launch]]
 kernel = "multiply"
 grid   = ["min(SMS, @tiles@)"]
 block  = ["384"]
-shared = "128 * STAGES * (ROWS + COLUMNS) + 32768"
+shared = "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768"
 args   = [@arguments@, "maps"]
 */
 // Matmul of bf16 or f16 on Hopper's matrix units (wgmma), of factors as they lie in memory: the copy engine (TMA) brings tiles of them, a
@@ -22,7 +22,7 @@ args   = [@arguments@, "maps"]
 //
 // When it pays: always where there are enough tiles for most multiprocessors, and rows of both factors begin on 16 bytes. Against
 // matmul_wgmma.cu no launch writes the factors once more, and finishing a tile costs no time that the units have.
-//   ROWS, COLUMNS  the tile: large reads less, and needs registers
+@pair@//   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
 //   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time
@@ -37,15 +37,13 @@ __global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restr
   const auto left_at = hone::gpu::tensor_factor<@stored@, @a_along@>(
       rows_at, deep_at, @a_batches@, [=](int64_t batch_at) { return @a@; },
       [=](int64_t line_at) -> int64_t { return @a_line@; }, [=](int64_t depth_at) -> int64_t { return @a_depth@; });
-  const auto right_at = hone::gpu::tensor_factor<@stored@, @b_along@>(
-      columns_at, deep_at, @b_batches@, [=](int64_t batch_at) { return @b@; },
-      [=](int64_t line_at) -> int64_t { return @b_line@; }, [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+  const hone::gpu::TensorFactor<@stored@, @b_along@> right_at[] = {@rights@};
   hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD>(
-      left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + 2 * blockIdx.x,
-      [&](int64_t batch_at, int64_t row_at, int64_t column_at, float sum_at) {
-        finish(@names@, batch_at * rows_at + row_at, column_at, sum_at);
+      left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + (1 + @each@) * blockIdx.x,
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sum_at)[@each@]) {
+        finish(@names@, batch_at * rows_at + row_at, column_at, @one@);
       },
-      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sums_at)[hone::gpu::kMany]) {
-        finish_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at, sums_at);
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sums_at)[@each@][hone::gpu::kMany]) {
+        finish_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at, @many@);
       });
 }

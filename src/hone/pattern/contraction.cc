@@ -19,38 +19,51 @@ struct View {
   int input = -1;
   Strides strides;
   bool whole = false;   ///< dense, in the order of its dimensions
+  IntExpr begin = 0;    ///< elements of the input before it
 };
 
 /// The input that a factor is read from, and how far its dimensions lie apart there.
-Result<View> view_of(const Graph& graph, int id) {
+Result<View> view_of(const Graph& graph, int id, bool slices) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kInput) return View{id, dense(node.type.dims), true};
   switch (node.prim) {
     case Prim::kCast: {
       const task::DType from = graph.node(node.operands[0]).type.dtype;
-      if (from == task::DType::kI8 && node.type.dtype == task::DType::kI32) return view_of(graph, node.operands[0]);
+      if (from == task::DType::kI8 && node.type.dtype == task::DType::kI32) return view_of(graph, node.operands[0], slices);
       if (!task::is_float(from) || !task::is_float(node.type.dtype)) return no_contraction("a factor is converted from or to integers");
       if (task::size_of(node.type.dtype) < task::size_of(from))
         return no_contraction("a factor is rounded before it is multiplied");
-      return view_of(graph, node.operands[0]);
+      return view_of(graph, node.operands[0], slices);
     }
     case Prim::kReshape: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
       if (!view.whole) return no_contraction("a factor is reshaped after it was permuted");
       view.strides = dense(node.type.dims);
       return view;
     }
     case Prim::kTranspose: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
       Strides strides;
       for (const int64_t from : node.attr<std::vector<int64_t>>("perm")) strides.push_back(view.strides[static_cast<size_t>(from)]);
-      return View{view.input, std::move(strides), false};
+      return View{view.input, std::move(strides), false, view.begin};
     }
     case Prim::kBroadcast: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
       const auto& from = graph.node(node.operands[0]).type.dims;
       for (size_t d = 0; d < from.size(); ++d)
         if (is_one(from[d]) && !is_one(node.type.dims[d])) view.strides[d] = 0;
+      view.whole = false;
+      return view;
+    }
+    case Prim::kSlice: {
+      if (!slices) return no_contraction("a factor is a slice");
+      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
+      const auto& step = node.attr<std::vector<int64_t>>("step");
+      const auto& start = node.attr<task::Dims>("start");
+      for (size_t d = 0; d < start.size(); ++d) {
+        if (step[d] != 1) return no_contraction("a factor is a slice with steps");
+        view.begin = view.begin + start[d] * view.strides[d];
+      }
       view.whole = false;
       return view;
     }
@@ -59,9 +72,9 @@ Result<View> view_of(const Graph& graph, int id) {
   }
 }
 
-Result<Factor> factor(const Graph& graph, int id, const std::string& letters) {
-  HONE_TRY(View view, view_of(graph, id));
-  return Factor{view.input, letters, std::move(view.strides)};
+Result<Factor> factor(const Graph& graph, int id, const std::string& letters, bool slices = false) {
+  HONE_TRY(View view, view_of(graph, id, slices));
+  return Factor{view.input, letters, std::move(view.strides), view.begin};
 }
 
 /// Product of the letters' extents.
@@ -73,7 +86,7 @@ IntExpr extent_of(const std::string& letters, const std::string& spec, const tas
 
 }  // namespace
 
-Result<task::Task> epilogue_of(const task::Task& task, int dot) {
+Result<task::Task> epilogue_of(const task::Task& task, int dot, int second) {
   const Graph& graph = task.primitive;
   std::vector<bool> after(graph.nodes.size(), false), needed(graph.nodes.size(), false);
   std::vector<int> work(graph.outputs.begin(), graph.outputs.end());
@@ -82,7 +95,7 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot) {
     work.pop_back();
     if (needed[static_cast<size_t>(id)]) continue;
     needed[static_cast<size_t>(id)] = true;
-    if (id != dot)
+    if (id != dot && id != second)
       for (const int operand : graph.node(id).operands) work.push_back(operand);
   }
   task::Task epilogue;
@@ -91,17 +104,20 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot) {
   epilogue.workloads = task.workloads;
   Graph& out = epilogue.primitive;
   std::vector<int> place(graph.nodes.size(), -1);
-  Node product;
-  product.op = task::name_of(Prim::kInput);
-  product.prim = Prim::kInput;
-  product.type = graph.node(dot).type;
-  product.attrs["name"] = std::string("product");
-  out.nodes.push_back(product);
-  out.inputs.push_back(0);
-  epilogue.inputs.push_back({"product", product.type});
-  place[static_cast<size_t>(dot)] = 0;
+  for (const auto& [id, name] : {std::pair{dot, "product"}, std::pair{second, "second"}}) {
+    if (id < 0) continue;
+    Node product;
+    product.op = task::name_of(Prim::kInput);
+    product.prim = Prim::kInput;
+    product.type = graph.node(id).type;
+    product.attrs["name"] = std::string(name);
+    place[static_cast<size_t>(id)] = static_cast<int>(out.nodes.size());
+    out.inputs.push_back(place[static_cast<size_t>(id)]);
+    epilogue.inputs.push_back({name, product.type});
+    out.nodes.push_back(std::move(product));
+  }
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    if (!needed[id] || static_cast<int>(id) == dot) continue;
+    if (!needed[id] || static_cast<int>(id) == dot || static_cast<int>(id) == second) continue;
     Node node = graph.nodes[id];
     for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
     if (task::is_reduction(node.prim)) return no_contraction("a reduction beside the product");
@@ -125,15 +141,19 @@ IntExpr Factor::stride(char letter) const {
 
 bool Factor::has(const AxisGroup& group) const { return letters.find_first_of(group.letters) != std::string::npos; }
 
-Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
+namespace {
+
+std::vector<int> products_of(const Graph& graph) {
+  std::vector<int> all;
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    if (graph.nodes[id].prim == Prim::kDot) all.push_back(static_cast<int>(id));
+  return all;
+}
+
+/// The contraction that node `dot` is, and `other`, if there is one, beside it.
+Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int dot, int other) {
   const Graph& graph = task.primitive;
-  int dot = -1;
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    if (graph.nodes[id].prim != Prim::kDot) continue;
-    if (dot >= 0) return no_contraction("more than one product");
-    dot = static_cast<int>(id);
-  }
-  if (dot < 0) return no_contraction("no product");
+  const bool pairs = other >= 0;
   const Node& node = graph.node(dot);
   auto found = std::make_unique<Contraction>();
   found->accumulate = node.type.dtype;
@@ -143,14 +163,25 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   std::string left = spec.substr(0, comma), right = spec.substr(comma + 1, arrow - comma - 1);
   const std::string result = spec.substr(arrow + 2);
   int first = node.operands[0], second = node.operands[1];
+  size_t right_at = 1;
   if (result.empty()) return no_contraction("a product without rows and columns");
   // Columns are what the last letter of the result belongs to.
   if (right.find(result.back()) == std::string::npos) {
     std::swap(left, right);
     std::swap(first, second);
+    right_at = 0;
   }
   HONE_TRY(found->a, factor(graph, first, left));
-  HONE_TRY(found->b, factor(graph, second, right));
+  HONE_TRY(found->b, factor(graph, second, right, pairs));
+  if (pairs) {
+    const Node& beside = graph.node(other);
+    if (beside.attr<std::string>("spec") != spec || !(beside.type == node.type)) return no_contraction("two products of different kinds");
+    HONE_TRY(const Factor left_too, factor(graph, beside.operands[1 - right_at], left));
+    HONE_TRY(found->second, factor(graph, beside.operands[right_at], right, true));
+    if (left_too.input != found->a.input || left_too.strides != found->a.strides) return no_contraction("two products of different left factors");
+    if (found->second->strides != found->b.strides) return no_contraction("two products whose right factors are read differently");
+    if (graph.node(found->second->input).type.dtype != graph.node(found->b.input).type.dtype) return no_contraction("right factors of two types");
+  }
   const auto is_i8 = [&](const Factor& f) { return graph.node(f.input).type.dtype == task::DType::kI8; };
   const bool sums_i8 = found->accumulate == task::DType::kI32 && is_i8(found->a) && is_i8(found->b);
   if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64 && !sums_i8)
@@ -179,7 +210,7 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   for (size_t i = 0; i < left.size(); ++i) found->extents[left[i]] = graph.node(first).type.dims[i];
   for (size_t i = 0; i < right.size(); ++i) found->extents[right[i]] = graph.node(second).type.dims[i];
 
-  HONE_TRY(found->epilogue, epilogue_of(task, dot));
+  HONE_TRY(found->epilogue, epilogue_of(task, dot, other));
   std::vector<size_t> fences;
   if (!letters[0].empty()) fences.push_back(letters[0].size());
   fences.push_back(letters[0].size() + letters[1].size());
@@ -194,6 +225,21 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   for (const int output : program.nest.graph->outputs)
     if (program.nest.of_node[static_cast<size_t>(output)] != product) return no_contraction("an output is not laid out as the product is");
   return found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
+  const std::vector<int> products = products_of(task.primitive);
+  if (products.empty()) return no_contraction("no product");
+  if (products.size() > 1) return no_contraction("more than one product");
+  return contraction_of(task, products.front(), -1);
+}
+
+Result<std::unique_ptr<Contraction>> find_pair(const task::Task& task) {
+  const std::vector<int> products = products_of(task.primitive);
+  if (products.size() != 2) return no_contraction("no pair of products");
+  return contraction_of(task, products[0], products[1]);
 }
 
 }  // namespace hone::pattern

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Factor {
   int input = -1;                ///< graph node: kInput
   std::string letters;           ///< of its dimensions
   std::vector<task::IntExpr> strides;
+  task::IntExpr begin = 0;       ///< elements of the input before it
   [[nodiscard]] task::IntExpr stride(char letter) const;  ///< 0 for a letter it does not have
   [[nodiscard]] bool has(const AxisGroup& group) const;
 };
@@ -32,20 +34,26 @@ struct Factor {
 struct Contraction {
   AxisGroup batch, row, column, depth;
   Factor a, b;
+  std::optional<Factor> second;  ///< of a pair (find_pair): the other product's right factor, laid out as b is
   std::map<char, task::IntExpr> extents;   ///< of every letter
   task::DType accumulate = task::DType::kF32;
   bool convolves = false;                  ///< a convolution, before normal_form()
-  /// The task whose first input is the product (named "product") and whose outputs are the task's.
+  /// The task whose first input is the product (named "product"), of a pair the second the other one ("second"), and whose outputs are
+  /// the task's.
   task::Task epilogue;
   Program program;               ///< of the epilogue; points into it
 };
 
-/// What follows node `product`, as a task of its own with that node as its first input, "product". kUnavailable where
-/// a reduction lies beside it.
-[[nodiscard]] Result<task::Task> epilogue_of(const task::Task& task, int product);
+/// What follows node `product`, as a task of its own with that node as its first input, "product", and node `second`, if there is one,
+/// as its second. kUnavailable where a reduction lies beside it.
+[[nodiscard]] Result<task::Task> epilogue_of(const task::Task& task, int product, int second = -1);
 
 /// kUnavailable where the graph is anything but one product of two inputs (cast, at most) and element-wise
 /// work on its result. Sums are in f32, f64, or i32 of two factors of i8.
 [[nodiscard]] Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task);
+
+/// The same for two products of one left factor, with right factors that are read alike, and element-wise work on both: a gate and what it
+/// lets through. Right factors may be slices of inputs.
+[[nodiscard]] Result<std::unique_ptr<Contraction>> find_pair(const task::Task& task);
 
 }  // namespace hone::pattern

@@ -59,7 +59,8 @@ std::string GpuFactor::offset(const AxisGroup& group, const std::string& index) 
 
 std::string GpuFactor::base() const {
   const std::string batch = offset(all_.batch, "batch_at");
-  return batch == "0" ? tensor_ : tensor_ + " + " + batch;
+  const std::string begin = is_zero(factor_.begin) ? tensor_ : tensor_ + " + " + wrapped(factor_.begin.to_cpp());
+  return batch == "0" ? begin : begin + " + " + batch;
 }
 
 std::optional<std::vector<std::string>> GpuFactor::wide() const {
@@ -68,6 +69,7 @@ std::optional<std::vector<std::string>> GpuFactor::wide() const {
   std::vector<IntExpr> multiples = {linear(along) ? along.extent : all_.extents.at(along.letters.back())};
   for (const char c : factor_.letters)
     if (c != along.letters.back() && !(linear(along) && along.letters.find(c) != std::string::npos)) multiples.push_back(factor_.stride(c));
+  multiples.push_back(factor_.begin);
   std::vector<std::string> conditions;
   for (const IntExpr& e : multiples) {
     if (e.is_constant()) {

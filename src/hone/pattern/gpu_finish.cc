@@ -58,9 +58,10 @@ class Finish {
     const std::string place = column && used_.contains(*column) ? fmt::format("    const int64_t at{} = column_at + e_at;\n", *column) : "";
     return fmt::format("/// The same for Many elements beside each other, in words where they stand on boundaries of words.\n"
                        "template <int Many>\n"
-                       "__device__ inline void finish_words({}, int64_t line_at, int64_t column_at, const float (&products_at)[Many]) {{\n{}{}{}{}"
-                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const float product_at = products_at[e_at];\n{}{}{}  }}\n{}}}\n",
-                       parameters, row_positions(), row_lines_, words_, rooms, place, indented(lines_), keep, stores);
+                       "__device__ inline void finish_words({}, int64_t line_at, int64_t column_at, const float (&products_at)[Many]{}) {{\n{}{}{}{}"
+                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const float product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
+                       parameters, all_.second ? ", const float (&seconds_at)[Many]" : "", row_positions(), row_lines_, words_, rooms,
+                       all_.second ? "    const float second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
   }
 
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
@@ -76,9 +77,9 @@ class Finish {
       stores += fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", tensor, at, storage_type(dtype), result);
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
-                                  "__device__ inline void finish({}, {}, {} product_at) {{\n{}",
-                                  parameters, where,
-                                  value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread), line);
+                                  "__device__ inline void finish({}, {}, {} product_at{}) {{\n{}",
+                                  parameters, where, value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread),
+                                  all_.second ? ", float second_at" : "", line);
     return all + column_position() + row_positions() + row_lines_ + lines_ + stores + "}\n";
   }
 
@@ -137,12 +138,15 @@ class Finish {
     return text;
   }
 
+  /// The other product of a pair.
+  [[nodiscard]] bool is_second(int id) const { return all_.second && id == nest_.graph->inputs[1]; }
+
   /// Whether a node has another value for each element of a line.
   bool varies(int id) {
     if (const auto known = varies_.find(id); known != varies_.end()) return known->second;
     const Node& node = program_.node(id);
     const auto column = column_axis();
-    bool of_element = id == nest_.graph->inputs.front();
+    bool of_element = id == nest_.graph->inputs.front() || is_second(id);
     if (is_leaf(id)) of_element |= !places_.empty() || (column && nest_.has(id, *column));
     else if (node.prim == Prim::kIota) of_element |= !places_.empty() || (column && nest_.axis_of_dim(id, node.attr<int64_t>("axis")) == column);
     else
@@ -196,6 +200,7 @@ class Finish {
     const Node& node = program_.node(id);
     std::string text;
     if (id == nest_.graph->inputs.front()) return names_[id] = "product_at";
+    if (is_second(id)) return names_[id] = "second_at";
     if (node.prim == Prim::kConstant) return names_[id] = constant_text(node, Way::kThread);
     if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose) {
       HONE_TRY(text, value(node.operands[0]));

@@ -113,6 +113,30 @@ std::vector<GpuMethod> methods_for(task::Track track, DType a, DType b, kernel::
   return {kTf32x3, kBf16x6, kSimt};
 }
 
+namespace {
+
+/// Of two products of one left factor that are finished together, as they are written or as one whose result is taken apart.
+std::vector<Offer> pair_offers(const task::Task& given, kernel::Language language) {
+  if (language != kernel::Language::kCuda) return {};
+  task::Task task = given;
+  auto found = find_pair(task);
+  if (!found) {
+    auto halves = in_halves(given);
+    if (!halves) return {};
+    task = std::move(*halves);
+    found = find_pair(task);
+  }
+  if (!found) return {};
+  const auto finish = finish_text(**found, gpu_parameters_of(task));
+  if (!finish) return {};
+  const GpuMatmulWriter writer(task, **found, language, *finish);
+  const std::vector<Shape> shapes = shapes_of(task, **found);
+  if (!writer.can_be_tensors() || !std::any_of(shapes.begin(), shapes.end(), wants_tensors)) return {};
+  return {writer.tensors()};
+}
+
+}  // namespace
+
 std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language language) {
   // A product without rows or columns is one here, but no longer in the normal form.
   task::Task task = given;
@@ -121,7 +145,7 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     task = normal_form(given);
     found = find_contraction(task);
   }
-  if (!found) return {};
+  if (!found) return pair_offers(given, language);
   const auto finish = finish_text(**found, gpu_parameters_of(task));
   if (!finish) return {};
   const GpuMatmulWriter writer(task, **found, language, *finish);

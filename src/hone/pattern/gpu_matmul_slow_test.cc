@@ -149,23 +149,35 @@ TEST_P(GpuMatmul, EveryOfferIsAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GpuMatmul, testing::ValuesIn(cases()), [](const auto& parameter) { return parameter.param.name; });
 
-/// Tiles that groups of warps share, that they take turns at, and that have more rows than one product.
-TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) {
+/// The first offer, on a card with two multiprocessors, so that a block makes several tiles.
+void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs) {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
-  const Case c = {"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, "M=4096,K=512,N=4096"};
-  // As on a card with two multiprocessors, so that a block makes several tiles.
   std::string source = gpu_matmul_offers(task_of(c, {c.offered}), Language::kCuda).front().kernel.source;
   for (size_t at = 0; (at = source.find("min(SMS,", at)) != std::string::npos;) source.replace(at, 8, "min(2,");
   kernel::Kernel kernel = kernel::parse_kernel(source, "tensors.cu").value();
-  for (const kernel::Config& config : {kernel::Config{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
-                                      kernel::Config{{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
-                                      kernel::Config{{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}},
-                                      kernel::Config{{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 1}, {"STAGES", 4}, {"GROUP", 8}}}) {
+  for (const kernel::Config& config : configs) {
     kernel.config = config;
     const auto verdict = verdict_of(task_of(c, c.workloads), kernel, toolchain);
     EXPECT_TRUE(verdict.accepted()) << config.at("TURNS") << ": " << verdict.reason << "\n" << verdict.detail;
   }
+}
+
+/// Tiles that groups of warps share, that they take turns at, and that have more rows than one product.
+TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) {
+  expect_accepted({"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, "M=4096,K=512,N=4096"},
+                  {{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
+                   {{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
+                   {{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}},
+                   {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 1}, {"STAGES", 4}, {"GROUP", 8}}});
+}
+
+TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) {
+  expect_accepted({"", "h = x @ w.T; y = silu(h[:, :N]) * h[:, N:]", {"x=bf16[M,K]", "w=bf16[2*N,K]"}, {"M=140,K=136,N=200"}, "M=4096,K=512,N=4096"},
+                  {{{"ROWS", 128}, {"COLUMNS", 256}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}}});
+  expect_accepted({"", "y = gelu(x @ g + b) * (x @ u) + x[:, :1]", {"x=f16[M,K]", "g=f16[K,N]", "u=f16[K,N]", "b=f16[N]"}, {"M=140,K=72,N=72"},
+                   "M=4096,K=512,N=4096"},
+                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
 }
 
 /// The first offer on matrix units that splits as `math` does, with `math` in its place.

@@ -55,6 +55,21 @@ TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLarge) {
   EXPECT_THAT(actions(gpu_matmul_offers(task_of("C = A @ B", factors, "M=4096,K=512,N=8"), Language::kCuda)), Not(Contains(kGroups)));
 }
 
+TEST(GpuMatmul, AGateAndWhatItLetsThroughAreOneLaunch) {
+  const std::string sizes = "M=4096,K=512,N=4096";
+  const auto offered = [&](const std::string& compute, const std::vector<std::string>& inputs) { return actions(gpu_matmul_offers(task_of(compute, inputs, sizes), Language::kCuda)); };
+  const std::string pair = "wgmma, a pair of products, factors by the copy engine";
+  EXPECT_THAT(offered("y = silu(x @ g) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}), ElementsAre(pair));
+  EXPECT_THAT(offered("y = silu(linear(x, g, a)) * linear(x, u, b)", {"x=f16[M,K]", "g=f16[N,K]", "u=f16[N,K]", "a=f16[N]", "b=f16[N]"}), ElementsAre(pair));
+  EXPECT_THAT(offered("a, b = chunk(linear(x, w, c), 2, axis=-1); y = a * gelu(b)", {"x=bf16[M,K]", "w=bf16[2*N,K]", "c=bf16[2*N]"}), ElementsAre(pair));
+  EXPECT_THAT(offered("h = x @ w; y = h[:, N:] - h[:, :N]", {"x=bf16[M,K]", "w=bf16[K,2*N]"}), ElementsAre(pair));
+  // Two left factors, three slices, factors that are read differently, a reduction beside them.
+  EXPECT_THAT(offered("y = (x @ g) * (z @ u)", {"x=bf16[M,K]", "z=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}), IsEmpty());
+  EXPECT_THAT(offered("h = x @ w; y = h[:, :N] * h[:, N:2*N] + h[:, 2*N:]", {"x=bf16[M,K]", "w=bf16[K,3*N]"}), IsEmpty());
+  EXPECT_THAT(offered("y = (x @ g) * (x @ u.T)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[N,K]"}), IsEmpty());
+  EXPECT_THAT(offered("y = softmax(x @ g, axis=-1) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}), IsEmpty());
+}
+
 TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   task::Task task = task_of("C = A @ B", factors, "M=4096,K=4096,N=4096");

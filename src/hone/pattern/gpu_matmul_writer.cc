@@ -77,7 +77,9 @@ void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, 
 GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish)
     : task_(task), all_(contraction), language_(language), finish_(std::move(finish)),
       a_(task, contraction, contraction.a, contraction.row), b_(task, contraction, contraction.b, contraction.column),
-      triangles_(triangles_of(task, contraction)) {}
+      triangles_(contraction.second ? ProductTriangles() : triangles_of(task, contraction)) {
+  if (contraction.second) second_.emplace(task, contraction, *contraction.second, contraction.column);
+}
 
 /// The names that parameters_of declares, as arguments of a call.
 std::string GpuMatmulWriter::names() const { return gpu_names_of(task_); }
@@ -134,7 +136,8 @@ void GpuMatmulWriter::add_waves(Slots& slots, bool split) const {
 }
 
 std::string GpuMatmulWriter::tiles_text() const {
-  return fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS){}", all_.row.extent.to_string(), all_.column.extent.to_string(), times_batch());
+  return fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS{}){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
+                     second_ ? " // 2" : "", times_batch());
 }
 
 /// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
@@ -278,13 +281,14 @@ Offer GpuMatmulWriter::direct(Sums of) const {
 bool GpuMatmulWriter::can_be_tensors() const {
   const bool halves = a_.dtype() == b_.dtype() && (a_.dtype() == task::DType::kBF16 || a_.dtype() == task::DType::kF16);
   const bool alike = a_.along_depth() && (b_.along_depth() || b_.lines_side_by_side());
-  return halves && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide());
+  return halves && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide()) && (!second_ || second_->wide());
 }
 
 Offer GpuMatmulWriter::tensors() const {
-  const std::string action = "wgmma, factors by the copy engine";
+  const std::string action = second_ ? "wgmma, a pair of products, factors by the copy engine" : "wgmma, factors by the copy engine";
   Slots slots = common(action);
   std::vector<std::string> conditions = *both(a_.wide(), b_.wide());
+  if (second_) conditions = *both(conditions, second_->wide());
   for (const IntExpr& condition : all_.program.nest.conditions) conditions.push_back(condition.to_string());
   for (std::string& condition : conditions) condition = '"' + condition + '"';
   if (!conditions.empty()) slots["requires"] = fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
@@ -295,11 +299,20 @@ Offer GpuMatmulWriter::tensors() const {
   const auto words = words_text(all_, gpu_parameters_of(task_));
   HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());
   slots["finish"] += *words;
-  for (const auto& [name, factor] : {std::pair<std::string, const GpuFactor*>{"a", &a_}, {"b", &b_}}) {
-    add_factor(slots, name, *factor);
-    slots[name + "_along"] = cpp_of(factor->along_depth());
-    slots[name + "_batches"] = factor->batched() ? cpp_of(all_.batch.extent) : "1";
-  }
+  const auto batches_of = [&](const GpuFactor& factor) { return factor.batched() ? cpp_of(all_.batch.extent) : "1"; };
+  add_factor(slots, "a", a_);
+  slots["a_along"] = cpp_of(a_.along_depth()), slots["a_batches"] = batches_of(a_), slots["b_along"] = cpp_of(b_.along_depth());
+  const auto right = [&](const GpuFactor& factor) {
+    Slots of;
+    add_factor(of, "b", factor);
+    return fmt::format("hone::gpu::tensor_factor<{0}, {1}>(\n      columns_at, deep_at, {2}, [=](int64_t batch_at) {{ return {3}; }},\n"
+                       "      [=](int64_t line_at) -> int64_t {{ return {4}; }}, [=](int64_t depth_at) -> int64_t {{ return {5}; }})",
+                       slots["stored"], slots["b_along"], batches_of(factor), of["b"], of["b_line"], of["b_depth"]);
+  };
+  slots["rights"] = second_ ? fmt::format("{}, {}", right(b_), right(*second_)) : right(b_);
+  slots["each"] = second_ ? "2" : "1", slots["widths"] = second_ ? "128, 256" : "128, 256, 64";
+  slots["one"] = second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]", slots["many"] = second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]";
+  slots["pair"] = second_ ? "// Two products of one left factor are a pair: each has half of a tile's columns, and elements at the same place are finished together.\n" : "";
   return offer("patterns/gpu/matmul_tensor.cu", slots, action);
 }
 

@@ -99,6 +99,7 @@ class GpuMatmulWriter {
   kernel::Language language_;
   std::string finish_;
   GpuFactor a_, b_;
+  std::optional<GpuFactor> second_;   ///< of a pair, of which there are tensors() alone
   ProductTriangles triangles_;
 };
 

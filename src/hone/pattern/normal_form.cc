@@ -232,6 +232,81 @@ class PickFirst {
   Dims dims_;
 };
 
+/// A slice of what is computed as a computation with slices: of element-wise work down to a product, of which it is a product with
+/// a slice of one factor.
+class SliceFirst {
+ public:
+  SliceFirst(Graph& graph, const Node& slice)
+      : graph_(graph), build_(graph), start_(slice.attr<Dims>("start")), step_(slice.attr<std::vector<int64_t>>("step")), dims_(slice.type.dims) {
+    const Dims& whole = graph.node(slice.operands[0]).type.dims;
+    for (size_t d = 0; d < dims_.size(); ++d)
+      if (!(whole[d] == dims_[d])) axis_ = axis_ || step_[d] != 1 ? std::nullopt : std::optional(d), ++sliced_;
+  }
+
+  /// Along one axis, without steps, of element-wise work on a product.
+  [[nodiscard]] bool can(int id) const { return sliced_ == 1 && axis_ && meets_product(id); }
+  int of(int id) {
+    Node node = graph_.node(id);
+    if (is_one_along(node.type.dims)) return id;
+    if (node.prim == Prim::kDot) {
+      const Spec spec = spec_of(node);
+      const char letter = spec.result[*axis_];
+      const size_t from = has(spec.right, letter) ? 1 : 0;
+      node.operands[from] = part(node.operands[from], (from == 1 ? spec.right : spec.left).find(letter));
+    } else if (task::is_elementwise(node.prim)) {
+      for (int& operand : node.operands) operand = of(operand);
+    } else {
+      return part(id, *axis_);
+    }
+    node.type.dims[*axis_] = dims_[*axis_];
+    graph_.nodes.push_back(std::move(node));
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+
+ private:
+  [[nodiscard]] bool is_one_along(const Dims& dims) const { return dims.size() != dims_.size() || is_one(dims[*axis_]); }
+  [[nodiscard]] bool meets_product(int id) const {
+    const Node& node = graph_.node(id);
+    if (node.prim == Prim::kDot) {
+      const Spec spec = spec_of(node);
+      const char letter = spec.result[*axis_];
+      return has(spec.left, letter) != has(spec.right, letter);
+    }
+    return task::is_elementwise(node.prim) && !is_one_along(node.type.dims) && std::any_of(node.operands.begin(), node.operands.end(), [&](int o) { return meets_product(o); });
+  }
+  /// The slice along dimension `dim` of any node, taken before casts, views that keep the dimension, and broadcasts.
+  int part(int id, size_t dim) {
+    Node node = graph_.node(id);
+    task::TensorType type = node.type;
+    type.dims[dim] = dims_[*axis_];
+    if (node.prim == Prim::kCast) return build_.add(Prim::kCast, {part(node.operands[0], dim)}, type, node.attrs);
+    if (node.prim == Prim::kTranspose)
+      return build_.add(Prim::kTranspose, {part(node.operands[0], static_cast<size_t>(node.attr<std::vector<int64_t>>("perm")[dim]))}, type, node.attrs);
+    if (node.prim == Prim::kBroadcast) {
+      const Dims& from = graph_.node(node.operands[0]).type.dims;
+      return build_.add(Prim::kBroadcast, {is_one(from[dim]) ? node.operands[0] : part(node.operands[0], dim)}, type, node.attrs);
+    }
+    if (node.prim == Prim::kReshape) {
+      // Axes of one element before it come and go.
+      const Dims& from = graph_.node(node.operands[0]).type.dims;
+      const bool last = dim + 1 == node.type.dims.size() && !from.empty() && from.back() == node.type.dims.back();
+      const auto ones = [](const Dims& dims) { return std::all_of(dims.begin(), dims.end() - 1, is_one); };
+      if (last && ones(from) && ones(node.type.dims)) return build_.add(Prim::kReshape, {part(node.operands[0], from.size() - 1)}, type, node.attrs);
+    }
+    Dims start(type.dims.size(), IntExpr(0));
+    start[dim] = start_[*axis_];
+    return build_.add(Prim::kSlice, {id}, type, {{"start", start}, {"step", std::vector<int64_t>(type.dims.size(), 1)}});
+  }
+
+  Graph& graph_;
+  Builder build_;
+  Dims start_;
+  std::vector<int64_t> step_;
+  Dims dims_;
+  std::optional<size_t> axis_;
+  int sliced_ = 0;
+};
+
 /// Drops what no output needs; inputs stay.
 void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -313,6 +388,19 @@ task::Task with_fewer_divisions(const task::Task& task) {
     return divided >= 0 ? divided : append(out, std::move(node));
   });
   drop_dead(rewritten.primitive);
+  return rewritten;
+}
+
+std::optional<task::Task> in_halves(const task::Task& task) {
+  const auto products = [](const Graph& graph) { return std::ranges::count_if(graph.nodes, [](const Node& node) { return node.prim == Prim::kDot; }); };
+  if (products(task.primitive) != 1) return std::nullopt;
+  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const auto& placed) {
+    Node node = placed(original);
+    if (node.prim == Prim::kSlice && SliceFirst(out, node).can(node.operands[0])) return SliceFirst(out, node).of(node.operands[0]);
+    return append(out, std::move(node));
+  });
+  drop_dead(rewritten.primitive);
+  if (products(rewritten.primitive) != 2) return std::nullopt;
   return rewritten;
 }
 

@@ -1,5 +1,7 @@
 // Graphs as the patterns know them best: the same computation with fewer, larger operations. Pure.
 #pragma once
+#include <optional>
+
 #include "hone/task/task.h"
 
 namespace hone::pattern {
@@ -11,6 +13,10 @@ namespace hone::pattern {
 
 /// Only the last of these, for patterns that take products as they are written.
 [[nodiscard]] task::Task with_fewer_divisions(const task::Task& task);
+
+/// A task with one product, of which nothing is used but two slices of its columns, as one with two products of slices of a factor;
+/// nothing where the task is none such.
+[[nodiscard]] std::optional<task::Task> in_halves(const task::Task& task);
 
 /// An operation of our own making.
 [[nodiscard]] task::Node node_of(task::Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {});

@@ -83,20 +83,25 @@ struct alignas(sizeof(T) * Many < 16 ? sizeof(T) * Many : 16) Words {
 /// Columns that a warp has in shared memory at a time on their way to the sink, its bytes there, and columns that a thread hands over at once.
 constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
 
-/// one(batch, row, column, sum) or many(batch, row, column, kMany sums beside each other) for the elements of the products left x right
-/// of all batches; of Ahead times four rows what else is read is on its way at a time. A block has 384 threads and a multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 kPieceBytes bytes
-/// on a boundary of 1024. `maps`: two of this block's own, in global memory. The left factor is read along its depth.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, class One, class ManyBesides>
-HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, void* memory, prim::TensorMap* maps, One one, ManyBesides many) {
+/// one(batch, row, column, Each sums) or many(batch, row, column, Each times kMany sums beside each other) for the elements of the products
+/// left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
+/// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way at a time. A block has 384 threads and a
+/// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
+/// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, int Each, class One, class ManyBesides>
+HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, ManyBesides many) {
+  constexpr int kOwn = Columns / Each;   // columns of each right factor
   using TileL = TensorTile<L, Rows>;
   using TileR = TensorTile<R, Columns>;
+  using PartR = TensorTile<R, kOwn>;
   using Share = GroupRegisters<2, 1, 40>;
+  const R& right = rights[0];
   constexpr int kWarps = 8, kMine = Turns ? Rows : Rows / 2, kBlocks = kMine / 64, kSums = Columns / 2, kStage = TileL::kBytes + TileR::kBytes;
-  static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= 128 && Columns % kPiece == 0);
+  static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= 128 && kOwn % kPiece == 0);
   // A group that waited for a stage from afar would take an earlier tile's arrival for its own's: phases have two names. So it waits
   // until the other group has seen the last stage of the tile before.
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], my_turn[2];
-  __shared__ prim::TensorMap::Scratch scratch[2];
+  __shared__ prim::TensorMap::Scratch scratch[1 + Each];
   if (threadIdx.x == 0) {
     for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(Turns ? kWarps / 2 : kWarps);
     for (int group = 0; group < 2; ++group) my_turn[group].init(kWarps / 2);
@@ -106,14 +111,15 @@ HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, 
   char* const stages = static_cast<char*>(memory);
   const auto tile_l = [&](int s) { return TileL{stages + s * kStage}; };
   const auto tile_r = [&](int s) { return TileR{stages + s * kStage + TileL::kBytes}; };
-  const int64_t down = (left.lines + Rows - 1) / Rows, across = (right.lines + Columns - 1) / Columns, tiles = down * across * batches;
+  const int64_t down = (left.lines + Rows - 1) / Rows, across = (right.lines + kOwn - 1) / kOwn, tiles = down * across * batches;
   const int steps = static_cast<int>((left.depth + TileL::kDepth - 1) / TileL::kDepth);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   if (warp >= kWarps) {
     if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
     if (warp > kWarps) return;
     maps[0].make(scratch[0], left.tensor(), TileL::kRows);
-    maps[1].make(scratch[1], right.tensor(), TileR::kRows);
+    HONE_UNROLL
+    for (int e = 0; e < Each; ++e) maps[1 + e].make(scratch[1 + e], rights[e].tensor(), PartR::kRows);
     if (in_warp != 0) return;
     int s = 0, phase = 1;
     for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
@@ -123,7 +129,9 @@ HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, 
         empty[s].wait(phase);
         full[s].arrive_expecting(kStage);
         tile_l(s).copy(full[s], maps[0], tile.down * Rows, step * TileL::kDepth, batch_l);
-        tile_r(s).copy(full[s], maps[1], tile.across * Columns, step * TileL::kDepth, batch_r);
+        HONE_UNROLL
+        for (int e = 0; e < Each; ++e)
+          PartR{tile_r(s).data + e * PartR::kBytes}.copy(full[s], maps[1 + e], tile.across * kOwn, step * TileL::kDepth, batch_r);
         if (++s == Stages) s = 0, phase ^= 1;
       }
     }
@@ -132,7 +140,7 @@ HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, 
 
   if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
   const int group = warp / 4, first = Turns ? 0 : group * kMine;
-  float* const piece = reinterpret_cast<float*>(stages + Stages * kStage) + warp * (kPieceBytes / 4);
+  float* const piece = reinterpret_cast<float*>(stages + Stages * kStage) + warp * (Each * kPieceBytes / 4);
   prim::GroupProducts products;
   float total[kBlocks][kSums];
   int64_t before = 0;   // steps of the tiles so far
@@ -167,30 +175,38 @@ HONE_DEVICE void tensor_product(const L& left, const R& right, int64_t batches, 
       const int64_t row = tile.down * Rows + first + b * 64 + warp % 4 * 16;
       const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
       HONE_UNROLL
-      for (int begin = 0; begin < Columns; begin += kPiece) {
+      for (int begin = 0; begin < kOwn; begin += kPiece) {
         // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
-        const auto at = [&](int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
+        const auto at = [&](int part, int r, int c) { return piece + part * (kPieceBytes / 4) + r * kPiece + (c + 8 * r) % kPiece; };
         __syncwarp();
         HONE_UNROLL
-        for (int i = 0; i < kPiece / 2; i += 2) {
-          const int sum = begin / 2 + i;
-          *reinterpret_cast<float2*>(at(in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = make_float2(total[b][sum], total[b][sum + 1]);
-        }
+        for (int e = 0; e < Each; ++e)
+          HONE_UNROLL
+          for (int i = 0; i < kPiece / 2; i += 2) {
+            const int sum = (e * kOwn + begin) / 2 + i;
+            *reinterpret_cast<float2*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = make_float2(total[b][sum], total[b][sum + 1]);
+          }
         __syncwarp();
         // Eight threads have a row, so that what else is read of four rows is on its way at a time.
         const int c = in_warp % 8 * kMany;
-        const int64_t column = tile.across * Columns + begin + c, left_over = right.lines - column;
+        const int64_t column = tile.across * kOwn + begin + c, left_over = right.lines - column;
         HONE_UNROLL_BY(Ahead)
         for (int r = in_warp / 8; r < rows; r += 4) {
-          float sums[kMany];
+          float sums[Each][kMany];
           HONE_UNROLL
-          for (int e = 0; e < kMany; e += 4) {
-            const float4 four = *reinterpret_cast<const float4*>(at(r, c) + e);
-            sums[e] = four.x, sums[e + 1] = four.y, sums[e + 2] = four.z, sums[e + 3] = four.w;
+          for (int e = 0; e < Each * kMany; e += 4) {
+            const float4 four = *reinterpret_cast<const float4*>(at(e / kMany, r, c) + e % kMany);
+            float* const to = sums[e / kMany] + e % kMany;
+            to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
           }
           if (left_over >= kMany) many(tile.batch, row + r, column, sums);
           else
-            for (int e = 0; e < left_over; ++e) one(tile.batch, row + r, column + e, at(r, c)[e]);
+            for (int e = 0; e < left_over; ++e) {
+              float sum[Each];
+              HONE_UNROLL
+              for (int part = 0; part < Each; ++part) sum[part] = at(part, r, c)[e];
+              one(tile.batch, row + r, column + e, sum);
+            }
         }
       }
     }
