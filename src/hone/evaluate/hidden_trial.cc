@@ -212,10 +212,31 @@ Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, tar
   return verdict.accepted() && told && denormals ? stage.check_vanished(slot) : verdict;
 }
 
+kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const {
+  constexpr uint64_t kMostOfFew = 8;
+  const kernel::Limits limits = loader_.limits_for(kernel);
+  const auto all = limits.find("SMS");
+  base::Rng rng(base::secret_seed());
+  if (all == limits.end() || rng.below(2) == 0) return limits;
+  kernel::Limits fewer = limits;
+  fewer["SMS"] = 1 + static_cast<int64_t>(rng.below(std::min(kMostOfFew, static_cast<uint64_t>(all->second))));
+  const auto fits = kernel::applies(kernel, bindings, fewer);
+  return fits && *fits ? fewer : limits;
+}
+
 Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                      std::chrono::seconds deadline, bool thorough) {
+  const kernel::Limits limits = limits_at(kernel, bindings);
+  HONE_TRY(Verdict verdict, check_planned(kernel, bindings, limits, stage, deadline, thorough));
+  if (const auto sms = limits.find("SMS"); !verdict.accepted() && sms != limits.end() && limits != loader_.limits_for(kernel) && kernel.source.find("SMS") != std::string::npos)
+    verdict.reason += fmt::format(" (with a plan for {} multiprocessor{})", sms->second, sms->second == 1 ? "" : "s");
+  return verdict;
+}
+
+Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const task::Bindings& bindings, const kernel::Limits& limits, Stage& stage,
+                                          std::chrono::seconds deadline, bool thorough) {
   Verdict closest;
-  HONE_TRY(const Loaded loaded, loader_.load(kernel, stage));
+  HONE_TRY(const Loaded loaded, loader_.load(kernel, stage, limits));
   if (!loaded.session) return loaded.verdict;
   const auto turn = static_cast<size_t>(stage.contents());
   const std::span<const Family> families = hidden_families(stage.task());

@@ -41,6 +41,11 @@ class HiddenTrial {
   [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                          std::chrono::seconds deadline, bool thorough);
+  /// The device's, or half of the time those of one with a few multiprocessors: blocks that live as long as the launch then have many tiles
+  /// each, which a large device gives them at large shapes alone.
+  [[nodiscard]] kernel::Limits limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const;
+  [[nodiscard]] Result<Verdict> check_planned(const kernel::Kernel& kernel, const task::Bindings& bindings, const kernel::Limits& limits, Stage& stage,
+                                              std::chrono::seconds deadline, bool thorough);
   [[nodiscard]] Verdict check_again(const kernel::Kernel& kernel, Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 

@@ -64,7 +64,7 @@ Result<target::BuildOutcome> Loader::build(const Kernel& kernel, const task::Bin
   return builds_.emplace(std::move(key), std::move(outcome)).first->second;
 }
 
-Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanitize) {
+Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, const kernel::Limits& limits, bool sanitize) {
   const base::Span span("load");
   auto outcome = build(kernel, stage.bindings(), sanitize);
   if (!outcome) {
@@ -75,7 +75,7 @@ Result<Loaded> Loader::load(const Kernel& kernel, const Stage& stage, bool sanit
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
     return Loaded{nullptr, refused_build(*failure)};
   const auto& build = std::get<target::Build>(*outcome);
-  const auto plan = target::plan_of(kernel, build, task_, stage.bindings(), limits_for(kernel));
+  const auto plan = target::plan_of(kernel, build, task_, stage.bindings(), limits);
   if (!plan) return Loaded{nullptr, {VerdictKind::kLaunchFails, plan.error().message, {}, {}}};
   const auto regions = stage.regions();
   const int tensors = static_cast<int>(task_.inputs.size() + task_.outputs.size());

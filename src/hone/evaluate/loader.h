@@ -37,7 +37,9 @@ class Loader {
                                                    bool sanitize = false);
   /// An Error is our own failure; whatever the kernel does wrong is a verdict. With `sanitize`, kUnavailable
   /// means that this machine cannot run sanitized kernels.
-  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage, bool sanitize = false);
+  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage, bool sanitize = false) { return load(kernel, stage, limits_for(kernel), sanitize); }
+  /// With a plan for other limits than the device's.
+  [[nodiscard]] Result<Loaded> load(const kernel::Kernel& kernel, const Stage& stage, const kernel::Limits& limits, bool sanitize = false);
 
   [[nodiscard]] const task::Task& task() const { return task_; }
   /// Of the device that runs the kernel.
