@@ -24,9 +24,7 @@ struct RunTaps {
   HONE_DEVICE explicit RunTaps(const Convolution<S>& of)
       : scale(of.transposed ? 1 : of.stride[S - 1]), classes(of.transposed ? 1 : apart(of)) {}
   /// From a tap of a class to its next one.
-  HONE_DEVICE static int apart(const Convolution<S>& of) {
-    return of.stride[S - 1] / greatest_divisor(of.dilation[S - 1], of.stride[S - 1]);
-  }
+  HONE_DEVICE static int apart(const Convolution<S>& of, int s = S - 1) { return of.stride[s] / greatest_divisor(of.dilation[s], of.stride[s]); }
   /// Class `c` of a phase whose first position along the last dimension is `place`.
   HONE_DEVICE TapClass of_class(const Convolution<S>& of, int c, int place) const {
     const int window = static_cast<int>(of.window[S - 1]);
@@ -41,13 +39,13 @@ struct RunTaps {
   }
 };
 
-/// How the weights of one tap and kRunDepths depths lie for tiles of Columns output channels: part after part, in a part
+/// How the weights of one tap and Depths depths lie for tiles of Columns output channels: part after part, in a part
 /// [16 bytes of channels][output channel].
-template <class Math, int Columns>
-using WeightTile = PartsTile<Math, Columns, kRunDepths>;
+template <class Math, int Columns, int Depths = kRunDepths>
+using WeightTile = PartsTile<Math, Columns, Depths>;
 
 /// Where a convolution's weights lie. Folded needs one phase: nothing transposed.
-template <bool Folded, int S>
+template <bool Folded, int S, int Depths = kRunDepths>
 struct RunWeights {
   int64_t outer;    ///< taps that depths count
   int64_t stages;   ///< of depths
@@ -55,25 +53,25 @@ struct RunWeights {
   HONE_DEVICE explicit RunWeights(const Convolution<S>& of) {
     const int64_t last = of.window[S - 1], all = Convolution<S>::product(of.window);
     outer = Folded ? all / last : 1;
-    stages = (of.channels * outer + kRunDepths - 1) / kRunDepths;
+    stages = (of.channels * outer + Depths - 1) / Depths;
     taps = all / outer;
   }
 };
 /// Bytes of the weights of a group and a tile of output channels.
-template <class Math, int Columns, bool Folded, int S>
+template <class Math, int Columns, bool Folded, int Depths = kRunDepths, int S>
 HONE_DEVICE int64_t weight_bytes(const Convolution<S>& of) {
-  const RunWeights<Folded, S> all(of);
-  return all.stages * all.taps * WeightTile<Math, Columns>::kBytes;
+  const RunWeights<Folded, S, Depths> all(of);
+  return all.stages * all.taps * WeightTile<Math, Columns, Depths>::kBytes;
 }
 
-/// Thread `n` of groups * (output channels, in whole tiles) * RunWeights::taps * (stages * kRunDepths / Math::kBeside): the weights
+/// Thread `n` of groups * (output channels, in whole tiles) * RunWeights::taps * (stages * Depths / Math::kBeside): the weights
 /// as the product's right factor. They are ordered by group, tile of output channels, phase, stage of depths, tap; a phase's taps
 /// by those of the outer dimensions, then as runs have them.
-template <class Math, int Columns, bool Folded, int S, class W>
+template <class Math, int Columns, bool Folded, int Depths = kRunDepths, int S, class W>
 HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, int64_t n) {
-  using Tile = WeightTile<Math, Columns>;
-  constexpr int kEach = Math::kBeside, kBricks = kRunDepths / kEach;
-  const RunWeights<Folded, S> all(of);
+  using Tile = WeightTile<Math, Columns, Depths>;
+  constexpr int kEach = Math::kBeside, kBricks = Depths / kEach;
+  const RunWeights<Folded, S, Depths> all(of);
   const int64_t windows = Convolution<S>::product(of.window), tiles = (of.outputs + Columns - 1) / Columns;
   const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (all.stages * kBricks);
   const int64_t number = n / (Columns * tiles * all.stages * kBricks) % all.taps, group = n / (Columns * tiles * all.stages * kBricks * all.taps);
@@ -86,17 +84,18 @@ HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, i
   int64_t rank = tap.rank - tap.rank % tap.last + (tap.at[S - 1] - taps_of_own.first) / taps_of_own.next;
   for (int c = 0; c < own; ++c) rank += runs.of_class(of, c, tap.phase[S - 1]).count;
   const int64_t output = tile * Columns + line;
-  float x[kEach] = {};
+  typename Math::T x[kEach];
   HONE_UNROLL
   for (int i = 0; i < kEach; ++i) {
+    x[i] = typename Math::T(0.0f);
     const int64_t depth = brick * kEach + i, outer = Folded ? quotient(depth, of.channels) : 0;
     if (output >= of.outputs || (Folded ? outer >= all.outer : depth >= of.channels)) continue;
-    x[i] = static_cast<float>(w[of.weights(group, output, depth - outer * of.channels) * windows + outer * all.taps + number]);
+    x[i] = static_cast<typename Math::T>(w[of.weights(group, output, depth - outer * of.channels) * windows + outer * all.taps + number]);
   }
   uint4 parts[Math::kParts];
   Math::split(x, parts);
   const int64_t slot = tap.before * all.stages + brick / kBricks * (Folded ? all.taps : tap.together) + rank;
-  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns, Folded>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
+  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns, Folded, Depths>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
                    line * 16;
   HONE_UNROLL
   for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * Tile::kPart) = parts[part];

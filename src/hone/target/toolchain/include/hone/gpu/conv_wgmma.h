@@ -25,13 +25,14 @@ struct Number {
 };
 
 /// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps, Fixed of them
-/// where that is not 0: then no branch comes between products on their way, which would wait for each other there.
-template <class Math, int Columns, int Lines, int Step, int Fixed, int Sums>
+/// where that is not 0: then no branch comes between products on their way, which would wait for each other there. A brick of the
+/// positions has Lines of them, a stage Depths.
+template <class Math, int Columns, int Lines, int Step, int Fixed, int Depths = kRunDepths, int Sums>
 HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums], const prim::GroupFactor& left,
                                const prim::GroupFactor& right, int taps, bool more) {
-  using Tile = WeightTile<Math, Columns>;
+  using Tile = WeightTile<Math, Columns, Depths>;
   using Pairs = Products<Math::kParts>;
-  constexpr int kBrickLine = Lines * 16, kPart = kRunDepths / Math::kBeside * kBrickLine;
+  constexpr int kBrickLine = Lines * 16, kPart = Depths / Math::kBeside * kBrickLine;
   const auto multiply = [&](int p, int tap) {
     HONE_UNROLL
     for (int step = 0; step < Tile::kSteps; ++step)
@@ -48,6 +49,25 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
       HONE_UNROLL_BY(1)
       for (int tap = 0; tap < taps; ++tap) multiply(p, tap);
     }
+  }
+}
+
+/// Of the 64 positions that a group of warps sums, the one whose sums this thread hands over.
+HONE_DEVICE int line_of_lane() { return static_cast<int>(threadIdx.x) / 32 % 4 * 16 + lane() / 4 + lane() % 2 * 8; }
+/// sink(output channel, sum) for a quarter of the channels from `first` on that are below `outputs`, of the position line_of_lane().
+template <int Sums, class Sink>
+HONE_DEVICE void hand_over(const float (&sums)[Sums], int64_t first, int64_t outputs, Sink sink) {
+  // Lanes 2 k and 2 k + 1 exchange, so that each has four channels of one position, and a warp stores 16 positions side by side.
+  const bool odd = lane() % 2 != 0;
+  HONE_UNROLL
+  for (int j = 0; j < Sums; j += 4) {
+    const float one = __shfl_xor_sync(0xffffffffu, odd ? sums[j] : sums[j + 2], 1);
+    const float other = __shfl_xor_sync(0xffffffffu, odd ? sums[j + 1] : sums[j + 3], 1);
+    const float mine[4] = {odd ? one : sums[j], odd ? other : sums[j + 1], odd ? sums[j + 2] : one, odd ? sums[j + 3] : other};
+    const int64_t channel = afresh(first + j / 4 * 8 + lane() % 4 / 2 * 4);
+    HONE_UNROLL
+    for (int c = 0; c < 4; ++c)
+      if (channel + c < outputs) sink(channel + c, mine[c]);
   }
 }
 
@@ -241,22 +261,11 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   HONE_UNROLL
   for (int b = 0; b < kBlocks; ++b) {
     if constexpr (Math::kParts == 1) products.readable(total[b]);
-    // Lanes 2 k and 2 k + 1 exchange, so that each has four channels of one position, and a warp stores 16 positions side by side.
-    const bool odd = in_warp % 2 != 0;
     int64_t image = 0, pixel = 0;
-    const int line = group * (Lines / 2) + b * 64 + warp % 4 * 16 + in_warp / 4 + (odd ? 8 : 0);
-    const bool some = tile.run.find(of, tile.phase, line, image, pixel);
-    HONE_UNROLL
-    for (int j = 0; j < kSums; j += 4) {
-      const float first = __shfl_xor_sync(0xffffffffu, odd ? total[b][j] : total[b][j + 2], 1);
-      const float second = __shfl_xor_sync(0xffffffffu, odd ? total[b][j + 1] : total[b][j + 3], 1);
-      const float mine[4] = {odd ? first : total[b][j], odd ? second : total[b][j + 1], odd ? total[b][j + 2] : first,
-                             odd ? total[b][j + 3] : second};
-      const int64_t channel = afresh(tile.across * Columns + j / 4 * 8 + in_warp % 4 / 2 * 4);
-      HONE_UNROLL
-      for (int c = 0; c < 4; ++c)
-        if (some && channel + c < of.outputs) sink(tile.group * of.outputs + channel + c, image, pixel, mine[c]);
-    }
+    const bool some = tile.run.find(of, tile.phase, group * (Lines / 2) + b * 64 + line_of_lane(), image, pixel);
+    hand_over(total[b], tile.across * Columns, of.outputs, [&](int64_t channel, float sum) {
+      if (some) sink(tile.group * of.outputs + channel, image, pixel, sum);
+    });
   }
 }
 

@@ -1,0 +1,73 @@
+/* hone
+language = "@language@"
+pattern  = "conv"
+note     = "@note@"
+@requires@tunables = { LINES = [@lines@], COLUMNS = [@columns@], TAPS = [@taps@], DEPTHS = [@depths@], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [8, 1, 4, 16] }
+constraints = [
+  "@shared@ + 1024 <= SHARED_MAX // BLOCKS",
+  "LINES // 128 * COLUMNS // 2 <= 192 // BLOCKS - 32 * (BLOCKS - 1)",
+]
+workspaces = { strands = "@number@[@strands@ * DEPTHS, @strand_lines@]", packed = "@number@[@weights@, DEPTHS]" }
+
+[[launch]]
+kernel = "lay_out"
+grid   = ["@strands@ // @last_classes@ * (DEPTHS // @beside@) * ceil_div(@strand_lines@, 256) + ceil_div(@weights@ * (DEPTHS // @beside@), 256)"]
+block  = ["256"]
+args   = [@args@, "strands", "packed"]
+
+[[launch]]
+kernel = "convolve"
+grid   = ["min(SMS * BLOCKS, @tiles@)"]
+block  = ["384"]
+shared = "@shared@"
+args   = [@args@, "strands", "packed"]
+*/
+// Convolution as implicit matmul on Hopper's matrix units (wgmma), of 16-bit numbers or what is rounded to them or to TF32.
+//
+// As x lies, a position's channels are a plane apart, so that a product over channels would gather it element by element, again for
+// every tap. The first launch lays x out in strands: words of 16 bytes, which hold some channels of a position, position after
+// position with the zeros around the edges, for each class of taps where there is a stride (and the weights in the units' order). In
+// the second launch x needs no arithmetic any more: a tap's factor is a stretch of strands, some lines further on, that bulk copies
+// bring into shared memory as the units read it. hone/gpu/conv_strands.h has the picture, conv_mma.cu the product and its phases.
+//
+// Bytes: x is read and its strands are written once (channels in whole stages of DEPTHS), then read once for every Taps taps and
+// COLUMNS output channels, from the second-level cache where a band of rows fits. Operations: those of the product, on positions
+// with the zeros between rows (1.8 % of rows of 56), and channels in whole stages.
+//
+// When it pays: nearly always where the weights hold some hundred numbers for each channel of x under stride 1, as writing x costs
+// what the units do in 4 bytes' time: 4 / 4.8e12 s against 2 / 8e14 s a multiplication, so from some 300 products an element on it
+// is less than what multiplies; below that, gathering is bound by single loads of two bytes, and slower still.
+//   LINES    positions of a tile: large reads fewer weights, and needs registers for the sums
+//   COLUMNS  output channels of a tile; more than there are is wasted
+//   TAPS     along the last dimension, that a stage serves: many read x less often, and their weights need room
+//   DEPTHS   channels of a stage: more wait less often; what channels do not fill is wasted
+//   STAGES   in shared memory: one is computed on, the others are on their way
+//   BLOCKS   on a multiprocessor: where sums are short, others multiply while one hands over its sums
+//   GROUP    tiles of positions before the next output channels: what blocks that run together share in the cache
+#include "hone/gpu/conv_strands.h"
+#include "hone/gpu/math.h"
+
+@finish@
+using Math = @math@;
+constexpr int held_at = LINES + ((TAPS - 1) * @step@ + 7) / 8 * 8;
+__global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restrict__ strands_at, @packed@* __restrict__ packed_at) {
+@shape@
+  const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
+  const int64_t blocks_at = hone::gpu::strand_blocks<Math>(shape_at, lie_at);
+  if (blockIdx.x < blocks_at) {
+    hone::gpu::lay_strands<Math>(shape_at, lie_at, @x@, reinterpret_cast<char*>(strands_at), blockIdx.x);
+  } else {
+    hone::gpu::pack_runs<Math, COLUMNS, @folded@, DEPTHS>(shape_at, @w@, reinterpret_cast<char*>(packed_at), (blockIdx.x - blocks_at) * 256 + threadIdx.x);
+  }
+}
+
+__global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @packed@* __restrict__ strands_at, const @packed@* __restrict__ packed_at) {
+  extern __shared__ __align__(128) float memory_at[];
+@shape@
+  const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
+  const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
+    finish(@names@, image_at, channel_at, pixel_at, sum_at);
+  };
+  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, @each@, DEPTHS, STAGES, BLOCKS, GROUP>(
+      shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
+}
