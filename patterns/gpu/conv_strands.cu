@@ -5,13 +5,13 @@ note     = "@note@"
 @requires@tunables = { LINES = [@lines@], COLUMNS = [@columns@], TAPS = [@taps@], DEPTHS = [@depths@], STAGES = [@stages@], BLOCKS = [@blocks@], GROUP = [8, 1, 4, 16] }
 constraints = [
   "@shared@ + 1024 <= SHARED_MAX // BLOCKS",
-  "LINES // 128 * COLUMNS // 2 <= 192 // BLOCKS - 32 * (BLOCKS - 1)",
+  "LINES // 128 * COLUMNS // 2 <= select(BLOCKS == 1, 128, 48)",
 ]
 workspaces = { strands = "@number@[@strands@ * DEPTHS, @strand_lines@]", packed = "@number@[@weights@, DEPTHS]" }
 
 [[launch]]
 kernel = "lay_out"
-grid   = ["@strands@ // @last_classes@ * (DEPTHS // @beside@) * ceil_div(@strand_lines@, 256) + ceil_div(@weights@ * (DEPTHS // @beside@), 256)"]
+grid   = ["@strands@ // @last_classes@ * (DEPTHS // (2 * @beside@)) * ceil_div(@strand_lines@, 256) + ceil_div(@weights@ * (DEPTHS // @beside@), 256)"]
 block  = ["256"]
 args   = [@args@, "strands", "packed"]
 
@@ -50,7 +50,7 @@ args   = [@args@, "strands", "packed"]
 @finish@
 using Math = @math@;
 constexpr int held_at = LINES + ((TAPS - 1) * @step@ + 7) / 8 * 8;
-__global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restrict__ strands_at, @packed@* __restrict__ packed_at) {
+__global__ void __launch_bounds__(256, 4) lay_out(@parameters@, @packed@* __restrict__ strands_at, @packed@* __restrict__ packed_at) {
 @shape@
   const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
   const int64_t blocks_at = hone::gpu::strand_blocks<Math>(shape_at, lie_at);
@@ -65,9 +65,10 @@ __global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @pac
   extern __shared__ __align__(128) float memory_at[];
 @shape@
   const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
-  const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
-    finish(@names@, image_at, channel_at, pixel_at, sum_at);
-  };
-  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, @each@, DEPTHS, STAGES, BLOCKS, GROUP>(
-      shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
+  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, DEPTHS, STAGES, BLOCKS, GROUP, @one_phase@>(
+      shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at,
+      [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, float sum_at) { finish(@names@, image_at, channel_at, pixel_at, sum_at); },
+      [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, const float(&sums_at)[hone::gpu::kWord]) {
+        finish_words<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at, sums_at);
+      });
 }

@@ -20,8 +20,8 @@ namespace hone::pattern {
 using task::DType;
 using task::IntExpr;
 
-GpuConvWriter::GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish)
-    : task_(task), all_(all), language_(language), finish_(std::move(finish)), positions_(all.images) {
+GpuConvWriter::GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish, std::string words)
+    : task_(task), all_(all), language_(language), finish_(std::move(finish)), words_(std::move(words)), positions_(all.images) {
   for (size_t s = 0; s < all_.space(); ++s) {
     const int64_t step = all_.transposed ? all_.stride[s] : 1;
     window_ = window_ * all_.window[s];
@@ -170,18 +170,19 @@ std::vector<Offer> gpu_conv_offers(const task::Task& given, kernel::Language lan
   const auto found = find_convolution(task);
   if (!found) return {};
   const auto finish = finish_text_of_images((*found)->rest, gpu_parameters_of(task));
-  if (!finish) return {};
-  const GpuConvWriter writer(task, **found, language, *finish);
+  const auto words = words_text_of_images((*found)->rest, gpu_parameters_of(task));
+  if (!finish || !words) return {};
+  const GpuConvWriter writer(task, **found, language, *finish, *words);
   std::vector<Offer> offers;
   if (writer.is_depthwise()) offers.push_back(writer.depthwise());
   // As cuDNN does unless it is told not to.
   const task::Track track = task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
   const auto groups = group_method_for(track, (*found)->x_dtype, (*found)->w_dtype);
   if (groups && language == kernel::Language::kCuda && !writer.is_depthwise()) {
-    const bool words = task::size_of((*found)->x_dtype) == 2;
-    if (words && writer.has_strands()) offers.push_back(writer.strands(*groups));
+    const bool halves = task::size_of((*found)->x_dtype) == 2;
+    if (halves && writer.has_strands()) offers.push_back(writer.strands(*groups));
     if (writer.has_runs()) offers.push_back(writer.runs(*groups));
-    if (!words && groups->parts == 1 && writer.has_strands()) offers.push_back(writer.strands(*groups));
+    if (!halves && groups->parts == 1 && writer.has_strands()) offers.push_back(writer.strands(*groups));
   }
   for (const GpuMethod& method : methods_for(track, (*found)->x_dtype, (*found)->w_dtype, language))
     offers.push_back(*method.math ? writer.units(method) : writer.simt());

@@ -109,6 +109,7 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   const std::string action = fmt::format("implicit matmul of strands of channels, {}", method.action);
   Slots slots = common(action);
   add_group(slots, method);
+  slots.erase("each");
   slots["space"] = std::to_string(all_.space());
   const Along of = along();
   const int64_t size = static_cast<int64_t>(task::size_of(method.number)), beside = 16 / size;
@@ -136,7 +137,11 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   slots["weights"] = fmt::format("{}{}{} * align({}, COLUMNS)", gpu::factor(all_.groups), gpu::factor(folds() ? all_.window.back() : window_), stages,
                                  all_.outputs.to_string());
   slots["beside"] = std::to_string(beside);
-  slots["shared"] = fmt::format("{} * DEPTHS * STAGES * (LINES + {} + TAPS * COLUMNS)", size, held);
+  const bool one_phase = !all_.transposed || std::all_of(all_.stride.begin(), all_.stride.end(), [](int64_t n) { return n == 1; });
+  slots["one_phase"] = one_phase ? "true" : "false", slots["finish"] = finish_ + words_;
+  // Two pieces of channels that are handed over, as hone::gpu::ChannelPiece has them.
+  const char* pieces = one_phase ? " + (LINES + 8) * 4 * select(COLUMNS % 32 == 0, 32, select(COLUMNS % 16 == 0, 16, 8))" : "";
+  slots["shared"] = fmt::format("{} * DEPTHS * STAGES * (LINES + {} + TAPS * COLUMNS){}", size, held, pieces);
   slots["tiles"] = fmt::format("{}ceil_div({}, LINES) * ceil_div({}, COLUMNS)", gpu::factor(products_), positions.to_string(), all_.outputs.to_string());
 
   // Stages of 64 numbers of the depth or more, where that fills them no worse than 16.
@@ -144,15 +149,21 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   int64_t deep = least;
   while (deep < 4 * least && of.served * deep < 8 * least / 2 && aligned(depth, 2 * deep) == aligned(depth, least)) deep *= 2;
   slots["depths"] = gpu::choices(deep, {least, 2 * least, 4 * least});
-  // Where a tile takes as long to hand over as to multiply, or has room beside it, two blocks share a multiprocessor. Fewer positions
-  // where there would be no tile for each.
-  const int64_t columns = channels_of_tile(), multiplied = aligned(depth, deep) * largest(folds() ? all_.window.back() : window_) / largest(products_) * largest(all_.groups);
-  constexpr int64_t kBrief = 256;   // depth that 256 positions of 128 channels multiply while they are handed over
-  const bool few = largest(products_ * IntExpr::ceil_div(positions, 256) * IntExpr::ceil_div(all_.outputs, columns)) < kMultiprocessors;
-  const int64_t lines = few || (columns > 64 && multiplied <= kBrief) ? 128 : 256, blocks = lines / 128 * columns <= 128 ? 2 : 1;
+  // Sums as many as registers hold; or, where they are handed over about as long as they are summed, tiles small enough for two blocks, of
+  // which one multiplies meanwhile. Fewer positions where there would be no tile for each multiprocessor.
+  constexpr int64_t kBrief = 256;
+  const int64_t multiplied = aligned(depth, deep) * largest(folds() ? all_.window.back() : window_) * largest(all_.groups) / largest(products_);
+  const bool brief = multiplied <= kBrief;
+  int64_t columns = brief ? std::min<int64_t>(channels_of_tile(), 64) : channels_of_tile();
+  const auto tiles = [&](int64_t lines) { return largest(products_ * IntExpr::ceil_div(positions, lines) * IntExpr::ceil_div(all_.outputs, columns)); };
+  int64_t lines = brief ? 128 : columns <= 64 ? 512 : 256;
+  while (lines > 128 && tiles(lines) < kMultiprocessors) lines /= 2;
+  while (columns > 32 && tiles(lines) < kMultiprocessors) columns /= 2;
+  const int64_t blocks = lines / 128 * columns / 2 <= 48 ? 2 : 1;
+  slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
   slots["lines"] = gpu::choices(lines, {256, 128, 512}), slots["blocks"] = gpu::choices(blocks, {1, 2});
   const int64_t stage = size * deep * (lines + aligned((of.served - 1) * of.step, 8) + of.served * columns);
-  slots["stages"] = gpu::choices(std::clamp<int64_t>((kShared / blocks - 2048) / stage, 2, 8), {4, 3, 2, 6, 8});
+  slots["stages"] = gpu::choices(std::clamp<int64_t>((kShared / blocks - 2048 - (one_phase ? (lines + 8) * 4 * 32 : 0)) / stage, 2, 8), {4, 3, 2, 6, 8});
   return offer("patterns/gpu/conv_strands.cu", slots, action);
 }
 

@@ -68,10 +68,20 @@ std::vector<Case> cases() {
       {"runs_of_few_channels_in_tf32", "y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=5,O=19,H=7,W=13"}, 4,
        task::Track::kTf32},
       {"one_tap_along_the_last_dimension", "y = conv3d(x, w)", {"x=f32[N,C,D,H,W]", "w=f32[O,C,3,3,1]"}, {"N=2,C=3,O=9,D=5,H=6,W=10"}, 3},
+      {"depthwise", "y = silu(conv2d(x, w, b, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=C))",
+       {"x=f32[N,C,H,W]", "w=f32[C,1,3,5]", "b=f32[C]"}, {"N=2,C=3,H=11,W=13"}, 4},
+      {"depthwise_line_f16", "y = conv1d(x, w, padding=3, groups=C)", {"x=f16[N,C,L]", "w=f16[C,1,4]"}, {"N=2,C=3,L=301"}, 3},
+      {"depthwise_in_space", "y = conv3d(x, w, padding=1, groups=C)", {"x=f32[N,C,D,H,W]", "w=f32[C,1,3,2,3]"}, {"N=2,C=3,D=4,H=5,W=6"}, 4},
+  };
+}
+
+/// Numbers of 16 bits, in strands: classes of taps, folded channels, groups, odd channels and widths, one tap, lines, space, phases.
+std::vector<Case> of_strands() {
+  return {
       {"strands_of_two_classes", "y = relu(conv2d(x, w, b, stride=2, padding=1)) + r",
        {"x=f16[N,C,H,W]", "w=f16[O,C,3,3]", "b=f16[O]", "r=f16[N,O,(H-1)//2+1,(W-1)//2+1]"}, {"N=2,C=20,O=40,H=11,W=17", "N=3,C=80,O=33,H=5,W=8"}, 4},
       {"strands_of_few_channels", "y = conv2d(x, w, b, stride=2, padding=3)", {"x=f16[N,C,H,W]", "w=f16[O,C,7,7]", "b=f16[O]"},
-       {"N=2,C=3,O=33,H=23,W=45", "N=1,C=2,O=5,H=19,W=17"}, 4},
+       {"N=2,C=3,O=33,H=23,W=45", "N=1,C=2,O=5,H=19,W=17"}, 3},
       {"strands_of_groups", "y = conv2d(x, w, padding=2, dilation=2, groups=G)", {"x=bf16[N,G*C,H,W]", "w=bf16[G*P,C,3,3]"},
        {"N=2,G=3,C=8,P=12,H=7,W=20", "N=1,G=2,C=17,P=24,H=9,W=5"}, 3},
       {"strands_strided_otherwise", "y = conv2d(x, w, stride=(3, 2), padding=(4, 1), dilation=(2, 4))", {"x=bf16[N,C,H,W]", "w=bf16[O,C,5,5]"},
@@ -86,10 +96,6 @@ std::vector<Case> cases() {
       {"strands_transposed_with_positions_of_no_tap", "y = conv_transpose1d(x, w, stride=5, padding=1, dilation=2)", {"x=f16[N,C,L]", "w=f16[C,O,2]"},
        {"N=2,C=16,O=17,L=23"}, 4},
       {"strands_in_tf32", "y = conv2d(x, w, stride=2, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=12,O=19,H=11,W=13"}, 5, task::Track::kTf32},
-      {"depthwise", "y = silu(conv2d(x, w, b, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=C))",
-       {"x=f32[N,C,H,W]", "w=f32[C,1,3,5]", "b=f32[C]"}, {"N=2,C=3,H=11,W=13"}, 4},
-      {"depthwise_line_f16", "y = conv1d(x, w, padding=3, groups=C)", {"x=f16[N,C,L]", "w=f16[C,1,4]"}, {"N=2,C=3,L=301"}, 3},
-      {"depthwise_in_space", "y = conv3d(x, w, padding=1, groups=C)", {"x=f32[N,C,D,H,W]", "w=f32[C,1,3,2,3]"}, {"N=2,C=3,D=4,H=5,W=6"}, 4},
   };
 }
 
@@ -148,7 +154,9 @@ std::vector<Case> every_second() {
 }
 const auto name_of_conv = [](const auto& parameter) { return parameter.param.name; };
 INSTANTIATE_TEST_SUITE_P(Cases, GpuConv, testing::ValuesIn(every_second()), name_of_conv);
+INSTANTIATE_TEST_SUITE_P(Strands, GpuConv, testing::Values(of_strands().back()), name_of_conv);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuConv, testing::ValuesIn(cases()), name_of_conv);
+INSTANTIATE_TEST_SUITE_P(LongStrands, GpuConv, testing::ValuesIn(of_strands()), name_of_conv);
 
 }  // namespace
 }  // namespace hone::pattern

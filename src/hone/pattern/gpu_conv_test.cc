@@ -38,7 +38,8 @@ TEST(GpuConv, AsPytorchRoundsToTf32AsCudnnDoes) {
   task::Task task = task_of("y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, kSize);
   for (const task::Track track : {task::Track::kAsPytorch, task::Track::kTf32}) {
     task.track = track;
-    EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre("implicit matmul, wgmma, TF32", "implicit matmul, matrix units, TF32", kTf32x3, kSimt));
+    EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre("implicit matmul, wgmma, TF32", "implicit matmul of strands of channels, wgmma, TF32",
+                                                                             "implicit matmul, matrix units, TF32", kTf32x3, kSimt));
   }
 }
 

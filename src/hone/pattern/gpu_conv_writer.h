@@ -12,8 +12,8 @@ namespace hone::pattern {
 
 class GpuConvWriter {
  public:
-  /// `finish`: of finish_text_of_images. Task and convolution must outlive the writer.
-  GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish);
+  /// `finish`, `words`: of finish_text_of_images and words_text_of_images. Task and convolution must outlive the writer.
+  GpuConvWriter(const task::Task& task, const Convolution& all, kernel::Language language, std::string finish, std::string words);
 
   [[nodiscard]] Offer simt() const;
   [[nodiscard]] Offer units(const GpuMethod& method) const;
@@ -58,7 +58,7 @@ class GpuConvWriter {
   const task::Task& task_;
   const Convolution& all_;
   kernel::Language language_;
-  std::string finish_;
+  std::string finish_, words_;
   task::IntExpr window_ = 1, depth_;
   task::IntExpr positions_, rows_, products_ = 1;   ///< positions of the largest phase, and rows of them; phases of all groups
 };

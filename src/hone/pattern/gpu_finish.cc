@@ -16,6 +16,8 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
+constexpr char kWhere[] = "int64_t line_at, int64_t column_at";
+
 class Finish {
  public:
   /// `places`: names that hold the positions along the loops' axes; empty: line_at and column_at hold them.
@@ -42,8 +44,8 @@ class Finish {
                              parameters, given, column_position(), lines_, result);
   }
 
-  /// See words_text() of the header.
-  Result<std::string> words_text(const std::string& parameters) {
+  /// See words_text() of the header, and text().
+  Result<std::string> words_text(const std::string& parameters, const std::string& where, const std::string& line) {
     in_words_ = true;
     const task::Graph& graph = *nest_.graph;
     std::string rooms, keep, stores;
@@ -58,9 +60,9 @@ class Finish {
     const std::string place = column && used_.contains(*column) ? fmt::format("    const int64_t at{} = column_at + e_at;\n", *column) : "";
     return fmt::format("/// The same for Many elements beside each other, in words where they stand on boundaries of words.\n"
                        "template <int Many>\n"
-                       "__device__ inline void finish_words({}, int64_t line_at, int64_t column_at, const float (&products_at)[Many]{}) {{\n{}{}{}{}"
+                       "__device__ inline void finish_words({}, {}, const float (&products_at)[Many]{}) {{\n{}{}{}{}{}"
                        "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const float product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
-                       parameters, all_.second ? ", const float (&seconds_at)[Many]" : "", row_positions(), row_lines_, words_, rooms,
+                       parameters, where, all_.second ? ", const float (&seconds_at)[Many]" : "", line, row_positions(), row_lines_, words_, rooms,
                        all_.second ? "    const float second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
   }
 
@@ -147,8 +149,9 @@ class Finish {
     const Node& node = program_.node(id);
     const auto column = column_axis();
     bool of_element = id == nest_.graph->inputs.front() || is_second(id);
-    if (is_leaf(id)) of_element |= !places_.empty() || (column && nest_.has(id, *column));
-    else if (node.prim == Prim::kIota) of_element |= !places_.empty() || (column && nest_.axis_of_dim(id, node.attr<int64_t>("axis")) == column);
+    const bool all = !places_.empty() && !in_words_;
+    if (is_leaf(id)) of_element |= all || (column && nest_.has(id, *column));
+    else if (node.prim == Prim::kIota) of_element |= all || (column && nest_.axis_of_dim(id, node.attr<int64_t>("axis")) == column);
     else
       for (const int operand : node.operands) of_element |= varies(operand);
     return varies_[id] = of_element;
@@ -265,12 +268,12 @@ class Finish {
 
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
-  return Finish(contraction).text(parameters, "int64_t line_at, int64_t column_at", "");
+  return Finish(contraction).text(parameters, kWhere, "");
 }
 
 Result<std::string> words_text(const Contraction& contraction, const std::string& parameters) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
-  return Finish(contraction).words_text(parameters);
+  return Finish(contraction).words_text(parameters, kWhere, "");
 }
 
 Result<std::string> value_text(const Contraction& contraction, const std::string& name, const std::string& parameters) {
@@ -278,19 +281,36 @@ Result<std::string> value_text(const Contraction& contraction, const std::string
   return Finish(contraction).value_text(name, parameters);
 }
 
-Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters) {
+namespace {
+/// The positions' names in [images, channels, space…], and the statement that makes a line of the first two.
+struct Images {
+  std::vector<std::string> places;
+  std::string line;
+};
+constexpr char kWhereInImages[] = "int64_t image_at, int64_t channel_at, int64_t column_at";
+Result<Images> images_of(const Contraction& contraction, const char* column) {
   if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
   const Program& program = contraction.program;
   const task::Dims& dims = program.node(program.nest.graph->inputs.front()).type.dims;
-  std::vector<std::string> places;
-  if (!is_one(dims[0])) places.emplace_back("image_at");
-  if (!is_one(dims[1])) places.emplace_back("channel_at");
-  if (!is_one(contraction.column.extent)) places.emplace_back("column_at");
-  if (places.size() != program.row_axes.size() + program.inner_axes.size())
+  Images images;
+  const std::pair<const char*, IntExpr> axes[] = {{"image_at", dims[0]}, {"channel_at", dims[1]}, {column, contraction.column.extent}};
+  for (const auto& [name, extent] : axes)
+    if (!is_one(extent)) images.places.emplace_back(name);
+  if (images.places.size() != program.row_axes.size() + program.inner_axes.size())
     return fail(ErrorCode::kUnavailable, "the rest of the computation runs over other axes");
-  return Finish(contraction, places)
-      .text(parameters, "int64_t image_at, int64_t channel_at, int64_t column_at",
-            fmt::format("  const int64_t line_at = image_at * {} + channel_at;\n", wrapped(dims[1].to_cpp())));
+  images.line = fmt::format("  const int64_t line_at = image_at * {} + channel_at;\n", wrapped(dims[1].to_cpp()));
+  return images;
+}
+}  // namespace
+
+Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters) {
+  HONE_TRY(const Images images, images_of(contraction, "column_at"));
+  return Finish(contraction, images.places).text(parameters, kWhereInImages, images.line);
+}
+
+Result<std::string> words_text_of_images(const Contraction& contraction, const std::string& parameters) {
+  HONE_TRY(const Images images, images_of(contraction, "(column_at + e_at)"));
+  return Finish(contraction, images.places).words_text(parameters, kWhereInImages, images.line);
 }
 
 std::string finish_outline(const Contraction& contraction) {

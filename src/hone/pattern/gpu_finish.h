@@ -25,6 +25,10 @@ namespace hone::pattern {
 /// places in space. Its program keeps the three apart (fences).
 [[nodiscard]] Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters);
 
+/// `finish_words<Many>(PARAMETERS, int64_t image_at, int64_t channel_at, int64_t column_at, const float (&products_at)[Many])`: the same of
+/// elements beside each other in a channel.
+[[nodiscard]] Result<std::string> words_text_of_images(const Contraction& contraction, const std::string& parameters);
+
 /// One sentence's worth: "write y", "add, max, write y".
 [[nodiscard]] std::string finish_outline(const Contraction& contraction);
 
