@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "hone/pattern/expression.h"
+#include "hone/pattern/normal_form.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -40,6 +43,29 @@ bool any(const Ints& numbers) {
 }
 
 }  // namespace
+
+void take_in_padding(Graph& graph, Node& conv) {
+  if (conv.prim != Prim::kConv) return;
+  const Node above = graph.node(conv.operands[0]);
+  const bool cast = above.prim == Prim::kCast;
+  const Node& pad = cast ? graph.node(above.operands[0]) : above;
+  if (pad.prim != Prim::kPad || number_of(pad.attrs.find("value")->second) != 0) return;
+  const auto &before = pad.attr<task::Dims>("low"), &behind = pad.attr<task::Dims>("high");
+  Ints low = conv.attr<Ints>("padding_low"), high = conv.attr<Ints>("padding_high");
+  for (size_t d = 0; d < before.size(); ++d) {
+    if (!before[d].is_constant() || !behind[d].is_constant()) return;
+    if (d >= 2) low[d - 2] += before[d].constant(), high[d - 2] += behind[d].constant();
+    else if (!is_zero(before[d]) || !is_zero(behind[d])) return;
+  }
+  int x = pad.operands[0];
+  if (cast) {
+    const task::TensorType widened = {above.type.dtype, graph.node(x).type.dims};
+    graph.nodes.push_back(node_of(Prim::kCast, {x}, widened));
+    x = static_cast<int>(graph.nodes.size()) - 1;
+  }
+  conv.operands[0] = x;
+  conv.attrs["padding_low"] = std::move(low), conv.attrs["padding_high"] = std::move(high);
+}
 
 Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task) {
   const Graph& graph = task.primitive;

@@ -30,4 +30,7 @@ struct Convolution {
 /// result.
 [[nodiscard]] Result<std::unique_ptr<Convolution>> find_convolution(const task::Task& task);
 
+/// A convolution of x with zeros around it, cast at most, becomes one of x with as much padding: `conv` is to be a node of `graph`.
+void take_in_padding(task::Graph& graph, task::Node& conv);
+
 }  // namespace hone::pattern

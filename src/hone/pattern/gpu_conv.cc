@@ -85,7 +85,10 @@ Offer GpuConvWriter::depthwise() const {
   const Slots all = common(action);
   Slots slots;
   for (const char* kept : {"language", "note", "requires", "finish", "parameters", "args", "names", "x", "w"}) slots[kept] = all.at(kept);
-  slots["rows"] = all_.space() == 1 ? "1, 2" : "4, 2, 8, 1";
+  slots["finish"] = finish_ + words_;
+  slots["rows"] = all_.space() == 1 ? "1" : "4, 2, 8, 1";
+  // A line's results have no rows to share what is worked out; elements of 2 bytes are half a word.
+  slots["beside"] = all_.space() == 1 ? "8, 4, 2, 1" : task::size_of(all_.x_dtype) == 2 ? "2, 4, 1" : "1, 2, 4";
   const auto three = [&](const auto& of, const auto& none) {
     auto filled = of;
     filled.insert(filled.begin(), 3 - of.size(), none);

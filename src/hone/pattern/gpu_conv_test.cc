@@ -82,6 +82,39 @@ TEST(GpuConv, AChannelByItselfNeedsNoProduct) {
   EXPECT_THAT(of("w=f32[2*C,1,3,3]"), ElementsAre(kSimt));
 }
 
+TEST(GpuConv, ZerosAroundXArePadding) {
+  const auto of = [](const char* compute) {
+    return gpu_conv_offers(task_of(compute, {"x=bf16[N,C,L]", "w=bf16[C,1,4]"}, "N=2,C=8,L=100"), Language::kCuda);
+  };
+  const auto causal = of("y = conv1d(pad(x, low=[0, 0, 3], high=[0, 0, 0]), w, groups=C)");
+  ASSERT_FALSE(causal.empty());
+  EXPECT_EQ(causal[0].action, "each channel by itself");
+  EXPECT_THAT(causal[0].kernel.source, HasSubstr("padding_at[3] = {0, 0, 3}"));
+  // Other numbers than 0, and channels that are not there.
+  EXPECT_THAT(of("y = conv1d(pad(x, low=[0, 0, 3], high=[0, 0, 0], value=1.0), w, groups=C)"), IsEmpty());
+  EXPECT_THAT(of("y = conv1d(pad(x, low=[1, 0, 3], high=[0, 0, 0]), w, groups=C)"), IsEmpty());
+}
+
+/// With numbers of 16 bits strands come first, whatever the stride and the channels; gathering follows.
+TEST(GpuConv, StrandsComeFirstOfSixteenBits) {
+  const auto first = [](const char* compute, const char* w, const char* size) {
+    const task::Task task = task_of(compute, {"x=f16[N,C,H,W]", w}, size);
+    const auto offers = gpu_conv_offers(task, Language::kCuda);
+    const auto limits = target::simt_limits(*target::simt_device(Language::kCuda));
+    EXPECT_TRUE(kernel::bind(offers.front().kernel, task, task.workloads.front().bindings, limits));
+    const auto& config = offers.front().kernel.config;
+    return config.contains("DEPTHS") ? std::vector{config.at("LINES"), config.at("COLUMNS"), config.at("TAPS"), config.at("DEPTHS"), config.at("BLOCKS")}
+                                     : std::vector<int64_t>{};
+  };
+  EXPECT_THAT(first("y = conv2d(x, w, stride=2, padding=1)", "w=f16[O,C,3,3]", "N=47,C=80,O=256,H=257,W=56"), ElementsAre(256, 128, 2, 16, 1));
+  EXPECT_THAT(first("y = conv2d(x, w, padding=1)", "w=f16[O,C,3,3]", "N=32,C=256,O=64,H=56,W=56"), ElementsAre(512, 64, 3, 32, 1));
+  // Three channels and seven taps are 21 of 32 depths; what is summed so briefly takes small tiles.
+  EXPECT_THAT(first("y = conv2d(x, w, stride=2, padding=3)", "w=f16[O,C,7,7]", "N=64,C=3,O=64,H=224,W=224"), ElementsAre(128, 64, 4, 16, 2));
+  // A small result: fewer positions and channels a tile, so that more multiprocessors have one.
+  EXPECT_THAT(first("y = conv2d(x, w, padding=1)", "w=f16[O,C,3,3]", "N=8,C=512,O=512,H=14,W=14"), ElementsAre(128, 64, 3, 32, 2));
+  EXPECT_THAT(first("y = conv2d(x, w)", "w=f16[O,C,3,1]", "N=8,C=3,O=64,H=32,W=32"), IsEmpty());
+}
+
 TEST(GpuConv, LeavesOthersToOthers) {
   const std::vector<std::string> inputs = {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"};
   EXPECT_THAT(gpu_conv_offers(task_of("y = x @ w", {"x=f32[M,K]", "w=f32[K,N]"}, "M=8,K=8,N=8"), Language::kCuda), IsEmpty());

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/convolution.h"
 #include "hone/pattern/nest.h"
 
 namespace hone::pattern {
@@ -144,10 +145,7 @@ std::optional<double> constant_value(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape) return constant_value(graph, node.operands[0]);
   if (node.prim != Prim::kConstant) return std::nullopt;
-  const task::Attr& value = node.attrs.find("value")->second;
-  if (std::holds_alternative<double>(value)) return std::get<double>(value);
-  if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
-  return std::nullopt;
+  return number_of(node.attrs.find("value")->second);
 }
 
 /// The exclusive scan that concat(neutral, scan(x without its last element)) is, of the graph's own nodes.
@@ -335,6 +333,12 @@ void drop_dead(Graph& graph) {
 
 }  // namespace
 
+double number_of(const task::Attr& value) {
+  if (std::holds_alternative<double>(value)) return std::get<double>(value);
+  if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
+  return std::holds_alternative<bool>(value) && std::get<bool>(value) ? 1 : 0;
+}
+
 Node node_of(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs) {
   Node node;
   node.op = task::name_of(prim);
@@ -411,6 +415,7 @@ task::Task normal_form(const task::Task& task) {
     if (!scan) scan = exclusive_scan(graph, original);
     if (scan) return append(out, placed(std::move(*scan)));
     Node node = placed(original);
+    take_in_padding(out, node);
     if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0]))
       return PickFirst(out, node).of(node.operands[0]);
     if (const int divided = divided_once(out, node); divided >= 0) return divided;

@@ -7,7 +7,7 @@
 namespace hone::pattern {
 
 /// Products without rows or columns become multiply and sum; a convolution that looks at one element at a time
-/// becomes a product of each image; picking from an element-wise result becomes element-wise work on what is
+/// becomes a product of each image, and zeros around what it looks at its padding; picking from an element-wise result becomes element-wise work on what is
 /// picked; a scan between two flips becomes one that runs backwards; a scan of all but the last element behind its neutral element becomes an exclusive one; a choice of two quotients by the same divisor becomes one quotient.
 [[nodiscard]] task::Task normal_form(const task::Task& task);
 
@@ -17,6 +17,9 @@ namespace hone::pattern {
 /// A task with one product, of which nothing is used but two slices of its columns, as one with two products of slices of a factor;
 /// nothing where the task is none such.
 [[nodiscard]] std::optional<task::Task> in_halves(const task::Task& task);
+
+/// A constant's or a padding's value.
+[[nodiscard]] double number_of(const task::Attr& value);
 
 /// An operation of our own making.
 [[nodiscard]] task::Node node_of(task::Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {});

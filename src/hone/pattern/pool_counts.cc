@@ -15,13 +15,6 @@ using task::Node;
 using task::Prim;
 using Ints = std::vector<int64_t>;
 
-/// The number that a constant is.
-double number_of(const task::Attr& value) {
-  if (std::holds_alternative<double>(value)) return std::get<double>(value);
-  if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
-  return std::holds_alternative<bool>(value) && std::get<bool>(value) ? 1 : 0;
-}
-
 /// Whether the node is 1 everywhere.
 bool is_ones(const Graph& graph, int id) {
   const Node& node = graph.node(id);

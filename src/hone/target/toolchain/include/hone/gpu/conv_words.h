@@ -2,7 +2,7 @@
 // so they go through shared memory, some channels at a time, and from there in words of four. (Element by element as they leave the
 // units, handing over a tile took forty instructions an element: as long as multiplying 700 of the depth.)
 #pragma once
-#include "hone/gpu/matmul_tensor.h"
+#include "hone/gpu/words.h"
 
 namespace hone::gpu {
 

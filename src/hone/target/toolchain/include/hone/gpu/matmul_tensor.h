@@ -12,6 +12,7 @@
 //              group 1                   | multiply tile 1 | finish tile 1   | …
 #pragma once
 #include "hone/gpu/matmul_wgmma.h"
+#include "hone/gpu/words.h"
 
 namespace hone::gpu {
 
@@ -55,28 +56,6 @@ struct TensorTile {
   HONE_DEVICE auto factor(int line, int depth) const {
     if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(2 * depth);
     else return prim::GroupFactorAcross(data + line / 64 * kPanel, kPanel).after(depth);
-  }
-};
-
-/// Elements beside each other, moved as words of up to 16 bytes where they stand on a word's boundary.
-template <class T, int Many>
-struct alignas(sizeof(T) * Many < 16 ? sizeof(T) * Many : 16) Words {
-  static constexpr int kWord = sizeof(T) * Many < 16 ? sizeof(T) * Many : 16;
-  T element[Many];
-  HONE_DEVICE T& operator[](int e) { return element[e]; }
-  HONE_DEVICE const T& operator[](int e) const { return element[e]; }
-  HONE_DEVICE static Words load(const T* from) {
-    if (reinterpret_cast<uintptr_t>(from) % kWord == 0) return *reinterpret_cast<const Words*>(from);
-    Words to;
-    HONE_UNROLL
-    for (int e = 0; e < Many; ++e) to[e] = from[e];
-    return to;
-  }
-  HONE_DEVICE void store(T* to) const {
-    if (reinterpret_cast<uintptr_t>(to) % kWord == 0) *reinterpret_cast<Words*>(to) = *this;
-    else
-      HONE_UNROLL
-      for (int e = 0; e < Many; ++e) to[e] = element[e];
   }
 };
 
