@@ -81,8 +81,12 @@ __global__ void __launch_bounds__(THREADS) convolve(@parameters@) {
   for (int r = 0; r < ROWS; ++r) {
     if (row_at + r >= to_at[1]) break;
     const int64_t pixel_at = (z_at * to_at[1] + row_at + r) * to_at[2] + column_at;
-    if (column_at + BESIDE <= to_at[2]) finish_words<BESIDE>(@names@, image_at, channel_at, pixel_at, sum_at[r]);
-    else
-      for (int b = 0; b < to_at[2] - column_at; ++b) finish(@names@, image_at, channel_at, pixel_at + b, sum_at[r][b]);
+    if (column_at + BESIDE <= to_at[2]) {
+      finish_words<BESIDE>(@names@, image_at, channel_at, pixel_at, sum_at[r]);
+    } else {
+      HONE_UNROLL
+      for (int b = 0; b < BESIDE; ++b)
+        if (column_at + b < to_at[2]) finish(@names@, image_at, channel_at, pixel_at + b, sum_at[r][b]);
+    }
   }
 }
