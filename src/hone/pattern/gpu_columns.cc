@@ -31,8 +31,13 @@ Result<kernel::Kernel> columns(const Program& program, kernel::Language language
   if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr& width = program.extent(program.inner_axes.back());
   const IntExpr depth = depth_of(program);
-  const int64_t vec = held.widest_vector(), wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
-  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / vec, 8, 32), y = std::clamp<int64_t>(power_of_two(deep) / 4, 64 / x, 256 / x);
+  // An output that runs down the columns leaves Down rows at a time: so many that they fill sectors, and columns that registers hold
+  // whatever it takes, as of long ones such an output is written element by element.
+  const auto outputs = program.nest.graph->outputs;
+  const bool down = std::any_of(outputs.begin(), outputs.end(), [&](int id) { return held.is_turned(id); });
+  const int64_t vec = std::min<int64_t>(held.widest_vector(), down ? 4 : 8), wide = GpuWriter::largest(program, width), deep = GpuWriter::largest(program, depth);
+  const int64_t x = std::clamp<int64_t>(power_of_two(wide) / vec, 8, down ? 16 : 32);
+  const int64_t y = std::clamp<int64_t>(power_of_two(deep) / (down ? 1 : 4), 64 / x, down ? 32 : 256 / x);
   const int64_t rows_held = std::clamp<int64_t>(power_of_two((deep + y - 1) / y), 1, kMostHeld / vec);
   Slots slots;
   slots["language"] = kernel::name_of(language);

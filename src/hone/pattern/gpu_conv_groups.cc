@@ -150,15 +150,17 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   while (deep < 4 * least && of.served * deep < 8 * least / 2 && aligned(depth, 2 * deep) == aligned(depth, least)) deep *= 2;
   slots["depths"] = gpu::choices(deep, {least, 2 * least, 4 * least});
   // Sums as many as registers hold; or, where they are handed over about as long as they are summed, tiles small enough for two blocks, of
-  // which one multiplies meanwhile. Fewer positions where there would be no tile for each multiprocessor.
+  // which one multiplies meanwhile. Fewer positions and channels where a third of the multiprocessors would have no tile.
   constexpr int64_t kBrief = 256;
   const int64_t multiplied = aligned(depth, deep) * largest(folds() ? all_.window.back() : window_) * largest(all_.groups) / largest(products_);
   const bool brief = multiplied <= kBrief;
   int64_t columns = brief ? std::min<int64_t>(channels_of_tile(), 64) : channels_of_tile();
-  const auto tiles = [&](int64_t lines) { return largest(products_ * IntExpr::ceil_div(positions, lines) * IntExpr::ceil_div(all_.outputs, columns)); };
+  const auto idle = [&](int64_t lines) {
+    return 3 * largest(products_ * IntExpr::ceil_div(positions, lines) * IntExpr::ceil_div(all_.outputs, columns)) < 2 * kMultiprocessors;
+  };
   int64_t lines = brief ? 128 : columns <= 64 ? 512 : 256;
-  while (lines > 128 && tiles(lines) < kMultiprocessors) lines /= 2;
-  while (columns > 32 && tiles(lines) < kMultiprocessors) columns /= 2;
+  while (lines > 128 && idle(lines)) lines /= 2;
+  while (columns > 32 && idle(lines)) columns /= 2;
   const int64_t blocks = lines / 128 * columns / 2 <= 48 ? 2 : 1;
   slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
   slots["lines"] = gpu::choices(lines, {256, 128, 512}), slots["blocks"] = gpu::choices(blocks, {1, 2});

@@ -192,7 +192,7 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   }
   for (const int id : pass.stores) {
     const std::string value = element(id), type = storage_type(program_.node(id).type.dtype);
-    if (is_linear(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", store_name(id), by_words_ ? "" : "[u]", type,
+    if (is_linear(id) || is_turned(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", store_name(id), by_words_ ? "" : "[u]", type,
                                                    value));
     else body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, store_name(id)), type, value));
   }

@@ -54,7 +54,7 @@ std::string GpuWriter::fetches(const std::string& indent) {
 std::string GpuWriter::rooms(const Pass& pass, const std::string& indent) const {
   std::string text;
   for (const int id : pass.stores)
-    if (is_linear(id))
+    if (is_linear(id) || is_turned(id))
       text += fmt::format("{}auto {}_v = {}.template room<{}>();\n", indent, store_name(id), program_.by_columns ? "rows" : "tile",
                           storage_type(program_.node(id).type.dtype));
   return text;
@@ -63,8 +63,12 @@ std::string GpuWriter::rooms(const Pass& pass, const std::string& indent) const 
 std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
   std::string text;
   for (const int id : pass.stores) {
-    if (!is_linear(id)) continue;
     const std::string name = store_name(id);
+    if (is_turned(id)) {
+      text += fmt::format("{}rows.store_turned(scratch, {}_row, {}, {}_v);\n", indent, name, program_.nest.stride(id, program_.inner_axes.back()).to_cpp(), name);
+      continue;
+    }
+    if (!is_linear(id)) continue;
     if (program_.by_columns) {
       text += fmt::format("{}rows.store({}_row, {}, {}_v);\n", indent, name, row_offset(id), name);
       continue;

@@ -238,6 +238,12 @@ int GpuWriter::widest_vector() const {
   return std::min(16 / bytes, 8);
 }
 
+bool GpuWriter::is_turned(int id) const {
+  if (!resident_ || !program_.by_columns || program_.inner_axes.size() != 2 || task::size_of(program_.node(id).type.dtype) > 4) return false;
+  const auto along = [&](size_t axis) { return program_.nest.stride(id, program_.inner_axes[axis]); };
+  return program_.nest.has(id, program_.inner_axes[0]) && is_one(along(0)) && program_.nest.has(id, program_.inner_axes[1]) && !is_one(along(1)) && !is_zero(along(1));
+}
+
 bool GpuWriter::stores_elements() const {
   return std::any_of(program_.passes.begin(), program_.passes.end(), [](const Pass& p) { return !p.stores.empty(); });
 }

@@ -108,6 +108,9 @@ class GpuWriter {
   /// Row values that are outputs, stored by the thread for which `condition` holds.
   [[nodiscard]] std::string row_stores(const std::string& indent, const std::string& condition);
 
+  /// By columns, resident: an output whose lines run down the columns, which leaves through shared memory.
+  [[nodiscard]] bool is_turned(int id) const;
+
   /// C++ type of a running result: "hone::gpu::Sum<float>".
   [[nodiscard]] std::string accumulator(int id) const;
   [[nodiscard]] std::string accumulator(const Running& result) const;

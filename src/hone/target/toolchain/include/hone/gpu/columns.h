@@ -51,6 +51,30 @@ struct ColumnRows {
       }
     }
   }
+  /// The same into a tensor whose lines run down the columns, `step` elements apart: Down rows at a time through shared memory, so that
+  /// neighbouring threads write neighbours. By the whole block.
+  template <class T, int Slot>
+  HONE_DEVICE void store_turned(ColumnScratch<Across, Down, Vec, Slot>& scratch, T* base, int64_t step, const Packs<T, Vec, Unroll>& from) const {
+    static_assert(Down > 1 && sizeof(T) <= Slot, "the scratch has no room");
+    T* const tile = reinterpret_cast<T*>(scratch.bytes);
+    // A column's line begins one place further than its neighbour's, so that those who write it and those who read it meet few banks twice.
+    const auto in_tile = [&](int line, int place) { return tile + line * Down + (place + line / Vec) % Down; };
+    const int thread = static_cast<int>(threadIdx.y) * Across + static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+    HONE_UNROLL
+    for (int u = 0; u < Unroll; ++u) {
+      __syncthreads();
+      HONE_UNROLL
+      for (int e = 0; e < Vec; ++e)
+        if (has(e)) *in_tile(at(e), y) = from[u][e];
+      __syncthreads();
+      HONE_UNROLL
+      for (int v = 0; v < Vec; ++v) {
+        const int line = (v * Across * Down + thread) / Down, place = thread % Down;
+        const int64_t in_line = row(u) - y + place;
+        if (line < left && in_line < end) base[(column + line) * step + in_line] = *in_tile(line, place);
+      }
+    }
+  }
   template <class T>
   HONE_DEVICE Packs<T, Vec, Unroll> room() const {
     return {};
