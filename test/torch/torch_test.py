@@ -6,8 +6,10 @@ environment, the project's; 77 where there is none.
 """
 import argparse
 import importlib.util
+import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -278,6 +280,42 @@ def cases():
                 else:
                     raise AssertionError(message)
 
+    def resume():
+        """hone optimize of a program, killed in its second search, then interrupted: the same command goes on each time."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "pair.py"
+            file.write_text("import torch\ndef pair():\n    s = torch.nn.Sequential(torch.nn.Linear(96, 160), torch.nn.LayerNorm(160), torch.nn.Linear(160, 96), torch.nn.Softmax(-1))\n"
+                            "    return s, [torch.randn(64, 96)]\n")
+            command = [os.environ["HONE"], "optimize", f"{file}:pair", "--budget", "16s", "--opponents", "compile"]
+            environment = {**os.environ, "HONE_PYTHON": sys.executable}
+
+            def runs():
+                listed = subprocess.run([os.environ["HONE"], "runs", "--json"], env=environment, capture_output=True, text=True)
+                if "older schema 0" in listed.stderr:  # it is just being made
+                    return {}
+                assert listed.returncode == 0, listed.stderr
+                return {run["run"]: run["status"] for run in json.loads(listed.stdout)["runs"]}
+
+            def until(process, seen, stop):
+                while process.poll() is None and not seen(runs()):
+                    time.sleep(0.2)
+                assert process.poll() is None, process.communicate()
+                time.sleep(1)
+                process.send_signal(stop)
+                return process.communicate()[0]
+            before = runs()
+            new = lambda: {run: status for run, status in runs().items() if run not in before}
+            until(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True), lambda _: len(new()) == 2, signal.SIGKILL)
+            assert sorted(new().values()) == ["finished", "killed"], new()
+            begun = set(new())
+            said = until(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True),
+                         lambda all: "running" in all.values(), signal.SIGINT)
+            assert set(new()) == begun, new()
+            assert "going on with the search" in said and "torch.compile: not met: interrupted" in said and "the same command goes on" in said, said
+            ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+            assert ended.returncode in (0, 1) and "going on with the search" in ended.stdout and "the same command" not in ended.stdout, ended.stdout + ended.stderr
+            assert set(new()) == begun and set(new().values()) == {"finished"}, new()
+
     def threads():
         import threading
         module, x = Norm(), torch.randn(64, 512)
@@ -313,7 +351,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "resume", "threads", "saved")}
 
 
 def main():

@@ -1,10 +1,13 @@
 #include "hone/face/program/optimise.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/file.h"
+#include "hone/base/version.h"
 #include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
@@ -32,19 +35,42 @@ class FileRun : public ProgramRun {
     HONE_TRY_VOID(look_at_steps());
     HONE_TRY_VOID(optimise_tasks());
     HONE_TRY_VOID(put_in_place());
+    if (hurried()) return fail(ErrorCode::kInterrupted, "interrupted before the kernels were put in their places", "the same command goes on from here");
     HONE_TRY_VOID(check());
     HONE_TRY_VOID(measure());
     HONE_TRY_VOID(write_plan(json()));
     if (!arguments_.package.empty()) HONE_TRY_VOID(export_to(arguments_.package));
     report();
     return kernels_in_use() > 0 ? 0 : 1;
+    std::error_code ignored;
+    if (!interrupted()) std::filesystem::remove(progress_file(), ignored);
   }
 
  private:
   Status measure() {
+  [[nodiscard]] std::filesystem::path progress_file() const { return folder_ / (opened_.program.name + ".progress.json"); }
+
+  Status begin_or_go_on() {
+    const Json asked = {{"budget_seconds", options_.budget_seconds}, {"hone", base::kVersion}, {"memory", options_.memory}, {"opponents", arguments_.opponents},
+                        {"seed", options_.seed}, {"target", options_.target}, {"threads", options_.threads}};
+    progress_ = read_progress(progress_file(), asked, results_.size());
+    if (progress_) {
+      say("  going on with the search that was interrupted\n");
+      return {};
+    }
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    progress_ = Progress{std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), shares()};
+    return write_progress(progress_file(), asked, *progress_);
+  }
+
     HONE_TRY(const auto pairs, opened_.session->times("eager", 60, 10));
     whole_.eager = duel_of(pairs);
     const auto compiled = opened_.session->times("compile", 60, 10);
+    const bool asked = arguments_.opponents == "all" || arguments_.opponents.find("compile") != std::string::npos;
+    if (!asked || interrupted()) {
+      whole_.no_compiler = asked ? "not met: interrupted" : "not among the opponents";
+      return {};
+    }
     if (compiled) whole_.compiled = duel_of(*compiled);
     else whole_.no_compiler = compiled.error().message;
     return {};
@@ -84,6 +110,7 @@ class FileRun : public ProgramRun {
     say("  plan: {}\n", (folder_ / (opened_.program.name + ".plan.json")).string());
     if (!arguments_.package.empty()) say("  package: {}\n", arguments_.package);
     if (arguments_.json) fmt::print("{}\n", base::canonical_json(json()));
+    if (interrupted()) say("  interrupted: the same command goes on with the search\n");
   }
 
   const OptimizeArguments& arguments_;

@@ -140,14 +140,16 @@ Status ProgramRun::recall_tasks() {
 
 Status ProgramRun::optimise_tasks() {
   const std::vector<double> gain = gains();
-  const std::vector<double> seconds = share_budget(gain, options_.budget_seconds, kLeastSeconds);
+  const std::vector<double> seconds = progress_ ? progress_->seconds : shares();
   std::vector<size_t> order(results_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return gain[a] > gain[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
   HONE_TRY_VOID(open_bench());
   for (const size_t i : order) {
     if (kernels_.count(static_cast<int>(i)) > 0) continue;
     results_[i].seconds = seconds[i];
+std::vector<double> ProgramRun::shares() const { return share_budget(gains(), options_.budget_seconds, kLeastSeconds); }
+
     if (seconds[i] <= 0) {
       results_[i].note = opened_.prices[i].pattern.empty() ? "no pattern covers it" : gain[i] <= 0 ? "PyTorch takes no longer than the least time" : "no budget left for what it may gain";
       continue;
@@ -177,7 +179,18 @@ Status ProgramRun::optimise_task(size_t i) {
   services->interrupted = interrupted;
   Display display;
   services->progress = [&](const engine::Progress& progress) { display.update(progress); };
-  const auto found = engine::start_run(task(i), options, *services);
+  std::optional<archive::RunInfo> begun;
+  if (progress_) {
+    HONE_TRY(const auto runs, store_->runs(INT_MAX));
+    begun = progress_->run_of(runs, i, task(i).hash(), options.target);
+  }
+  if (begun && begun->status == "finished") {
+    result.run = begun->id;
+    if (!begun->champion.empty()) HONE_TRY_VOID(take(i, begun->champion));
+    result.note = begun->champion.empty() ? fmt::format("no champion (run {})", begun->id) : fmt::format("champion {} of run {}", base::short_hash(begun->champion), begun->id);
+    return {};
+  }
+  const auto found = begun ? engine::resume_run(*begun, task(i), *services) : engine::start_run(task(i), options, *services);
   if (!found) {
     result.note = found.error().to_string();
     return {};

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "hone/evaluate/compare/compare.h"
 #include "hone/face/program/opened.h"
 #include "hone/face/program/package.h"
+#include "hone/face/program/progress.h"
 
 namespace hone::face {
 
@@ -76,6 +78,8 @@ class ProgramRun {
   /// The program with its kernels, in the program's process; those that are faster in their place are used.
   [[nodiscard]] Status put_in_place();
   /// Composed as `name`; what does not run is noted.
+  /// What each task's search may take.
+  [[nodiscard]] std::vector<double> shares() const;
   [[nodiscard]] Status compose(const std::string& name, const std::map<int, ProgramKernel>& kernels);
   [[nodiscard]] Status use(const std::vector<std::string>& names);
   /// The composed check; leaves out what is off.
@@ -96,6 +100,7 @@ class ProgramRun {
   [[nodiscard]] Result<std::vector<evaluate::StepTime>> task_times(const std::vector<std::string>& names);
   [[nodiscard]] std::vector<double> gains() const;
   [[nodiscard]] Status open_bench();
+  std::optional<Progress> progress_;  ///< of a search that can be gone on with
   [[nodiscard]] Status optimise_task(size_t i);
   [[nodiscard]] Status take(size_t i, const std::string& champion);
   [[nodiscard]] Result<std::string> why_off(bool quick);
