@@ -83,6 +83,17 @@ def autocasts(inputs: Sequence[Any]) -> bool:
     return any(torch.is_autocast_enabled(value.device.type) for value in inputs if isinstance(value, torch.Tensor))
 
 
+def device_of(arguments: Sequence[Any]) -> str:
+    """As hone calls it: "cpu", "cuda:0"."""
+    devices = sorted({str(value.device) for value in arguments if isinstance(value, torch.Tensor)})
+    if len(devices) > 1:
+        raise Wrong(f"tensors lie on several devices: {', '.join(devices)}")
+    device = devices[0] if devices else "cpu"
+    if device.split(":")[0] not in ("cpu", "cuda"):
+        raise Wrong(f"hone has no kernels for {device}")
+    return device
+
+
 Weights = dict[int, weakref.ref[torch.Tensor]]
 
 
@@ -196,11 +207,12 @@ class Graph(Subject):
                 return
             self.arguments = (tuple(value.detach() if isinstance(value, torch.Tensor) else value for value in arguments), {})
             if self.link is None or self.session is None:
-                self.link, self.session, self.stage = Link(self.options, torch.get_num_threads()), Session(self), "searching"
+                self.device = device_of(self.arguments[0])
+                self.link, self.session, self.stage = Link(self.options, torch.get_num_threads(), self.device), Session(self), "searching"
             link, session = self.link, self.session
             elsewhere(lambda: link.serve(session, self))
         except Exception as error:  # hone's trouble is never the model's
-            self.refuse(f"{type(error).__name__}: {error}")
+            self.refuse(str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}")
         finally:
             self.arguments = ((), {})
             if self.settled and self.link is not None:

@@ -19,13 +19,13 @@ LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 class Link:
-    def __init__(self, options: dict[str, str], threads: int) -> None:
+    def __init__(self, options: dict[str, str], threads: int, target: str) -> None:
         self.socket, its = socket.socketpair()
         self.errors = tempfile.TemporaryFile()
         with its:
             self.process = subprocess.Popen(
                 [program(), "attach", "--descriptor", str(its.fileno()), "--when", options["when"], "--budget", options["budget"],
-                 "--nested", options["nested"], "--threads", str(threads)],
+                 "--nested", options["nested"], "--threads", str(threads), "--target", target],
                 pass_fds=(its.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors)
         LINKS.add(self)
 

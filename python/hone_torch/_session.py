@@ -59,7 +59,7 @@ class Subject:
 
     module: typing.Any = None
     arguments: typing.Any = ((), {})
-    train, name = False, ""
+    train, name, device = False, "", "cpu"
 
     def tensors(self, tree):
         return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
@@ -263,7 +263,7 @@ class Session:
         self.package = importlib.util.module_from_spec(spec)
         sys.modules[name] = self.package
         spec.loader.exec_module(self.package)
-        self.composed = self.package.Module()
+        self.composed = self.package.Module().to(self.program.device)
         self.program.fill(self.composed, self.program.module)
         self.composed.train(self.program.train)
         self.program.run(self.composed, self.program.arguments)
@@ -305,7 +305,12 @@ class Session:
     def times(self, request):
         (arguments, keywords), pairs = self.program.own(self.program.arguments), {"ours": [], "theirs": []}
         ours, theirs = self.program.opponents(self, request["against"])
-        clock = time.perf_counter_ns
+        on_card = str(self.program.device).startswith("cuda")
+
+        def clock() -> int:
+            if on_card:
+                torch.cuda.synchronize(self.program.device)
+            return time.perf_counter_ns()
         with torch.inference_mode():
             for module in (ours, theirs):
                 module(*arguments, **keywords)

@@ -44,14 +44,23 @@ Result<std::vector<fs::path>> folders_of(const fs::path& python) {
   return folders;
 }
 
-base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads) {
+/// What a process needs that computes on a card: its devices, and how they are found.
+void let_use_cards(base::Jail& jail) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/dev", ignored))
+    if (entry.path().filename().string().starts_with("nvidia")) jail.writable.push_back(entry.path());
+  for (const char* path : {"/sys/bus/pci", "/sys/devices", "/sys/module"})
+    if (fs::exists(path, ignored)) jail.readable.emplace_back(path);
+}
+
+base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads, bool on_card) {
   base::SpawnOptions spawn;
   const auto session = base::find_embedded("hone_torch/_session.py");
   HONE_CHECK(session.has_value(), "the helper is built in");
   spawn.argv = {python.string(), "-c", fmt::format("{}\n{}", *session, helper_text("program/program_helper.py"))};
-  spawn.environment = pytorch_environment();
+  spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
-  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) spawn.environment[name] = scratch.string();
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "TRITON_CACHE_DIR"}) spawn.environment[name] = scratch.string();
   spawn.environment["TORCHINDUCTOR_CACHE_DIR"] = (scratch / "torchinductor").string();
   spawn.capture_output = false;
   base::Jail jail;
@@ -59,6 +68,7 @@ base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> rea
   jail.writable = {scratch};
   jail.file_bytes = int64_t{64} << 30;
   jail.processes = 1024;
+  if (on_card) let_use_cards(jail);
   spawn.jail = jail;
   return spawn;
 }
@@ -97,10 +107,20 @@ struct ProgramSession::State {
 };
 
 std::optional<ProgramSource> program_source(const std::string& text) {
-  if (text.ends_with(".py")) return ProgramSource{text, {}};
+  if (text.ends_with(".py") || text.ends_with(".json")) return ProgramSource{text, {}};
   const size_t colon = text.rfind(".py:");
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   return ProgramSource{text.substr(0, colon + 3), text.substr(colon + 4)};
+}
+
+fs::path workloads_of(const fs::path& definition) {
+  std::error_code ignored;
+  for (const char* name : {"workload.jsonl", "workloads.jsonl"})
+    if (const fs::path path = definition.parent_path() / name; fs::exists(path, ignored)) return path;
+  fs::path mirrored;
+  for (const fs::path& part : definition) mirrored /= part == "definitions" ? "workloads" : part;
+  mirrored.replace_extension(".jsonl");
+  return fs::exists(mirrored, ignored) ? mirrored : fs::path();
 }
 
 ProgramSession::ProgramSession(std::unique_ptr<State> state, base::ScratchDirectory scratch) : state_(std::move(state)), scratch_(std::move(scratch)) {}
@@ -116,9 +136,12 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
   const fs::path file = fs::canonical(source.file, ignored);
   HONE_TRY(auto readable, folders_of(python->python));
   readable.push_back(file.parent_path());
+  const fs::path workloads = file.extension() == ".json" ? workloads_of(file) : fs::path();
+  for (fs::path up = file.parent_path(); !workloads.empty() && up.has_relative_path(); up = up.parent_path())
+    if (up.filename() == "definitions") readable.push_back(up.parent_path());  // tensors of the set's workloads lie there
   HONE_TRY(base::ScratchDirectory scratch, base::ScratchDirectory::create("program"));
   const int threads = source.threads > 0 ? source.threads : target::cpu_info().threads;
-  base::SpawnOptions spawn = process_for(python->python, std::move(readable), scratch.path(), threads);
+  base::SpawnOptions spawn = process_for(python->python, std::move(readable), scratch.path(), threads, source.target != "cpu");
   HONE_TRY(auto pair, socket_pair());
   spawn.descriptors[kRequests] = pair.second.get();
   HONE_TRY(base::Child child, base::Child::spawn(spawn));
@@ -130,8 +153,8 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::start(const ProgramSourc
   std::unique_ptr<ProgramSession> session(new ProgramSession(std::move(state), std::move(scratch)));
   session->description_ = fmt::format("PyTorch {}, {} thread{}", python->torch_version, threads, threads == 1 ? "" : "s");
   HONE_TRY(const Json program, session->ask({{"do", "load"}, {"file", file.string()}, {"function", source.function.empty() ? Json() : Json(source.function)},
-                                             {"train", source.train}, {"threads", threads}, {"seed", session->state_->seed % 1000000},
-                                             {"constants", session->constants().string()}}, kLoad));
+                                             {"workload", source.workload}, {"workloads", workloads.empty() ? Json() : Json(workloads.string())}, {"train", source.train}, {"threads", threads}, {"seed", session->state_->seed % 1000000},
+                                             {"device", source.target}, {"constants", session->constants().string()}}, kLoad));
   session->capture_ = base::canonical_json(program);
   return session;
 }

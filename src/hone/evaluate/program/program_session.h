@@ -23,10 +23,15 @@ struct ProgramSource {
   std::string function;   ///< returns the module and its inputs; empty: the file has Model, get_inputs and get_init_inputs
   bool train = false;     ///< as in training: batch statistics, buffers that change
   int threads = 0;        ///< of PyTorch; 0: all
+  std::string target = "cpu";  ///< where the module and its inputs are put
+  std::string workload;   ///< of a definition: the beginning of a uuid, or "M=256,N=8"; empty: the first
 };
 
-/// "model.py" or "model.py:block"; none where the text names no Python file.
+/// "model.py", "model.py:block" or a definition, "gemm.json"; none where the text names neither.
 [[nodiscard]] std::optional<ProgramSource> program_source(const std::string& text);
+
+/// The workloads of a definition in JSON: beside it, or where a set of FlashInfer-Bench has them; empty where there are none.
+[[nodiscard]] std::filesystem::path workloads_of(const std::filesystem::path& definition);
 
 /// How far off one output is, in units of its root mean square.
 struct OutputOff {

@@ -377,6 +377,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--budget", attaching.budget, "of the search")->type_name("TIME");
   command->add_option("--nested", attaching.nested, "the backend that runs what hone does not")->type_name("NAME");
   command->add_option("--threads", attaching.threads, "of PyTorch")->type_name("N");
+  command->add_option("--target", attaching.target, "that the graph's tensors lie on")->type_name("NAME");
   command->callback([&] { action = [&] { return attach(attaching); }; });
 
   ModelArguments testing;

@@ -89,7 +89,7 @@ class AttachedRun : public ProgramRun {
   }
 
   [[nodiscard]] Json conditions() const {
-    return {{"hone", base::kVersion}, {"torch", opened_.program.torch}, {"threads", arguments_.threads}, {"nested", arguments_.nested}};
+    return {{"hone", base::kVersion}, {"torch", opened_.program.torch}, {"threads", arguments_.threads}, {"nested", arguments_.nested}, {"device", device()}};
   }
 
   [[nodiscard]] Json json() const {
@@ -112,11 +112,12 @@ class AttachedRun : public ProgramRun {
 Status attached(std::unique_ptr<evaluate::ProgramSession>& session, const AttachArguments& arguments) {
   engine::RunOptions options;
   options.threads = arguments.threads;
+  HONE_TRY_VOID(for_target(arguments.target, options));
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
   options.budget_evaluations = 0;
   HONE_TRY(program::Program program, program::read_program(session->capture()));
   HONE_TRY(program, program::normalise(std::move(program)));  // refused before the session is given away
-  HONE_TRY(OpenedProgram opened, open_program(std::move(session), arguments.threads));
+  HONE_TRY(OpenedProgram opened, open_program(std::move(session), options));
   AttachedRun run(std::move(opened), std::move(options), arguments);
   const Status done = run.run();
   session = run.give_session();

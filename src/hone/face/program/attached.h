@@ -14,6 +14,7 @@ struct AttachArguments {
   std::string budget = "60s";
   std::string nested;            ///< name of the backend that runs what hone does not
   int threads = 0;
+  std::string target = "cpu";    ///< that the graph's tensors lie on
 };
 
 [[nodiscard]] Result<int> attach(const AttachArguments& arguments);

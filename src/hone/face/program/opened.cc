@@ -7,10 +7,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/engine/run.h"
 #include "hone/face/cli/text.h"
 #include "hone/pattern/library.h"
 #include "hone/program/normalise.h"
 #include "hone/target/calibrate/speed_of_light.h"
+#include "hone/target/card_peaks.h"
 #include "hone/task/graph/cost.h"
 
 namespace hone::face {
@@ -20,13 +22,20 @@ using base::Json;
 using program::Region;
 using program::Step;
 
-Result<TaskPrice> price_of(const task::Task& task, const target::CpuPeaks& peaks) {
+/// Of a card what its data sheet and its memory's clock allow.
+target::CpuPeaks peaks_of(const target::CardInfo& card) {
+  target::CpuPeaks peaks = target::card_peaks(card);
+  peaks.read = peaks.write = peaks.copy = target::card_memory_peak(card);
+  return peaks;
+}
+
+Result<TaskPrice> price_of(const task::Task& task, const target::CpuPeaks& peaks, kernel::Language language) {
   TaskPrice price;
   HONE_TRY(const auto graph, task::instantiate(task.primitive, task.workloads.front().bindings));
   const task::Cost cost = task::minimal_cost(graph);
   price.least_ns = std::max(target::memory_ns(cost, peaks), target::compute_ns(cost, task.track, peaks));
   std::vector<std::string> why_not;
-  const auto offers = pattern::offers_cpp(task, why_not);
+  const auto offers = pattern::offers(task, language, why_not);
   if (!offers.empty()) price.pattern = offers.front().pattern;
   else price.why_not = fmt::format("{}", fmt::join(why_not, "; "));
   return price;
@@ -78,15 +87,24 @@ int OpenedProgram::steps(Region::Kind kind) const {
   return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& step) { return step.kind == kind; }));
 }
 
-Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, int threads) {
+Status check_program_target(const std::string& target) {
+  if (target == "cpu" || (target::card_driver(target) == "cuda" && target::card_ordinal(target))) return {};
+  return fail(ErrorCode::kUsage, fmt::format("programs run on the cpu or on one NVIDIA card, not on {}", target), "for example --target cuda:0");
+}
+
+Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, const engine::RunOptions& options) {
   OpenedProgram opened;
+  const bool on_card = options.target != "cpu";
+  if (on_card) {
+    HONE_TRY(opened.bench, engine::workbench_of(options));
+  }
   opened.session = std::move(session);
   HONE_TRY(program::Program program, program::read_program(opened.session->capture()));
   HONE_TRY(opened.program, program::normalise(std::move(program)));
   opened.plan = program::plan_program(opened.program, program::cut(opened.program));
-  const target::CpuPeaks peaks = target::cpu_peaks(threads);
+  const target::CpuPeaks peaks = on_card ? peaks_of(opened.bench->target().card()->info()) : target::cpu_peaks(options.threads);
   for (const program::CutTask& task : opened.plan.tasks) {
-    HONE_TRY(TaskPrice price, price_of(task.task, peaks));
+    HONE_TRY(TaskPrice price, price_of(task.task, peaks, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
     opened.prices.push_back(std::move(price));
   }
   return opened;

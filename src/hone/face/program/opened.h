@@ -8,6 +8,7 @@
 
 #include "hone/base/json.h"
 #include "hone/base/result.h"
+#include "hone/engine/workbench.h"
 #include "hone/evaluate/program/program_session.h"
 #include "hone/program/tasks.h"
 
@@ -25,6 +26,7 @@ struct OpenedProgram {
   program::Program program;
   program::Plan plan;
   std::vector<TaskPrice> prices;   ///< of plan.tasks
+  std::shared_ptr<engine::Workbench> bench;   ///< of a card; null: not opened yet
 
   [[nodiscard]] double multiplicity(size_t task) const { return static_cast<double>(plan.tasks[task].steps.size()); }
   [[nodiscard]] double least_ns() const;        ///< of all tasks, as often as they run
@@ -32,7 +34,10 @@ struct OpenedProgram {
   [[nodiscard]] int steps(program::Region::Kind kind) const;
 };
 
-[[nodiscard]] Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, int threads);
+/// kUsage for a target that programs do not run on.
+[[nodiscard]] Status check_program_target(const std::string& target);
+/// Priced for the CPU or a card, which is opened for that.
+[[nodiscard]] Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, const engine::RunOptions& options);
 
 /// Tables for people.
 [[nodiscard]] std::string cut_text(const OpenedProgram& opened);

@@ -33,21 +33,21 @@ class FileRun : public ProgramRun {
     HONE_TRY_VOID(keep_cut());
     say(cut_text(opened_));
     HONE_TRY_VOID(look_at_steps());
+    HONE_TRY_VOID(begin_or_go_on());
     HONE_TRY_VOID(optimise_tasks());
-    HONE_TRY_VOID(put_in_place());
     if (hurried()) return fail(ErrorCode::kInterrupted, "interrupted before the kernels were put in their places", "the same command goes on from here");
+    HONE_TRY_VOID(put_in_place());
     HONE_TRY_VOID(check());
     HONE_TRY_VOID(measure());
     HONE_TRY_VOID(write_plan(json()));
     if (!arguments_.package.empty()) HONE_TRY_VOID(export_to(arguments_.package));
     report();
-    return kernels_in_use() > 0 ? 0 : 1;
     std::error_code ignored;
     if (!interrupted()) std::filesystem::remove(progress_file(), ignored);
+    return kernels_in_use() > 0 ? 0 : 1;
   }
 
  private:
-  Status measure() {
   [[nodiscard]] std::filesystem::path progress_file() const { return folder_ / (opened_.program.name + ".progress.json"); }
 
   Status begin_or_go_on() {
@@ -63,14 +63,15 @@ class FileRun : public ProgramRun {
     return write_progress(progress_file(), asked, *progress_);
   }
 
+  Status measure() {
     HONE_TRY(const auto pairs, opened_.session->times("eager", 60, 10));
     whole_.eager = duel_of(pairs);
-    const auto compiled = opened_.session->times("compile", 60, 10);
     const bool asked = arguments_.opponents == "all" || arguments_.opponents.find("compile") != std::string::npos;
     if (!asked || interrupted()) {
       whole_.no_compiler = asked ? "not met: interrupted" : "not among the opponents";
       return {};
     }
+    const auto compiled = opened_.session->times("compile", 60, 10);
     if (compiled) whole_.compiled = duel_of(*compiled);
     else whole_.no_compiler = compiled.error().message;
     return {};
@@ -109,19 +110,27 @@ class FileRun : public ProgramRun {
     say("  torch.compile: {}\n", whole_.no_compiler.empty() ? whole_.compiled.to_string() : whole_.no_compiler);
     say("  plan: {}\n", (folder_ / (opened_.program.name + ".plan.json")).string());
     if (!arguments_.package.empty()) say("  package: {}\n", arguments_.package);
-    if (arguments_.json) fmt::print("{}\n", base::canonical_json(json()));
     if (interrupted()) say("  interrupted: the same command goes on with the search\n");
+    if (arguments_.json) fmt::print("{}\n", base::canonical_json(json()));
   }
 
   const OptimizeArguments& arguments_;
   Whole whole_;
 };
 
+Result<evaluate::ProgramSource> with_workload(evaluate::ProgramSource source, const TaskArguments& arguments) {
+  if (arguments.workloads.size() > 1 || (arguments.workloads.size() == 1 && source.file.extension() != ".json"))
+    return fail(ErrorCode::kUsage, arguments.workloads.size() > 1 ? "a program is optimised for one workload at a time" : "a program has the shapes of its inputs, and no workloads",
+                "give one -w, of a definition in JSON");
+  if (!arguments.workloads.empty()) source.workload = arguments.workloads.front();
+  return source;
+}
+
 }  // namespace
 
 Result<int> optimize_program(const evaluate::ProgramSource& source, const OptimizeArguments& arguments) {
-  if (arguments.target != "cpu") return fail(ErrorCode::kUsage, fmt::format("programs run on the cpu so far, not on {}", arguments.target), "leave --target out");
   engine::RunOptions options;
+  HONE_TRY_VOID(for_target(arguments.target, options));
   options.seed = arguments.seed;
   options.memory = !arguments.no_memory;
   options.threads = arguments.threads;
@@ -130,19 +139,22 @@ Result<int> optimize_program(const evaluate::ProgramSource& source, const Optimi
   if (options.budget_seconds <= 0) return fail(ErrorCode::kUsage, "a program's budget is a time", "for example --budget 5m");
   options.budget_evaluations = 0;
   watch_interrupts();
-  evaluate::ProgramSource with_threads = source;
+  HONE_TRY(evaluate::ProgramSource with_threads, with_workload(source, arguments.task));
   with_threads.threads = arguments.threads;
   with_threads.train = arguments.train;
+  with_threads.target = arguments.target;
   HONE_TRY(auto session, evaluate::ProgramSession::start(with_threads));
-  HONE_TRY(OpenedProgram opened, open_program(std::move(session), arguments.threads));
+  HONE_TRY(OpenedProgram opened, open_program(std::move(session), options));
   return FileRun(std::move(opened), arguments, std::move(options)).run();
 }
 
 Result<int> explain_program(const evaluate::ProgramSource& source, const ExplainArguments& arguments) {
-  evaluate::ProgramSource asked = source;
+  HONE_TRY(evaluate::ProgramSource asked, with_workload(source, arguments.task));
   asked.train = arguments.train;
+  engine::RunOptions options;
+  HONE_TRY_VOID(for_target(arguments.target, options));
   HONE_TRY(auto session, evaluate::ProgramSession::start(asked));
-  HONE_TRY(const OpenedProgram opened, open_program(std::move(session), 0));
+  HONE_TRY(const OpenedProgram opened, open_program(std::move(session), options));
   if (!arguments.save.empty()) HONE_TRY_VOID(write_cut(opened, arguments.save));
   if (arguments.json) fmt::print("{}\n", base::canonical_json(cut_json(opened)));
   else fmt::print("{}", cut_text(opened));

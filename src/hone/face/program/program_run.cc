@@ -31,6 +31,13 @@ constexpr double kLeastSeconds = 5;    ///< of a task's search: what screening a
 
 }  // namespace
 
+Status for_target(const std::string& target, engine::RunOptions& options) {
+  HONE_TRY_VOID(check_program_target(target));
+  options.target = target;
+  if (target != "cpu") options.languages = "cuda";
+  return {};
+}
+
 ProgramRun::ProgramRun(OpenedProgram opened, engine::RunOptions options, std::string opponents, Care care, bool quiet)
     : opened_(std::move(opened)), options_(std::move(options)), results_(opened_.plan.tasks.size()), opponents_(std::move(opponents)), care_(care), quiet_(quiet) {}
 
@@ -124,7 +131,10 @@ Status ProgramRun::open_bench() {
   if (bench_ != nullptr) return {};
   HONE_TRY(archive::Store store, open_archive());
   store_ = std::make_unique<archive::Store>(std::move(store));
-  HONE_TRY(bench_, engine::workbench_of(options_));
+  bench_ = opened_.bench;
+  if (bench_ == nullptr) {
+    HONE_TRY(bench_, engine::workbench_of(options_));
+  }
   return {};
 }
 
@@ -138,6 +148,8 @@ Status ProgramRun::recall_tasks() {
   return {};
 }
 
+std::vector<double> ProgramRun::shares() const { return share_budget(gains(), options_.budget_seconds, kLeastSeconds); }
+
 Status ProgramRun::optimise_tasks() {
   const std::vector<double> gain = gains();
   const std::vector<double> seconds = progress_ ? progress_->seconds : shares();
@@ -148,8 +160,6 @@ Status ProgramRun::optimise_tasks() {
   for (const size_t i : order) {
     if (kernels_.count(static_cast<int>(i)) > 0) continue;
     results_[i].seconds = seconds[i];
-std::vector<double> ProgramRun::shares() const { return share_budget(gains(), options_.budget_seconds, kLeastSeconds); }
-
     if (seconds[i] <= 0) {
       results_[i].note = opened_.prices[i].pattern.empty() ? "no pattern covers it" : gain[i] <= 0 ? "PyTorch takes no longer than the least time" : "no budget left for what it may gain";
       continue;

@@ -47,6 +47,9 @@ struct Care {
   int sets = 6, weights = 3;     ///< draws of inputs, the given ones among them; of weights
 };
 
+/// kUsage for a target that programs do not run on. Kernels are written in what can be exported for PyTorch.
+[[nodiscard]] Status for_target(const std::string& target, engine::RunOptions& options);
+
 class ProgramRun {
  public:
   /// `opponents` of the tasks' runs; `quiet`: what it says goes to standard error.
@@ -63,6 +66,8 @@ class ProgramRun {
   [[nodiscard]] const task::Task& task(size_t i) const { return opened_.plan.tasks[i].task; }
   [[nodiscard]] TaskResult& result_of(const std::string& name);
   [[nodiscard]] std::vector<std::string> names_in_use() const;
+  /// What it runs on, once kernels were looked for.
+  [[nodiscard]] std::string device() const { return bench_ == nullptr ? std::string() : bench_->place().device; }
   [[nodiscard]] size_t kernels_in_use() const { return names_in_use().size(); }
   [[nodiscard]] Result<std::vector<ExportedFile>> package(const std::string& name, const std::map<int, ProgramKernel>& kernels) const;
   [[nodiscard]] static Status write(const std::vector<ExportedFile>& files, const std::filesystem::path& folder);
@@ -73,13 +78,13 @@ class ProgramRun {
   [[nodiscard]] Status recall_tasks();
   /// The time of each task's steps by PyTorch.
   [[nodiscard]] Status look_at_steps();
+  /// What each task's search may take.
+  [[nodiscard]] std::vector<double> shares() const;
   /// A search for each task that has no kernel yet, as far as the budget goes.
   [[nodiscard]] Status optimise_tasks();
   /// The program with its kernels, in the program's process; those that are faster in their place are used.
   [[nodiscard]] Status put_in_place();
   /// Composed as `name`; what does not run is noted.
-  /// What each task's search may take.
-  [[nodiscard]] std::vector<double> shares() const;
   [[nodiscard]] Status compose(const std::string& name, const std::map<int, ProgramKernel>& kernels);
   [[nodiscard]] Status use(const std::vector<std::string>& names);
   /// The composed check; leaves out what is off.
@@ -95,12 +100,12 @@ class ProgramRun {
   std::vector<std::string> notes_;
   std::string constants_, checked_;   ///< bytes; "8 draws, 12 outputs"
   std::filesystem::path folder_;
+  std::optional<Progress> progress_;  ///< of a search that can be gone on with
 
  private:
   [[nodiscard]] Result<std::vector<evaluate::StepTime>> task_times(const std::vector<std::string>& names);
   [[nodiscard]] std::vector<double> gains() const;
   [[nodiscard]] Status open_bench();
-  std::optional<Progress> progress_;  ///< of a search that can be gone on with
   [[nodiscard]] Status optimise_task(size_t i);
   [[nodiscard]] Status take(size_t i, const std::string& champion);
   [[nodiscard]] Result<std::string> why_off(bool quick);

@@ -243,7 +243,62 @@ TEST(ProgramTest, TheFileSeesNeitherTheNetworkNorOtherFiles) {
   EXPECT_THAT(connected.error().message, HasSubstr("fails when it is read"));
 }
 
-TEST(ProgramSourceTest, IsAPythonFileOrAFunctionOfOne) {
+const std::string kDefinition = kCases + "set/definitions/norm/add_norm_d96.json";
+
+ProgramSource definition(const std::string& workload) {
+  ProgramSource source{kDefinition, {}};
+  source.workload = workload;
+  return source;
+}
+
+void expect_captured(const std::string& workload, int64_t tokens) {
+  Captured all = captured(definition(workload));
+  ASSERT_TRUE(all.session);
+  EXPECT_EQ(all.program.name, "add_norm_d96");
+  EXPECT_THAT(all.program.nodes.front().type().shape, testing::ElementsAre(tokens, 96));
+  expect_composed_is_right(all, true);
+}
+
+TEST(ProgramTest, ADefinitionIsCapturedForAWorkload) {
+  SKIP_WITHOUT_TORCH();
+  expect_captured("tokens=5", 5);
+}
+
+TEST(ProgramTest, LongADefinitionIsCapturedForAWorkload) {
+  SKIP_WITHOUT_TORCH();
+  expect_captured("", 24);
+  expect_captured("77aa", 7);
+}
+
+TEST(ProgramTest, LongWhatADefinitionLacksIsSaidInOneLine) {
+  SKIP_WITHOUT_TORCH();
+  for (const auto& [workload, message] : {std::pair{"0000", "has no workload 0000"}, {"width=4", "has no axis width to be set to 4"}, {"tokens=x", "has no axis tokens to be set to x"}}) {
+    const auto session = ProgramSession::start(definition(workload));
+    ASSERT_FALSE(session);
+    EXPECT_THAT(session.error().message, HasSubstr(message));
+    EXPECT_NE(session.error().hint, "");
+  }
+  const auto folder = base::ScratchDirectory::create("bad_definitions");
+  ASSERT_TRUE(folder);
+  const auto file = folder->path() / "bad.json";
+  const std::string axes = R"({"axes": {"M": {"type": "var"}}, "inputs": {"x": {"shape": ["M"], "dtype": "float4_e2m1"}, "eps": {"shape": null, "dtype": "float32"}}, "reference": )";
+  const auto refused = [&](const std::string& text, const std::string& workload) {
+    EXPECT_TRUE(base::write_file_atomic(file, text));
+    ProgramSource source{file, {}};
+    source.workload = workload;
+    const auto session = ProgramSession::start(source);
+    return session ? std::string() : session.error().message;
+  };
+  EXPECT_THAT(refused("{", ""), HasSubstr("bad.json is no definition"));
+  EXPECT_THAT(refused("{\"axes\": {}}", ""), HasSubstr("is no definition: KeyError"));
+  EXPECT_THAT(refused(axes + "\"x = 1\"}", "M=2"), HasSubstr("its reference has no function run()"));
+  EXPECT_THAT(refused(axes + "\"def run(:\"}", "M=2"), HasSubstr("its reference fails when it is read"));
+  EXPECT_THAT(refused(axes + "\"def run(x, eps): return x\"}", ""), HasSubstr("does not say what M is"));
+  EXPECT_THAT(refused(axes + "\"def run(x, eps): return x\"}", "M=2"), HasSubstr("has no float4_e2m1"));
+}
+
+TEST(ProgramSourceTest, IsAPythonFileOrAFunctionOfOneOrADefinition) {
+  EXPECT_EQ(evaluate::program_source("set/gemm.json")->file, "set/gemm.json");
   EXPECT_EQ(evaluate::program_source("a/model.py")->function, "");
   EXPECT_EQ(evaluate::program_source("model.py:block")->function, "block");
   EXPECT_EQ(evaluate::program_source("model.py:block")->file, "model.py");

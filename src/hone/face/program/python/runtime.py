@@ -126,9 +126,12 @@ class Program(torch.nn.Module):
 
         def measured(number, step):
             def run(*tensors):
+                on_card = any(isinstance(tensor, torch.Tensor) and tensor.is_cuda for tensor in tensors)
+                if on_card:
+                    torch.cuda.synchronize()
                 begin = time.perf_counter_ns()
                 results = step(*tensors)
-                if results and results[0].is_cuda:
+                if on_card:
                     torch.cuda.synchronize()
                 spent[str(number)] = time.perf_counter_ns() - begin
                 return results
