@@ -12,6 +12,14 @@ constexpr int kApart = 42;
 constexpr uint64_t kAlignment = 4096;
 constexpr uint8_t kSeveralReaders = 1, kAtomicWriter = 2, kAtomicReader = 4;
 
+template <size_t kBytes>
+void take_each(const char* from, size_t count, uint64_t* bits) {
+  for (size_t i = 0; i < count; ++i) {
+    bits[i] = 0;
+    std::memcpy(&bits[i], from + i * kBytes, kBytes);
+  }
+}
+
 }  // namespace
 
 void Memory::begin_call(const simt::Buffer* buffers, uint32_t count) {
@@ -20,7 +28,7 @@ void Memory::begin_call(const simt::Buffer* buffers, uint32_t count) {
     Space space;
     space.buffer = buffers[i];
     const auto kind = space.buffer.kind;
-    if (kind == simt::BufferKind::kOutput || kind == simt::BufferKind::kWorkspace) space.written.assign(static_cast<size_t>(space.buffer.bytes), false);
+    if (kind == simt::BufferKind::kOutput || kind == simt::BufferKind::kWorkspace) space.written.assign(static_cast<size_t>(space.buffer.bytes), 0);
     spaces_.push_back(std::move(space));
   }
 }
@@ -75,6 +83,22 @@ void Memory::race(const Space& space, int64_t offset, const Mark& other, const c
                                        std::to_string(other.program - 1) + " " + theirs + " in the same launch: programs run in any order"};
 }
 
+bool Memory::read_by_others(const Cell& cell) const {
+  if (known_.empty()) return !ordered(cell.reader) || (cell.several & kSeveralReaders);
+  return !ordered(cell.reader);
+}
+
+void Memory::read_by_me(Cell& cell, bool atomic) const {
+  if (cell.reader.program != 0 && cell.reader.program != program_) cell.several |= kSeveralReaders;
+  if (!atomic || cell.reader.program == 0) cell.several = static_cast<uint8_t>(atomic ? cell.several | kAtomicReader : cell.several & ~kAtomicReader);
+  cell.reader = {program_, epoch_};
+}
+
+void Memory::written_by_me(Cell& cell, bool atomic) const {
+  cell.writer = {program_, epoch_};
+  cell.several = static_cast<uint8_t>(atomic ? cell.several | kAtomicWriter : cell.several & ~kAtomicWriter);
+}
+
 uint64_t Memory::load(uint64_t address, int bytes, uint8_t& bad, bool atomic) {
   const Place place = find(address, bytes, false);
   Space& space = *place.space;
@@ -88,9 +112,7 @@ uint64_t Memory::load(uint64_t address, int bytes, uint8_t& bad, bool atomic) {
   for (int64_t i = place.offset / space.unit; i <= (place.offset + bytes - 1) / space.unit; ++i) {
     Cell& cell = space.cells[static_cast<size_t>(i)];
     if (!ordered(cell.writer) && !(atomic && (cell.several & kAtomicWriter))) race(space, place.offset, cell.writer, "loads", "writes");
-    if (cell.reader.program != 0 && cell.reader.program != program_) cell.several |= kSeveralReaders;
-    if (!atomic || cell.reader.program == 0) cell.several = static_cast<uint8_t>(atomic ? cell.several | kAtomicReader : cell.several & ~kAtomicReader);
-    cell.reader = {program_, epoch_};
+    read_by_me(cell, atomic);
   }
   return bits;
 }
@@ -102,14 +124,61 @@ void Memory::store(uint64_t address, int bytes, uint64_t bits, bool atomic) {
   for (int64_t i = place.offset / space.unit; i <= (place.offset + bytes - 1) / space.unit; ++i) {
     Cell& cell = space.cells[static_cast<size_t>(i)];
     if (!ordered(cell.writer) && !(atomic && (cell.several & kAtomicWriter))) race(space, place.offset, cell.writer, "stores to", "writes too");
-    const bool read_by_others = !ordered(cell.reader) || (cell.several & kSeveralReaders);
-    if (read_by_others && !(atomic && (cell.several & kAtomicReader)) && !(known_.size() && ordered(cell.reader))) race(space, place.offset, cell.reader, "stores to", "reads");
-    cell.writer = {program_, epoch_};
-    cell.several = static_cast<uint8_t>(atomic ? cell.several | kAtomicWriter : cell.several & ~kAtomicWriter);
+    if (read_by_others(cell) && !(atomic && (cell.several & kAtomicReader))) race(space, place.offset, cell.reader, "stores to", "reads");
+    written_by_me(cell, atomic);
   }
   std::memcpy(space.buffer.base + place.offset, &bits, static_cast<size_t>(bytes));
   if (!space.written.empty())
-    for (int64_t i = place.offset; i < place.offset + bytes; ++i) space.written[static_cast<size_t>(i)] = true;
+    for (int64_t i = place.offset; i < place.offset + bytes; ++i) space.written[static_cast<size_t>(i)] = 1;
+}
+
+Memory::Space* Memory::find_run(uint64_t address, int bytes, size_t count, int64_t& offset) {
+  const uint64_t number = address >> kApart;
+  if (number == 0 || number > spaces_.size()) return nullptr;
+  Space& space = spaces_[number - 1];
+  const uint64_t base = this->address(static_cast<uint32_t>(number - 1));
+  if (address < base) return nullptr;
+  offset = static_cast<int64_t>(address - base);
+  if (offset > space.buffer.bytes - static_cast<int64_t>(count) * bytes) return nullptr;
+  if (reinterpret_cast<uint64_t>(space.buffer.base + offset) % static_cast<uint64_t>(bytes) != 0) return nullptr;
+  if (space.buffer.kind == simt::BufferKind::kInput) return &space;
+  cells_for(space, bytes);
+  return space.unit == bytes ? &space : nullptr;
+}
+
+bool Memory::load_run(uint64_t address, int bytes, size_t count, uint64_t* bits) {
+  int64_t offset = 0;
+  Space* const space = find_run(address, bytes, count, offset);
+  if (!space) return false;
+  if (space->buffer.kind != simt::BufferKind::kInput) {
+    if (!space->written.empty() && std::memchr(&space->written[static_cast<size_t>(offset)], 0, count * static_cast<size_t>(bytes))) return false;
+    Cell* const cells = &space->cells[static_cast<size_t>(offset / bytes)];
+    for (size_t i = 0; i < count; ++i)
+      if (!ordered(cells[i].writer)) return false;
+    for (size_t i = 0; i < count; ++i) read_by_me(cells[i], false);
+  }
+  const char* const from = space->buffer.base + offset;
+  switch (bytes) {
+    case 1: take_each<1>(from, count, bits); break;
+    case 2: take_each<2>(from, count, bits); break;
+    case 4: take_each<4>(from, count, bits); break;
+    default: take_each<8>(from, count, bits);
+  }
+  return true;
+}
+
+bool Memory::store_run(uint64_t address, int bytes, size_t count, const uint64_t* bits) {
+  int64_t offset = 0;
+  Space* const space = find_run(address, bytes, count, offset);
+  if (!space || space->buffer.kind == simt::BufferKind::kInput) return false;
+  Cell* const cells = &space->cells[static_cast<size_t>(offset / bytes)];
+  for (size_t i = 0; i < count; ++i)
+    if (!ordered(cells[i].writer) || read_by_others(cells[i])) return false;
+  for (size_t i = 0; i < count; ++i) written_by_me(cells[i], false);
+  char* const to = space->buffer.base + offset;
+  for (size_t i = 0; i < count; ++i) std::memcpy(to + i * static_cast<size_t>(bytes), &bits[i], static_cast<size_t>(bytes));
+  if (!space->written.empty()) std::memset(&space->written[static_cast<size_t>(offset)], 1, count * static_cast<size_t>(bytes));
+  return true;
 }
 
 void Memory::acquired(uint64_t address) {

@@ -36,6 +36,10 @@ class Memory {
   /// `bytes` bits of memory, little end first; `bad` gets kUnwritten where nobody wrote. Stop: out of bounds, a race, misaligned.
   [[nodiscard]] uint64_t load(uint64_t address, int bytes, uint8_t& bad) { return load(address, bytes, bad, false); }
   void store(uint64_t address, int bytes, uint64_t bits) { store(address, bytes, bits, false); }
+  /// The same for `count` neighbours from `address` on at once. False, and nothing done, where one of them is not as it should
+  /// be: one by one says why.
+  [[nodiscard]] bool load_run(uint64_t address, int bytes, size_t count, uint64_t* bits);
+  [[nodiscard]] bool store_run(uint64_t address, int bytes, size_t count, const uint64_t* bits);
 
   /// An atomic operation on one place: reads, lets `change` say what to write, and orders what `acquire` and `release` say.
   template <typename Change>
@@ -47,7 +51,6 @@ class Memory {
     if (release) released(address);
     return old;
   }
-
 
  private:
   struct Mark {
@@ -62,7 +65,7 @@ class Memory {
     simt::Buffer buffer;
     int unit = 0;                   ///< bytes of a cell; 0: not touched in this launch
     std::vector<Cell> cells;
-    std::vector<bool> written;      ///< of each byte; empty: all
+    std::vector<uint8_t> written;   ///< of each byte; empty: all
   };
   struct Place {
     Space* space;
@@ -72,8 +75,13 @@ class Memory {
   [[nodiscard]] uint64_t load(uint64_t address, int bytes, uint8_t& bad, bool atomic);
   void store(uint64_t address, int bytes, uint64_t bits, bool atomic);
   Place find(uint64_t address, int bytes, bool write);
+  /// Null where the run is not wholly inside, aligned, of cells of this size.
+  Space* find_run(uint64_t address, int bytes, size_t count, int64_t& offset);
   void cells_for(Space& space, int bytes);
   [[nodiscard]] bool ordered(const Mark& mark) const;
+  [[nodiscard]] bool read_by_others(const Cell& cell) const;
+  void read_by_me(Cell& cell, bool atomic) const;
+  void written_by_me(Cell& cell, bool atomic) const;
   void acquired(uint64_t address);
   void released(uint64_t address);
   [[noreturn]] void race(const Space& space, int64_t offset, const Mark& other, const char* mine, const char* theirs) const;

@@ -93,6 +93,34 @@ TEST(TtirRun, RefusesWhatItHasNotByName) {
   EXPECT_EQ(here.run("    %z = arith.constant 0 : i32 loc(#loc)\n    %v = arith.divsi %n, %z : i32 loc(#loc)\n"), "divides an integer by 0");
 }
 
+TEST(TtirMemory, NeighboursAtOnceAreAsOneByOne) {
+  alignas(64) uint16_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {};
+  const simt::Buffer buffers[] = {{reinterpret_cast<char*>(x), sizeof x, simt::BufferKind::kInput, 0}, {reinterpret_cast<char*>(y), sizeof y, simt::BufferKind::kOutput, 1}};
+  Memory memory;
+  memory.begin_call(buffers, 2);
+  memory.begin_launch();
+  memory.begin_program(0);
+  uint64_t bits[8] = {};
+  ASSERT_TRUE(memory.load_run(memory.address(0) + 2, 2, 7, bits));
+  EXPECT_EQ(bits[6], 8u);
+  EXPECT_FALSE(memory.load_run(memory.address(0) + 2, 2, 8, bits)) << "beyond the end";
+  EXPECT_FALSE(memory.load_run(memory.address(0) + 1, 2, 2, bits)) << "not aligned";
+  EXPECT_FALSE(memory.store_run(memory.address(0), 2, 2, bits)) << "an input";
+  ASSERT_TRUE(memory.store_run(memory.address(1), 2, 6, bits));
+  EXPECT_EQ(y[5], 7);
+  EXPECT_TRUE(memory.load_run(memory.address(1), 2, 6, bits));
+  EXPECT_FALSE(memory.load_run(memory.address(1), 2, 7, bits)) << "the last was never written";
+  memory.begin_program(1);
+  EXPECT_FALSE(memory.load_run(memory.address(1), 2, 2, bits)) << "another program wrote it";
+  EXPECT_FALSE(memory.store_run(memory.address(1), 2, 2, bits));
+  EXPECT_TRUE(memory.store_run(memory.address(1) + 12, 2, 2, bits));
+  memory.begin_launch();
+  memory.begin_program(0);
+  EXPECT_TRUE(memory.load_run(memory.address(1), 2, 8, bits)) << "the launch before wrote it all";
+  memory.begin_program(1);
+  EXPECT_FALSE(memory.store_run(memory.address(1), 2, 1, bits)) << "another program reads it";
+}
+
 TEST(TtirRun, ReadsNoTextToItsHarm) {
   // Cut anywhere, it is an error in words, not an accident.
   const std::string whole = "#loc = loc(unknown)\nmodule {\n  tt.func public @k(%x: !tt.ptr<f32>) {\n" + kLoad + "  } loc(#loc)\n} loc(#loc)\n";

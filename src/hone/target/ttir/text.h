@@ -28,6 +28,7 @@ struct Op {
   std::vector<std::pair<int, std::vector<int>>> targets;  ///< cf.br, cf.cond_br: block, what it gets
   std::string literal;                      ///< of a constant
   int line = 0;                             ///< of the user's file; 0: unknown
+  std::shared_ptr<const Value> constant;    ///< what a constant is, once the function is prepared
   int code = -1, sub = 0;                   ///< the interpreter's numbers of the operation: its kind, and which of that kind
 };
 

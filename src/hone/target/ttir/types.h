@@ -1,8 +1,11 @@
 // TTIR's types and the values that the interpreter computes with: a tensor is an array of lanes of 64 bits, a scalar has one.
 // Plain data.
 #pragma once
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,13 +61,73 @@ using ValuePtr = std::shared_ptr<const Value>;
 [[nodiscard]] inline uint64_t lane_of(float value) { return std::bit_cast<uint32_t>(value); }
 [[nodiscard]] inline uint64_t lane_of(double value) { return std::bit_cast<uint64_t>(value); }
 
+/// Of a float.
+struct Format {
+  int mantissa, least;         ///< bits stored, exponent of the least normal number
+  double largest;
+  bool infinite;               ///< has infinities; else what is too large is NaN, and so is the topmost code
+};
+
+inline constexpr Format kF16Format{10, -14, 65504, true}, kBF16Format{7, -126, 0x1.fep127, true}, kF8E5Format{2, -14, 57344, true},
+    kF8E4Format{3, -6, 448, false}, kF32Format{23, -126, 0x1.fffffep127, true};
+
+constexpr const Format& format_of(Elem elem) {
+  switch (elem) {
+    case Elem::kF16: return kF16Format;
+    case Elem::kBF16: return kBF16Format;
+    case Elem::kF8E5: return kF8E5Format;
+    case Elem::kF8E4: return kF8E4Format;
+    default: return kF32Format;
+  }
+}
+
 /// To the nearest that the type has, ties to even; the float of the same value.
-[[nodiscard]] float rounded(float value, Elem to);
-[[nodiscard]] float rounded(double value, Elem to);
-/// Between a lane and so many bits in memory.
-[[nodiscard]] uint64_t from_memory(uint64_t bits, Elem elem);
-[[nodiscard]] uint64_t to_memory(uint64_t lane, Elem elem);
+[[nodiscard]] inline float rounded(double value, const Format& f) {
+  const double magnitude = std::fabs(value);
+  const auto beyond = [&] {
+    return std::copysign(f.infinite ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN(), static_cast<float>(value));
+  };
+  if (!(magnitude <= 2 * f.largest)) return std::isfinite(value) ? beyond() : static_cast<float>(value);
+  // What is added leaves no bits below the last one that the type has.
+  const int exponent = std::max(static_cast<int>((std::bit_cast<uint64_t>(magnitude) >> 52)) - 1023, f.least);
+  const double shift = std::bit_cast<double>(static_cast<uint64_t>(exponent - f.mantissa + 52 + 1023) << 52);
+  const double nearest = (magnitude + shift) - shift;
+  if (nearest <= f.largest) return static_cast<float>(std::copysign(nearest, value));
+  return beyond();
+}
+[[nodiscard]] inline float rounded(double value, Elem to) {
+  return to == Elem::kF32 || to == Elem::kF64 ? static_cast<float>(value) : rounded(value, format_of(to));
+}
+[[nodiscard]] inline float rounded(float value, Elem to) { return to == Elem::kF32 ? value : rounded(static_cast<double>(value), to); }
+
 /// Sign-extended to the type's width.
-[[nodiscard]] int64_t wrapped(int64_t value, Elem elem);
+[[nodiscard]] inline int64_t wrapped(int64_t value, Elem elem) {
+  switch (elem) {
+    case Elem::kI1: return value & 1;
+    case Elem::kI8: return static_cast<int8_t>(value);
+    case Elem::kI16: return static_cast<int16_t>(value);
+    case Elem::kI32: return static_cast<int32_t>(value);
+    default: return value;
+  }
+}
+
+/// Of types of 8 bits and f16: bits in memory of a float that the type has, and back.
+[[nodiscard]] uint64_t encoded(float value, Elem elem);
+[[nodiscard]] float decoded(uint64_t bits, Elem elem);
+
+/// Between a lane and so many bits in memory.
+[[nodiscard]] inline uint64_t from_memory(uint64_t bits, Elem elem) {
+  if (elem == Elem::kI1) return bits & 1;
+  if (is_int(elem)) return static_cast<uint64_t>(wrapped(static_cast<int64_t>(bits), elem));
+  if (elem == Elem::kBF16) return bits << 16;
+  if (elem == Elem::kF16 || elem == Elem::kF8E4 || elem == Elem::kF8E5) return lane_of(decoded(bits, elem));
+  return bits;
+}
+
+[[nodiscard]] inline uint64_t to_memory(uint64_t lane, Elem elem) {
+  if (elem == Elem::kBF16) return lane >> 16;
+  if (elem == Elem::kF16 || elem == Elem::kF8E4 || elem == Elem::kF8E5) return encoded(std::bit_cast<float>(static_cast<uint32_t>(lane)), elem);
+  return lane;
+}
 
 }  // namespace hone::target::ttir
