@@ -41,6 +41,20 @@ int64_t nanoseconds(const timeval& time) {
   return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1'000LL;
 }
 
+/// Of a program and those it started, the waits of each one's thread that waited longest, added up.
+int64_t queued_in_tree(int pid) {
+  int64_t longest = 0, of_children = 0;
+  std::error_code gone;  // it may end meanwhile
+  for (std::filesystem::directory_iterator it(fmt::format("/proc/{}/task", pid), gone), end; !gone && it != end; it.increment(gone)) {
+    // Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
+    std::ifstream file(it->path() / "schedstat"), children(it->path() / "children");
+    int64_t ran = 0, waited = 0;
+    if (file >> ran >> waited) longest = std::max(longest, waited);
+    for (int child = 0; children >> child;) of_children += queued_in_tree(child);
+  }
+  return longest + of_children;
+}
+
 }  // namespace
 
 void Capture::read(size_t limit) {
@@ -112,17 +126,7 @@ Child::~Child() {
 int Child::pid() const { return state_->pid; }
 int Child::pidfd() const { return state_->pidfd.get(); }
 
-int64_t Child::queued_ns() const {
-  int64_t longest = 0;
-  std::error_code gone;  // it may end meanwhile
-  for (std::filesystem::directory_iterator it(fmt::format("/proc/{}/task", state_->pid), gone), end; !gone && it != end; it.increment(gone)) {
-    // Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
-    std::ifstream file(it->path() / "schedstat");
-    int64_t ran = 0, waited = 0;
-    if (file >> ran >> waited) longest = std::max(longest, waited);
-  }
-  return longest;
-}
+int64_t Child::queued_ns() const { return queued_in_tree(state_->pid); }
 
 Lateness::Lateness(const Child& child, std::chrono::nanoseconds deadline)
     : child_(child), deadline_(deadline.count()), begin_(system_clock().now_ns()), allowed_(deadline_) {}

@@ -92,8 +92,8 @@ class Child {
 
   [[nodiscard]] int pid() const;        ///< of the jailed program itself, in our own pid namespace
   [[nodiscard]] int pidfd() const;      ///< readable when it has ended
-  /// How long the one of its threads that waited longest has waited for a processor that others had, since it began; 0
-  /// where the kernel does not count it.
+  /// How long it has waited for a processor that others had, since it began: of it and of each program that it started and
+  /// that still runs, the thread that waited longest. 0 where the kernel does not count it.
   [[nodiscard]] int64_t queued_ns() const;
   /// Pumps output until it ends or the deadline (from this call on) passes; past it the whole group
   /// is killed. What a Lateness does not count does not count here. Nothing pumps in between: a program nobody waits for blocks

@@ -269,6 +269,16 @@ TEST(Process, ALongDeadlineDoesNotCountWaitingForAProcessor) {
   EXPECT_EQ(Child::spawn(shell("sleep 100")).value().wait(1s).how, Exit::How::kDeadline);
 }
 
+TEST(Process, ALongDeadlineDoesNotCountWhatAProgramThatItStartedWaits) {
+  SpawnOptions spins = shell("while :; do :; done"), starts = shell("(while :; do :; done) & wait");
+  spins.cpu_affinity = starts.cpu_affinity = sched_getcpu();
+  Child hog = Child::spawn(spins).value(), watched = Child::spawn(starts).value();
+  const Exit exit = watched.wait(1s);
+  if (hog.queued_ns() == 0 && !std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "the kernel does not count it";
+  EXPECT_EQ(exit.how, Exit::How::kDeadline);
+  EXPECT_GT(exit.wall_ns, 1'400'000'000);
+}
+
 TEST(Process, DiesWithItsOwner) {
   int pid = 0;
   {

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "hone/base/clock.h"
 #include "hone/base/embedded.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
@@ -139,14 +138,14 @@ class PythonCompiler {
       : title_(title), scratch_(std::move(scratch)), child_(std::move(child)), socket_(std::move(socket)) {}
 
   Result<std::string> answer(std::chrono::seconds deadline) {
-    const int64_t end = base::system_clock().now_ns() + std::chrono::nanoseconds(deadline).count();
+    base::Lateness lateness(child_, deadline);
     std::string text;
     int64_t length = -1;
     size_t begin = 0;
     while (length < 0 || text.size() < begin + static_cast<size_t>(length)) {
       pollfd ready{socket_.get(), POLLIN, 0};
-      const int64_t left = (end - base::system_clock().now_ns()) / 1'000'000;
-      if (left <= 0 || poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, 1000))) < 0) return fail(ErrorCode::kExhausted, fmt::format("the compiler was stopped after {} s", deadline.count()));
+      const int64_t left = lateness.left();
+      if (left == 0 || poll(&ready, 1, static_cast<int>(std::min<int64_t>(left / 1'000'000 + 1, 250))) < 0) return fail(ErrorCode::kExhausted, fmt::format("the compiler was stopped after {} s", deadline.count()));
       if (ready.revents == 0) continue;
       char buffer[1 << 16];
       const ssize_t got = read(socket_.get(), buffer, sizeof buffer);
