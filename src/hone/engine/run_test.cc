@@ -182,6 +182,23 @@ TEST(RunTest, a_search_that_builds_ahead_looks_first_at_what_is_built_first) {
   EXPECT_THAT(screened(bench), ::testing::Contains(slow));
 }
 
+TEST(RunTest, no_search_ends_without_a_look_at_the_first_offer) {
+  Bench bench;
+  bench.ahead = true, bench.batch = 3, bench.sources = 3;
+  const std::string slow = testing::fake_seed(0).kernel.hash();
+  std::atomic<int> others = 0;
+  bench.hooks.slow_build = [&](const kernel::Kernel& kernel) {
+    for (int i = 0; kernel.hash() == slow && others == 0 && i < 20'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::chrono::milliseconds(0);
+  };
+  bench.hooks.before = [&](std::string_view call, const kernel::Kernel& kernel) { others += call == "screen" && kernel.hash() != slow ? 1 : 0; };
+  RunOptions options;
+  options.budget_seconds = 1e-9;   // over when the first has been looked at
+  options.sampling_seconds = 1;
+  EXPECT_EQ(must(bench.start(options)).reason, "budget");
+  EXPECT_THAT(screened(bench), ::testing::Contains(slow));
+}
+
 TEST(RunTest, a_search_that_builds_ahead_stops_between_two_kernels) {
   Bench bench;
   bench.ahead = true, bench.batch = 8, bench.costs.build = 0;
