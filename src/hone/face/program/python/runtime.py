@@ -112,12 +112,14 @@ class Program(torch.nn.Module):
         return [value for fold, (_, needed) in zip(self.folds, self.FOLDS) for value in fold(weights, needed)]
 
     def computed(self, steps, leaves, weights):
+        read = weights
         if torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (*leaves, *weights)):
             steps = [step.eager if isinstance(step, Task) else step for step in steps]  # kernels have no derivative
-        results, changed = self.run(steps, leaves, weights, self.folded(weights))
+            read = [w if isinstance(w, torch.nn.Parameter) else w.clone() for w in weights]  # a derivative needs buffers as they were
+        results, changed = self.run(steps, leaves, read, self.folded(weights))
         with torch.no_grad():
             for buffer, value in changed:
-                buffer.copy_(value)
+                next((w for w, r in zip(weights, read) if r is buffer), buffer).copy_(value)
         return results
 
     def timed(self, *arguments, **keywords):
