@@ -220,7 +220,8 @@ def cases():
                 found = compiled(function, when="never")(*arguments)
             if isinstance(wanted, torch.Tensor):
                 assert found.shape == wanted.shape
-                near(torch.Tensor(found), torch.Tensor(wanted))
+                if wanted.device.type == "cpu":
+                    near(torch.Tensor(found), torch.Tensor(wanted))
             return [graph.describe() for graph in hone_torch._report.GRAPHS if id(graph) not in before]
 
         table = [
@@ -229,6 +230,8 @@ def cases():
             ("a subclass", lambda x: x + 1, (torch.randn(4, 4).as_subclass(Subclass),), "hone takes plain dense tensors"),
             ("a sparse tensor", lambda x, y: torch.sparse.mm(x, y), (torch.eye(4).to_sparse(), torch.randn(4, 4)), None),
             ("shapes that hang on values", lambda x: x[x > 0].sum(), (torch.randn(4, 4),), None),
+            ("several devices", lambda x, y: (x + 1).sum() * y.shape[0], (torch.randn(4), torch.empty(3, device="meta")), "tensors lie on several devices: cpu, meta"),
+            ("another device", lambda x: x + 1, (torch.empty(3, device="meta"),), "hone has no kernels for meta"),
             ("no elements", lambda x: x + 1, (torch.randn(0, 4),), None),
             ("not dense", lambda x: x * 2 + 1, (torch.randn(8, 8)[::2, 1::3],), None),
             ("a number", lambda x, n: x * n + 1, (torch.randn(4), 3), None),
@@ -279,6 +282,46 @@ def cases():
                     assert message in str(error), error
                 else:
                     raise AssertionError(message)
+
+    def model_new():
+        """One file with ModelNew, as KernelBench takes it: weights of the same seed, and the original wherever it was not captured."""
+        with tempfile.TemporaryDirectory() as folder:
+            file, new = pathlib.Path(folder) / "block.py", pathlib.Path(folder) / "model_new.py"
+            file.write_text("import torch\nclass Model(torch.nn.Module):\n    def __init__(self, width):\n        super().__init__()\n        self.l, self.n = torch.nn.Linear(8, width), torch.nn.BatchNorm1d(width)\n"
+                            "    def forward(self, x):\n        return torch.relu(self.n(self.l(x)) - 0.5)\ndef get_inputs():\n    return [torch.rand(32, 8)]\ndef get_init_inputs():\n    return [16]\n")
+            ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--train", "--budget", "5s", "--opponents", "none", "--export", str(new), "--as", "kernelbench"],
+                                   env={**os.environ, "HONE_PYTHON": sys.executable}, capture_output=True, text=True)
+            assert ended.returncode in (0, 1), ended.stderr
+            os.environ["XDG_CACHE_HOME"] = folder
+            old_scope, new_scope = {}, {"__file__": str(new)}
+            exec(file.read_text(), old_scope)
+            exec(new.read_text(), new_scope)
+            torch.manual_seed(7)
+            old = old_scope["Model"](16)
+            torch.manual_seed(7)
+            fast = new_scope["ModelNew"](16)
+            assert sorted(old.state_dict()) == sorted(fast.state_dict())
+            near(fast.state_dict()["l.weight"], old.state_dict()["l.weight"], 0)
+            x = torch.rand(32, 8)
+            with torch.no_grad():
+                for given in (x, torch.rand(5, 8), x.t().contiguous().t()):
+                    near(fast(given), old(given))
+                for name, value in old.state_dict().items():
+                    near(fast.state_dict()[name].double(), value.double())
+                near(fast.eval()(x), old.eval()(x))
+                fast.load_state_dict({name: value * 2 for name, value in old.state_dict().items()})
+                old.load_state_dict(fast.state_dict())
+                near(fast.train()(x), old.train()(x))
+            fast(x).sum().backward()
+            old(x).sum().backward()
+            near(dict(fast.named_parameters())["l.weight"].grad, old.l.weight.grad, 1e-4)
+            near(fast.double()(x.double()), old.double()(x.double()))
+            try:
+                new_scope["ModelNew"](12)
+            except ValueError as error:
+                assert "other arguments" in str(error), error
+            else:
+                raise AssertionError("ModelNew takes what it was not made for")
 
     def resume():
         """hone optimize of a program, killed in its second search, then interrupted: the same command goes on each time."""
@@ -351,7 +394,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "resume", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "model_new", "resume", "threads", "saved")}
 
 
 def main():

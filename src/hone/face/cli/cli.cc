@@ -141,6 +141,7 @@ int run_cli(int argc, char** argv) {
   add_task(command, optimizing.task);
   command->add_option("--save", optimizing.save, "write the task to this file")->type_name("FILE");
   command->add_option("--export", optimizing.package, "of a PyTorch program: write a package with one nn.Module here")->type_name("FOLDER");
+  command->add_option("--as", optimizing.as, "of a PyTorch program, what --export writes: package, or kernelbench: one file with ModelNew")->type_name("FORM")->capture_default_str();
   command->add_flag("--train", optimizing.train, "of a PyTorch program: as in training, with batch statistics");
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets; cards of one host at once: cuda:0,cuda:1")->type_name("NAME")->capture_default_str();
   command->add_option("--language", optimizing.languages, "that kernels may be written in, of those the target takes: c++, cuda, hip; left out: all")

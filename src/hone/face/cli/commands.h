@@ -29,7 +29,8 @@ struct OptimizeArguments {
   int threads = 0;
   bool no_memory = false;
   bool json = false;
-  std::string package;                   ///< of a program: folder for the package; empty: none
+  std::string package;                   ///< of a program: folder for the package, or the file with ModelNew; empty: none
+  std::string as = "package";            ///< of a program: or "kernelbench"
   bool train = false;                    ///< of a program: as in training
 };
 

@@ -26,8 +26,8 @@ struct Whole {
 
 class FileRun : public ProgramRun {
  public:
-  FileRun(OpenedProgram opened, const OptimizeArguments& arguments, engine::RunOptions options)
-      : ProgramRun(std::move(opened), std::move(options), arguments.opponents, {}, arguments.json), arguments_(arguments) {}
+  FileRun(OpenedProgram opened, evaluate::ProgramSource source, const OptimizeArguments& arguments, engine::RunOptions options)
+      : ProgramRun(std::move(opened), std::move(options), arguments.opponents, {}, arguments.json), source_(std::move(source)), arguments_(arguments) {}
 
   Result<int> run() {
     HONE_TRY_VOID(keep_cut());
@@ -66,6 +66,15 @@ class FileRun : public ProgramRun {
   Status measure() {
     HONE_TRY(const auto pairs, opened_.session->times("eager", 60, 10));
     whole_.eager = duel_of(pairs);
+    if (whole_.eager.comparison == evaluate::Comparison::kSlower && kernels_in_use() > 0) {
+      for (TaskResult& result : results_) {
+        if (result.used) result.note += fmt::format("; the whole is slower with it ({})", whole_.eager.to_string());
+        result.used = false;
+      }
+      HONE_TRY_VOID(use({}));
+      HONE_TRY(const auto without, opened_.session->times("eager", 60, 10));
+      whole_.eager = duel_of(without);
+    }
     const bool asked = arguments_.opponents == "all" || arguments_.opponents.find("compile") != std::string::npos;
     if (!asked || interrupted()) {
       whole_.no_compiler = asked ? "not met: interrupted" : "not among the opponents";
@@ -91,8 +100,14 @@ class FileRun : public ProgramRun {
       if (results_[static_cast<size_t>(i)].used) used.emplace(i, kernel);
     notes_ = {fmt::format("Measured where it was made ({}), against eager: {}", opened_.session->description(), whole_.eager.to_string())};
     for (size_t i = 0; i < results_.size(); ++i) notes_.push_back(fmt::format("\n- {} x{}: {}", task(i).name, opened_.plan.tasks[i].steps.size(), results_[i].note));
-    HONE_TRY(const auto files, package(package_name(), used));
-    return write(files, folder);
+    if (arguments_.as != "kernelbench") {
+      HONE_TRY(const auto files, package(package_name(), used));
+      return write(files, folder);
+    }
+    HONE_TRY(const std::string text, base::read_file(source_.file));
+    const ProgramPackage package{package_name(), used, {}, constants_, notes_};
+    HONE_TRY(const ExportedFile file, program_file(opened_.program, opened_.plan, package, {text, source_.function}));
+    return write({{folder.filename().string(), file.content}}, folder.has_parent_path() ? folder.parent_path() : ".");
   }
 
   void report() const {
@@ -114,6 +129,7 @@ class FileRun : public ProgramRun {
     if (arguments_.json) fmt::print("{}\n", base::canonical_json(json()));
   }
 
+  const evaluate::ProgramSource source_;
   const OptimizeArguments& arguments_;
   Whole whole_;
 };
@@ -138,6 +154,10 @@ Result<int> optimize_program(const evaluate::ProgramSource& source, const Optimi
   HONE_TRY_VOID(parse_budget(arguments.budget, options));
   if (options.budget_seconds <= 0) return fail(ErrorCode::kUsage, "a program's budget is a time", "for example --budget 5m");
   options.budget_evaluations = 0;
+  if (arguments.as != "package" && arguments.as != "kernelbench")
+    return fail(ErrorCode::kUsage, fmt::format("there is no form \"{}\" of a program", arguments.as), "package or kernelbench");
+  if (arguments.as == "kernelbench" && (source.file.extension() != ".py" || !arguments.package.ends_with(".py")))
+    return fail(ErrorCode::kUsage, "ModelNew is one Python file, of a program in one", "hone optimize model.py --export model_new.py --as kernelbench");
   watch_interrupts();
   HONE_TRY(evaluate::ProgramSource with_threads, with_workload(source, arguments.task));
   with_threads.threads = arguments.threads;
@@ -145,7 +165,7 @@ Result<int> optimize_program(const evaluate::ProgramSource& source, const Optimi
   with_threads.target = arguments.target;
   HONE_TRY(auto session, evaluate::ProgramSession::start(with_threads));
   HONE_TRY(OpenedProgram opened, open_program(std::move(session), options));
-  return FileRun(std::move(opened), arguments, std::move(options)).run();
+  return FileRun(std::move(opened), std::move(with_threads), arguments, std::move(options)).run();
 }
 
 Result<int> explain_program(const evaluate::ProgramSource& source, const ExplainArguments& arguments) {

@@ -29,4 +29,12 @@ struct ProgramPackage {
 /// Paths within a folder: pyproject.toml, README.md, the package. kInput where a kernel cannot be exported.
 [[nodiscard]] Result<std::vector<ExportedFile>> program_package(const program::Program& program, const program::Plan& plan, const ProgramPackage& package);
 
+/// The program's own file, which ModelNew is built by.
+struct ProgramOriginal {
+  std::string text, function;    ///< as in evaluate::ProgramSource
+};
+
+/// The same in one file with ModelNew, as KernelBench takes it.
+[[nodiscard]] Result<ExportedFile> program_file(const program::Program& program, const program::Plan& plan, const ProgramPackage& package, const ProgramOriginal& original);
+
 }  // namespace hone::face
