@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @pac
   extern __shared__ __align__(128) float memory_at[];
 @shape@
   const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
-  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, DEPTHS, STAGES, BLOCKS, GROUP, @one_phase@>(
+  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, @each@, DEPTHS, STAGES, BLOCKS, GROUP, @one_phase@>(
       shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at,
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, float sum_at) { finish(@names@, image_at, channel_at, pixel_at, sum_at); },
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, const float(&sums_at)[hone::gpu::kWord]) {

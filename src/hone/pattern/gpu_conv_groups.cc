@@ -109,9 +109,10 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   const std::string action = fmt::format("implicit matmul of strands of channels, {}", method.action);
   Slots slots = common(action);
   add_group(slots, method);
-  slots.erase("each");
   slots["space"] = std::to_string(all_.space());
-  const Along of = along();
+  Along of = along();
+  // Where phases differ in how many taps they have, the compiler has products wait for each other unless a stage serves one.
+  if (all_.transposed && of.each == 0) of.served = 1, slots["taps"] = "1, 2, 3, 4";
   const int64_t size = static_cast<int64_t>(task::size_of(method.number)), beside = 16 / size;
 
   // As hone::gpu::Strands has it: pitches, the zeros before the first position and what is read behind the last one.
@@ -158,14 +159,16 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   const auto idle = [&](int64_t lines) {
     return 3 * largest(products_ * IntExpr::ceil_div(positions, lines) * IntExpr::ceil_div(all_.outputs, columns)) < 2 * kMultiprocessors;
   };
-  int64_t lines = brief ? 128 : columns <= 64 ? 512 : 256;
+  int64_t lines = columns <= 64 ? 512 : 256;
+  while (brief && lines > 128 && lines * columns > 128 * 64) lines /= 2;
   while (lines > 128 && idle(lines)) lines /= 2;
   while (columns > 32 && idle(lines)) columns /= 2;
   const int64_t blocks = lines / 128 * columns / 2 <= 48 ? 2 : 1;
   slots["columns"] = gpu::choices(columns, {128, 64, 32, 16});
   slots["lines"] = gpu::choices(lines, {256, 128, 512}), slots["blocks"] = gpu::choices(blocks, {1, 2});
   const int64_t stage = size * deep * (lines + aligned((of.served - 1) * of.step, 8) + of.served * columns);
-  slots["stages"] = gpu::choices(std::clamp<int64_t>((kShared / blocks - 2048 - (one_phase ? (lines + 8) * 4 * 32 : 0)) / stage, 2, 8), {4, 3, 2, 6, 8});
+  const int64_t handed = one_phase ? (lines + 8) * 4 * (columns % 32 == 0 ? 32 : columns % 16 == 0 ? 16 : 8) : 0;
+  slots["stages"] = gpu::choices(std::clamp<int64_t>((kShared / blocks - 2048 - handed) / stage, 2, 8), {4, 3, 2, 6, 8});
   return offer("patterns/gpu/conv_strands.cu", slots, action);
 }
 

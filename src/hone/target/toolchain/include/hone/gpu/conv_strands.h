@@ -25,11 +25,13 @@ namespace hone::gpu {
 /// are, for all of the result, tiles of Lines positions and Columns output channels of a group at a time. strands: of lay_strands;
 /// packed: of pack_runs<Math, Columns, Folded, Depths>. `memory`: Stages times 16 Depths / Math::kBeside (Held + Taps Columns) bytes on a
 /// boundary of 128, and with words two ChannelPiece<Lines / 2, Columns>. Held: lines of a stage, Lines + (Taps - 1) Step at least.
-/// Step: of RunTaps. A block has 384 threads and shares a multiprocessor with Blocks - 1 others: __launch_bounds__(384, Blocks).
+/// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 384 threads and shares a multiprocessor
+/// with Blocks - 1 others: __launch_bounds__(384, Blocks).
 ///
 /// Stages that serve Taps taps come first, then those of what classes have left over, Taps - 1 down to 1: so that no product stands in
 /// a loop or behind a branch that the compiler would have it wait at.
-template <class Math, int Lines, int Held, int Columns, int Taps, int Step, int Depths, int Stages, int Blocks, int Group, bool OnePhase, bool Folded, int S, class One, class Many>
+template <class Math, int Lines, int Held, int Columns, int Taps, int Step, int Each, int Depths, int Stages, int Blocks, int Group, bool OnePhase,
+          bool Folded, int S, class One, class Many>
 HONE_DEVICE void strand_product(const Convolution<S>& of, const Strands<S, Folded, Depths>& strands, const char* laid, const char* packed, void* memory, One one,
                                 Many many) {
   using Tile = WeightTile<Math, Columns, Depths>;
@@ -142,8 +144,10 @@ HONE_DEVICE void strand_product(const Convolution<S>& of, const Strands<S, Folde
       if (++s == Stages) s = 0, parity ^= 1;
     };
     const auto take_all = [&](auto served) {
+      constexpr int kServed = decltype(served)::kValue;
+      if constexpr (Each > 0 && (kServed == Taps ? Each < Taps : Each % Taps != kServed)) return;
       int times = 0;
-      for (int c = 0; c < runs.classes; ++c) times += times_of(runs.of_class(of, c, static_cast<int>(phase.first[S - 1])), served.kValue);
+      for (int c = 0; c < runs.classes; ++c) times += times_of(runs.of_class(of, c, static_cast<int>(phase.first[S - 1])), kServed);
       for (int left = times * turns; left > 0; --left) take(served);
     };
     static_assert(Taps <= 4);
