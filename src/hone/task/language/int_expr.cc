@@ -1,6 +1,7 @@
 #include "hone/task/language/int_expr.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "hone/task/language/int_expr_node.h"
@@ -272,6 +273,18 @@ IntExpr int_extreme(IntOp op, std::vector<IntExpr> args) {
 IntExpr int_abs(const IntExpr& a) {
   if (a.is_constant() && a.constant() != std::numeric_limits<int64_t>::min()) return std::abs(a.constant());
   return ExprNode::make(IntOp::kAbs, {a});
+}
+
+bool checked_next_power_of_2(int64_t a, int64_t& power) {
+  if (a > int64_t{1} << 62) return false;
+  power = a < 1 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(a)));
+  return true;
+}
+
+IntExpr int_next_power_of_2(const IntExpr& a) {
+  int64_t power = 0;
+  if (a.is_constant() && checked_next_power_of_2(a.constant(), power)) return power;
+  return ExprNode::make(IntOp::kNextPower2, {a});
 }
 
 IntExpr int_select(const IntExpr& condition, const IntExpr& a, const IntExpr& b) {

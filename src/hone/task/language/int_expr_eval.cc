@@ -96,6 +96,9 @@ Evaluation eval(const ExprNode& node, const Bindings& values) {
       fits = !__builtin_sub_overflow(int64_t{0}, a, &result);
       result = a < 0 ? result : a;
       break;
+    case IntOp::kNextPower2:
+      fits = checked_next_power_of_2(a, result);
+      break;
     case IntOp::kEq:
       result = a == b;
       break;
@@ -181,6 +184,8 @@ IntExpr IntExpr::substitute(const std::map<std::string, IntExpr, std::less<>>& w
       return int_extreme(node.op, std::move(args));
     case IntOp::kAbs:
       return int_abs(args[0]);
+    case IntOp::kNextPower2:
+      return int_next_power_of_2(args[0]);
     case IntOp::kSelect:
       return int_select(args[0], args[1], args[2]);
     case IntOp::kAnd:

@@ -34,6 +34,7 @@ enum class IntOp : uint8_t {
   kNot,
   kWideAdd,
   kWideMul,  ///< a sum or product whose coefficients leave 64 bits: evaluates to an error
+  kNextPower2,
 };
 
 struct IntExpr::Node {
@@ -66,6 +67,7 @@ IntExpr int_and(const IntExpr& a, const IntExpr& b);
 IntExpr int_or(const IntExpr& a, const IntExpr& b);
 IntExpr int_not(const IntExpr& a);
 IntExpr int_abs(const IntExpr& a);
+IntExpr int_next_power_of_2(const IntExpr& a);
 IntExpr int_select(const IntExpr& condition, const IntExpr& a, const IntExpr& b);
 IntExpr int_extreme(IntOp op, std::vector<IntExpr> args);
 
@@ -73,5 +75,7 @@ IntExpr int_extreme(IntOp op, std::vector<IntExpr> args);
 bool checked_floor_div(int64_t a, int64_t b, int64_t& quotient);
 bool checked_mod(int64_t a, int64_t b, int64_t& rest);
 bool checked_ceil_div(int64_t a, int64_t b, int64_t& quotient);
+/// The least power of two that is no less; 1 of what is not positive. False where it has no 64 bits.
+bool checked_next_power_of_2(int64_t a, int64_t& power);
 
 }  // namespace hone::task

@@ -19,7 +19,7 @@ struct KnownCall {
   size_t most;
 };
 constexpr KnownCall kCalls[] = {{"min", 1, 64},  {"max", 1, 64}, {"ceil_div", 2, 2},
-                           {"align", 2, 2}, {"abs", 1, 1},  {"select", 3, 3}};
+                           {"align", 2, 2}, {"abs", 1, 1},  {"select", 3, 3}, {"next_power_of_2", 1, 1}};
 
 class IntExprParser {
  public:
@@ -170,7 +170,7 @@ class IntExprParser {
     if (token_ == "(") {
       token_ = name;
       return error(fmt::format("there is no function '{}'", name),
-                   "functions: min, max, ceil_div, align, abs, select");
+                   "functions: min, max, ceil_div, align, abs, select, next_power_of_2");
     }
     return IntExpr::symbol(std::string(name));
   }
@@ -207,6 +207,7 @@ class IntExprParser {
     if (call.name == "ceil_div") return IntExpr::ceil_div(args[0], args[1]);
     if (call.name == "align") return IntExpr::ceil_div(args[0], args[1]) * args[1];
     if (call.name == "abs") return int_abs(args[0]);
+    if (call.name == "next_power_of_2") return int_next_power_of_2(args[0]);
     return int_select(args[0], args[1], args[2]);
   }
 

@@ -71,6 +71,10 @@ class Printer {
         return call_many("max", node);
       case IntOp::kAbs:
         return call(cpp_ ? "hone_abs" : "abs", node);
+      case IntOp::kNextPower2:
+        if (python_) return {fmt::format("(1 << max({} - 1, 0).bit_length())", at(node.args[0], kLevelSum))};
+        if (!cpp_) return call("next_power_of_2", node);
+        return {fmt::format("(int64_t{{1}} << ({0} > 1 ? 64 - __builtin_clzll({0} - 1) : 0))", at(node.args[0], kLevelSum))};
       case IntOp::kSelect:
         return print_select(node);
       case IntOp::kAnd:

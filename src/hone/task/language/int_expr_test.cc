@@ -30,6 +30,9 @@ TEST(IntExpr, Evaluates) {
                                                    {"max(B, 5)", 5},
                                                    {"abs(B - D)", 7},
                                                    {"select(B < D, H, 0)", 7},
+                                                   {"next_power_of_2(N)", 1024},
+                                                   {"next_power_of_2(1024) + next_power_of_2(1025)", 3072},
+                                                   {"next_power_of_2(B - B) + next_power_of_2(-5)", 2},
                                                    {"B < D and D < N", 1},
                                                    {"not B", 0},
                                                    {"B == 3 or 1 // 0", 1},
@@ -102,6 +105,8 @@ TEST(IntExpr, Cpp) {
 TEST(IntExpr, Python) {
   EXPECT_EQ(to_python(parse("ceil_div(N, 4) + min(B, D, 3)")), "-(-N // 4) + min(B, D, 3)");
   EXPECT_EQ(to_python(parse("ceil_div(N - 1, B*D) * 4")), "4*-(-(N - 1) // (B*D))");
+  EXPECT_EQ(to_python(parse("next_power_of_2(N + B)")), "(1 << max(B + N - 1, 0).bit_length())");
+  EXPECT_EQ(parse("next_power_of_2(N)").to_cpp(), "(int64_t{1} << (N > 1 ? 64 - __builtin_clzll(N - 1) : 0))");
   EXPECT_EQ(to_python(parse("N // B % 4 == 0 and B < 3")), "bool(N // B % 4 == 0 and B < 3)");
   EXPECT_EQ(to_python(parse("(B or D) + 1")), "bool(B or D) + 1");
   EXPECT_EQ(to_python(parse("2 * select(B < 4, D, 1 - H)")), "2*(D if B < 4 else 1 - H)");
