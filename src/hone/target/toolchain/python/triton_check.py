@@ -32,6 +32,7 @@ STATEMENTS = (ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast
               ast.Break, ast.Continue)
 NESTING = 60
 NODES = 60000
+MOST_CONFIGS = 1024
 
 
 class Refused(Exception):
@@ -127,11 +128,30 @@ class Module:
         for node in [*call.args, *[k.value for k in call.keywords]]: self._literal(node)
 
     def _literal(self, node):
+        """Configurations: triton.Config of numbers, written out or counted through by a comprehension over numbers."""
         for part in ast.walk(node):
-            if isinstance(part, ast.Call) and self._path(part.func) != "triton.Config": raise Refused(part, "a call in a decorator other than triton.Config")
-            if not isinstance(part, (*EXPRESSIONS, ast.Dict)): raise Refused(part, "autotune takes a plain list of triton.Config here: write the configurations out")
-            if isinstance(part, ast.Name) and part.id not in self.names | {"None", "True", "False"}: raise Refused(part, f"{part.id} is not known here")
+            if isinstance(part, ast.Call) and self._path(part.func) not in ("triton.Config", "range"): raise Refused(part, "a call in a decorator other than triton.Config")
+            if isinstance(part, ast.ListComp): self._counted(part)
+            elif not isinstance(part, (*EXPRESSIONS, ast.Dict, ast.comprehension)):
+                raise Refused(part, "autotune takes a list of triton.Config here, or a comprehension over numbers: write the configurations out")
+            if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Pow, ast.LShift)) and not self._small(part): raise Refused(part, "this number may be very large: write it out")
+            if isinstance(part, ast.Name) and part.id not in self.names | {"None", "True", "False", "range"}: raise Refused(part, f"{part.id} is not known here")
             if isinstance(part, ast.Attribute) and self._path(part) != "triton.Config": raise Refused(part, "an attribute in a decorator")
+
+    @staticmethod
+    def _counted(node):
+        """Holds a comprehension to numbers written in it, few enough to try."""
+        turns = 1
+        for part in node.generators:
+            over = part.iter
+            if isinstance(over, ast.Call) and all(isinstance(a, ast.Constant) and isinstance(a.value, int) for a in over.args) and not over.keywords and 1 <= len(over.args) <= 3:
+                bounds = [a.value for a in over.args]
+                turns *= len(range(*bounds)) if len(bounds) < 3 or bounds[2] else 0
+            elif isinstance(over, (ast.List, ast.Tuple)):
+                turns *= len(over.elts)
+            else:
+                raise Refused(over, "a comprehension in autotune goes over numbers written there: [64, 128], or range(3)")
+            if turns > MOST_CONFIGS: raise Refused(node, f"more than {MOST_CONFIGS} configurations")
 
     def _constant(self, node):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -139,6 +159,7 @@ class Module:
         for target in targets:
             if target.id in self.roots: raise Refused(node, f"{target.id} is a module's name")
         if isinstance(node, ast.AnnAssign): self._expression(node.annotation)
+        if any(isinstance(part, ast.Call) and self._path(part.func) == "triton.Config" for part in ast.walk(node.value)): return self._literal(node.value)
         for part in ast.walk(node.value):
             if isinstance(part, ast.Call) and self._path(part.func) not in ("tl.constexpr", "triton.language.constexpr", "constexpr", "float"):
                 raise Refused(part, "a module's constants are numbers, texts and tuples, not calls")
