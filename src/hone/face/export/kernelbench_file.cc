@@ -141,7 +141,10 @@ Result<ExportedFile> export_kernelbench(const Kernel& kernel, const task::Task& 
   // Imports of all modules come first, each once.
   std::vector<std::string> imports;
   std::string bodies;
-  for (const std::string& module : {std::string("dispatch"), source.module}) {
+  std::vector<std::string> modules{"dispatch"};
+  if (!source.plan.empty()) modules.emplace_back("plan");
+  modules.push_back(source.module);
+  for (const std::string& module : modules) {
     std::istringstream lines(module_body(module));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("import ")) {

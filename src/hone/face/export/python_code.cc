@@ -144,7 +144,7 @@ class Solver {
 class PlanWriter {
  public:
   PlanWriter(const kernel::Kernel& kernel, const task::Task& task) : header_(kernel.header) {
-    std::set<std::string> taken{"SMS", "SHARED_MAX", "WAVE", "STEP", "repeats"};
+    std::set<std::string> taken{"SMS", "SHARED_MAX", "WAVE", "STEP", "repeats", "root"};
     for (const std::string& symbol : task.symbols()) {
       const std::string name = python_name(symbol, taken);
       taken.insert(name);
@@ -210,7 +210,16 @@ class PlanWriter {
     }
     if (argument.kind == Argument::Kind::kShared)
       return fail(ErrorCode::kInput, fmt::format("{} takes \"shared\": a GPU kernel declares extern __shared__ instead", launch.function));
+    if (argument.kind == Argument::Kind::kNull) return std::string("(\"null\", None)");
+    if (argument.kind == Argument::Kind::kConstant && !argument.tensor.empty()) return fmt::format("(\"text\", {})", python_string(argument.tensor));
+    if (argument.kind == Argument::Kind::kF32 && argument.form == Argument::Form::kLiteral) return fmt::format("(\"f32\", {})", argument.number);
     HONE_TRY(const std::string text, value(argument.value));
+    if (argument.kind == Argument::Kind::kConstant) return fmt::format("(\"constant\", {})", text);
+    if (argument.kind == Argument::Kind::kF32) {
+      const bool root = argument.form == Argument::Form::kRoot || argument.form == Argument::Form::kOverRoot;
+      const bool over = argument.form == Argument::Form::kOver || argument.form == Argument::Form::kOverRoot;
+      return fmt::format("(\"f32\", {}{}({}))", over ? "1 / " : "", root ? "root" : "float", text);
+    }
     return fmt::format("(\"{}\", {})", argument.kind == Argument::Kind::kI32 ? "i32" : "i64", text);
   }
 
@@ -228,7 +237,8 @@ class PlanWriter {
       indent += "    ";
     }
     HONE_TRY(const std::string grid, values(launch.grid, 3));
-    HONE_TRY(const std::string block, values(launch.block, 3));
+    // Triton's own numbers in the place of threads, which its compiler lays out.
+    HONE_TRY(const std::string block, values(header_.language == kernel::Language::kTriton ? std::vector<IntExpr>{launch.warps, launch.stages} : launch.block, 3));
     HONE_TRY(const std::string cluster, values(launch.cluster, 3));
     HONE_TRY(const std::string shared, value(launch.shared));
     std::vector<std::string> args;

@@ -20,7 +20,7 @@ struct TaskCode {
 [[nodiscard]] Result<TaskCode> task_code(const task::Task& task);
 
 /// plan(): a GPU kernel's workspaces and launches for extents (in the order of SYMBOLS), SMS, SHARED_MAX and WAVE; None
-/// where a requirement does not hold. With what export/python/cuda.py's bind() checks it fails exactly where
+/// where a requirement does not hold. With what export/python/plan.py's bind() checks it fails exactly where
 /// kernel::bind() does.
 [[nodiscard]] Result<std::string> plan_function(const kernel::Kernel& kernel, const task::Task& task);
 

@@ -29,7 +29,7 @@ json evaluate_in_python(const json& cases) {
   EXPECT_TRUE(base::write_file_atomic(folder->path() / "cases.json", cases.dump()).has_value());
   const std::string export_folder = HONE_SOURCE_DIR "/src/hone/face/export/";
   base::SpawnOptions spawn;
-  spawn.argv = {"python3", export_folder + "testing/plans.py", (folder->path() / "cases.json").string(), export_folder + "python/cuda.py"};
+  spawn.argv = {"python3", export_folder + "testing/plans.py", (folder->path() / "cases.json").string(), export_folder + "python/plan.py"};
   spawn.environment = {{"PATH", std::getenv("PATH")}, {"PYTHONDONTWRITEBYTECODE", "1"}};
   const auto exit = base::run(spawn, std::chrono::seconds(100));
   EXPECT_TRUE(exit.has_value());
@@ -45,7 +45,7 @@ json padded(const std::vector<int64_t>& extents) {
   return all;
 }
 
-/// hone's own plan in the words of export/python/cuda.py; null where there is none.
+/// hone's own plan in the words of export/python/plan.py; null where there is none.
 json bound_by_hone(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const kernel::Limits& limits) {
   const auto plan = kernel::bind(kernel, task, bindings, limits);
   if (!plan) return nullptr;
@@ -98,6 +98,27 @@ struct Cases {
     for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], expected[i]) << where[i];
   }
 };
+
+TEST(PythonPlan, SaysWhatTritonTakesBesideTensors) {
+  auto task = task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=1000"});
+  const auto kernel = kernel::parse_kernel(R"~("""hone
+language = "triton"
+tunables = { B = [128, 64], WARPS = [4] }
+[[launch]]
+kernel = "k"
+grid   = ["ceil_div(N, B)"]
+warps  = "WARPS"
+args   = ["x", "y", "null", "i32:N", "f32:0.5", "f32:1/sqrt(N)", "f32:1/N", "=B", "=True", "=tl.float32", "='gelu'"]
+"""
+)~", "kernel.py");
+  ASSERT_TRUE(task && kernel);
+  const auto plan = plan_function(*kernel, *task);
+  ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
+  const json answers = evaluate_in_python({{{"task", task_code(*task)->text}, {"shapes", {{1024}}}, {"given", json::object()}, {"limits", {132, 232448, 32}}, {"plan", *plan}}});
+  EXPECT_EQ(answers[0]["plan"].dump(),
+            R"~([[],[["k",[8,1,1],[4,3,1],[1,1,1],0,[["tensor",0],["tensor",1],["null",null],["i32",1024],["f32",0.5],["f32",0.03125],["f32",0.0009765625],)~"
+            R"~(["constant",128],["text","True"],["text","tl.float32"],["text","'gelu'"]]]]])~");
+}
 
 TEST(PythonPlan, IsHonesForTheSuites) {
   Cases cases;

@@ -48,9 +48,10 @@ class Package {
     add(inside + "__init__.py", init());
     add(inside + "_task.py", "# Made by hone: the task's shapes, PyTorch code and launch plan.\nimport math  # noqa: F401\n\nimport torch  # noqa: F401\n"
                              "import torch.nn.functional as F  # noqa: F401\n\n" +
-                                 std::string(source_.plan.find("repeats(") == std::string::npos ? "" : "from ._cuda import repeats\n\n") + code_.text +
+                                 plan_imports() + code_.text +
                                  (source_.plan.empty() ? "" : "\n\n" + source_.plan));
     add(inside + "_dispatch.py", runtime_module("dispatch"));
+    if (!source_.plan.empty()) add(inside + "_plan.py", runtime_module("plan"));
     add(inside + fmt::format("_{}.py", source_.module), with_imports(runtime_module(source_.module)));
     for (ExportedFile& file : source_.files) add(inside + "source/" + file.name, std::move(file.content));
     add(fmt::format("test_{}.py", name_), test());
@@ -59,9 +60,16 @@ class Package {
 
  private:
   /// The run time's modules find each other's names in one file; in a package they import them.
-  static std::string with_imports(const std::string& text) {
+  [[nodiscard]] std::string with_imports(const std::string& text) const {
     const size_t line = text.find('\n') + 1;
-    return text.substr(0, line) + "from ._dispatch import Refused, torch, writable_folder\n" + text.substr(line);
+    return text.substr(0, line) + "from ._dispatch import Refused, torch, writable_folder\n" + (source_.plan.empty() ? "" : "from ._plan import bind\n") + text.substr(line);
+  }
+  /// What the plan calls of the run time.
+  [[nodiscard]] std::string plan_imports() const {
+    std::vector<std::string> names;
+    for (const char* name : {"repeats", "root"})
+      if (source_.plan.find(fmt::format("{}(", name)) != std::string::npos) names.emplace_back(name);
+    return names.empty() ? "" : fmt::format("from ._plan import {}\n\n", fmt::join(names, ", "));
   }
 
   [[nodiscard]] std::string parameters() const {
@@ -85,8 +93,7 @@ class Package {
     const std::string result = results.size() == 1 ? "Tensor" : fmt::format("({})", fmt::join(results, ", "));
     std::string text = fmt::format("\"\"\"{}, made by hone. {}.\n\n{}\nConditions and figures: README.md.\n\"\"\"\nimport pathlib\n\nimport torch\n\n", name_,
                                    signature_of(task_), escaped(indented(task_.compute, "    ")));
-    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, wants_grad\n", source_.module,
-                        source_.module == "cpu" ? "CpuKernel" : "CudaKernel");
+    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, wants_grad\n", source_.module, source_.type);
     text += source_.plan.empty() ? "\n" : "from ._task import SYMBOLS, plan\n\n";
     text += fmt::format("__all__ = [\"{}\"]\n\n_HERE = pathlib.Path(__file__).resolve().parent\n", name_);
     text += "_SOURCE = _HERE / \"source\"\n_FILES = {path.relative_to(_SOURCE).as_posix(): path.read_text()\n"
@@ -180,10 +187,10 @@ class Package {
     }
     std::vector<std::string> given;
     for (const std::string& keyword : keywords_) given.push_back(fmt::format("{}: {}", python_string(keyword), workload.bindings.find(keyword)->second));
-    text += fmt::format("    return [tensor.to({}) for tensor in tensors]\n\n\nGIVEN = {{{}}}\n\n\ndef close(found, wanted):\n"
+    text += fmt::format("    return [tensor.to({}.KERNEL.device) for tensor in tensors]\n\n\nGIVEN = {{{}}}\n\n\ndef close(found, wanted):\n"
                         "    bound = {{torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 4e-2}}.get(wanted.dtype, 0)\n"
                         "    scale = wanted.double().abs().max().item() + 1e-30\n"
-                        "    return (found.double() - wanted.double()).abs().max().item() <= bound * scale\n\n\n", python_string(source_.module), fmt::join(given, ", "));
+                        "    return (found.double() - wanted.double()).abs().max().item() <= bound * scale\n\n\n", name_, fmt::join(given, ", "));
     text += fmt::format("def test_against_pytorch():\n    tensors = inputs()\n    found, wanted = {0}.{0}(*tensors, **GIVEN), {0}.OPERATOR.compose(*tensors, **GIVEN)\n"
                         "    pairs = zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]\n"
                         "    assert all(a.shape == b.shape and a.dtype == b.dtype and close(a, b) for a, b in pairs)\n"

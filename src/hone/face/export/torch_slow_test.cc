@@ -154,10 +154,10 @@ TEST(TorchExportRefuses, WhatIsNoProblem) {
 
 TEST(TorchExportRefuses, OtherLanguages) {
   kernel::Kernel kernel = make_kernel(testing::kSoftmaxFast);
-  kernel.header.language = kernel::Language::kTileLang;
+  kernel.header.language = kernel::Language::kHip;
   const auto files = export_torch(kernel, make_task(testing::kSoftmaxTask), {});
   ASSERT_FALSE(files.has_value());
-  EXPECT_THAT(files.error().message, HasSubstr("tilelang"));
+  EXPECT_THAT(files.error().message, HasSubstr("hip"));
 }
 
 /// The flags of the package's compilers are those that kernels are verified with.

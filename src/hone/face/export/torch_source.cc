@@ -50,6 +50,7 @@ Result<TorchSource> cpp_source(const Kernel& kernel, const task::Task& task, con
   HONE_TRY(auto files, export_header(kernel, task, std::nullopt, common));
   TorchSource source;
   source.module = "cpu";
+  source.type = "CpuKernel";
   for (ExportedFile& file : files) {
     if (file.name.ends_with(".cc")) file.content += c_function(name, task, common.space);
     source.files.push_back(std::move(file));
@@ -82,6 +83,7 @@ Status add_headers(const std::string& text, std::map<std::string, std::string>& 
 Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, const std::string& name) {
   TorchSource source;
   source.module = "cuda";
+  source.type = "CudaKernel";
   HONE_TRY(source.plan, plan_function(kernel, task));
   std::map<std::string, std::string> headers;
   HONE_TRY_VOID(add_headers(kernel.source + "\n#include \"hone/nvrtc/prelude.h\"\n", headers));
@@ -109,6 +111,19 @@ Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, co
   return source;
 }
 
+/// Triton's or TileLang's module as it is, compiled by its package where it runs.
+Result<TorchSource> tile_source(const Kernel& kernel, const task::Task& task, const std::string& name, const char* type, const char* package) {
+  TorchSource source;
+  source.module = "tiles";
+  source.type = type;
+  HONE_TRY(source.plan, plan_function(kernel, task));
+  source.files.push_back({"kernel.py", kernel.source});
+  source.object = fmt::format("{}({}, @SOURCES@, plan, VERIFIED, @FOLDER@)", type, python_string(name));
+  source.conditions.push_back(fmt::format("{} is installed", package));
+  source.conditions.emplace_back("every tensor begins on a multiple of 64 bytes");
+  return source;
+}
+
 }  // namespace
 
 Result<std::string> torch_name(const TorchOptions& options, const task::Task& task) {
@@ -125,9 +140,14 @@ Result<std::string> torch_name(const TorchOptions& options, const task::Task& ta
 
 Result<TorchSource> torch_source(const Kernel& kernel, const task::Task& task, const TorchOptions& options, const std::string& name) {
   Result<TorchSource> source = fail(ErrorCode::kInput, fmt::format("a kernel in {} cannot become a PyTorch operator", kernel::name_of(kernel.header.language)),
-                                    "export takes kernels in c++ and cuda");
-  if (kernel.header.language == kernel::Language::kCpp) source = cpp_source(kernel, task, options, name);
-  if (kernel.header.language == kernel::Language::kCuda) source = cuda_source(kernel, task, name);
+                                    "export takes kernels in c++, cuda, triton and tilelang");
+  switch (kernel.header.language) {
+    case kernel::Language::kCpp: source = cpp_source(kernel, task, options, name); break;
+    case kernel::Language::kCuda: source = cuda_source(kernel, task, name); break;
+    case kernel::Language::kTriton: source = tile_source(kernel, task, name, "TritonKernel", "Triton"); break;
+    case kernel::Language::kTileLang: source = tile_source(kernel, task, name, "TileLangKernel", "TileLang"); break;
+    default: break;
+  }
   if (!source) return source;
   source->object = fmt::format("VERIFIED = {}\nKERNEL = {}\n", verified_text(options), source->object);
   for (const task::IntExpr& condition : kernel.header.require) {

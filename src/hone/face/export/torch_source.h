@@ -1,5 +1,5 @@
 // The kernel's side of an export for PyTorch: source files that travel, and the Python that makes a kernel object of
-// them (export/python/cpu.py, cuda.py). Pure.
+// them (export/python/cpu.py, cuda.py, tiles.py). Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,8 @@
 namespace hone::face {
 
 struct TorchSource {
-  std::string module;                  ///< "cpu" or "cuda": the run time it needs
+  std::string module;                  ///< "cpu", "cuda" or "tiles": the run time it needs
+  std::string type;                    ///< the class there: "CpuKernel"
   std::vector<ExportedFile> files;     ///< "softmax.cc", "kernel.cu", "hone/gpu.h": by the name they are included by
   std::string plan;                    ///< definition of plan(); empty for C++, whose plan is in its source
   std::string object;                  ///< Python that sets VERIFIED and KERNEL; to be completed by kernel_object()

@@ -16,8 +16,7 @@ CUDA_PRELUDE = ("#include <float.h>\n#include <limits.h>\n#include <math.h>\n#in
 NVRTC_PRELUDE = '#include "hone/nvrtc/prelude.h"\n'
 ALIGNMENT = 64  # bytes, of every tensor that a kernel was verified on
 WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that a block gets unasked
-MOST_REPEATS = 256
-MOST_CLUSTER_BLOCKS, PORTABLE_CLUSTER = 16, 8
+PORTABLE_CLUSTER = 8
 
 
 class LaunchAttribute(ctypes.Structure):
@@ -140,42 +139,6 @@ def source_name(symbol):
         if not nested:
             break
     return last
-
-
-class Impossible(ArithmeticError):
-    """A plan has no meaning for these extents; so does division by zero say."""
-
-
-def bind(plan, extents, limits):
-    """(workspaces, launches) of a plan with numbers put in, each workspace (type, shape, whether zeroed), each launch
-    (function, grid, block, cluster, shared bytes, arguments); None where hone would not run it: an extent that is not
-    positive, a grid that is no multiple of its cluster, an i32 that does not fit, nothing to launch."""
-    try:
-        planned = plan(*extents, *limits)
-    except ArithmeticError:
-        return None
-    if planned is None:
-        return None
-    workspaces, launches = planned
-    if not launches or any(extent < 1 for _, shape, _ in workspaces for extent in shape):
-        return None
-    for _, grid, block, cluster, shared, arguments in launches:
-        if min(*grid, *block, *cluster) < 1 or shared < 0:
-            return None
-        if math.prod(cluster) > MOST_CLUSTER_BLOCKS or any(blocks % together for blocks, together in zip(grid, cluster)):
-            return None
-        for kind, value in arguments:
-            bits = {"i32": 31, "i64": 63}.get(kind)
-            if bits and not -1 << bits <= value < 1 << bits:
-                return None
-    return workspaces, launches
-
-
-def repeats(times):
-    """The steps of a launch that is repeated."""
-    if not 0 <= times <= MOST_REPEATS:
-        raise Impossible("more repeats than a plan may have")
-    return range(times)
 
 
 def first_existing(paths):

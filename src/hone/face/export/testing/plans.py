@@ -1,5 +1,5 @@
 """Evaluates what task_code() and plan_function() wrote, without torch: reads a JSON list of cases from the file that is
-its first argument, prints a JSON list of answers. The second argument is export/python/cuda.py."""
+its first argument, prints a JSON list of answers. The second argument is export/python/plan.py."""
 import json
 import math
 import sys
@@ -13,7 +13,7 @@ class Names:
 
 
 def answer(case, runtime):
-    scope = {"torch": Names(), "F": None, "math": math, "repeats": runtime["repeats"]}
+    scope = {"torch": Names(), "F": None, "math": math, "repeats": runtime["repeats"], "root": runtime["root"]}
     exec(case["task"], scope)
     extents = scope["extents"](*case["shapes"], **case["given"])
     found = {"extents": extents, "shapes": extents and scope["shapes"](*extents)}
@@ -24,7 +24,7 @@ def answer(case, runtime):
 
 
 def main():
-    runtime = {"Refused": Exception}
+    runtime = {}
     exec(open(sys.argv[2]).read(), runtime)
     print(json.dumps([answer(case, runtime) for case in json.load(open(sys.argv[1]))]))
 
