@@ -1,4 +1,5 @@
-# hone_room(NAME [APART] [LIGHT] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...] [ALONE test ...])
+# hone_room(NAME [APART] [LIGHT] [ROOMS a b ...] [USES target ...] [BUSY test ...] [FIRST test ...] [ALONE test ...]
+#           [TOGETHER suite ...])
 # One static library per room from src/hone/NAME/**.cc, and a test program for each label of its *_test.cc: hone_NAME_test,
 # hone_NAME_slow_test and so on, of which ctest runs each test by itself. The name of the file says the label, and the label
 # when it runs:
@@ -10,7 +11,8 @@
 # BUSY names tests (folder_file_test) that compute much in code of their own: they are optimised, as are those
 # that measure time, and are programs of their own (hone_NAME_busy_test, hone_NAME_slow_busy_test); all others are compiled as
 # unit tests are. FIRST names those to start first: what takes long and starts last has the other cores wait. ALONE names
-# those with options, a main() or symbols of their own, a program each: hone_NAME_folder_file_test.
+# those with options, a main() or symbols of their own, a program each: hone_NAME_folder_file_test. TOGETHER names slow suites whose
+# tests are run by one process, one test to ctest: what they share takes longer to set up than each of them.
 #
 # With HONE_UNITY a room's sources are compiled a dozen at a time: what they include is read, and the templates that
 # they share are compiled, once for all of them, which takes less than half the time. Sources with options of their
@@ -22,7 +24,7 @@ option(HONE_UNITY "Compile a room's sources a dozen at a time" OFF)
 set(HONE_UNITY_SOURCES 12)
 
 function(hone_room name)
-  cmake_parse_arguments(ARG "APART;LIGHT" "" "ROOMS;USES;BUSY;FIRST;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "APART;LIGHT" "" "ROOMS;USES;BUSY;FIRST;ALONE;TOGETHER" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/hone/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -104,7 +106,15 @@ function(hone_room name)
       set(cost ${cost_of_${program}})
     endif()
     if(label STREQUAL "slow")
-      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Long*"
+      set(others "-Long*")
+      if(program STREQUAL "hone_${name}_slow_test")
+        foreach(suite ${ARG_TOGETHER})
+          string(APPEND others ":*${suite}.*")
+          add_test(NAME ${suite} COMMAND ${program} "--gtest_filter=*${suite}.*-Long*")
+          set_tests_properties(${suite} PROPERTIES LABELS slow TIMEOUT ${timeout} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+        endforeach()
+      endif()
+      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "${others}"
         PROPERTIES LABELS slow TIMEOUT ${timeout} COST ${cost})
       gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "Long*"
         PROPERTIES LABELS long TIMEOUT 7200)
