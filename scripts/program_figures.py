@@ -184,7 +184,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output")
     parser.add_argument("--one", choices=["backend", "calls"])
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if arguments.one:
         print(json.dumps(by_backend(arguments) if arguments.one == "backend" else by_calls(arguments)))
         return 0
