@@ -80,7 +80,8 @@ def wants_gradient(inputs: Sequence[Any]) -> bool:
 
 
 def autocasts(inputs: Sequence[Any]) -> bool:
-    return any(torch.is_autocast_enabled(value.device.type) for value in inputs if isinstance(value, torch.Tensor))
+    types = {value.device.type for value in inputs if isinstance(value, torch.Tensor)}
+    return any(torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind) for kind in types)
 
 
 def device_of(arguments: Sequence[Any]) -> str:
