@@ -71,9 +71,9 @@ __global__ void __launch_bounds__(THREADS) convolve(@parameters@) {
         for (int ky = 0; ky < taps_at[1]; ++ky) {
           if (r * stride_at[1] + ky * dilation_at[1] != i) continue;
           HONE_UNROLL
-          for (int b = 0; b < BESIDE; ++b)
+          for (int n_at = 0; n_at < BESIDE; ++n_at)
             HONE_UNROLL
-            for (int kx = 0; kx < taps_at[2]; ++kx) sum_at[r][b] += weight_at[ky][kx] * x_at[b * stride_at[2] + kx * dilation_at[2]];
+            for (int kx = 0; kx < taps_at[2]; ++kx) sum_at[r][n_at] += weight_at[ky][kx] * x_at[n_at * stride_at[2] + kx * dilation_at[2]];
         }
     }
   }
@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(THREADS) convolve(@parameters@) {
       finish_words<BESIDE>(@names@, image_at, channel_at, pixel_at, sum_at[r]);
     } else {
       HONE_UNROLL
-      for (int b = 0; b < BESIDE; ++b)
-        if (column_at + b < to_at[2]) finish(@names@, image_at, channel_at, pixel_at + b, sum_at[r][b]);
+      for (int n_at = 0; n_at < BESIDE; ++n_at)
+        if (column_at + n_at < to_at[2]) finish(@names@, image_at, channel_at, pixel_at + n_at, sum_at[r][n_at]);
     }
   }
 }
