@@ -250,7 +250,8 @@ async def walk(client, target):
     broken = plain.replace("exp(", "cos(")
     expect(broken != plain, f"{target}: plain loops have an exponential to break")
     bad = (await call("evaluate_kernel", source=broken)).structured_content
-    expect(bad["verdict"] == "wrong" and "at B=" in bad["reason"] and "elements are wrong" in bad["detail"], f"{target}: {bad['verdict']}: {bad['reason']}: {bad['detail'][:400]}")
+    # Which of the two hangs on the secret shape that shows it first.
+    expect(bad["verdict"] in ("wrong", "less accurate") and "at B=" in bad["reason"] and "elements are wrong" in bad["detail"], f"{target}: {bad['verdict']}: {bad['reason']}: {bad['detail'][:400]}")
     exported = (await call("export_kernel", source=first)).structured_content["files"]
     expect(exported and all(f["content"] for f in exported), f"{target}: exported: " + ", ".join(f["name"] for f in exported))
 
