@@ -64,6 +64,19 @@ def cases():
         off = (found - wanted).abs().max().item() if found.numel() else 0.0
         assert off <= bound * max(1.0, wanted.abs().max().item() if wanted.numel() else 0.0), off
 
+    def says(wrong, message, kinds):
+        try:
+            wrong()
+        except kinds as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(f"nothing is said where it should be: {message}")
+
+    def optimize(file, *options):
+        ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--budget", "5s", *options], env={**os.environ, "HONE_PYTHON": sys.executable},
+                               capture_output=True, text=True)
+        assert ended.returncode in (0, 1), ended.stderr
+
     def inference():
         module, x = Norm(), torch.randn(512, 512)
         fast = compiled(module)
@@ -240,12 +253,7 @@ def cases():
         for what, function, arguments, why in table:
             graphs = report_of(function, *arguments)
             assert why is None or any(graph["state"] == "refused" and why in graph["why"] for graph in graphs), (what, graphs)
-        try:
-            compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3))
-        except Exception as error:
-            assert "hone has no option budgets" in str(error), error
-        else:
-            raise AssertionError("an unknown option is taken")
+        says(lambda: compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3)), "hone has no option budgets", Exception)
 
     def package():
         """What hone optimize exports, given what it was not made for."""
@@ -253,9 +261,7 @@ def cases():
             file = pathlib.Path(folder) / "block.py"
             file.write_text("import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = torch.nn.Linear(8, 16)\n"
                             "    def forward(self, x):\n        return torch.relu(self.l(x)) * 2\ndef get_inputs():\n    return [torch.randn(4, 8)]\n")
-            ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--budget", "5s", "--export", folder], env={**os.environ, "HONE_PYTHON": sys.executable},
-                                   capture_output=True, text=True)
-            assert ended.returncode in (0, 1), ended.stderr
+            optimize(file, "--export", folder)
             sys.path.insert(0, folder)
             import block_hone
             scope = {}
@@ -276,12 +282,7 @@ def cases():
                 (lambda: fast(x, x), "the arguments are not those that the program was captured with"),
             ]
             for wrong, message in table:
-                try:
-                    wrong()
-                except (RuntimeError, ValueError, TypeError) as error:
-                    assert message in str(error), error
-                else:
-                    raise AssertionError(message)
+                says(wrong, message, (RuntimeError, ValueError, TypeError))
 
     def model_new():
         """One file with ModelNew, as KernelBench takes it: weights of the same seed, and the original wherever it was not captured."""
@@ -289,9 +290,7 @@ def cases():
             file, new = pathlib.Path(folder) / "block.py", pathlib.Path(folder) / "model_new.py"
             file.write_text("import torch\nclass Model(torch.nn.Module):\n    def __init__(self, width):\n        super().__init__()\n        self.l, self.n = torch.nn.Linear(8, width), torch.nn.BatchNorm1d(width)\n"
                             "    def forward(self, x):\n        return torch.relu(self.n(self.l(x)) - 0.5)\ndef get_inputs():\n    return [torch.rand(32, 8)]\ndef get_init_inputs():\n    return [16]\n")
-            ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--train", "--budget", "5s", "--opponents", "none", "--export", str(new), "--as", "kernelbench"],
-                                   env={**os.environ, "HONE_PYTHON": sys.executable}, capture_output=True, text=True)
-            assert ended.returncode in (0, 1), ended.stderr
+            optimize(file, "--train", "--opponents", "none", "--export", str(new), "--as", "kernelbench")
             os.environ["XDG_CACHE_HOME"] = folder
             old_scope, new_scope = {}, {"__file__": str(new)}
             exec(file.read_text(), old_scope)
@@ -316,12 +315,7 @@ def cases():
             old(x).sum().backward()
             near(dict(fast.named_parameters())["l.weight"].grad, old.l.weight.grad, 1e-4)
             near(fast.double()(x.double()), old.double()(x.double()))
-            try:
-                new_scope["ModelNew"](12)
-            except ValueError as error:
-                assert "other arguments" in str(error), error
-            else:
-                raise AssertionError("ModelNew takes what it was not made for")
+            says(lambda: new_scope["ModelNew"](12), "other arguments", ValueError)
 
     def resume():
         """hone optimize of a program, killed in its second search, then interrupted: the same command goes on each time."""

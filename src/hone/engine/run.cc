@@ -44,8 +44,6 @@ using nlohmann::json;
 
 /// Share of a time budget kept for the finalists' race and the promotion, where that has no time of its own.
 constexpr double kPromotionShare = 0.4;
-/// So long after its time a run waits for the library's first offer, of which most is expected, where others were built sooner.
-constexpr double kOwedSeconds = 30;
 /// Nothing left to win: the estimate of the speed-of-light fraction, and searching on without gain.
 constexpr double kAtLight = 0.985;
 /// Who is faster than that shows that the bound is none, as where a cache of the card's size keeps a part of what is written.
@@ -162,7 +160,7 @@ class Run {
   Status build_queued();
   /// The time for searching is over.
   [[nodiscard]] bool is_late() const;
-  /// Where in the queue the library's first offer waits: no run ends without a look at it.
+  /// Of a late run: where in the queue the library's first offer waits, of which most is expected. No run ends without a look at it.
   [[nodiscard]] std::optional<size_t> owed_first() const;
   /// Of a search that builds ahead: the first that is built.
   [[nodiscard]] size_t next_built() const;
@@ -599,14 +597,14 @@ std::string Run::stop_reason(bool batch_empty) const {
 bool Run::is_late() const { return options_.budget_seconds > 0 && log_.elapsed() > search_seconds(); }
 
 std::optional<size_t> Run::owed_first() const {
-  if (services_.seeds.empty() || !options_.recall.empty() || (options_.budget_seconds > 0 && log_.elapsed() > search_seconds() + kOwedSeconds)) return std::nullopt;
+  if (!is_late() || services_.seeds.empty() || !options_.recall.empty()) return std::nullopt;
   const std::string hash = services_.seeds.front().kernel.hash();
   const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.proposal->kernel.hash() == hash; });
   return at == queue_.end() ? std::nullopt : std::optional(static_cast<size_t>(at - queue_.begin()));
 }
 
 int Run::room(int left) const {
-  if (is_late() && owed_first()) return 0;
+  if (owed_first()) return 0;
   const auto queued = static_cast<int>(queue_.size());
   const int free = options_.ahead || queued == 0 ? options_.batch - queued : 0;
   return options_.budget_evaluations > 0 ? std::min(free, left - queued) : free;
@@ -643,7 +641,7 @@ Status Run::build_queued() {
 
 size_t Run::next_built() const {
   const base::Span span("wait for a build");
-  if (const auto first = owed_first(); first && is_late()) {
+  if (const auto first = owed_first()) {
     queue_[*first].code.wait();
     return *first;
   }
@@ -662,11 +660,12 @@ Result<size_t> Run::next_looked_at() {
 }
 
 Status Run::hand_out() {
+  const auto owed = owed_first();
   for (Queued& queued : queue_) {
     // Two scores are over the same kernel, or over what was timed against it: the first that is accepted comes before all others.
     if (!yardstick_ && cards_.any_under_way()) return {};
     if (queued.card || !queued.built()) continue;
-    if (const auto first = owed_first(); first && is_late() && &queued != &queue_[*first]) continue;
+    if (owed && &queued != &queue_[*owed]) continue;
     const std::string code = queued.code_name();
     const bool twin = !code.empty() && std::any_of(queue_.begin(), queue_.end(), [&](const Queued& q) { return q.card && q.code_name() == code; });
     if (twin || codes_.contains(code)) continue;

@@ -112,16 +112,12 @@ std::vector<Mark> marks_of(const std::vector<int64_t>& numbers, size_t symbols, 
   std::vector<Mark> marks;
   for (const int64_t number : numbers)
     for (size_t symbol = 0; symbol < symbols; ++symbol) marks.push_back({number, symbol, rng.below(2) == 0, std::nullopt});
-  const size_t of_numbers = marks.size();
+  std::vector<Mark> others = marks;
+  for (Mark& mark : others) mark.beyond = !mark.beyond;
   for (size_t a = 0; a < symbols; ++a)
     for (size_t b = 0; b < symbols; ++b)
       for (int64_t times = a < b ? 1 : 2; a != b && times <= 2; ++times) marks.push_back({times, a, true, b});
-  const std::vector<Mark> others = [&] {
-    std::vector<Mark> all(marks.begin(), marks.begin() + static_cast<std::ptrdiff_t>(of_numbers));
-    for (Mark& mark : all) mark.beyond = !mark.beyond;
-    rng.shuffle(all);
-    return all;
-  }();
+  rng.shuffle(others);
   rng.shuffle(marks);
   marks.insert(marks.end(), others.begin(), others.end());
   return marks;

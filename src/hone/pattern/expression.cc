@@ -117,10 +117,11 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
 
 }  // namespace
 
-std::string quotient_text(const task::Graph& graph, const Node& node, const std::string& a, const std::string& b) {
+std::string thread_text(const task::Graph& graph, const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types) {
+  if (node.prim != Prim::kDiv || value_type(node.type.dtype, Way::kThread) != "float") return operation_text(node, operands, types, Way::kThread);
   const Range range = range_of(graph, node.operands[1]);
   const bool moderate = (range.low >= 0x1p-60 && range.high <= 0x1p60) || (range.low >= -0x1p60 && range.high <= -0x1p-60);
-  return fmt::format("hone::gpu::{}({}, {})", moderate ? "ratio" : "divided", a, b);
+  return fmt::format("hone::gpu::{}({}, {})", moderate ? "ratio" : "divided", operands[0], operands[1]);
 }
 
 const char* function_of(Prim op) {

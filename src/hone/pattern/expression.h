@@ -28,8 +28,10 @@ enum class Way : uint8_t {
 [[nodiscard]] std::string operation_text(const task::Node& node, const std::vector<std::string>& operands,
                                          const std::vector<task::DType>& types, Way way);
 
-/// A quotient of f32 in a GPU's thread, without a branch: hone::gpu::ratio() where the divisor's range is known to be moderate.
-[[nodiscard]] std::string quotient_text(const task::Graph& graph, const task::Node& node, const std::string& a, const std::string& b);
+/// The same for an element in a GPU's thread, whose quotients of f32 have no branch: hone::gpu::ratio() where the divisor's range is known
+/// to be moderate.
+[[nodiscard]] std::string thread_text(const task::Graph& graph, const task::Node& node, const std::vector<std::string>& operands,
+                                      const std::vector<task::DType>& types);
 
 /// The function's or operator's name where the language has one; else null.
 [[nodiscard]] const char* function_of(task::Prim op);

@@ -101,8 +101,7 @@ std::string GpuWriter::compute_element(int id) {
     operands.push_back(element(operand));
     types.push_back(program_.node(operand).type.dtype);
   }
-  if (node.prim == Prim::kDiv && thread_type(node.type.dtype) == "float") return quotient_text(*program_.nest.graph, node, operands[0], operands[1]);
-  return operation_text(node, operands, types, Way::kThread);
+  return thread_text(*program_.nest.graph, node, operands, types);
 }
 
 /// The name of row value `id` made ready to divide elements by; a constant is one already.

@@ -224,8 +224,7 @@ class Finish {
         operands.push_back(of);
         types.push_back(program_.node(operand).type.dtype);
       }
-      const bool divides = node.prim == Prim::kDiv && value_type(node.type.dtype, Way::kThread) == "float";
-      text = divides ? quotient_text(*nest_.graph, node, operands[0], operands[1]) : operation_text(node, operands, types, Way::kThread);
+      text = thread_text(*nest_.graph, node, operands, types);
     } else {
       return fail(ErrorCode::kUnavailable, fmt::format("{} behind the product", task::name_of(node.prim)));
     }

@@ -303,11 +303,9 @@ Offer GpuMatmulWriter::tensors() const {
   add_factor(slots, "a", a_);
   slots["a_along"] = cpp_of(a_.along_depth()), slots["a_batches"] = batches_of(a_), slots["b_along"] = cpp_of(b_.along_depth());
   const auto right = [&](const GpuFactor& factor) {
-    Slots of;
-    add_factor(of, "b", factor);
     return fmt::format("hone::gpu::tensor_factor<{0}, {1}>(\n      columns_at, deep_at, {2}, [=](int64_t batch_at) {{ return {3}; }},\n"
                        "      [=](int64_t line_at) -> int64_t {{ return {4}; }}, [=](int64_t depth_at) -> int64_t {{ return {5}; }})",
-                       slots["stored"], slots["b_along"], batches_of(factor), of["b"], of["b_line"], of["b_depth"]);
+                       slots["stored"], slots["b_along"], batches_of(factor), factor.base(), factor.line(), factor.depth());
   };
   slots["rights"] = second_ ? fmt::format("{}, {}", right(b_), right(*second_)) : right(b_);
   slots["each"] = second_ ? "2" : "1", slots["widths"] = second_ ? "128, 256" : "128, 256, 64";

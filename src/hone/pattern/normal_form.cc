@@ -238,36 +238,36 @@ class SliceFirst {
       : graph_(graph), build_(graph), start_(slice.attr<Dims>("start")), step_(slice.attr<std::vector<int64_t>>("step")), dims_(slice.type.dims) {
     const Dims& whole = graph.node(slice.operands[0]).type.dims;
     for (size_t d = 0; d < dims_.size(); ++d)
-      if (!(whole[d] == dims_[d])) axis_ = axis_ || step_[d] != 1 ? std::nullopt : std::optional(d), ++sliced_;
+      if (!(whole[d] == dims_[d])) axis_ = d, ++sliced_;
   }
 
   /// Along one axis, without steps, of element-wise work on a product.
-  [[nodiscard]] bool can(int id) const { return sliced_ == 1 && axis_ && meets_product(id); }
+  [[nodiscard]] bool can(int id) const { return sliced_ == 1 && step_[axis_] == 1 && meets_product(id); }
   int of(int id) {
     Node node = graph_.node(id);
     if (is_one_along(node.type.dims)) return id;
     if (node.prim == Prim::kDot) {
       const Spec spec = spec_of(node);
-      const char letter = spec.result[*axis_];
+      const char letter = spec.result[axis_];
       const size_t from = has(spec.right, letter) ? 1 : 0;
       node.operands[from] = part(node.operands[from], (from == 1 ? spec.right : spec.left).find(letter));
     } else if (task::is_elementwise(node.prim)) {
       for (int& operand : node.operands) operand = of(operand);
     } else {
-      return part(id, *axis_);
+      return part(id, axis_);
     }
-    node.type.dims[*axis_] = dims_[*axis_];
+    node.type.dims[axis_] = dims_[axis_];
     graph_.nodes.push_back(std::move(node));
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
 
  private:
-  [[nodiscard]] bool is_one_along(const Dims& dims) const { return dims.size() != dims_.size() || is_one(dims[*axis_]); }
+  [[nodiscard]] bool is_one_along(const Dims& dims) const { return dims.size() != dims_.size() || is_one(dims[axis_]); }
   [[nodiscard]] bool meets_product(int id) const {
     const Node& node = graph_.node(id);
     if (node.prim == Prim::kDot) {
       const Spec spec = spec_of(node);
-      const char letter = spec.result[*axis_];
+      const char letter = spec.result[axis_];
       return has(spec.left, letter) != has(spec.right, letter);
     }
     return task::is_elementwise(node.prim) && !is_one_along(node.type.dims) && std::any_of(node.operands.begin(), node.operands.end(), [&](int o) { return meets_product(o); });
@@ -276,7 +276,7 @@ class SliceFirst {
   int part(int id, size_t dim) {
     Node node = graph_.node(id);
     task::TensorType type = node.type;
-    type.dims[dim] = dims_[*axis_];
+    type.dims[dim] = dims_[axis_];
     if (node.prim == Prim::kCast) return build_.add(Prim::kCast, {part(node.operands[0], dim)}, type, node.attrs);
     if (node.prim == Prim::kTranspose)
       return build_.add(Prim::kTranspose, {part(node.operands[0], static_cast<size_t>(node.attr<std::vector<int64_t>>("perm")[dim]))}, type, node.attrs);
@@ -292,7 +292,7 @@ class SliceFirst {
       if (last && ones(from) && ones(node.type.dims)) return build_.add(Prim::kReshape, {part(node.operands[0], from.size() - 1)}, type, node.attrs);
     }
     Dims start(type.dims.size(), IntExpr(0));
-    start[dim] = start_[*axis_];
+    start[dim] = start_[axis_];
     return build_.add(Prim::kSlice, {id}, type, {{"start", start}, {"step", std::vector<int64_t>(type.dims.size(), 1)}});
   }
 
@@ -301,8 +301,8 @@ class SliceFirst {
   Dims start_;
   std::vector<int64_t> step_;
   Dims dims_;
-  std::optional<size_t> axis_;
-  int sliced_ = 0;
+  size_t axis_ = 0;
+  int sliced_ = 0;   ///< axes along which it is one
 };
 
 /// Drops what no output needs; inputs stay.

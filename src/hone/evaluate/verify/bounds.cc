@@ -118,7 +118,8 @@ Bound floor_of(const task::ConcreteGraph& graph, task::Track track, int output) 
   // to 16 bits on the way the scale is made of those roundings, which two units hold: only what is split asks for more there.
   const bool fp32 = type == DType::kF32 && (track == task::Track::kStrict || track == task::Track::kAsPytorch);
   const int root = root_of(graph, output);
-  if (fp32 && has_contraction(graph, root, facts_of(graph, track)[static_cast<size_t>(root)].rounded)) return {16 * unit, 16 * unit};
+  if (fp32 && has_contraction(graph, root, false) && (has_contraction(graph, root, true) || !facts_of(graph, track)[static_cast<size_t>(root)].rounded))
+    return {16 * unit, 16 * unit};
   // The oracle has been rounded too, so the least error there is, one unit in the last place, can be
   // two roundoffs of the value. The mean square of few elements, or of many that one rounding moves alike, can be that of one.
   const bool as_one = has_few_elements(graph, output) || has_few_sums(graph, root);

@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include "hone/base/embedded.h"
 #include "hone/base/version.h"
@@ -12,14 +12,9 @@ namespace hone::face {
 namespace {
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t left = std::min<size_t>(3, bytes.size() - i);
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k) three = (three << 8) | (k < left ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k) text += k <= left ? kDigits[(three >> (18 - 6 * k)) & 63] : '=';
-  }
+  std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), sodium_base64_VARIANT_ORIGINAL);
+  text.pop_back();  // the zero behind it
   return text;
 }
 

@@ -122,7 +122,6 @@ HONE_DEVICE float operator/(float x, const Divisor& by) { return ratio(x, by.d, 
 /// a / b for any b. The compiler's own division branches where b is near the ends of float's range, and elements on both sides of
 /// a branch are computed one after another, whatever is read ahead of them is not; here they run beside each other.
 HONE_DEVICE float divided(float a, float b) { return a / Divisor(b); }
-HONE_DEVICE double divided(double a, double b) { return a / b; }
 
 /// Rounded to a narrower floating type, to compute on with.
 template <class T>
