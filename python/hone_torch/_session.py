@@ -30,7 +30,8 @@ import torch
 import torch.utils._pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16", "int64": "i64", "int32": "i32",
+TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
+         "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "bool": "bool"}
 
 

@@ -317,7 +317,8 @@ bool Stage::State::clean_on_card(const Cell& cell, size_t index) const {
 std::optional<PoisonPattern> Stage::State::looked_for(const Cell& cell, size_t index) const {
   if (output_type(index) == task::DType::kBool) return PoisonPattern{};  // whatever is neither 0 nor 1
   // Of 256 or 65,536 words any may be an answer.
-  if (task::size_of(output_type(index)) < 4 && !task::is_float(output_type(index))) return std::nullopt;
+  const task::DType type = output_type(index);
+  if (task::is_f8(type) || (task::size_of(type) < 4 && !task::is_float(type))) return std::nullopt;
   std::optional<PoisonPattern> pattern = cell.poison;
   if (!pattern && task::is_float(output_type(index))) pattern = poison_pattern(output_type(index), 0);
   if (pattern && judged_whole.contains(index)) pattern->exponent = 0;

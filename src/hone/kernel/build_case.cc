@@ -16,26 +16,13 @@ std::string pointer_to(task::DType type) {
     case task::DType::kF32: return "*fp32";
     case task::DType::kBF16: return "*bf16";
     case task::DType::kF16: return "*fp16";
+    case task::DType::kF8E4M3: return "*fp8e4nv";
+    case task::DType::kF8E5M2: return "*fp8e5";
     case task::DType::kI64: return "*i64";
     case task::DType::kI32: return "*i32";
     case task::DType::kI16: return "*i16";
     case task::DType::kI8: return "*i8";
     case task::DType::kBool: return "*i1";
-  }
-  return {};
-}
-
-std::string_view numpy_name(task::DType type) {
-  switch (type) {
-    case task::DType::kF64: return "float64";
-    case task::DType::kF32: return "float32";
-    case task::DType::kBF16: return "bfloat16";
-    case task::DType::kF16: return "float16";
-    case task::DType::kI64: return "int64";
-    case task::DType::kI32: return "int32";
-    case task::DType::kI16: return "int16";
-    case task::DType::kI8: return "int8";
-    case task::DType::kBool: return "bool";
   }
   return {};
 }
@@ -163,7 +150,7 @@ Result<std::vector<TileLaunch>> tile_launches(const Kernel& kernel, const task::
         continue;
       }
       HONE_TRY(const task::TensorType type, tensor_of(kernel, task, argument.tensor));
-      its.dtype = numpy_name(type.dtype);
+      its.dtype = task::numpy_name_of(type.dtype);
       its.shape.emplace();
       for (const task::IntExpr& extent : type.dims) {
         HONE_TRY(const int64_t value, extent.eval(values));

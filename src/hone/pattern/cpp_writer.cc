@@ -134,7 +134,7 @@ bool CppWriter::scans_can_be_written() const {
     if (back && task::is_reduction(node.prim)) return false;
     if (!task::is_scan(node.prim)) continue;
     if (program_.by_columns || program_.inner_axes.size() != 1 || node.attr<bool>("reverse") != back) return false;
-    if (node.type.dtype == DType::kBool || node.type.dtype == DType::kBF16 || node.type.dtype == DType::kF16) return false;
+    if (node.type.dtype == DType::kBool || task::is_narrow(node.type.dtype)) return false;
   }
   return true;
 }

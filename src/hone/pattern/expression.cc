@@ -30,15 +30,15 @@ std::string cast_text(const std::string& value, DType from, DType to, Way way) {
     return fmt::format("hone::select({}, hone::splat<{}>(1), {}{{}})", value, type, type);
   }
   if (way == Way::kThread) {
-    if (to == DType::kBF16 || to == DType::kF16)
+    if (task::is_narrow(to))
       return fmt::format("hone::gpu::rounded<{}>({})", storage_type(to), task::is_float(from) ? value : fmt::format("static_cast<float>({})", value));
     const std::string converted = value_type(from, way) == type ? value : fmt::format("static_cast<{}>({})", type, value);
     return narrows(from, to) ? fmt::format("hone::gpu::wrapped<{}>({})", storage_type(to), converted) : converted;
   }
   // Rounding to a narrower floating type; computing goes on in the wider one.
   const bool in_doubles = way == Way::kVector64 || way == Way::kScalar;
-  const bool fits_f32 = from == DType::kF32 || from == DType::kBF16 || from == DType::kF16 || task::size_of(from) < 4;
-  if (to == DType::kBF16 || to == DType::kF16 || (to == DType::kF32 && in_doubles && !fits_f32)) {
+  const bool fits_f32 = from == DType::kF32 || task::is_narrow(from) || task::size_of(from) < 4;
+  if (task::is_narrow(to) || (to == DType::kF32 && in_doubles && !fits_f32)) {
     const std::string source = task::is_float(from) ? value : fmt::format("hone::convert<{}>({})", type, value);
     return from == to ? source : fmt::format("hone::rounded<{}>({})", storage_type(to), source);
   }
@@ -195,20 +195,7 @@ std::string value_type(DType dtype, Way way) {
   return narrow ? "i32v" : "i64v";
 }
 
-std::string storage_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF64: return "double";
-    case DType::kF32: return "float";
-    case DType::kBF16: return "hone::bf16";
-    case DType::kF16: return "hone::f16";
-    case DType::kI64: return "int64_t";
-    case DType::kI32: return "int32_t";
-    case DType::kI16: return "int16_t";
-    case DType::kI8: return "int8_t";
-    case DType::kBool: return "bool";
-  }
-  return {};
-}
+std::string storage_type(DType dtype) { return std::string(task::cpp_name_of(dtype)); }
 
 std::string constant_text(const Node& node, Way way) {
   const task::Attr& value = node.attrs.find("value")->second;

@@ -134,7 +134,7 @@ std::string GpuWriter::scan_obstacle() const {
   for (const Node& node : program_.nest.graph->nodes) {
     if (!task::is_scan(node.prim)) continue;
     if (node.attr<bool>("reverse") != goes_back()) return "scans in both directions";
-    if (node.type.dtype == DType::kBool || node.type.dtype == DType::kBF16 || node.type.dtype == DType::kF16) return "a scan of a narrow type";
+    if (node.type.dtype == DType::kBool || task::is_narrow(node.type.dtype)) return "a scan of a narrow type";
   }
   return {};
 }

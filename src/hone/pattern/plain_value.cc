@@ -38,7 +38,7 @@ std::string cast_text(const std::string& x, DType from, DType to, bool rounds) {
   const std::string type = computing_type(to);
   const char* const narrow = from == DType::kF64 ? "hone::plain::to_odd" : "float";
   if (to == DType::kBool) return from == DType::kBool ? x : x + " != 0";
-  if (rounds && (to == DType::kBF16 || to == DType::kF16)) return fmt::format("float({}({}({})))", storage_type(to), narrow, x);
+  if (rounds && task::is_narrow(to)) return fmt::format("float({}({}({})))", storage_type(to), narrow, x);
   if (task::is_int(to) && task::is_float(from))
     return fmt::format("{}(hone::plain::whole<{}>({}))", type, storage_type(to), x);
   if (narrows(from, to)) return fmt::format("{}({}({}))", type, storage_type(to), x);
@@ -192,7 +192,7 @@ std::string computing_type(DType dtype) {
 std::string summing_type(DType dtype) { return task::is_float(dtype) ? "double" : "int64_t"; }
 
 std::string stored(DType dtype, const std::string& x) {
-  if (dtype == DType::kBF16 || dtype == DType::kF16) return fmt::format("{}(float({}))", storage_type(dtype), x);
+  if (task::is_narrow(dtype)) return fmt::format("{}(float({}))", storage_type(dtype), x);
   return fmt::format("{}({})", storage_type(dtype), x);
 }
 

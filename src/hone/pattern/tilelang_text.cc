@@ -70,22 +70,9 @@ const char* tile_whole_function(Prim op) {
 
 }  // namespace
 
-std::string tile_storage(DType dtype) {
-  switch (dtype) {
-    case DType::kF64: return "float64";
-    case DType::kF32: return "float32";
-    case DType::kBF16: return "bfloat16";
-    case DType::kF16: return "float16";
-    case DType::kI64: return "int64";
-    case DType::kI32: return "int32";
-    case DType::kI16: return "int16";
-    case DType::kI8: return "int8";
-    case DType::kBool: return "bool";
-  }
-  return {};
-}
+std::string tile_storage(DType dtype) { return std::string(task::numpy_name_of(dtype)); }
 
-std::string tile_type(DType dtype) { return tile_storage(dtype == DType::kBF16 || dtype == DType::kF16 ? DType::kF32 : dtype); }
+std::string tile_type(DType dtype) { return tile_storage(task::is_narrow(dtype) ? DType::kF32 : dtype); }
 
 std::string tile_constant(const task::Attr& value, DType dtype) {
   const double real = task::constant_value(value);

@@ -78,6 +78,8 @@ std::string lanes_storage(DType dtype) {
     case DType::kF32: return "tl.float32";
     case DType::kBF16: return "tl.bfloat16";
     case DType::kF16: return "tl.float16";
+    case DType::kF8E4M3: return "tl.float8e4nv";
+    case DType::kF8E5M2: return "tl.float8e5";
     case DType::kI64: return "tl.int64";
     case DType::kI32: return "tl.int32";
     case DType::kI16: return "tl.int16";
@@ -88,7 +90,7 @@ std::string lanes_storage(DType dtype) {
 }
 
 std::string lanes_type(DType dtype) {
-  return lanes_storage(dtype == DType::kBF16 || dtype == DType::kF16 ? DType::kF32 : dtype);
+  return lanes_storage(task::is_narrow(dtype) ? DType::kF32 : dtype);
 }
 
 std::string lanes_constant(const task::Attr& value, DType dtype) {

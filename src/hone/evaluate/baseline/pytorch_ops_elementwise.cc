@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
@@ -122,10 +121,14 @@ Result<Term> lerp(const Site& site, std::string_view) {
 
 Result<Term> cast(const Site& site, std::string_view) {
   Term term = call_term(fmt::format("{}.to(torch.{})", bracket(site.operand(0), Binding::kPrimary),
-                                    torch_name_of(site.node().type.dtype)));
+                                    task::numpy_name_of(site.node().type.dtype)));
+  // PyTorch's own cast does not saturate.
+  if (const task::DType to = site.node().type.dtype; task::is_f8(to) && site.type(0).dtype != to)
+    term.text = fmt::format("{}{}.clamp({}, {}).to(torch.{})", bracket(site.operand(0), Binding::kPrimary), task::is_f8(site.type(0).dtype) ? ".float()" : "",
+                            literal(-task::largest(to)), literal(task::largest(to)), task::numpy_name_of(to));
   if (site.operand(0).number)
     term.text = fmt::format("torch.tensor({}, dtype=torch.{})", site.argument(0),
-                            torch_name_of(site.node().type.dtype));
+                            task::numpy_name_of(site.node().type.dtype));
   // The same type gives the same tensor.
   term.alias = site.operand(0).alias && site.type(0).dtype == site.node().type.dtype;
   term.strided = site.operand(0).strided;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
@@ -102,14 +101,14 @@ Result<Term> scatter(const Site& site, std::string_view detail) {
   const bool narrow = task::is_float(site.node().type.dtype) && task::size_of(site.node().type.dtype) == 2;
   const auto wide = [&](const Term& term) { return narrow ? bracket(term, Binding::kPrimary) + ".float()" : term.text; };
   return call_term(fmt::format("torch.{}({}, {}, {}, {}){}", detail, wide(x), site.axis("axis"), indices(site, 1, false).text, wide(source),
-                               narrow ? fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype)) : ""));
+                               narrow ? fmt::format(".to(torch.{})", task::numpy_name_of(site.node().type.dtype)) : ""));
 }
 
 Result<Term> one_hot(const Site& site, std::string_view) {
   Term term = call_term(
       fmt::format("F.one_hot({}, num_classes={})", indices(site, 0, false).text, site.integer("classes")));
   if (site.node().type.dtype != task::DType::kI64)
-    term.text += fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype));
+    term.text += fmt::format(".to(torch.{})", task::numpy_name_of(site.node().type.dtype));
   return term;
 }
 

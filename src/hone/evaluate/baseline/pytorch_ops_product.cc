@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
@@ -50,7 +49,7 @@ Result<Term> addmm(const Site& site, std::string_view) {
 std::string summed_type(const Site& site) {
   const task::DType type = site.node().type.dtype;
   if (!task::is_int(type) || type == task::DType::kI64) return "";
-  return fmt::format(", dtype=torch.{}", torch_name_of(type));
+  return fmt::format(", dtype=torch.{}", task::numpy_name_of(type));
 }
 
 Result<Term> vecdot(const Site& site, std::string_view) {
@@ -78,7 +77,7 @@ Result<Term> einsum(const Site& site, std::string_view) {
                               : site.in_result_type(i).text);
   Term term = call_term(fmt::format("torch.einsum('{}', {})", site.word("spec"), fmt::join(operands, ", ")));
   if (narrow)
-    term.text += fmt::format(".to(torch.{})", torch_name_of(site.node().type.dtype));
+    term.text += fmt::format(".to(torch.{})", task::numpy_name_of(site.node().type.dtype));
   return term;
 }
 
@@ -166,7 +165,7 @@ Result<Term> linear_scan(const Site& site, std::string_view) {
   return call_term(fmt::format("torch._higher_order_ops.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), ({}, {}), dim={}{}, "
                                "combine_mode=\"generic\")[1]{}",
                                operands[0], operands[1], axis == last ? -1 : axis, site.flag("reverse") ? ", reverse=True" : "",
-                               narrow ? fmt::format(".to(torch.{})", torch_name_of(type)) : ""));
+                               narrow ? fmt::format(".to(torch.{})", task::numpy_name_of(type)) : ""));
 }
 
 constexpr WriterRow kProductWriters[] = {

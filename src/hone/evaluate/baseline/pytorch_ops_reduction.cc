@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {

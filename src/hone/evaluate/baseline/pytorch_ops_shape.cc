@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 namespace {
 
 std::string dtype_keyword(const Site& site) {
-  return fmt::format(", dtype=torch.{}", torch_name_of(site.node().type.dtype));
+  return fmt::format(", dtype=torch.{}", task::numpy_name_of(site.node().type.dtype));
 }
 
 /// A view of operand 0 by a method call.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "hone/evaluate/baseline/pytorch_state.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 #include "hone/target/cpu.h"
 
 namespace hone::evaluate {
@@ -38,7 +37,7 @@ Result<nlohmann::json> tensor_type(const task::TensorType& type, const task::Bin
     HONE_TRY(const int64_t extent, dim.eval(bindings));
     shape.push_back(extent);
   }
-  return nlohmann::json{{"dtype", torch_name_of(type.dtype)}, {"shape", std::move(shape)}};
+  return nlohmann::json{{"dtype", task::numpy_name_of(type.dtype)}, {"shape", std::move(shape)}};
 }
 
 /// What server and session have in common at their start: forked, and not ready yet.

@@ -6,33 +6,8 @@
 #include <cmath>
 
 #include "hone/evaluate/baseline/pytorch_emit.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
-
-std::string_view torch_name_of(task::DType type) {
-  switch (type) {
-    case task::DType::kF64:
-      return "float64";
-    case task::DType::kF32:
-      return "float32";
-    case task::DType::kBF16:
-      return "bfloat16";
-    case task::DType::kF16:
-      return "float16";
-    case task::DType::kI64:
-      return "int64";
-    case task::DType::kI32:
-      return "int32";
-    case task::DType::kI16:
-      return "int16";
-    case task::DType::kI8:
-      return "int8";
-    case task::DType::kBool:
-      return "bool";
-  }
-  HONE_CHECK(false, "an element type");
-}
 
 std::string bracket(const Term& term, Binding least) {
   return term.binding >= least ? term.text : "(" + term.text + ")";
@@ -85,14 +60,14 @@ DType type_as_number(DType type) {
 }
 
 std::string converted(const Term& term, DType type) {
-  return fmt::format("{}.to(torch.{})", bracket(term, Binding::kPrimary), torch_name_of(type));
+  return fmt::format("{}.to(torch.{})", bracket(term, Binding::kPrimary), task::numpy_name_of(type));
 }
 
 }  // namespace
 
 std::string Site::tensor(size_t i) const {
   if (!operands_[i].number) return operands_[i].text;
-  return fmt::format("torch.tensor({}, dtype=torch.{})", operands_[i].text, torch_name_of(type(i).dtype));
+  return fmt::format("torch.tensor({}, dtype=torch.{})", operands_[i].text, task::numpy_name_of(type(i).dtype));
 }
 
 std::string Site::real(size_t i) const {

@@ -1,6 +1,7 @@
 #include "hone/evaluate/oracle/number.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -39,6 +40,43 @@ uint16_t to_bf16(double value) {
   if (std::isnan(value)) return std::signbit(value) ? 0xFFC0 : 0x7FC0;
   const auto narrow = static_cast<float>(round_to(DType::kBF16, value));  // exact
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(narrow) >> 16);
+}
+
+/// How a float of one byte is kept: 1 sign bit, exponent, mantissa. E4M3 has neither infinities nor, of the largest exponent,
+/// more than one NaN; E5M2 has what IEEE formats have. Source: OFP8 1.0, table 1.
+struct F8Format {
+  int mantissa, bias;
+  uint8_t infinity;  ///< from here on nothing is a number; the first of them is an infinity in E5M2
+  bool has_infinity;
+};
+constexpr F8Format format_of(DType type) { return type == DType::kF8E4M3 ? F8Format{3, 7, 0x7F, false} : F8Format{2, 15, 0x7C, true}; }
+
+double from_f8(const F8Format& f, uint8_t bits) {
+  const int magnitude = bits & 0x7F, exponent = magnitude >> f.mantissa, rest = magnitude & ((1 << f.mantissa) - 1);
+  const double sign = (bits & 0x80) != 0 ? -1 : 1;
+  if (magnitude >= f.infinity) return std::copysign(f.has_infinity && magnitude == f.infinity ? HUGE_VAL : NAN, sign);
+  if (exponent == 0) return std::copysign(std::ldexp(rest, 1 - f.bias - f.mantissa), sign);
+  return std::copysign(std::ldexp((1 << f.mantissa) + rest, exponent - f.bias - f.mantissa), sign);
+}
+
+const std::array<double, 256>& f8_values(DType type) {
+  const auto made = [](DType of) {
+    std::array<double, 256> values{};
+    for (size_t i = 0; i < values.size(); ++i) values[i] = from_f8(format_of(of), static_cast<uint8_t>(i));
+    return values;
+  };
+  static const std::array<double, 256> e4m3 = made(DType::kF8E4M3), e5m2 = made(DType::kF8E5M2);
+  return type == DType::kF8E4M3 ? e4m3 : e5m2;
+}
+
+uint8_t to_f8(DType type, double value) {
+  const F8Format f = format_of(type);
+  const uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value)) return sign | 0x7F;
+  const double magnitude = std::fabs(round_to(type, value)), normal = task::smallest_normal(type);
+  if (magnitude < normal) return static_cast<uint8_t>(sign | static_cast<uint8_t>(std::ldexp(magnitude, f.bias - 1 + f.mantissa)));
+  const uint64_t bits = std::bit_cast<uint64_t>(magnitude) - (static_cast<uint64_t>(1023 - f.bias) << 52);
+  return static_cast<uint8_t>(sign | (bits >> (52 - f.mantissa)));
 }
 
 template <class Int>
@@ -87,6 +125,13 @@ void load_doubles(DType type, const void* data, int64_t first, int64_t count, do
       for (int64_t i = 0; i < count; ++i) out[i] = from_f16(from[i]);
       return;
     }
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: {
+      const auto* from = static_cast<const uint8_t*>(data) + first;
+      const auto& values = f8_values(type);
+      for (int64_t i = 0; i < count; ++i) out[i] = values[from[i]];
+      return;
+    }
   }
 }
 
@@ -108,6 +153,12 @@ void store_doubles(DType type, const double* values, int64_t count, void* data, 
     case DType::kF16: {
       auto* to = static_cast<uint16_t*>(data) + first;
       for (int64_t i = 0; i < count; ++i) to[i] = to_f16(values[i]);
+      return;
+    }
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: {
+      auto* to = static_cast<uint8_t*>(data) + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = to_f8(type, values[i]);
       return;
     }
     case DType::kI64: return store_ints<int64_t>(values, count, data, first);
@@ -145,6 +196,12 @@ double round_to(DType type, double value) {
     case DType::kF16: {
       const double rounded = round_bits(value, 11, -14);
       return std::fabs(rounded) >= 0x1p16 ? std::copysign(HUGE_VAL, value) : rounded;
+    }
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: {
+      // A cast saturates, infinities too.
+      const double held = std::isnan(value) ? value : std::clamp(value, -task::largest(type), task::largest(type));
+      return round_bits(held, format_of(type).mantissa + 1, 1 - format_of(type).bias);
     }
     case DType::kI64: return static_cast<double>(to_int<int64_t>(value));
     case DType::kI32: return to_int<int32_t>(value);

@@ -33,7 +33,7 @@ double track_unit(task::Track track) {
   return 0;
 }
 
-bool is_narrow(DType type) { return task::is_float(type) && type != DType::kF64; }
+bool is_narrower(DType type) { return task::is_float(type) && type != DType::kF64; }
 
 /// x * 2^k for k from `least` on. From 0 on it rounds nothing that it does not make infinite; below, nothing that it does not
 /// take under the type's smallest normal number.
@@ -48,7 +48,7 @@ bool scales_by_power(const Node& node, const task::Graph& graph, int least) {
 
 bool is_exact(const Node& node, const task::Graph& graph, const std::vector<NodeFacts>& facts, bool inputs_are) {
   switch (node.prim) {
-    case Prim::kInput: return inputs_are || !is_narrow(node.type.dtype);
+    case Prim::kInput: return inputs_are || !is_narrower(node.type.dtype);
     case Prim::kSymbol: case Prim::kIota: return true;
     case Prim::kConstant: return representable(node, "value");
     case Prim::kPad:
@@ -79,20 +79,19 @@ std::vector<bool> results_of(const task::Graph& graph) {
   return result;
 }
 
-/// An element-wise operation whose result is rounded to 16 bits, as the program's types say. Halves of bf16 are numbers of bf16:
+/// An element-wise operation whose result is rounded to 16 or 8 bits, as the program's types say. Halves of bf16 are numbers of bf16:
 /// its range is fp32's.
-bool rounds_to_16(const Node& node, const task::Graph& graph) {
+bool rounds_narrow(const Node& node, const task::Graph& graph) {
   const DType type = node.type.dtype;
-  return task::is_float(type) && task::size_of(type) == 2 && task::is_elementwise(node.prim) && (node.prim == Prim::kCast || !keeps_exact(node.prim)) &&
+  return task::is_narrow(type) && task::is_elementwise(node.prim) && (node.prim == Prim::kCast || !keeps_exact(node.prim)) &&
          !(type == DType::kBF16 && scales_by_power(node, graph, -24));
 }
 
-/// What an element-wise operation's own roundings count, in units of kUnit. One that is rounded to 16 bits is computed in fp32
+/// What an element-wise operation's own roundings count, in units of kUnit. One that is rounded to 16 or 8 bits is computed in fp32
 /// before, by whatever functions.
 double own_roundings(const Node& node, double unit) {
   if (!task::is_elementwise(node.prim) || node.prim == Prim::kCast) return unit;
-  const bool narrow = task::is_float(node.type.dtype) && task::size_of(node.type.dtype) == 2;
-  return (narrow ? 1 : roundings_of(node.prim)) * unit;
+  return (task::is_narrow(node.type.dtype) ? 1 : roundings_of(node.prim)) * unit;
 }
 
 }  // namespace
@@ -124,12 +123,12 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
     const bool open_below = std::any_of(node.operands.begin(), node.operands.end(), [&](int k) {
       return facts[static_cast<size_t>(k)].open;
     });
-    const bool exact = is_exact(node, graph.graph, facts, least == 0), narrow = is_narrow(type);
+    const bool exact = is_exact(node, graph.graph, facts, least == 0), narrow = is_narrower(type);
     const double own = task::unit_roundoff(type) / kUnit;
     const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
     const double unit = narrow ? std::max(own, least) : own;
     const bool rounded_below = std::ranges::any_of(node.operands, [&](int k) { return facts[static_cast<size_t>(k)].rounded; });
-    const bool adds = !exact && (!results[id] || rounded_below) && rounds_to_16(node, graph.graph);
+    const bool adds = !exact && (!results[id] || rounded_below) && rounds_narrow(node, graph.graph);
     facts.push_back({.exact = exact,
                      .open = whole.open || open_below,
                      .narrow = narrow,

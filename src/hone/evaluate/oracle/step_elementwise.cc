@@ -176,6 +176,9 @@ Tensor cast_step(const Step& step) {
     const double* x = a.value(i, n);
     double* y = out.value + i;
     std::copy_n(x, n, y);
+    // What saturates does so whether it is rounded or not.
+    if (task::is_f8(to))
+      for (int64_t j = 0; j < n; ++j) y[j] = std::isnan(x[j]) ? x[j] : std::clamp(x[j], -task::largest(to), task::largest(to));
     if (rounds && to == DType::kF32) k.round_f32(n, y);
     else if (rounds && to != DType::kF64)
       for (int64_t j = 0; j < n; ++j) {

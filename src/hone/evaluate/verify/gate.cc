@@ -28,9 +28,9 @@ DType output_type(const task::ConcreteGraph& graph, int output) {
 /// the terms of a sum outweigh it where they may overflow by themselves.
 constexpr double kNearTheEdge = 64, kCancels = 16;
 
-/// Results below it may come out as zero: the smallest normal number. No hardware flushes f16, whose
-/// smallest normal number is large.
-double flushed_below(DType type) { return type == DType::kF16 ? 0 : task::smallest_normal(type); }
+/// Results below it may come out as zero: the smallest normal number. No hardware flushes f16 and the
+/// floats of one byte, whose smallest normal numbers are large.
+double flushed_below(DType type) { return type == DType::kF16 || task::is_f8(type) ? 0 : task::smallest_normal(type); }
 
 /// In an answer's scale: the element is not judged.
 constexpr double kNotJudged = std::numeric_limits<double>::quiet_NaN();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -182,12 +183,26 @@ void convert(const float* values, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(values[i]);
 }
 
+/// What is not finite is NaN: a cast to these types saturates, so that of an infinity nobody could say what becomes of it on its
+/// way through a kernel. What is no zero does not become one: denormals of other types become denormals here.
+void store_f8(DType type, const float* values, int64_t count, uint8_t* to) {
+  const double least = 2 * task::smallest_normal(type) * task::unit_roundoff(type);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto steps = static_cast<int>(std::bit_cast<uint32_t>(values[i]) % 3) + 1;
+    double value = std::isfinite(values[i]) ? values[i] : NAN;
+    if (value != 0 && std::abs(value) < least) value = std::copysign(steps * least, value);
+    store_doubles(type, &value, 1, to, i);
+  }
+}
+
 /// Writes values, all of which the type holds or rounds to something finite.
 void store(DType type, const float* values, int64_t count, uint8_t* to) {
   switch (type) {
     case DType::kF32: std::memcpy(to, values, static_cast<size_t>(count) * sizeof(float)); return;
     case DType::kF16: return draw_kernels().to_f16(values, count, reinterpret_cast<uint16_t*>(to));
     case DType::kBF16: return draw_kernels().to_bf16(values, count, reinterpret_cast<uint16_t*>(to));
+    case DType::kF8E4M3:
+    case DType::kF8E5M2: return store_f8(type, values, count, to);
     case DType::kF64: return convert<double>(values, count, to);
     case DType::kI64: return convert<int64_t>(values, count, to);
     case DType::kI32: return convert<int32_t>(values, count, to);

@@ -30,6 +30,8 @@ PoisonPattern poison_pattern(DType type, uint64_t secret) {
     case DType::kI64: return {secret, 0};
     case DType::kI32: return {secret & 0xFFFFFFFF, 0};
     case DType::kI16: return {secret & 0xFFFF, 0};
+    case DType::kF8E4M3:
+    case DType::kF8E5M2:
     case DType::kI8: return {secret & 0xFF, 0};
     case DType::kBool: return {2 + secret % 254, 0};
   }

@@ -238,8 +238,8 @@ Telling telling_of(const task::InputSpec& spec, const DrawBounds& bounds, std::v
   telling.share = elementwise ? 0.875 : 0.0625;
   telling.positive = positive || unit;
   // As large as other families draw: beyond that another formula may overflow.
-  const double other = type == task::DType::kF16 ? 1e2 : 1e4;
-  telling.most = is_int ? std::ldexp(1.0, bounds.plain_bits) - 1 : unit ? 1 : bounds.any_size ? (type == task::DType::kF16 ? 65504 : 0x1p60) : other;
+  const double other = type == task::DType::kF16 || task::is_f8(type) ? 1e2 : 1e4;
+  telling.most = is_int ? std::ldexp(1.0, bounds.plain_bits) - 1 : unit ? 1 : bounds.any_size ? std::min(task::largest(type), 0x1p60) : other;
   const double normal = is_int ? bounds.nonzero || telling.positive ? 1 : 0 : task::smallest_normal(type);
   telling.least = denormals && !is_int ? 0 : normal;
   if (denormals && elementwise && positive && !is_int)

@@ -88,7 +88,7 @@ class SourceFile {
     for (const std::string& header : moved.hone) HONE_TRY_VOID(device_.add(header));
     Part part;
     HONE_TRY(part.plan, write_plan(kernel, subject_.task, subject_.names, options_, label, label));
-    needs_device_ = needs_device_ || part.plan.half_types || part.plan.vector_bytes ||
+    needs_device_ = needs_device_ || part.plan.narrow_types || part.plan.vector_bytes ||
                     uses_word(tokenize_cpp(moved.text), "hone") || moved.text.find("HONE_") != std::string::npos;
 
     std::string defines;
@@ -162,9 +162,9 @@ class SourceFile {
     const auto pass = [&](std::string_view qualifier, const std::string& tensor, task::DType dtype) {
       const std::string& name = subject_.names.tensor(tensor);
       pointers.push_back(name);
-      run.push_back(device_type(dtype) == public_type(dtype)
+      run.push_back(task::cpp_name_of(dtype) == public_type(dtype)
                         ? name
-                        : fmt::format("reinterpret_cast<{}{}::{}*>({})", qualifier, detail_, device_type(dtype), name));
+                        : fmt::format("reinterpret_cast<{}{}::{}*>({})", qualifier, detail_, task::cpp_name_of(dtype), name));
     };
     for (const task::InputSpec& input : subject_.task.inputs) pass("const ", input.name, input.type.dtype);
     for (const auto& [name, type] : subject_.task.outputs) pass("", name, type.dtype);

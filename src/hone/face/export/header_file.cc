@@ -36,7 +36,7 @@ std::string promise(const task::InputSpec& input, const PlanNames& names) {
 std::string describe(const Subject& subject, std::string_view name, std::string_view way, const task::TensorType& type,
                      std::string_view promised) {
   std::string text = fmt::format("///   {:<8} {}, {}{}", name, way, subject.names.renamed(type).to_string(), promised);
-  if (device_type(type.dtype) != public_type(type.dtype)) text += ", the bits of each element";
+  if (task::cpp_name_of(type.dtype) != public_type(type.dtype)) text += ", the bits of each element";
   if (subject.options.alignment > task::size_of(type.dtype))
     text += fmt::format(", aligned to {} bytes", subject.options.alignment);
   return text + "\n";

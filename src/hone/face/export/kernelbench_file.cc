@@ -105,7 +105,7 @@ std::string class_text(const task::Task& task, const Problem& problem, const Tas
     if (task.inputs[i].type.dims.empty()) scalars.push_back(forward[i]);
   for (const std::string& scalar : scalars) {
     const auto tensor = std::find_if(forward.begin(), forward.end(), [&](const std::string& name) { return std::find(scalars.begin(), scalars.end(), name) == scalars.end(); });
-    const auto type = torch_type(task.inputs[static_cast<size_t>(std::find(forward.begin(), forward.end(), scalar) - forward.begin())].type.dtype);
+    const auto type = task::numpy_name_of(task.inputs[static_cast<size_t>(std::find(forward.begin(), forward.end(), scalar) - forward.begin())].type.dtype);
     text += fmt::format("        if not isinstance({0}, torch.Tensor):\n            {0} = torch.full((), {0}, dtype=torch.{1}, device={2}.device)\n", scalar, type,
                         tensor == forward.end() ? "torch.tensor(0)" : *tensor);
   }

@@ -55,24 +55,8 @@ task::TensorType PlanNames::renamed(const task::TensorType& type) const {
   return result;
 }
 
-std::string_view device_type(task::DType type) {
-  switch (type) {
-    case task::DType::kF64: return "double";
-    case task::DType::kF32: return "float";
-    case task::DType::kBF16: return "hone::bf16";
-    case task::DType::kF16: return "hone::f16";
-    case task::DType::kI64: return "int64_t";
-    case task::DType::kI32: return "int32_t";
-    case task::DType::kI16: return "int16_t";
-    case task::DType::kI8: return "int8_t";
-    case task::DType::kBool: return "bool";
-  }
-  return "void";
-}
-
 std::string_view public_type(task::DType type) {
-  const bool half = type == task::DType::kBF16 || type == task::DType::kF16;
-  return half ? "uint16_t" : device_type(type);
+  return task::is_f8(type) ? "uint8_t" : task::is_narrow(type) ? "uint16_t" : task::cpp_name_of(type);
 }
 
 std::string with_arguments(const std::string& head, const std::vector<std::string>& arguments, size_t indent) {

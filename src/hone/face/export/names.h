@@ -32,8 +32,7 @@ class PlanNames {
   std::map<std::string, std::string> tensors_, symbols_;
 };
 
-/// Element type of a pointer in device code ("hone::bf16") and in the public header ("uint16_t").
-[[nodiscard]] std::string_view device_type(task::DType type);
+/// Element type of a pointer in the public header: task::cpp_name_of, but "uint16_t" for "hone::bf16".
 [[nodiscard]] std::string_view public_type(task::DType type);
 
 /// "head(a, b)", continued with `indent` blanks wherever a line would pass 100 columns.

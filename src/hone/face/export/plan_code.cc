@@ -70,9 +70,9 @@ class Writer {
   void add_tensor(std::vector<std::string>& parameters, std::string_view qualifier, const std::string& tensor,
                   const task::TensorType& type, const std::string& body) {
     const std::string& name = names_.tensor(tensor);
-    code_.half_types = code_.half_types || type.dtype == task::DType::kBF16 || type.dtype == task::DType::kF16;
+    code_.narrow_types = code_.narrow_types || task::is_narrow(type.dtype);
     parameters.push_back(fmt::format("{}{}{}* {}", uses_word(tokenize_cpp(body), name) ? "" : "[[maybe_unused]] ",
-                                     qualifier, device_type(type.dtype), name));
+                                     qualifier, task::cpp_name_of(type.dtype), name));
   }
 
   /// The expression over the names of generated code; notes which limits and tunables it needs.
@@ -219,8 +219,8 @@ class Writer {
       IntExpr bytes = task::size_of(workspace.type.dtype);
       for (const IntExpr& extent : workspace.type.dims) bytes = bytes * extent;
       HONE_TRY(const std::string size, value(bytes));
-      const std::string_view type = device_type(workspace.type.dtype);
-      code_.half_types = code_.half_types || type.substr(0, 6) == "hone::";
+      const std::string_view type = task::cpp_name_of(workspace.type.dtype);
+      code_.narrow_types = code_.narrow_types || type.substr(0, 6) == "hone::";
       const std::string& name = workspaces_[workspace.name];
       pointers += fmt::format("  [[maybe_unused]] {0}* const {1} = reinterpret_cast<{0}*>(memory + at[{2}]);\n",
                               type, name, sizes.size());

@@ -17,7 +17,7 @@ struct PlanCode {
   std::string applies;        ///< bool LABEL_applies(int64_t B, …[, int64_t THREADS])
   std::string run;            ///< void LABEL_run(const float* x, …, int64_t B, …, int64_t THREADS)
   bool applies_threads = false;  ///< the former takes THREADS
-  bool half_types = false;    ///< uses hone::bf16 or hone::f16
+  bool narrow_types = false;  ///< uses hone::bf16, hone::f16 or a float of one byte
   bool vector_bytes = false;  ///< uses HONE_VECTOR_BYTES
   bool scratch = false;       ///< uses runtime::Layout and runtime::scratch
   std::vector<std::string> conditions;  ///< of `applies` beside positive extents, tunables filled in

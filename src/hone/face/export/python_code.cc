@@ -172,7 +172,7 @@ class PlanWriter {
     text += "    workspaces = [";
     for (const kernel::Workspace& workspace : header_.workspaces) {
       HONE_TRY(const std::string shape, values(workspace.type.dims));
-      text += fmt::format("\n        (torch.{}, {}, {}),  # {}", torch_type(workspace.type.dtype), shape, workspace.zero ? "True" : "False", workspace.name);
+      text += fmt::format("\n        (torch.{}, {}, {}),  # {}", task::numpy_name_of(workspace.type.dtype), shape, workspace.zero ? "True" : "False", workspace.name);
     }
     text += header_.workspaces.empty() ? "]\n    launches = []\n" : "\n    ]\n    launches = []\n";
     for (const Launch& launch : header_.launches) {
@@ -265,7 +265,7 @@ Result<TaskCode> task_code(const task::Task& task) {
   TaskCode code;
   const auto specs = [](const auto& list) {
     std::string text;
-    for (const auto& [name, dtype] : list) text += fmt::format("    ({}, torch.{}),\n", python_string(name), torch_type(dtype));
+    for (const auto& [name, dtype] : list) text += fmt::format("    ({}, torch.{}),\n", python_string(name), task::numpy_name_of(dtype));
     return "(\n" + text + ")\n";
   };
   std::vector<std::pair<std::string, task::DType>> inputs, outputs;

@@ -50,7 +50,7 @@ json bound_by_hone(const kernel::Kernel& kernel, const task::Task& task, const t
   const auto plan = kernel::bind(kernel, task, bindings, limits);
   if (!plan) return nullptr;
   json workspaces = json::array(), launches = json::array();
-  for (const kernel::BoundWorkspace& workspace : plan->workspaces) workspaces.push_back({torch_type(workspace.dtype), workspace.shape, workspace.zero});
+  for (const kernel::BoundWorkspace& workspace : plan->workspaces) workspaces.push_back({task::numpy_name_of(workspace.dtype), workspace.shape, workspace.zero});
   for (const kernel::BoundLaunch& launch : plan->launches) {
     json arguments = json::array();
     for (const kernel::BoundArgument& argument : launch.args) {

@@ -41,19 +41,4 @@ std::string python_string(std::string_view text) {
   return out + "\"";
 }
 
-std::string_view torch_type(task::DType type) {
-  switch (type) {
-    case task::DType::kF64: return "float64";
-    case task::DType::kF32: return "float32";
-    case task::DType::kBF16: return "bfloat16";
-    case task::DType::kF16: return "float16";
-    case task::DType::kI64: return "int64";
-    case task::DType::kI32: return "int32";
-    case task::DType::kI16: return "int16";
-    case task::DType::kI8: return "int8";
-    case task::DType::kBool: return "bool";
-  }
-  HONE_CHECK(false, "an element type");
-}
-
 }  // namespace hone::face

@@ -14,7 +14,4 @@ namespace hone::face {
 /// A string literal in double quotes.
 [[nodiscard]] std::string python_string(std::string_view text);
 
-/// "float32": an attribute of the torch module.
-[[nodiscard]] std::string_view torch_type(task::DType type);
-
 }  // namespace hone::face

@@ -183,7 +183,7 @@ class Package {
       if (input.structure == task::Structure::kTriu) made += ".triu()";
       if (input.structure == task::Structure::kTril) made += ".tril()";
       if (input.structure == task::Structure::kSymmetric) made = fmt::format("(lambda a: (a + a.mT) / 2)({})", made);
-      text += fmt::format("    tensors.append(({}).to(torch.{}))\n", made, torch_type(input.type.dtype));
+      text += fmt::format("    tensors.append(({}).to(torch.{}))\n", made, task::numpy_name_of(input.type.dtype));
     }
     std::vector<std::string> given;
     for (const std::string& keyword : keywords_) given.push_back(fmt::format("{}: {}", python_string(keyword), workload.bindings.find(keyword)->second));

@@ -67,7 +67,7 @@ class ModuleText {
     if (const auto* whole = std::get_if<int64_t>(&argument.value)) return fmt::format("{}", *whole);
     if (const auto* real = std::get_if<double>(&argument.value)) return python_number(*real);
     if (const auto* text = std::get_if<std::string>(&argument.value)) return python_string(*text);
-    if (const auto* type = std::get_if<task::DType>(&argument.value)) return fmt::format("torch.{}", torch_type(*type));
+    if (const auto* type = std::get_if<task::DType>(&argument.value)) return fmt::format("torch.{}", task::numpy_name_of(*type));
     if (const Ref* ref = argument.ref()) return fmt::format("n{}", ref->node);
     if (const program::Argument::List* list = argument.list()) {
       std::vector<std::string> all;
@@ -111,7 +111,7 @@ class ModuleText {
       for (const int operand : program::operands(node(id))) needed.insert(operand);
     for (const int id : needed)
       if (node(id).is_input() && node(id).number && std::find(step.inputs.begin(), step.inputs.end(), id) == step.inputs.end())
-        text += fmt::format("    n{} = torch.tensor({}, dtype=torch.{})\n", id, value(*node(id).number, ""), torch_type(node(id).type().dtype.value_or(task::DType::kF32)));
+        text += fmt::format("    n{} = torch.tensor({}, dtype=torch.{})\n", id, value(*node(id).number, ""), task::numpy_name_of(node(id).type().dtype.value_or(task::DType::kF32)));
     return text;
   }
 
@@ -214,7 +214,7 @@ class ModuleText {
       if (!here.is_input() || (here.role != Role::kUser && here.role != Role::kFixed)) continue;
       leaf_of_[static_cast<int>(i)] = leaf++;
       const bool tensor = here.role == Role::kUser && here.type().dtype.has_value();
-      inputs.push_back(tensor ? fmt::format("({}, {}, torch.{})", python_string(here.name), shape_tuple(here.type().shape), torch_type(*here.type().dtype))
+      inputs.push_back(tensor ? fmt::format("({}, {}, torch.{})", python_string(here.name), shape_tuple(here.type().shape), task::numpy_name_of(*here.type().dtype))
                               : fmt::format("({}, None, None)", python_string(here.name)));
     }
     const std::string run = run_function();

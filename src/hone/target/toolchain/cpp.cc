@@ -28,29 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string_view cpp_type(task::DType type) {
-  switch (type) {
-    case task::DType::kF64: return "double";
-    case task::DType::kF32: return "float";
-    case task::DType::kBF16: return "hone::bf16";
-    case task::DType::kF16: return "hone::f16";
-    case task::DType::kI64: return "int64_t";
-    case task::DType::kI32: return "int32_t";
-    case task::DType::kI16: return "int16_t";
-    case task::DType::kI8: return "int8_t";
-    case task::DType::kBool: return "bool";
-  }
-  return "void";
-}
-
 /// "const float*" for an input, "float*" for an output or workspace; empty when there is no such tensor.
 std::string pointer_type(const kernel::Kernel& kernel, const task::Task& task, const std::string& name) {
   for (const auto& input : task.inputs)
-    if (input.name == name) return fmt::format("const {}*", cpp_type(input.type.dtype));
+    if (input.name == name) return fmt::format("const {}*", task::cpp_name_of(input.type.dtype));
   for (const auto& [output, type] : task.outputs)
-    if (output == name) return fmt::format("{}*", cpp_type(type.dtype));
+    if (output == name) return fmt::format("{}*", task::cpp_name_of(type.dtype));
   for (const auto& workspace : kernel.header.workspaces)
-    if (workspace.name == name) return fmt::format("{}*", cpp_type(workspace.type.dtype));
+    if (workspace.name == name) return fmt::format("{}*", task::cpp_name_of(workspace.type.dtype));
   return {};
 }
 

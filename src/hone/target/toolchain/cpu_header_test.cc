@@ -371,6 +371,8 @@ TEST_F(CpuHeader, LoadsAndStoresOfEveryStorageTypeStayInside) {
   expect_memory_round_trip<f32v, float>();
   expect_memory_round_trip<f32v, bf16>();
   expect_memory_round_trip<f32v, f16>();
+  expect_memory_round_trip<f32v, f8e4m3>();
+  expect_memory_round_trip<f32v, f8e5m2>();
   expect_memory_round_trip<f32v, int8_t>();
   expect_memory_round_trip<f32v, uint8_t>();
   expect_memory_round_trip<f32v, int16_t>();
@@ -481,6 +483,57 @@ TEST_F(CpuHeader, Float16) {
   EXPECT_EQ(third.bits, 0x3555);
   EXPECT_EQ(f16(65520.0f).bits, 0x7c00);
   EXPECT_EQ(f16(65519.0f).bits, 0x7bff);
+}
+
+/// Against the definition: of all numbers of the type the nearest, the even one of two; beyond them the largest.
+template <class T>
+void expect_byte_conversions() {
+  constexpr int kMantissa = T::Format::kMantissa, kBias = T::Format::kBias;
+  std::vector<double> values;
+  for (int b = 0; b < T::Format::kNotFinite; ++b)
+    values.push_back(b >> kMantissa ? std::ldexp((1 << kMantissa) + b % (1 << kMantissa), (b >> kMantissa) - kBias - kMantissa)
+                                    : std::ldexp(b, 1 - kBias - kMantissa));
+  for (int b = 0; b < 256; ++b) {
+    T x;
+    x.bits = static_cast<uint8_t>(b);
+    const int magnitude = b & 0x7f;
+    const float value = x;
+    if (magnitude < T::Format::kNotFinite) {
+      ASSERT_EQ(value, (b & 0x80 ? -1 : 1) * values[magnitude]) << b;
+      ASSERT_EQ(T(value).bits, b);
+    } else {
+      ASSERT_EQ(std::isinf(value), kMantissa == 2 && magnitude == 0x7c);
+      ASSERT_EQ(T(value).bits & 0x7f, std::isinf(value) ? 0x7b : 0x7f);
+    }
+  }
+  const auto nearest = [&](float x) {
+    const double magnitude = std::fabs(static_cast<double>(x));
+    size_t above = std::lower_bound(values.begin(), values.end(), magnitude) - values.begin();
+    if (above == values.size()) --above;
+    else if (above > 0) {
+      const double middle = (values[above] + values[above - 1]) / 2;
+      above -= magnitude < middle || (magnitude == middle && above % 2 == 1);
+    }
+    return static_cast<uint8_t>(above | (std::signbit(x) ? 0x80 : 0));
+  };
+  const std::vector<float>& x = samples();
+  for (size_t i = 0; i + lanes<float> <= x.size(); i += lanes<float> * 3)
+    for (const float factor : {1.0f, 0x1p-4f, 0x1p3f}) {
+      f32v v = load<f32v>(&x[i]) * factor;
+      if (factor != 1) v = bit_cast<f32v>(bit_cast<i32v>(v) & ~0x7ffff);   // onto midpoints
+      T out[lanes<float>];
+      store(out, v);
+      for (int k = 0; k < lanes<float>; ++k) {
+        if (std::isnan(v[k])) continue;
+        ASSERT_EQ(out[k].bits, nearest(v[k])) << std::hexfloat << v[k];
+        ASSERT_EQ(T(static_cast<float>(v[k])).bits, nearest(v[k])) << std::hexfloat << v[k];
+      }
+    }
+}
+
+TEST_F(CpuHeader, FloatsOfOneByte) {
+  expect_byte_conversions<f8e4m3>();
+  expect_byte_conversions<f8e5m2>();
 }
 
 TEST_F(CpuHeader, IndexArithmetic) {

@@ -419,7 +419,8 @@ class Builder {
   Evaluated add_node(const Op& op, Bound bound, Where where) {
     Call call{op, {}, std::move(bound.attrs)};
     bool weak = !bound.operands.empty();
-    for (const int id : bound.operands) {
+    for (int& id : bound.operands) {
+      if (is_f8(graph_.node(id).type.dtype) && !keeps_elements(op)) id = widened(id, where);
       const Node& operand = graph_.node(id);
       call.operands.push_back({operand.type, operand.attrs.contains("weak")});
       weak = weak && call.operands.back().weak;
@@ -436,6 +437,21 @@ class Builder {
     node.type = std::move(*type);
     node.where = where;
     return Value::tensor(push(std::move(node)));
+  }
+
+  /// A float of one byte as f32: numbers are kept in such types, not computed with.
+  int widened(int id, Where where) {
+    const auto [it, fresh] = widened_.try_emplace(id, 0);
+    if (fresh) {
+      Node node;
+      node.op = "cast";
+      node.operands = {id};
+      node.attrs["dtype"] = std::string(name_of(DType::kF32));
+      node.type = {DType::kF32, graph_.node(id).type.dims};
+      node.where = where;
+      it->second = push(std::move(node));
+    }
+    return it->second;
   }
 
   Sourced<void> check_result(const Op& op, const TensorType& type, Where where) const {
@@ -598,6 +614,7 @@ class Builder {
   std::set<std::string, std::less<>> inputs_;
   std::set<std::string, std::less<>> symbols_;
   std::set<std::string, std::less<>> targets_;  ///< of all statements
+  std::map<int, int> widened_;  ///< floats of one byte as f32
   Binder binder_;
   int64_t count_ = 1;  ///< results of the op added last
 };

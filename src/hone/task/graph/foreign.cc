@@ -61,6 +61,7 @@ constexpr ForeignRow kOps[] = {
 constexpr ForeignRow kDTypes[] = {
     {"float", "f32"},     {"float32", "f32"}, {"fp32", "f32"},  {"single", "f32"},  {"double", "f64"},
     {"float64", "f64"},   {"fp64", "f64"},    {"half", "f16"},  {"float16", "f16"}, {"fp16", "f16"},
+    {"float8_e4m3fn", "f8e4m3"}, {"float8_e5m2", "f8e5m2"}, {"e4m3", "f8e4m3"}, {"e5m2", "f8e5m2"}, {"f8", "f8e4m3"}, {"fp8", "f8e4m3"}, {"float8", "f8e4m3"},
     {"bfloat16", "bf16"}, {"bfloat", "bf16"}, {"int", "i32"},   {"int32", "i32"},   {"long", "i64"},
     {"int64", "i64"},     {"short", "i16"},   {"int16", "i16"}, {"char", "i8"},     {"int8", "i8"},
     {"boolean", "bool"},  {"bool_", "bool"},  {"i1", "bool"},
@@ -77,7 +78,7 @@ std::string_view foreign_op_hint(std::string_view name) {
 std::string foreign_dtype_hint(std::string_view name) {
   std::string lower(name);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const std::string_view own : {"f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "bool"})
+  for (const std::string_view own : {"f64", "f32", "bf16", "f16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "bool"})
     if (lower == own) return fmt::format("did you mean '{}'?", own);
   for (const ForeignRow& row : kDTypes)
     if (row.name == lower) return fmt::format("did you mean '{}'?", row.hint);
@@ -85,7 +86,7 @@ std::string foreign_dtype_hint(std::string_view name) {
                      (lower[0] == 'u' || lower.substr(0, 2) == "f8" || lower.substr(0, 3) == "fp8" ||
                       lower.substr(0, 6) == "float8" || lower.substr(0, 7) == "complex");
   const bool digits = lower.find_first_of("0123456789") != std::string::npos;
-  return other && digits ? "element types: f64, f32, bf16, f16, i64, i32, i16, i8, bool" : "";
+  return other && digits ? "element types: f64, f32, bf16, f16, f8e4m3, f8e5m2, i64, i32, i16, i8, bool" : "";
 }
 
 }  // namespace hone::task

@@ -11,7 +11,7 @@ int kind_of(DType type) { return is_float(type) ? 2 : is_int(type) ? 1 : 0; }
 
 DType wider(DType a, DType b) {
   if (kind_of(a) != kind_of(b)) return kind_of(a) > kind_of(b) ? a : b;
-  if ((a == DType::kBF16 && b == DType::kF16) || (a == DType::kF16 && b == DType::kBF16)) return DType::kF32;
+  if (a != b && is_narrow(a) && size_of(a) == size_of(b)) return DType::kF32;  // bf16 with f16, f8e4m3 with f8e5m2
   return size_of(a) >= size_of(b) ? a : b;
 }
 
@@ -41,6 +41,12 @@ DType common_dtype(std::span<const Operand> operands) {
 DType float_dtype(const Operand& operand) {
   if (is_float(operand.type.dtype)) return operand.type.dtype;
   return operand.weak ? DType::kF64 : DType::kF32;
+}
+
+bool keeps_elements(const Op& op) {
+  constexpr std::string_view kKeeps[] = {"cast", "where", "slice", "narrow", "select", "split", "chunk", "take", "index_select", "embedding",
+                                         "take_along_axis", "gather", "triu", "tril", "diag", "diagonal", "zeros_like", "ones_like", "full_like"};
+  return op.family == shape_family().title || std::ranges::find(kKeeps, op.name) != std::end(kKeeps);
 }
 
 bool may_equal(const IntExpr& a, const IntExpr& b) { return a == b || !IntExpr::never_equal(a, b); }

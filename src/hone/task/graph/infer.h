@@ -11,9 +11,11 @@ namespace hone::task {
 [[nodiscard]] tl::unexpected<Error> wrong(std::string message, std::string hint = {});
 
 /// The type two or more operands meet in: bool < integers < floats, within a kind the wider, bf16
-/// with f16 gives f32. Weak operands count only where they are of a higher kind than all others
+/// with f16 and the two floats of one byte give f32. Weak operands count only where they are of a higher kind than all others
 /// (then f32 or i64); all weak: f64 or i64.
 [[nodiscard]] DType common_dtype(std::span<const Operand> operands);
+/// Operations that hand elements on as they are; all others widen floats of one byte to f32 before they compute.
+[[nodiscard]] bool keeps_elements(const Op& op);
 /// As it is for floats; f32 for integers and bool.
 [[nodiscard]] DType float_dtype(const Operand& operand);
 

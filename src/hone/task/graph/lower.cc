@@ -25,7 +25,7 @@ Ref LowerCall::done(Ref x) const {
 }
 
 DType compute_dtype(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+  return is_narrow(dtype) ? DType::kF32 : dtype;
 }
 
 Ref Lower::constant(double value, DType dtype) {

@@ -63,7 +63,8 @@ Ref where(Ref condition, Ref a, Ref b) {
 Ref cast(Ref x, DType dtype, bool rounds) {
   if (x.dtype() == dtype) return x;
   Attrs attrs;
-  if (rounds) attrs.emplace("rounds", true);
+  // To a float of one byte it saturates, and computed values may not keep what that cuts.
+  if (rounds || is_f8(dtype)) attrs.emplace("rounds", true);
   return x.lower().add(Prim::kCast, std::vector{x}, std::move(attrs), {dtype, x.dims()});
 }
 

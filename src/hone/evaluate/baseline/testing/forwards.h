@@ -12,7 +12,6 @@
 #include "hone/base/process/process.h"
 #include "hone/evaluate/baseline/pytorch_process.h"
 #include "hone/evaluate/baseline/pytorch_testing.h"
-#include "hone/evaluate/baseline/pytorch_types.h"
 
 namespace hone::evaluate {
 
@@ -49,7 +48,7 @@ inline Result<Forward> forward_of(const task::Task& task, const task::ConcreteGr
 inline nlohmann::json tensor_json(const task::TensorType& type) {
   nlohmann::json shape = nlohmann::json::array();
   for (const task::IntExpr& dim : type.dims) shape.push_back(dim.constant());
-  return {{"dtype", torch_name_of(type.dtype)}, {"shape", shape}};
+  return {{"dtype", task::numpy_name_of(type.dtype)}, {"shape", shape}};
 }
 
 /// A result for each forward, in order; fails where Python itself fails.

@@ -23,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from pytorch_wire import CONTROL, receive  # noqa: E402
 
 TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16,
+         "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2,
          "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "bool": torch.bool}
 
 

@@ -540,6 +540,8 @@ std::optional<CompiledReduction> compile_reduction(const task::ConcreteGraph& gr
   const Prim op = graph.graph.node(id).prim;
   const bool reduced_track = arithmetic == Arithmetic::kTf32 || arithmetic == Arithmetic::kBf16 || arithmetic == Arithmetic::kF16;
   if (reduced_track || (op != Prim::kSum && op != Prim::kMax && op != Prim::kMin)) return std::nullopt;
+  // Floats of one byte are read and saturated on the host alone.
+  if (std::ranges::any_of(graph.graph.nodes, [](const Node& n) { return task::is_f8(n.type.dtype); })) return std::nullopt;
   return ReductionCompiler(graph, facts, id, box, arithmetic, want_scale).compile();
 }
 

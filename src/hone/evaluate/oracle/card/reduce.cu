@@ -56,7 +56,7 @@ constexpr double kUnit = 0x1p-24, kUnderflow = 0x1p-126 / kUnit, kAmbiguous = 16
 #include "program.inc"
 
 // As in types.h.
-enum class Type { kF64, kF32, kBF16, kF16, kI64, kI32, kI16, kI8, kBool };
+enum class Type { kF64, kF32, kBF16, kF16, kF8E4M3, kF8E5M2, kI64, kI32, kI16, kI8, kBool };
 
 constexpr int kThreads = 128;
 /// Elements that a thread takes through the program at a time: an instruction is looked at once for all of them.

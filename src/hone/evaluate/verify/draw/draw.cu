@@ -33,7 +33,7 @@ args   = ["y", "i32:N", "i64:N"]
 // As in inputs.h, draw_kernels.h and types.h: launches give them by number.
 enum class Family { kNormal, kUniform, kLarge, kSparse, kShifted, kMantissa, kInteger, kNonFinite };
 enum class DrawKind { kReal, kPositive, kUnitInterval, kNearOne, kSign, kTruth, kWhole, kPositiveWhole };
-enum class Type { kF64, kF32, kBF16, kF16, kI64, kI32, kI16, kI8, kBool };
+enum class Type { kF64, kF32, kBF16, kF16, kF8E4M3, kF8E5M2, kI64, kI32, kI16, kI8, kBool };
 enum class Stream { kValue, kOther };
 
 struct Recipe {

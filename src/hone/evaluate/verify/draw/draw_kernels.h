@@ -24,7 +24,7 @@ struct Recipe {
   uint64_t key = 0;
   Family family = Family::kNormal;
   DrawKind kind = DrawKind::kReal;
-  bool f16 = false;     ///< the type is f16: smaller magnitudes, and denormals of its own
+  bool f16 = false;     ///< the type is f16 or has one byte: smaller magnitudes, and denormals of its own
   /// Family::kShifted: the tensor's mean, of either sign. Family::kLarge: the largest magnitude; negative: with round numbers
   /// among them.
   float centre = 0;

@@ -99,7 +99,7 @@ bool DrawnTensor::surely_holds_nan() const {
 }
 
 bool drawn_on_host_only(const InputSpec& spec, const DrawBounds& bounds, Family family) {
-  return bounds.nonzero || draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
+  return task::is_f8(spec.type.dtype) || bounds.nonzero || draws_wide(spec, bounds, family) || puts_in_non_finite(spec, family);
 }
 
 DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family, uint64_t seed) {
@@ -108,9 +108,9 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBo
   t.recipe.key = key_of(spec, family, seed);
   t.recipe.family = family;
   t.recipe.kind = kind_of(spec);
-  t.recipe.f16 = t.type == DType::kF16;
+  t.recipe.f16 = t.type == DType::kF16 || task::is_f8(t.type);
   // Large enough to ruin E[x^2] - E[x]^2 at fp32, small enough for the type to tell values apart.
-  const float size = t.type == DType::kF16 || t.type == DType::kBF16 ? 16 : 1000;
+  const float size = task::is_narrow(t.type) ? 16 : 1000;
   const auto random = base::philox(t.recipe.key, 0, static_cast<uint64_t>(DrawStream::kTensor));
   t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
   if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;

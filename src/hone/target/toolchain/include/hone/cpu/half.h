@@ -1,7 +1,8 @@
-// The 16-bit floating types: storage only. Values become float when read and round to nearest even
+// The floating types of two bytes, and by hone/float8.h of one: storage only. Values become float when read and round to nearest even
 // when written; NaN stays NaN, too large becomes infinity, denormals are kept.
 #pragma once
 #include "hone/cpu/resize.h"
+#include "hone/float8.h"
 
 namespace hone {
 
@@ -97,5 +98,13 @@ HONE_INLINE u16h to_f16(f32v x) {
   return detail::narrow_to<uint16_t>(detail::f16_bits<f32v, u32v>(x));
 #endif
 }
+
+/// As many bytes as f32v has lanes.
+typedef uint8_t u8q __attribute__((vector_size(HONE_VECTOR_BYTES / 4)));
+
+template <class T>
+HONE_INLINE f32v from_f8(u8q x) { return detail::f8_value<typename T::Format, f32v, u32v>(bit_cast<u32v>(detail::widen_to_32<uint8_t>(x))); }
+template <class T>
+HONE_INLINE u8q to_f8(f32v x) { return detail::narrow_to<uint8_t>(detail::f8_bits<typename T::Format, f32v, u32v>(x)); }
 
 }  // namespace hone

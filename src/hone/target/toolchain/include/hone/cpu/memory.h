@@ -20,6 +20,12 @@ template <>
 struct StorageOf<bf16> { using Type = uint16_t; };
 template <>
 struct StorageOf<f16> { using Type = uint16_t; };
+template <>
+struct StorageOf<f8e4m3> { using Type = uint8_t; };
+template <>
+struct StorageOf<f8e5m2> { using Type = uint8_t; };
+template <class T>
+inline constexpr bool kNarrowFloat = Same<T, bf16> || Same<T, f16> || Same<T, f8e4m3> || Same<T, f8e5m2>;
 /// width<V> elements of T, as they lie in memory.
 template <class V, class T>
 using Raw = Of<typename StorageOf<T>::Type, sizeof(T) * width<V>>;
@@ -28,14 +34,15 @@ template <class V, class T, class R>
 HONE_INLINE V from_raw(R raw) {
   if constexpr (Same<V, R>) {
     return raw;
-  } else if constexpr (sizeof(Lane<V>) == 8 && (Same<T, bf16> || Same<T, f16>)) {
+  } else if constexpr (sizeof(Lane<V>) == 8 && kNarrowFloat<T>) {
     V v{};
     for (int i = 0; i < width<V>; ++i) v[i] = static_cast<Lane<V>>(static_cast<float>(bit_cast<T>(raw[i])));
     return v;
-  } else if constexpr (Same<T, bf16> || Same<T, f16>) {
+  } else if constexpr (kNarrowFloat<T>) {
     f32v v;
     if constexpr (Same<T, bf16>) v = from_bf16(raw);
-    else v = from_f16(raw);
+    else if constexpr (Same<T, f16>) v = from_f16(raw);
+    else v = from_f8<T>(raw);
     if constexpr (Same<V, f32v>) return v;
     else return __builtin_convertvector(v, V);
   } else if constexpr (sizeof(T) < 4) {
@@ -53,13 +60,14 @@ template <class V, class T>
 HONE_INLINE Raw<V, T> to_raw(V v) {
   using R = Raw<V, T>;
   if constexpr (Same<V, R>) return v;
-  else if constexpr (sizeof(Lane<V>) == 8 && (Same<T, bf16> || Same<T, f16>)) {
+  else if constexpr (sizeof(Lane<V>) == 8 && kNarrowFloat<T>) {
     R raw{};
     for (int i = 0; i < width<V>; ++i) raw[i] = T(to_odd(static_cast<double>(v[i]))).bits;
     return raw;
-  } else if constexpr (!Same<V, f32v> && (Same<T, bf16> || Same<T, f16>)) return to_raw<f32v, T>(__builtin_convertvector(v, f32v));
+  } else if constexpr (!Same<V, f32v> && kNarrowFloat<T>) return to_raw<f32v, T>(__builtin_convertvector(v, f32v));
   else if constexpr (Same<T, bf16>) return to_bf16(v);
   else if constexpr (Same<T, f16>) return to_f16(v);
+  else if constexpr (kNarrowFloat<T>) return to_f8<T>(v);
   else if constexpr (Same<T, bool>) return narrow_to<uint8_t>((v != V{}) & 1);
   else if constexpr (sizeof(T) < 4) return narrow_to<T>(v);
   else return __builtin_convertvector(v, R);

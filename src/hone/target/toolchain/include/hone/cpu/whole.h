@@ -24,7 +24,8 @@ HONE_INLINE V rounded(V x) {
   if constexpr (Same<T, float> && Same<V, double>) return static_cast<float>(x);
   else if constexpr (Same<T, float>) return __builtin_convertvector(__builtin_convertvector(x, detail::Of<float, sizeof(float) * width<V>>), V);
   else if constexpr (Same<V, f32v> && Same<T, bf16>) return from_bf16(to_bf16(x));
-  else if constexpr (Same<V, f32v>) return from_f16(to_f16(x));
+  else if constexpr (Same<V, f32v> && Same<T, f16>) return from_f16(to_f16(x));
+  else if constexpr (Same<V, f32v>) return from_f8<T>(to_f8<T>(x));
   else return map([](Lane<V> lane) -> Lane<V> { return static_cast<float>(T(to_odd(lane))); }, x);
 }
 

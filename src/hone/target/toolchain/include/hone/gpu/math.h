@@ -4,9 +4,9 @@
 #pragma once
 #include "hone/cpu/plan.h"
 #include "hone/gpu.h"
+#include "hone/gpu/prim_float8.h"
 #include "hone/gpu/prim_math.h"
 
-#define HONE_INLINE HONE_DEVICE
 #include "hone/whole.h"
 
 namespace hone::gpu {
@@ -123,25 +123,35 @@ HONE_DEVICE float operator/(float x, const Divisor& by) { return ratio(x, by.d, 
 /// a branch are computed one after another, whatever is read ahead of them is not; here they run beside each other.
 HONE_DEVICE float divided(float a, float b) { return a / Divisor(b); }
 
-/// Rounded to a narrower floating type, to compute on with.
-template <class T>
-HONE_DEVICE float rounded(float x) { return static_cast<float>(static_cast<T>(x)); }
-template <class T>
-HONE_DEVICE float rounded(double x) { return rounded<T>(to_odd(x)); }
-
-/// A stored element as a thread computes with it: 16-bit floats as float, small integers as int32_t.
+/// A stored element as a thread computes with it: narrow floats as float, small integers as int32_t.
 HONE_DEVICE float value(float x) { return x; }
 HONE_DEVICE double value(double x) { return x; }
 HONE_DEVICE float value(f16 x) { return static_cast<float>(x); }
 HONE_DEVICE float value(bf16 x) { return static_cast<float>(x); }
+HONE_DEVICE float value(f8e4m3 x) { return prim::from_f8(x); }
+HONE_DEVICE float value(f8e5m2 x) { return prim::from_f8(x); }
 HONE_DEVICE int64_t value(int64_t x) { return x; }
 HONE_DEVICE int32_t value(int32_t x) { return x; }
 HONE_DEVICE int32_t value(int16_t x) { return x; }
 HONE_DEVICE int32_t value(int8_t x) { return x; }
 HONE_DEVICE bool value(bool x) { return x; }
 
-/// And back. double to a 16-bit float rounds once, not twice.
+/// And back. double to a narrow float rounds once, not twice.
 template <class T, class V>
-HONE_DEVICE T stored(V x) { return static_cast<T>(x); }
+HONE_DEVICE T stored(V x) {
+  if constexpr (requires { typename T::Format; }) return prim::to_f8<T>(static_cast<float>(x));
+  else return static_cast<T>(x);
+}
+template <class T>
+HONE_DEVICE T stored(double x) {
+  if constexpr (requires { typename T::Format; }) return prim::to_f8<T>(to_odd(x));
+  else return static_cast<T>(x);
+}
+
+/// Rounded to a narrower floating type, to compute on with.
+template <class T>
+HONE_DEVICE float rounded(float x) { return value(stored<T>(x)); }
+template <class T>
+HONE_DEVICE float rounded(double x) { return rounded<T>(to_odd(x)); }
 
 }  // namespace hone::gpu

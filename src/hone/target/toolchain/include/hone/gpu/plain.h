@@ -5,6 +5,7 @@
 #define HONE_INLINE HONE_DEVICE
 #include "hone/cpu/integer.h"
 #include "hone/cpu/plan.h"
+#include "hone/float8.h"
 #include "hone/whole.h"
 #include "hone/plain_loops.h"
 
