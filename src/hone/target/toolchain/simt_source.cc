@@ -59,9 +59,9 @@ std::string_view cuda_type(task::DType type) {
     case task::DType::kF32: return "float";
     case task::DType::kBF16: return "__nv_bfloat16";
     case task::DType::kF16: return "__half";
-    case task::DType::kF8E4M3: return "__nv_fp8_e4m3";
-    case task::DType::kF8E5M2: return "__nv_fp8_e5m2";
-    case task::DType::kI64: return "";  // long or long long: the kernel's choice
+    case task::DType::kF8E4M3:
+    case task::DType::kF8E5M2: return "";  // hone's type or the toolkit's: the kernel's choice
+    case task::DType::kI64: return "";     // long or long long: likewise
     case task::DType::kI32: return "int";
     case task::DType::kI16: return "short";
     case task::DType::kI8: return "signed char";
