@@ -2,10 +2,10 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [1, 0], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
-  "ROWS * COLUMNS <= 32768 // (TURNS + 1)",
+  "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
   "ROWS >= 64 * (2 - TURNS)",
 ]
 workspaces = { maps = "i8[min(SMS, @tiles@), 128 * (1 + @each@)]" }
@@ -16,7 +16,7 @@ block  = ["384"]
 shared = "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768"
 args   = [@arguments@, "maps"]
 */
-// Matmul of bf16 or f16 on Hopper's matrix units (wgmma), of factors as they lie in memory: the copy engine (TMA) brings tiles of them, a
+// Matmul of numbers of 16 or 8 bits on Hopper's matrix units (wgmma), of factors as they lie in memory: the copy engine (TMA) brings tiles of them, a
 // block for each multiprocessor multiplies tile after tile, then the element-wise rest of the computation runs over the tile and
 // the result is written once. hone/gpu/matmul_tensor.h has the picture.
 //
@@ -40,10 +40,10 @@ __global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restr
   const hone::gpu::TensorFactor<@stored@, @b_along@> right_at[] = {@rights@};
   hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD>(
       left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + (1 + @each@) * blockIdx.x,
-      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sum_at)[@each@]) {
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sum_at)[@each@]) {
         finish(@names@, batch_at * rows_at + row_at, column_at, @one@);
       },
-      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const float(&sums_at)[@each@][hone::gpu::kMany]) {
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sums_at)[@each@][hone::gpu::kMany]) {
         finish_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at, @many@);
       });
 }

@@ -29,7 +29,7 @@ Result<View> view_of(const Graph& graph, int id, bool slices) {
   switch (node.prim) {
     case Prim::kCast: {
       const task::DType from = graph.node(node.operands[0]).type.dtype;
-      if (from == task::DType::kI8 && node.type.dtype == task::DType::kI32) return view_of(graph, node.operands[0], slices);
+      if (from == task::DType::kI8 && (node.type.dtype == task::DType::kI32 || task::is_float(node.type.dtype))) return view_of(graph, node.operands[0], slices);
       if (!task::is_float(from) || !task::is_float(node.type.dtype)) return no_contraction("a factor is converted from or to integers");
       if (task::size_of(node.type.dtype) < task::size_of(from))
         return no_contraction("a factor is rounded before it is multiplied");

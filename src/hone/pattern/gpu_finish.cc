@@ -60,9 +60,9 @@ class Finish {
     const std::string place = column && used_.contains(*column) ? fmt::format("    const int64_t at{} = column_at + e_at;\n", *column) : "";
     return fmt::format("/// The same for Many elements beside each other, in words where they stand on boundaries of words.\n"
                        "template <int Many>\n"
-                       "__device__ inline void finish_words({}, {}, const float (&products_at)[Many]{}) {{\n{}{}{}{}{}"
-                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const float product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
-                       parameters, where, all_.second ? ", const float (&seconds_at)[Many]" : "", line, row_positions(), row_lines_, words_, rooms,
+                       "__device__ inline void finish_words({}, {}, const {} (&products_at)[Many]{}) {{\n{}{}{}{}{}"
+                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const auto product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
+                       parameters, where, value_type(program_.node(graph.inputs.front()).type.dtype, Way::kThread), all_.second ? ", const float (&seconds_at)[Many]" : "", line, row_positions(), row_lines_, words_, rooms,
                        all_.second ? "    const float second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
   }
 
@@ -266,12 +266,12 @@ class Finish {
 }  // namespace
 
 Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters) {
-  if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
+  if (contraction.accumulate == task::DType::kF64) return fail(ErrorCode::kUnavailable, "a product summed in f64");
   return Finish(contraction).text(parameters, kWhere, "");
 }
 
 Result<std::string> words_text(const Contraction& contraction, const std::string& parameters) {
-  if (contraction.accumulate != task::DType::kF32) return fail(ErrorCode::kUnavailable, "a product summed in another type than f32");
+  if (contraction.accumulate == task::DType::kF64) return fail(ErrorCode::kUnavailable, "a product summed in f64");
   return Finish(contraction).words_text(parameters, kWhere, "");
 }
 

@@ -89,13 +89,16 @@ int few_beside(const std::vector<Shape>& shapes, bool rows) {
   return few > 4 ? 8 : few > 2 ? 4 : static_cast<int>(few);
 }
 
-bool readable(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16; }
+bool readable(DType dtype) { return dtype == DType::kF32 || task::is_narrow(dtype) || dtype == DType::kI8; }
+
+/// Whether a number of 16 bits holds all numbers of the type.
+bool fits(DType type, DType in) { return type == in || task::is_f8(type) || type == DType::kI8; }
 
 }  // namespace
 
 std::optional<GroupMethod> group_method_for(task::Track track, DType a, DType b) {
-  if (a == DType::kBF16 && b == DType::kBF16) return GroupMethod{"hone::gpu::Group16<hone::bf16>", DType::kBF16, 1, "wgmma"};
-  if (a == DType::kF16 && b == DType::kF16) return GroupMethod{"hone::gpu::Group16<hone::f16>", DType::kF16, 1, "wgmma"};
+  if (fits(a, DType::kBF16) && fits(b, DType::kBF16)) return GroupMethod{"hone::gpu::Group16<hone::bf16>", DType::kBF16, 1, "wgmma"};
+  if (fits(a, DType::kF16) && fits(b, DType::kF16)) return GroupMethod{"hone::gpu::Group16<hone::f16>", DType::kF16, 1, "wgmma"};
   if (a != DType::kF32 || b != DType::kF32) return std::nullopt;
   if (track == task::Track::kBf16) return GroupMethod{"hone::gpu::GroupBf16<1>", DType::kBF16, 1, "wgmma, bf16"};
   if (track == task::Track::kTf32 || track == task::Track::kF16) return GroupMethod{"hone::gpu::GroupTf32", DType::kF32, 1, "wgmma, TF32"};
@@ -155,20 +158,24 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const task::Track track = (*found)->convolves && task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
   const std::vector<Shape> shapes = shapes_of(task, **found);
   std::vector<Offer> offers;
+  const bool tensors = language == kernel::Language::kCuda && writer.can_be_tensors() && std::any_of(shapes.begin(), shapes.end(), wants_tensors);
+  if ((*found)->accumulate == DType::kI32) {   // whole numbers, which nothing else here sums
+    if (tensors) offers.push_back(writer.tensors());
+    return offers;
+  }
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
-  const bool tensors = language == kernel::Language::kCuda && writer.can_be_tensors();
   const bool direct = track != task::Track::kStrict && track != task::Track::kAsPytorch && writer.can_be_direct();
   if (groups && language == kernel::Language::kCuda) {
     if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) {
       if (direct) offers.push_back(writer.direct({.split = true}));
       offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     }
-    if (tensors && std::any_of(shapes.begin(), shapes.end(), wants_tensors)) offers.push_back(writer.tensors());
+    if (tensors) offers.push_back(writer.tensors());
     if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
       if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}));
       offers.push_back(writer.groups(*groups, {.deep = deep}));

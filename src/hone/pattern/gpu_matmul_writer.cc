@@ -279,9 +279,10 @@ Offer GpuMatmulWriter::direct(Sums of) const {
 }
 
 bool GpuMatmulWriter::can_be_tensors() const {
-  const bool halves = a_.dtype() == b_.dtype() && (a_.dtype() == task::DType::kBF16 || a_.dtype() == task::DType::kF16);
-  const bool alike = a_.along_depth() && (b_.along_depth() || b_.lines_side_by_side());
-  return halves && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide()) && (!second_ || second_->wide());
+  const task::DType type = a_.dtype();
+  const bool halves = type == task::DType::kBF16 || type == task::DType::kF16, bytes = task::is_f8(type) || all_.accumulate == task::DType::kI32;
+  const bool alike = a_.along_depth() && (b_.along_depth() || (halves && b_.lines_side_by_side()));
+  return type == b_.dtype() && (halves || bytes) && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide()) && (!second_ || second_->wide());
 }
 
 Offer GpuMatmulWriter::tensors() const {
@@ -295,6 +296,9 @@ Offer GpuMatmulWriter::tensors() const {
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["tiles"] = tiles_text(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
   slots["stored"] = storage_type(a_.dtype());
+  // Of floats of one byte there are two sets of sums.
+  slots["turns"] = task::is_f8(a_.dtype()) ? "0, 1" : "1, 0", slots["most"] = task::is_f8(a_.dtype()) ? "16384" : "32768";
+  slots["sum"] = all_.accumulate == task::DType::kI32 ? "int32_t" : "float";
   slots["batches"] = cpp_of(all_.batch.extent);
   const auto words = words_text(all_, gpu_parameters_of(task_));
   HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());

@@ -59,7 +59,7 @@ class GpuMatmulWriter {
   [[nodiscard]] bool can_be_direct() const;
   [[nodiscard]] Offer direct(Sums of) const;
 
-  /// Factors of 16 bits that the copy engine brings as they lie in memory, at the shapes where their rows begin on 16 bytes. Where can_be_tensors().
+  /// Factors of 16 or 8 bits that the copy engine brings as they lie in memory, at the shapes where their rows begin on 16 bytes. Where can_be_tensors().
   [[nodiscard]] bool can_be_tensors() const;
   [[nodiscard]] Offer tensors() const;
 

@@ -13,6 +13,7 @@ namespace hone::evaluate {
 struct ProductRules {
   bool f32 = false;                                 ///< multiply and add in fp32
   bool cut = false;                                 ///< in fp32: as matrix units sum, which is how factors of 16 bits are multiplied
+  bool bytes = false;                               ///< in fp32: as matrix units sum products of two floats of one byte
   GemmOperand::As operands = GemmOperand::kPlain;   ///< rounding of the operands
   bool f16 = false;                                 ///< operands are to be rounded to f16 beforehand
   const Summation* summation = nullptr;             ///< forms the sums, where a test has put one

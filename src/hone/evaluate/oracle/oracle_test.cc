@@ -148,6 +148,24 @@ TEST(Oracle, FactorsOfSixteenBitsAreSummedAsMatrixUnitsDo) {
   }
 }
 
+/// Behind the 13th bit after the largest product's first one is cut, and from 128 to 128 of the depth nothing is.
+TEST(Oracle, FloatsOfOneByteAreSummedAsMatrixUnitsDo) {
+  const auto sum_of = [](const char* type, std::vector<double> a) {
+    const std::string depth = std::to_string(a.size());
+    Case c("y = a @ b.T", {std::string("a=") + type + "[1," + depth + "]", std::string("b=") + type + "[1," + depth + "]"});
+    c.set(0, std::move(a));
+    c.set(1, std::vector<double>(std::stoul(depth), 1.0));
+    return c.answer(Arithmetic::kF32).value[0];
+  };
+  std::vector<double> a(300, 0.0);
+  a[0] = 128, a[1] = 0x1p-6, a[2] = 1.5 * 0x1p-6, a[3] = 0x1p-7;
+  EXPECT_EQ(sum_of("f32", a), 128 + 3 * 0x1p-6);
+  EXPECT_EQ(sum_of("f8e4m3", a), 128 + 2 * 0x1p-6);
+  EXPECT_EQ(sum_of("f8e5m2", a), 128 + 2 * 0x1p-6);
+  a[2] = a[3] = 0, a[200] = a[201] = 0x1p-7;
+  EXPECT_EQ(sum_of("f8e4m3", a), 128 + 2 * 0x1p-6);
+}
+
 TEST(Oracle, fp32_products_are_added_in_running_sums_of_4096_terms) {
   for (const auto& [m, depth] : std::vector<std::pair<int64_t, int64_t>>{
            {1, 4096}, {1, 8192}, {5, 4096}, {5, 12000}, {3, 300000}}) {  // the last is streamed

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -53,6 +54,66 @@ void accumulate_by(const Summation& summation, const Product& p) {
     }
 }
 
+/// `value` with so many bits behind its first one, cut towards zero.
+double cut_bits(double value, int behind) {
+  const uint64_t bits = std::bit_cast<uint64_t>(value);
+  return std::isfinite(value) ? std::bit_cast<double>(bits >> (52 - behind) << (52 - behind)) : value;
+}
+
+/// As Hopper's units multiply floats of one byte (and as PyTorch's _scaled_mm has them do): 32 products and the running sum are
+/// aligned to the largest of them, cut 13 bits behind its first one, added, and the sum is cut to as many; after 128 of the depth
+/// it is added to a sum in fp32. That about 14 bits are kept: DeepSeek-V3 Technical Report (arXiv:2412.19437), section 3.3.2.
+void accumulate_bytes(const Product& p) {
+  constexpr int kBits = 13;
+  constexpr int64_t kAtOnce = 32, kRun = 128;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      const double* const a = p.a.value + i * p.a.outer;
+      const double* const b = p.b.value + j * p.b.outer;
+      double& to = p.value[i * p.c_row + j * p.c_column];
+      double running = 0;
+      for (int64_t k = 0; k < p.depth; k += kAtOnce) {
+        if (k % kRun == 0) to = static_cast<float>(to + std::exchange(running, 0.0));
+        const int64_t count = std::min(kAtOnce, p.depth - k);
+        double products[kAtOnce], largest = std::fabs(running), plain = running;
+        for (int64_t l = 0; l < count; ++l) {
+          products[l] = a[(k + l) * p.a.contracted] * b[(k + l) * p.b.contracted];
+          largest = std::max(largest, std::fabs(products[l]));
+          plain += products[l];
+        }
+        if (!(largest > 0) || !std::isfinite(plain)) {
+          running = plain;
+          continue;
+        }
+        const double unit = std::ldexp(1.0, std::ilogb(largest) - kBits), units = 1 / unit;
+        double sum = std::trunc(running * units);
+        for (int64_t l = 0; l < count; ++l) sum += std::trunc(products[l] * units);
+        running = cut_bits(sum * unit, kBits);
+      }
+      to = static_cast<float>(to + running);
+    }
+}
+
+/// The type of a factor before it was widened and laid out.
+task::DType kept_type(const Step& step, int operand) {
+  const task::Graph& graph = step.graph.graph;
+  const task::Node* node = &graph.node(step.node().operands[static_cast<size_t>(operand)]);
+  const auto passes = [&] {
+    switch (node->prim) {
+      case task::Prim::kReshape: case task::Prim::kTranspose: case task::Prim::kBroadcast: case task::Prim::kSlice: return true;
+      case task::Prim::kCast: return task::is_f8(graph.node(node->operands[0]).type.dtype);
+      default: return false;
+    }
+  };
+  while (passes()) node = &graph.node(node->operands[0]);
+  return node->type.dtype;
+}
+
+/// A product of two floats of one byte: what one is cut by counts as a rounding of 13 bits.
+bool bytes_factors(const Step& step) {
+  return step.node().prim == task::Prim::kDot && task::is_f8(kept_type(step, 0)) && task::is_f8(kept_type(step, 1));
+}
+
 }  // namespace
 
 void accumulate_product(const ProductRules& rules, const Product& p) {
@@ -69,7 +130,8 @@ void accumulate_product(const ProductRules& rules, const Product& p) {
     scratch.resize(size);
   GemmOperand a = plain(p.a.value, p.a), b = plain(p.b.value, p.b);
   a.as = b.as = rules.operands;
-  k.gemm(p.m, p.n, p.depth, a, b, !rules.f32 ? GemmSums::kExact : rules.cut ? GemmSums::kCut : GemmSums::kRounded, p.value, p.c_row, p.c_column, scratch.data());
+  if (rules.f32 && rules.bytes) accumulate_bytes(p);
+  else k.gemm(p.m, p.n, p.depth, a, b, !rules.f32 ? GemmSums::kExact : rules.cut ? GemmSums::kCut : GemmSums::kRounded, p.value, p.c_row, p.c_column, scratch.data());
   if (!p.scale) return;
   const auto add = [&](const GemmOperand& x, const GemmOperand& y) {
     k.gemm(p.m, p.n, p.depth, x, y, GemmSums::kExact, p.scale, p.c_row, p.c_column, scratch.data());
@@ -89,6 +151,7 @@ ProductRules product_rules(const Step& step) {
     return dtype == task::DType::kBF16 || dtype == task::DType::kF16;
   };
   rules.cut = is_half(0) && is_half(1);
+  rules.bytes = bytes_factors(step);
   const bool convolves = step.node().prim != task::Prim::kDot;
   switch (step.arithmetic) {
     case Arithmetic::kTf32: rules.operands = GemmOperand::kTf32; break;
@@ -130,8 +193,10 @@ void finish_products(const Step& step, const Fresh& out) {
   const int64_t count = step.box.count();
   round_to_track(step, count, out.value);
   if (!out.scale) return;
-  if (!step.operand_fact(0).has_scale() && !step.operand_fact(1).has_scale() && step.fact().operands == 0)
-    for (int64_t i = 0; i < count; ++i) out.scale[i] *= std::min(step.fact().unit, 1.0);
+  if (!step.operand_fact(0).has_scale() && !step.operand_fact(1).has_scale() && step.fact().operands == 0) {
+    const double unit = bytes_factors(step) ? 0x1p-13 / kUnit : std::min(step.fact().unit, 1.0);
+    for (int64_t i = 0; i < count; ++i) out.scale[i] *= unit;
+  }
   kernels().at_least(count, out.value, step.fact().unit, out.scale);
   for (int64_t i = 0; i < count; ++i)
     if (std::isnan(out.scale[i])) out.scale[i] = HUGE_VAL;

@@ -1,4 +1,4 @@
-// Products of 16-bit factors as they lie in memory, on Hopper's matrix units (wgmma) fed by its copy engine (TMA); sm_90a.
+// Products of factors of 16 or 8 bits as they lie in memory, on Hopper's matrix units (wgmma) fed by its copy engine (TMA); sm_90a.
 //
 // A block lives as long as the launch and makes tile after tile of the result. One warp asks for tiles of both factors, Stages of
 // them ahead; the engine swizzles them into shared memory and fills with zeros what is beyond a factor's edges. Two groups of four
@@ -10,15 +10,17 @@
 //
 //   in turns   group 0   multiply tile 0 | finish tile 0   | multiply tile 2 | …
 //              group 1                   | multiply tile 1 | finish tile 1   | …
+//
+// The units multiply bytes twice as fast, and of sums of 8-bit floats keep 14 bits: every 128 of the depth the sums go to others that
+// ordinary additions keep, while the units work for the other group. So these take twice the registers, and tiles are half as large.
 #pragma once
 #include "hone/gpu/matmul_wgmma.h"
-#include "hone/gpu/words.h"
 
 namespace hone::gpu {
 
-/// A factor for the copy engine: `lines` x `depth` numbers of 16 bits in each of `batches`. Neighbours in depth (else along the lines)
-/// are neighbours in memory; along the other axis they are `step` elements apart, batches `batch_step`: multiples of 8, as is `base`
-/// of 16 bytes.
+/// A factor for the copy engine: `lines` x `depth` numbers in each of `batches`. Neighbours in depth (else along the lines)
+/// are neighbours in memory; along the other axis they are `step` elements apart, batches `batch_step`: multiples of 16 bytes, as is
+/// `base`. Numbers of one byte are neighbours in depth, as the units turn none of them.
 template <class T_, bool AlongDepth_>
 struct TensorFactor {
   using T = T_;
@@ -26,23 +28,25 @@ struct TensorFactor {
   const T* base;
   int64_t lines, depth, batches, step, batch_step;
   HONE_DEVICE prim::Tensor tensor() const {
-    return {base, {kAlongDepth ? depth : lines, kAlongDepth ? lines : depth, batches}, {2 * step, 2 * batch_step}};
+    constexpr int kSize = sizeof(T);
+    return {base, {kAlongDepth ? depth : lines, kAlongDepth ? lines : depth, batches}, {kSize * step, kSize * batch_step}, kSize};
   }
 };
 /// base_of(batch): where a batch begins; line_of(line), depth_of(depth): elements from there. All of them linear.
 template <class T, bool AlongDepth, class BaseOf, class LineOf, class DepthOf>
 HONE_DEVICE TensorFactor<T, AlongDepth> tensor_factor(int64_t lines, int64_t depth, int64_t batches, BaseOf base_of, LineOf line_of, DepthOf depth_of) {
-  constexpr int kNobody = 8;   // where there is one batch
+  constexpr int kNobody = 16;   // where there is one batch
   return {base_of(0), lines, depth, batches, AlongDepth ? line_of(1) - line_of(0) : depth_of(1) - depth_of(0),
           batches == 1 ? kNobody : base_of(1) - base_of(0)};
 }
 
-/// Of a factor a tile of Lines x 64 of the depth in shared memory, on a boundary of 1024 bytes.
+/// Of a factor a tile of Lines x 128 bytes of the depth in shared memory, on a boundary of 1024 bytes.
 template <class F, int Lines>
 struct TensorTile {
-  static constexpr int kDepth = 64, kBytes = Lines * 2 * kDepth, kPanels = F::kAlongDepth ? 1 : Lines / 64, kPanel = kBytes / kPanels;
+  using T = typename F::T;
+  static constexpr int kDepth = 128 / sizeof(T), kStep = 32 / sizeof(T), kBytes = Lines * 128, kPanels = F::kAlongDepth ? 1 : Lines / 64, kPanel = kBytes / kPanels;
   static constexpr int kRows = F::kAlongDepth ? Lines : kDepth;   ///< of what is copied at a time
-  static_assert(kRows <= 256 && Lines % 64 == 0);
+  static_assert(kRows <= 256 && Lines % 64 == 0 && (F::kAlongDepth || sizeof(T) == 2));
   char* data;
 
   HONE_DEVICE void copy(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch) const {
@@ -52,12 +56,31 @@ struct TensorTile {
       full.tensor_copy(data + panel * kPanel, map, F::kAlongDepth ? deep : at, F::kAlongDepth ? at : deep, static_cast<int>(batch));
     }
   }
-  /// What the units multiply of lines from `line` on (a multiple of 64), at `depth` (a multiple of 16).
+  /// What the units multiply of lines from `line` on (a multiple of 64), at `depth` (a multiple of kStep).
   HONE_DEVICE auto factor(int line, int depth) const {
-    if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(2 * depth);
+    if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(static_cast<int>(sizeof(T)) * depth);
     else return prim::GroupFactorAcross(data + line / 64 * kPanel, kPanel).after(depth);
   }
 };
+
+/// What products of T are summed in, and whether the units' own sums are added up apart.
+template <class T>
+struct TensorSums {
+  using Sum = float;
+  static constexpr bool kApart = false;
+};
+template <>
+struct TensorSums<int8_t> {
+  using Sum = int32_t;
+  static constexpr bool kApart = false;
+};
+template <>
+struct TensorSums<f8e4m3> {
+  using Sum = float;
+  static constexpr bool kApart = true;
+};
+template <>
+struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 
 /// Columns that a warp has in shared memory at a time on their way to the sink, its bytes there, and columns that a thread hands over at once.
 constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
@@ -74,9 +97,12 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
   using TileR = TensorTile<R, Columns>;
   using PartR = TensorTile<R, kOwn>;
   using Share = GroupRegisters<2, 1, 40>;
+  using Sum = typename TensorSums<T>::Sum;
+  constexpr bool kApart = TensorSums<T>::kApart;
+  constexpr prim::GroupType kType = type_of(static_cast<const T*>(nullptr));
   const R& right = rights[0];
   constexpr int kWarps = 8, kMine = Turns ? Rows : Rows / 2, kBlocks = kMine / 64, kSums = Columns / 2, kStage = TileL::kBytes + TileR::kBytes;
-  static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= 128 && kOwn % kPiece == 0);
+  static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= (kApart ? 64 : 128) && kOwn % kPiece == 0);
   // A group that waited for a stage from afar would take an earlier tile's arrival for its own's: phases have two names. So it waits
   // until the other group has seen the last stage of the tile before.
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], my_turn[2];
@@ -119,38 +145,63 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
 
   if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
   const int group = warp / 4, first = Turns ? 0 : group * kMine;
-  float* const piece = reinterpret_cast<float*>(stages + Stages * kStage) + warp * (Each * kPieceBytes / 4);
+  Sum* const piece = reinterpret_cast<Sum*>(stages + Stages * kStage) + warp * (Each * kPieceBytes / 4);
   prim::GroupProducts products;
-  float total[kBlocks][kSums];
+  Sum total[kBlocks][kSums];
   int64_t before = 0;   // steps of the tiles so far
   int turn = 0, turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x, before += steps, turn ^= 1) {
     if (Turns && turn != group) continue;
     if constexpr (Turns) my_turn[group].wait(turn_phase), turn_phase ^= 1;
     int s = static_cast<int>(before % Stages), phase = static_cast<int>(before / Stages % 2), last = 0;
-    for (int step = 0; step < steps; ++step) {
-      full[s].wait(phase);
+    const auto multiply = [&](Sum(&sums)[kBlocks][kSums], bool more) {
       products.fence();
       HONE_UNROLL
       for (int b = 0; b < kBlocks; ++b)
         HONE_UNROLL
-        for (int k = 0; k < TileL::kDepth; k += 16)
-          products.template multiply<type_of(static_cast<const T*>(nullptr))>(total[b], tile_l(s).factor(first + b * 64, k), tile_r(s).factor(0, k), step + k > 0);
+        for (int k = 0; k < TileL::kDepth; k += TileL::kStep)
+          products.template multiply<kType>(sums[b], tile_l(s).factor(first + b * 64, k), tile_r(s).factor(0, k), more || k > 0);
       products.commit();
-      // The products of this step are on their way before the stage of the one before is handed back.
-      products.template wait<1>();
-      if (step > 0 && in_warp == 0) empty[last].arrive();
-      last = s;
-      if (++s == Stages) s = 0, phase ^= 1;
+    };
+    if constexpr (kApart) {
+      Sum sums[kBlocks][kSums];
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b)
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) total[b][i] = 0;
+      for (int step = 0; step < steps; ++step) {
+        full[s].wait(phase);
+        multiply(sums, false);
+        products.template wait<0>();
+        if (in_warp == 0) empty[s].arrive();
+        HONE_UNROLL
+        for (int b = 0; b < kBlocks; ++b) {
+          products.readable(sums[b]);
+          HONE_UNROLL
+          for (int i = 0; i < kSums; ++i) total[b][i] += sums[b][i];
+        }
+        if (++s == Stages) s = 0, phase ^= 1;
+      }
+      if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
+    } else {
+      for (int step = 0; step < steps; ++step) {
+        full[s].wait(phase);
+        multiply(total, step > 0);
+        // The products of this step are on their way before the stage of the one before is handed back.
+        products.template wait<1>();
+        if (step > 0 && in_warp == 0) empty[last].arrive();
+        last = s;
+        if (++s == Stages) s = 0, phase ^= 1;
+      }
+      if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
+      products.template wait<0>();
+      if (in_warp == 0) empty[last].arrive();
     }
-    if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
-    products.template wait<0>();
-    if (in_warp == 0) empty[last].arrive();
 
     const BlockTile tile = block_tile<Group>(t, down, across);
     HONE_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
-      products.readable(total[b]);
+      if constexpr (!kApart) products.readable(total[b]);
       const int64_t row = tile.down * Rows + first + b * 64 + warp % 4 * 16;
       const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
       HONE_UNROLL
@@ -163,7 +214,7 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
           HONE_UNROLL
           for (int i = 0; i < kPiece / 2; i += 2) {
             const int sum = (e * kOwn + begin) / 2 + i;
-            *reinterpret_cast<float2*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = make_float2(total[b][sum], total[b][sum + 1]);
+            *reinterpret_cast<Words<Sum, 2>*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = {{total[b][sum], total[b][sum + 1]}};
           }
         __syncwarp();
         // Eight threads have a row, so that what else is read of four rows is on its way at a time.
@@ -171,17 +222,17 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
         const int64_t column = tile.across * kOwn + begin + c, left_over = right.lines - column;
         HONE_UNROLL_BY(Ahead)
         for (int r = in_warp / 8; r < rows; r += 4) {
-          float sums[Each][kMany];
+          Sum sums[Each][kMany];
           HONE_UNROLL
           for (int e = 0; e < Each * kMany; e += 4) {
-            const float4 four = *reinterpret_cast<const float4*>(at(e / kMany, r, c) + e % kMany);
-            float* const to = sums[e / kMany] + e % kMany;
-            to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+            const auto four = *reinterpret_cast<const Words<Sum, 4>*>(at(e / kMany, r, c) + e % kMany);
+            HONE_UNROLL
+            for (int i = 0; i < 4; ++i) sums[e / kMany][e % kMany + i] = four[i];
           }
           if (left_over >= kMany) many(tile.batch, row + r, column, sums);
           else
             for (int e = 0; e < left_over; ++e) {
-              float sum[Each];
+              Sum sum[Each];
               HONE_UNROLL
               for (int part = 0; part < Each; ++part) sum[part] = at(part, r, c)[e];
               one(tile.batch, row + r, column + e, sum);

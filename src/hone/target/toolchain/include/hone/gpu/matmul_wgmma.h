@@ -17,6 +17,8 @@
 #pragma once
 #include "hone/gpu/matmul_mma.h"
 #include "hone/gpu/prim.h"
+#include "hone/gpu/prim_float8.h"
+#include "hone/gpu/words.h"
 
 namespace hone::gpu {
 
@@ -51,9 +53,12 @@ struct GroupTf32 {
     parts[0] = make_uint4(prim::to_tf32(x[0]), prim::to_tf32(x[1]), prim::to_tf32(x[2]), prim::to_tf32(x[3]));
   }
 };
-/// bf16 or f16 as they are.
+/// Numbers of 16 bits, as they are or as they hold floats of one byte and i8.
 HONE_DEVICE constexpr prim::GroupType type_of(const bf16*) { return prim::GroupType::kBf16; }
 HONE_DEVICE constexpr prim::GroupType type_of(const f16*) { return prim::GroupType::kF16; }
+HONE_DEVICE constexpr prim::GroupType type_of(const f8e4m3*) { return prim::GroupType::kE4M3; }
+HONE_DEVICE constexpr prim::GroupType type_of(const f8e5m2*) { return prim::GroupType::kE5M2; }
+HONE_DEVICE constexpr prim::GroupType type_of(const int8_t*) { return prim::GroupType::kI8; }
 template <class T_>
 struct Group16 {
   using T = T_;
@@ -85,13 +90,20 @@ HONE_DEVICE int64_t split_blocks(int64_t lines, int64_t depth) {
   return (lines + Lines - 1) / Lines * (Lines / kSplitLines) * ((deep + kSplitDepth - 1) / kSplitDepth);
 }
 
+/// A number as it is kept in memory, as T, which holds it exactly.
+template <class T, class From>
+HONE_DEVICE T number(From x) { return static_cast<T>(static_cast<float>(x)); }
+template <class T>
+HONE_DEVICE T number(T x) { return x; }
+
 /// Block `block` of split_blocks: its piece of the factor in parts, zeros beyond the factor's edges. `parts`: parts_bytes.
 /// SideBySide: neighbours in depth are neighbours in memory.
 template <class Math, int Lines, int Depth, bool SideBySide, class F>
 HONE_DEVICE void split_factor(const F& factor, int64_t depth, int64_t block, void* parts) {
   using Tile = PartsTile<Math, Lines, Depth>;
   using T = typename Math::T;
-  constexpr int kEach = Math::kBeside, kVector = 16 / static_cast<int>(sizeof(T));
+  using From = typename F::T;
+  constexpr int kEach = Math::kBeside;
   static_assert(Lines % kSplitLines == 0);
   const int64_t tiles = (depth + Depth - 1) / Depth, across = (tiles * Depth + kSplitDepth - 1) / kSplitDepth;
   // A warp writes 128 bytes side by side or more, and reads what is likely to lie side by side: eight of the depth a thread.
@@ -101,22 +113,21 @@ HONE_DEVICE void split_factor(const F& factor, int64_t depth, int64_t block, voi
   HONE_UNROLL
   for (int64_t begin = first; begin < first + 8; begin += kEach) {
     if (begin >= tiles * Depth) return;
-    T x[kEach] = {};
+    Words<From, kEach> given = {};
     if (line < factor.lines && begin < depth) {
-      const T* const from = factor.base + factor.line_at(line);
-      const T* const first_of = from + factor.depth_at(begin);
-      if (SideBySide && begin + kEach <= depth && reinterpret_cast<uintptr_t>(first_of) % 16 == 0) {
-        HONE_UNROLL
-        for (int i = 0; i < kEach; i += kVector) {
-          const uint4 words = *reinterpret_cast<const uint4*>(first_of + i);
-          __builtin_memcpy(x + i, &words, 16);
-        }
+      const From* const from = factor.base + factor.line_at(line);
+      const From* const first_of = from + factor.depth_at(begin);
+      if (SideBySide && begin + kEach <= depth && reinterpret_cast<uintptr_t>(first_of) % given.kWord == 0) {
+        given = Words<From, kEach>::load(first_of);
       } else {
         HONE_UNROLL
         for (int i = 0; i < kEach; ++i)
-          if (begin + i < depth) x[i] = from[factor.depth_at(begin + i)];
+          if (begin + i < depth) given[i] = from[factor.depth_at(begin + i)];
       }
     }
+    T x[kEach];
+    HONE_UNROLL
+    for (int i = 0; i < kEach; ++i) x[i] = number<T>(given[i]);
     uint4 split[Math::kParts];
     Math::split(x, split);
     char* const tile = static_cast<char*>(parts) + (line / Lines * tiles + begin / Depth) * Tile::kBytes;

@@ -13,22 +13,23 @@
 
 namespace hone::prim {
 
-/// A tensor of numbers of 16 bits in global memory: element (x, y, z) is at base + 2 x + y step[0] + z step[1] bytes. Base and steps
-/// are multiples of 16.
+/// A tensor of numbers of `size` bytes, 1 or 2, in global memory: element (x, y, z) is at base + size x + y step[0] + z step[1] bytes.
+/// Base and steps are multiples of 16.
 struct Tensor {
   const void* base;
   int64_t extent[3];
   int64_t step[2];
+  int size = 2;
 };
 
 class alignas(128) TensorMap {
  public:
-  static constexpr int kRow = 64, kRowBytes = 128;   ///< elements of a tile's row, and bytes
+  static constexpr int kRowBytes = 128;   ///< of a tile's row
   struct alignas(128) Scratch {
     uint32_t word[32];
   };
 
-  /// For tiles of so many rows (1 to 256) of kRow elements: rows of 128 bytes, one after the other from a boundary of 1024 bytes on,
+  /// For tiles of so many rows (1 to 256) of 128 bytes, one after the other from a boundary of 1024 bytes on,
   /// piece c of 16 bytes of row r at c ^ (r % 8), as GroupFactor::swizzled and GroupFactorAcross read them. By a whole warp, whose
   /// threads alone use it; `scratch` is shared memory, free again afterwards.
   HONE_DEVICE void make([[maybe_unused]] Scratch& scratch, const Tensor& tensor, int rows) {
@@ -42,20 +43,22 @@ class alignas(128) TensorMap {
     const uint32_t at = shared_address(&scratch);
     if (lane == 0) {
       asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(at), "l"(tensor.base) : "memory");
-      // Fields that count from 0: a rank of three. Types by number: sixteen bits without a sign, as bits are all that is copied.
+      // Fields that count from 0: a rank of three. Types by number: bytes, or two of them without a sign, as bits are all that is copied.
       asm volatile(
           "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 2;\n"
-          "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 1;\n"
           "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%0], 0;\n"
           "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 3;\n"
           "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%0], 0;" ::"r"(at) : "memory");
+      // The type is a constant of the instruction.
+      if (tensor.size == 1) asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 0;" ::"r"(at) : "memory");
+      else asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 1;" ::"r"(at) : "memory");
       asm volatile(
           "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %1;\n"
           "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, %2;\n"
           "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 2, %3;\n"
           "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, %3;\n"
           "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, %3;\n"
-          "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 2, %3;" ::"r"(at), "r"(kRow), "r"(rows), "r"(1) : "memory");
+          "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 2, %3;" ::"r"(at), "r"(kRowBytes / tensor.size), "r"(rows), "r"(1) : "memory");
       asm volatile(
           "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;\n"
           "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %2;\n"
@@ -87,8 +90,8 @@ HONE_DEVICE void PhaseBarrier::tensor_copy(void* to, const TensorMap& map, int x
   const Tensor& tensor = map.tensor_;
   const auto inside = [](int64_t left, int64_t most) { return static_cast<int32_t>(left < 0 ? 0 : left < most ? left : most); };
   const bool there = x >= 0 && y >= 0 && z >= 0 && z < tensor.extent[2];
-  const hone::simt::TensorTile tile = {static_cast<const char*>(tensor.base) + 2 * int64_t{x} + y * tensor.step[0] + z * tensor.step[1], tensor.step[0],
-                                       map.rows_, there ? inside(tensor.extent[1] - y, map.rows_) : 0, 2 * inside(tensor.extent[0] - x, TensorMap::kRow)};
+  const hone::simt::TensorTile tile = {static_cast<const char*>(tensor.base) + tensor.size * int64_t{x} + y * tensor.step[0] + z * tensor.step[1], tensor.step[0],
+                                       map.rows_, there ? inside(tensor.extent[1] - y, map.rows_) : 0, tensor.size * inside(tensor.extent[0] - x, TensorMap::kRowBytes / tensor.size)};
   hone_simt_tensor_copy(to, &tile, &word_);
   asm volatile("" ::: "memory");
 #else

@@ -77,8 +77,8 @@ class GroupFactorAcross {
 #if HONE_EMULATED
 using hone::simt::GroupType;
 #else
-/// What the factors hold. kTf32: floats of which the units look at 19 bits.
-enum class GroupType { kBf16, kF16, kTf32 };
+/// What the factors hold. kTf32: floats of which the units look at 19 bits. kE4M3, kE5M2: floats of one byte.
+enum class GroupType { kBf16, kF16, kTf32, kE4M3, kE5M2, kI8 };
 
 // The registers of a product in the words of PTX, by tens, and as operands.
 #define HONE_REGISTERS_2(ten) "%" #ten "0, %" #ten "1"
@@ -90,70 +90,87 @@ enum class GroupType { kBf16, kF16, kTf32 };
 #define HONE_FIRST_40 HONE_FIRST_20 HONE_TEN(2) HONE_TEN(3)
 #define HONE_FIRST_60 HONE_FIRST_40 HONE_TEN(4) HONE_TEN(5)
 #define HONE_FIRST_120 HONE_FIRST_60 HONE_TEN(6) HONE_TEN(7) HONE_TEN(8) HONE_TEN(9) HONE_TEN(10) HONE_TEN(11)
-#define HONE_SUM_4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
-#define HONE_SUM_8(i) HONE_SUM_4(i), HONE_SUM_4(i + 4)
-#define HONE_SUM_16(i) HONE_SUM_8(i), HONE_SUM_8(i + 8)
-#define HONE_SUM_32(i) HONE_SUM_16(i), HONE_SUM_16(i + 16)
-#define HONE_SUM_64(i) HONE_SUM_32(i), HONE_SUM_32(i + 32)
+#define HONE_SUM_4(c, i) c(sums[i]), c(sums[i + 1]), c(sums[i + 2]), c(sums[i + 3])
+#define HONE_SUM_8(c, i) HONE_SUM_4(c, i), HONE_SUM_4(c, i + 4)
+#define HONE_SUM_12(c, i) HONE_SUM_8(c, i), HONE_SUM_4(c, i + 8)
+#define HONE_SUM_16(c, i) HONE_SUM_8(c, i), HONE_SUM_8(c, i + 8)
+#define HONE_SUM_24(c, i) HONE_SUM_16(c, i), HONE_SUM_8(c, i + 16)
+#define HONE_SUM_32(c, i) HONE_SUM_16(c, i), HONE_SUM_16(c, i + 16)
+#define HONE_SUM_48(c, i) HONE_SUM_32(c, i), HONE_SUM_16(c, i + 32)
+#define HONE_SUM_64(c, i) HONE_SUM_32(c, i), HONE_SUM_32(c, i + 32)
+#define HONE_SUM_128(c, i) HONE_SUM_64(c, i), HONE_SUM_64(c, i + 64)
 #define HONE_LEFT_WORD "l"(a_word)
 #define HONE_LEFT_REGISTERS "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3])
-#define HONE_WGMMA(shape, registers, a, b, add, order, left_operands, ...)                                              \
+#define HONE_WGMMA(shape, registers, a, b, add, rest, left_operands, ...)                                               \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" shape " {" registers \
-               "}, " a ", " b ", p, 1, 1" order ";\n}" : __VA_ARGS__ : left_operands, "l"(b_word), "r"(add_word))
-#define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add, ...)                                                    \
+               "}, " a ", " b ", p" rest ";\n}" : __VA_ARGS__ : left_operands, "l"(b_word), "r"(add_word))
+/// What a product does besides multiplying: 1, 1 scale the factors, and of 16 bits two numbers say which lie across.
+#define HONE_GROUP_PRODUCT(count, columns, registers, a, b, add)                                                         \
   template <GroupType Type, bool Across>                                                                                \
   HONE_DEVICE void group_product(float (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {                \
     if constexpr (Type == GroupType::kTf32) {                                                                           \
-      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, "", HONE_LEFT_WORD, __VA_ARGS__);                    \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, a, b, add, ", 1, 1", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0));  \
+    } else if constexpr (Type == GroupType::kE4M3) {                                                                    \
+      HONE_WGMMA(columns "k32.f32.e4m3.e4m3", registers, a, b, add, ", 1, 1", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
+    } else if constexpr (Type == GroupType::kE5M2) {                                                                    \
+      HONE_WGMMA(columns "k32.f32.e5m2.e5m2", registers, a, b, add, ", 1, 1", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
     } else if constexpr (Type == GroupType::kF16 && Across) {                                                           \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 1", HONE_LEFT_WORD, __VA_ARGS__);               \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 1, 1, 0, 1", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
     } else if constexpr (Type == GroupType::kF16) {                                                                     \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);               \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, a, b, add, ", 1, 1, 0, 0", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
     } else if constexpr (Across) {                                                                                      \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 1", HONE_LEFT_WORD, __VA_ARGS__);             \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 1, 1, 0, 1", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
     } else {                                                                                                            \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 0, 0", HONE_LEFT_WORD, __VA_ARGS__);             \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, a, b, add, ", 1, 1, 0, 0", HONE_LEFT_WORD, HONE_SUM_##count("+f", 0)); \
     }                                                                                                                   \
+  }                                                                                                                     \
+  template <GroupType Type, bool Across>                                                                                \
+  HONE_DEVICE void group_product(int32_t (&sums)[count], uint64_t a_word, uint64_t b_word, int add_word) {              \
+    HONE_WGMMA(columns "k32.s32.s8.s8", registers, a, b, add, "", HONE_LEFT_WORD, HONE_SUM_##count("+r", 0));           \
   }
-HONE_GROUP_PRODUCT(8, "16", HONE_REGISTERS_8(), "%8", "%9", "%10", HONE_SUM_8(0))
-HONE_GROUP_PRODUCT(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12", "%13", "%14", HONE_SUM_8(0), HONE_SUM_4(8))
-HONE_GROUP_PRODUCT(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16", "%17", "%18", HONE_SUM_16(0))
-HONE_GROUP_PRODUCT(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24", "%25", "%26", HONE_SUM_16(0), HONE_SUM_8(16))
-HONE_GROUP_PRODUCT(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32", "%33", "%34", HONE_SUM_32(0))
-HONE_GROUP_PRODUCT(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48", "%49", "%50", HONE_SUM_32(0), HONE_SUM_16(32))
-HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "%66", HONE_SUM_64(0))
-HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130", HONE_SUM_64(0), HONE_SUM_64(64))
+HONE_GROUP_PRODUCT(8, "16", HONE_REGISTERS_8(), "%8", "%9", "%10")
+HONE_GROUP_PRODUCT(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12", "%13", "%14")
+HONE_GROUP_PRODUCT(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16", "%17", "%18")
+HONE_GROUP_PRODUCT(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24", "%25", "%26")
+HONE_GROUP_PRODUCT(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32", "%33", "%34")
+HONE_GROUP_PRODUCT(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48", "%49", "%50")
+HONE_GROUP_PRODUCT(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64", "%65", "%66")
+HONE_GROUP_PRODUCT(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128", "%129", "%130")
 #undef HONE_GROUP_PRODUCT
-#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add, ...)                                               \
+#define HONE_GROUP_PRODUCT_FROM(count, columns, registers, a, b, add)                                               \
   template <GroupType Type, bool Across>                                                                                \
   HONE_DEVICE void group_product_from(float (&sums)[count], const uint32_t (&left)[4], uint64_t b_word, int add_word) { \
     if constexpr (Type == GroupType::kTf32) {                                                                           \
-      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, "{" a "}", b, add, "", HONE_LEFT_REGISTERS, __VA_ARGS__);       \
+      HONE_WGMMA(columns "k8.f32.tf32.tf32", registers, "{" a "}", b, add, ", 1, 1", HONE_LEFT_REGISTERS, HONE_SUM_##count("+f", 0));       \
     } else if constexpr (Type == GroupType::kF16 && Across) {                                                           \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 1", HONE_LEFT_REGISTERS, __VA_ARGS__);     \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 1, 1, 1", HONE_LEFT_REGISTERS, HONE_SUM_##count("+f", 0));     \
     } else if constexpr (Type == GroupType::kF16) {                                                                     \
-      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 0", HONE_LEFT_REGISTERS, __VA_ARGS__);     \
+      HONE_WGMMA(columns "k16.f32.f16.f16", registers, "{" a "}", b, add, ", 1, 1, 0", HONE_LEFT_REGISTERS, HONE_SUM_##count("+f", 0));     \
     } else if constexpr (Across) {                                                                                      \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 1", HONE_LEFT_REGISTERS, __VA_ARGS__);   \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 1, 1, 1", HONE_LEFT_REGISTERS, HONE_SUM_##count("+f", 0));   \
     } else {                                                                                                            \
-      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 0", HONE_LEFT_REGISTERS, __VA_ARGS__);   \
+      HONE_WGMMA(columns "k16.f32.bf16.bf16", registers, "{" a "}", b, add, ", 1, 1, 0", HONE_LEFT_REGISTERS, HONE_SUM_##count("+f", 0));   \
     }                                                                                                                   \
   }
-HONE_GROUP_PRODUCT_FROM(8, "16", HONE_REGISTERS_8(), "%8, %9, %10, %11", "%12", "%13", HONE_SUM_8(0))
-HONE_GROUP_PRODUCT_FROM(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12, %13, %14, %15", "%16", "%17", HONE_SUM_8(0), HONE_SUM_4(8))
-HONE_GROUP_PRODUCT_FROM(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16, %17, %18, %19", "%20", "%21", HONE_SUM_16(0))
-HONE_GROUP_PRODUCT_FROM(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24, %25, %26, %27", "%28", "%29", HONE_SUM_16(0), HONE_SUM_8(16))
-HONE_GROUP_PRODUCT_FROM(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32, %33, %34, %35", "%36", "%37", HONE_SUM_32(0))
-HONE_GROUP_PRODUCT_FROM(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48, %49, %50, %51", "%52", "%53", HONE_SUM_32(0), HONE_SUM_16(32))
-HONE_GROUP_PRODUCT_FROM(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64, %65, %66, %67", "%68", "%69", HONE_SUM_64(0))
-HONE_GROUP_PRODUCT_FROM(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128, %129, %130, %131", "%132", "%133", HONE_SUM_64(0), HONE_SUM_64(64))
+HONE_GROUP_PRODUCT_FROM(8, "16", HONE_REGISTERS_8(), "%8, %9, %10, %11", "%12", "%13")
+HONE_GROUP_PRODUCT_FROM(12, "24", HONE_TEN() HONE_REGISTERS_2(1), "%12, %13, %14, %15", "%16", "%17")
+HONE_GROUP_PRODUCT_FROM(16, "32", HONE_TEN() HONE_REGISTERS_6(1), "%16, %17, %18, %19", "%20", "%21")
+HONE_GROUP_PRODUCT_FROM(24, "48", HONE_FIRST_20 HONE_REGISTERS_4(2), "%24, %25, %26, %27", "%28", "%29")
+HONE_GROUP_PRODUCT_FROM(32, "64", HONE_FIRST_20 HONE_TEN(2) HONE_REGISTERS_2(3), "%32, %33, %34, %35", "%36", "%37")
+HONE_GROUP_PRODUCT_FROM(48, "96", HONE_FIRST_40 HONE_REGISTERS_8(4), "%48, %49, %50, %51", "%52", "%53")
+HONE_GROUP_PRODUCT_FROM(64, "128", HONE_FIRST_60 HONE_REGISTERS_4(6), "%64, %65, %66, %67", "%68", "%69")
+HONE_GROUP_PRODUCT_FROM(128, "256", HONE_FIRST_120 HONE_REGISTERS_8(12), "%128, %129, %130, %131", "%132", "%133")
 #undef HONE_GROUP_PRODUCT_FROM
 #undef HONE_WGMMA
 #undef HONE_LEFT_REGISTERS
 #undef HONE_LEFT_WORD
+#undef HONE_SUM_128
 #undef HONE_SUM_64
+#undef HONE_SUM_48
 #undef HONE_SUM_32
+#undef HONE_SUM_24
 #undef HONE_SUM_16
+#undef HONE_SUM_12
 #undef HONE_SUM_8
 #undef HONE_SUM_4
 #undef HONE_FIRST_120
@@ -196,20 +213,21 @@ class GroupProducts {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
   }
-  /// sums = a * b (+ sums, if add) on 64 rows x 2 Sums columns, 32 bytes of the depth: 16 numbers, 8 of TF32. Warp w of the
+  /// sums = a * b (+ sums, if add) on 64 rows x 2 Sums columns, 32 bytes of the depth: 16 numbers, 8 of TF32, 32 bytes. Sums of kI8 are
+  /// int32_t; of floats of one byte the units keep 14 bits, so that who wants more adds them up himself from time to time. Warp w of the
   /// group has rows 16 w to 16 w + 15; with r = lane / 4 and t = lane % 4, sums[4 j], sums[4 j + 1] are row r, columns 8 j + 2 t
   /// and 8 j + 2 t + 1; sums[4 j + 2], sums[4 j + 3] row r + 8. Until they are waited for, sums and both factors belong to the
   /// units; other products onto the same sums may follow, in order. What is added is cut as mma_bf16 cuts it, 32 bytes of the
   /// depth at a time.
-  template <GroupType Type = GroupType::kBf16, int Sums, class Right>
-  HONE_DEVICE void multiply(float (&sums)[Sums], const GroupFactor& a, const Right& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
+  template <GroupType Type = GroupType::kBf16, class Sum, int Sums, class Right>
+  HONE_DEVICE void multiply(Sum (&sums)[Sums], const GroupFactor& a, const Right& b, bool add, [[maybe_unused]] int line = __builtin_LINE()) {
 #if HONE_EMULATED
     hone::simt::GroupProduct product = product_of<Type>(sums, b, add);
     product.a = a.first_, product.a_swizzled = a.swizzled_, product.a_depth = a.next_depth_, product.a_lines = a.next_lines_;
     hone::simt::meet_group(product.a, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    check<Type, Right>(sums);
+    check<Type, Right, Sum, Sums>();
     group_product<Type, is_across(static_cast<const Right*>(nullptr))>(sums, a.word_, word_of(b), add);
 #endif
   }
@@ -224,7 +242,7 @@ class GroupProducts {
     hone::simt::meet_group(nullptr, product.b, line);
     call(hone::simt::GroupOp::kMultiply, &product, 0);
 #else
-    check<Type, Right>(sums);
+    check<Type, Right, float, Sums>();
     group_product_from<Type, is_across(static_cast<const Right*>(nullptr))>(sums, a, word_of(b), add);
 #endif
   }
@@ -247,19 +265,21 @@ class GroupProducts {
 #endif
   }
   /// And `sums`, of batches before those, may be read.
-  template <int Latest, int Sums>
-  HONE_DEVICE void wait(float (&sums)[Sums], int line = __builtin_LINE()) {
+  template <int Latest, class Sum, int Sums>
+  HONE_DEVICE void wait(Sum (&sums)[Sums], int line = __builtin_LINE()) {
     wait<Latest>(line);
     readable(sums);
   }
   /// Sums that have been waited for may be read.
-  template <int Sums>
-  HONE_DEVICE static void readable(float (&sums)[Sums]) {
+  template <class Sum, int Sums>
+  HONE_DEVICE static void readable(Sum (&sums)[Sums]) {
 #if HONE_EMULATED
     static_cast<void>(sums);
 #else
 #pragma unroll
-    for (int i = 0; i < Sums; ++i) asm volatile("" : "+f"(sums[i])::"memory");  // nothing reads them before
+    for (int i = 0; i < Sums; ++i)   // nothing reads them before
+      if constexpr (is_whole<Sum>()) asm volatile("" : "+r"(sums[i])::"memory");
+      else asm volatile("" : "+f"(sums[i])::"memory");
 #endif
   }
 
@@ -268,18 +288,21 @@ class GroupProducts {
   HONE_DEVICE static constexpr bool is_across(const GroupFactorAcross*) { return true; }
   HONE_DEVICE static const GroupFactor& factor_of(const GroupFactor& b) { return b; }
   HONE_DEVICE static const GroupFactor& factor_of(const GroupFactorAcross& b) { return b.factor_; }
-  template <GroupType Type, class Right, int Sums>
-  HONE_DEVICE static constexpr void check(const float (&)[Sums]) {
+  template <class Sum>
+  HONE_DEVICE static constexpr bool is_whole() { return static_cast<Sum>(0.5f) == 0; }
+  template <GroupType Type, class Right, class Sum, int Sums>
+  HONE_DEVICE static constexpr void check() {
+    static_assert(sizeof(Sum) == 4 && is_whole<Sum>() == (Type == GroupType::kI8), "sums of bytes are int32_t, all others float");
     static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 48 || Sums == 64 || Sums == 128,
                   "16, 24, 32, 48, 64, 96, 128 or 256 columns");
-    static_assert(Type != GroupType::kTf32 || !is_across(static_cast<const Right*>(nullptr)), "the units turn numbers of 16 bits alone");
+    static_assert(Type == GroupType::kBf16 || Type == GroupType::kF16 || !is_across(static_cast<const Right*>(nullptr)), "the units turn numbers of 16 bits alone");
   }
 #if HONE_EMULATED
-  template <GroupType Type, int Sums, class Right>
-  static hone::simt::GroupProduct product_of(float (&sums)[Sums], const Right& b, bool add) {
-    check<Type, Right>(sums);
+  template <GroupType Type, class Sum, int Sums, class Right>
+  static hone::simt::GroupProduct product_of(Sum (&sums)[Sums], const Right& b, bool add) {
+    check<Type, Right, Sum, Sums>();
     const GroupFactor& right = factor_of(b);
-    return {sums, nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const Right*>(nullptr)),
+    return {reinterpret_cast<float*>(sums), nullptr, right.first_, 0, 0, right.next_depth_, right.next_lines_, 2 * Sums, Type, 0, add, is_across(static_cast<const Right*>(nullptr)),
             right.swizzled_, nullptr, {}};
   }
   HONE_DEVICE void call(hone::simt::GroupOp op, const hone::simt::GroupProduct* product, int value) {

@@ -7,12 +7,12 @@ namespace hone::simt {
 /// What a thread does with its group's products. kEnd: they go out of its scope.
 enum class GroupOp : int32_t { kFence, kMultiply, kCommit, kWait, kEnd };
 
-/// What the units multiply: 16 of the depth at a time, of TF32 8.
-enum class GroupType : int32_t { kBf16, kF16, kTf32 };
+/// What the units multiply: 16 of the depth at a time, of TF32 8, of bytes 32.
+enum class GroupType : int32_t { kBf16, kF16, kTf32, kE4M3, kE5M2, kI8 };
 
 /// One product: 64 rows x `columns`, 32 bytes of the depth.
 struct GroupProduct {
-  float* sums;                ///< this thread's, columns / 2 of them
+  float* sums;                ///< this thread's, columns / 2 of them; of kI8 integers
   const char *a, *b;          ///< the factors' first bricks; a null: the left one's rows are below
   int32_t a_depth, a_lines;   ///< bytes to the next brick in depth and in lines
   int32_t b_depth, b_lines;

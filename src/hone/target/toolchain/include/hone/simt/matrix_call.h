@@ -5,7 +5,7 @@
 namespace hone::simt {
 
 /// What is multiplied. kRows is no product: every lane learns what all lanes brought.
-enum class MatrixOp : int32_t { kTf32, kBf16, kF16, kI8, kF32, kRows };
+enum class MatrixOp : int32_t { kTf32, kBf16, kF16, kI8, kF32, kRows, kE4M3, kE5M2 };
 
 struct MatrixCall {
   MatrixOp op;

@@ -65,31 +65,40 @@ inline void read_share(const GroupProduct& p, const void* where) {
     read(p.across ? right_row(p, i / 16 * 8, i % 16) : right_line(p, i % p.columns, i / p.columns));
 }
 
-inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : 16; }
+inline int depth_of(GroupType type) { return type == GroupType::kTf32 ? 8 : type == GroupType::kBf16 || type == GroupType::kF16 ? 16 : 32; }
 
 inline MatrixOp numbers_of(GroupType type) {
-  return type == GroupType::kTf32 ? MatrixOp::kTf32 : type == GroupType::kF16 ? MatrixOp::kF16 : MatrixOp::kBf16;
+  switch (type) {
+    case GroupType::kTf32: return MatrixOp::kTf32;
+    case GroupType::kF16: return MatrixOp::kF16;
+    case GroupType::kBf16: return MatrixOp::kBf16;
+    case GroupType::kE4M3: return MatrixOp::kE4M3;
+    case GroupType::kE5M2: return MatrixOp::kE5M2;
+    case GroupType::kI8: break;
+  }
+  return MatrixOp::kI8;
 }
 
 /// The numbers of a line whose neighbours in memory are other lines'.
-inline void load_across(const GroupProduct& p, int line, double (&to)[16]) {
+inline void load_across(const GroupProduct& p, int line, double (&to)[32]) {
   for (int k = 0; k < 16; ++k) to[k] = factor_of(reinterpret_cast<const uint32_t*>(right_row(p, line, k)), line % 8, numbers_of(p.type));
 }
 
 /// The numbers of a line, of which `at` knows where either half of the depth is.
 template <class At>
-inline void load_line(const GroupProduct& p, At at, double (&to)[16]) {
+inline void load_line(const GroupProduct& p, At at, double (&to)[32]) {
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(at(half));
-    for (int k = 0; k < each; ++k) to[each * half + k] = factor_of(words, k, numbers_of(p.type));
+    for (int k = 0; k < each; ++k)
+      to[each * half + k] = p.type == GroupType::kI8 ? byte_of(words, k) : factor_of(words, k, numbers_of(p.type));
   }
 }
 
 /// This lane's sums of a product.
 inline void multiply(const GroupProduct& p, float* sums) {
   const int row0 = thread_number(m.thread) / kWave % kGroupWarps * 16 + m.lane / 4, deep = depth_of(p.type);
-  double a[2][16], b[16], products[16];
+  double a[2][32], b[32], products[32];
   for (int i = 0; i < 2; ++i) load_line(p, [&](int half) { return left_line(p, row0, i, half); }, a[i]);
   for (int j = 0; j < p.columns / 4; ++j) {
     const int line = j / 2 * 8 + m.lane % 4 * 2 + j % 2;
@@ -98,7 +107,13 @@ inline void multiply(const GroupProduct& p, float* sums) {
     for (int i = 0; i < 2; ++i) {
       float& sum = sums[j / 2 * 4 + i * 2 + j % 2];
       for (int k = 0; k < deep; ++k) products[k] = a[i][k] * b[k];
-      sum = cut_sum(p.add ? sum : 0.0f, products, deep);
+      if (p.type == GroupType::kI8) {
+        uint32_t whole = p.add ? word_of(sum) : 0;
+        for (int k = 0; k < deep; ++k) whole += static_cast<uint32_t>(static_cast<int32_t>(products[k]));
+        sum = float_of(whole);
+      } else {
+        sum = cut_sum(p.add ? sum : 0.0f, products, deep, deep == 32 ? 13 : 24);
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
 // NVIDIA's matrix units in numbers. What is known of them (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA
 // tensor cores", 2021): products are exact; they and the sum so far are aligned to the largest of them, cut (not
 // rounded) a bit or more behind its 24th, added, and the sum is cut to 24 bits. Here it is one bit, and four words of
-// the depth at a time as on Ampere: the least accurate of the devices meant. Sums of i8 are exact modulo 2^32.
+// the depth at a time as on Ampere: the least accurate of the devices meant. Of floats of one byte they keep 13 bits behind the
+// first (DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.3.2). Sums of i8 are exact modulo 2^32.
 #pragma once
 #include "hone/simt/matrix_call.h"
 
@@ -18,11 +19,21 @@ inline uint32_t word_of(float v) {
   return word;
 }
 
+/// A float of one byte: a sign, then the exponent with its bias, then the mantissa.
+inline double f8_of(uint32_t bits, int mantissa, int bias, uint32_t not_finite) {
+  const uint32_t magnitude = bits & 0x7f;
+  if (magnitude >= not_finite) return magnitude == 0x7c ? (bits & 0x80 ? -__builtin_inf() : __builtin_inf()) : __builtin_nan("");
+  const auto exponent = static_cast<int>(magnitude >> mantissa), rest = static_cast<int>(magnitude & ((1u << mantissa) - 1));
+  const double value = __builtin_ldexp(exponent ? rest + (1 << mantissa) : rest, (exponent ? exponent : 1) - bias - mantissa);
+  return bits & 0x80 ? -value : value;
+}
 /// Element `part` of packed words, as a double; kTf32: as far as the units look.
 inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
   switch (op) {
     case MatrixOp::kTf32: return static_cast<double>(float_of(words[part] & 0xffffe000u));
     case MatrixOp::kF32: return static_cast<double>(float_of(words[part]));
+    case MatrixOp::kE4M3: return f8_of(words[part / 4] >> (8 * (part % 4)) & 0xff, 3, 7, 0x7f);
+    case MatrixOp::kE5M2: return f8_of(words[part / 4] >> (8 * (part % 4)) & 0xff, 2, 15, 0x7c);
     case MatrixOp::kBf16: return static_cast<double>(float_of((words[part / 2] >> (16 * (part % 2))) << 16));
     default: {
       const auto bits = static_cast<uint16_t>(words[part / 2] >> (16 * (part % 2)));
@@ -35,7 +46,8 @@ inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
 /// Byte `part` of packed words.
 inline int32_t byte_of(const uint32_t* words, int part) { return static_cast<int8_t>(words[part / 4] >> (8 * (part % 4))); }
 
-inline float cut_sum(float c, const double* products, int count) {
+/// `bits_behind`: so many behind the first one of the largest are kept; of floats of one byte 13, in the sum too.
+inline float cut_sum(float c, const double* products, int count, int bits_behind = 24) {
   double largest = __builtin_fabs(static_cast<double>(c)), plain = static_cast<double>(c);
   for (int i = 0; i < count; ++i) {
     if (__builtin_fabs(products[i]) > largest) largest = __builtin_fabs(products[i]);
@@ -45,13 +57,20 @@ inline float cut_sum(float c, const double* products, int count) {
   // largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
   uint64_t bits;
   __builtin_memcpy(&bits, &largest, 8);
-  const uint64_t of_unit = ((bits >> 52) - 24) << 52, of_units = (2 * 1023 + 24 - (bits >> 52)) << 52;
+  const auto behind = static_cast<uint64_t>(bits_behind);
+  const uint64_t of_unit = ((bits >> 52) - behind) << 52, of_units = (2 * 1023 + behind - (bits >> 52)) << 52;
   double unit, units;
   __builtin_memcpy(&unit, &of_unit, 8);
   __builtin_memcpy(&units, &of_units, 8);
   double sum = __builtin_trunc(static_cast<double>(c) * units);
   for (int i = 0; i < count; ++i) sum += __builtin_trunc(products[i] * units);
   sum *= unit;
+  if (behind < 24) {
+    uint64_t of_sum;
+    __builtin_memcpy(&of_sum, &sum, 8);
+    of_sum = of_sum >> (52 - behind) << (52 - behind);
+    __builtin_memcpy(&sum, &of_sum, 8);
+  }
   const float nearest = static_cast<float>(sum);
   if (__builtin_fabs(static_cast<double>(nearest)) <= __builtin_fabs(sum)) return nearest;
   return float_of(word_of(nearest) - 1);  // rounding went away from zero: one step back
