@@ -15,6 +15,20 @@ namespace hone::evaluate {
 
 namespace {
 
+/// What products of bytes are on a card, where PyTorch has functions of their own for them.
+constexpr std::string_view kF8ProductText = R"py(def _f8_product(a, b):
+    """a @ b in float32 of two matrices of 8-bit floats; on a card by its units for them, which want b's columns dense."""
+    if not a.is_cuda:
+        return a.to(torch.float32) @ b.to(torch.float32)
+    one = torch.ones((), device=a.device)
+    b = b if b.stride(0) == 1 else b.t().contiguous().t()
+    return torch._scaled_mm(a.contiguous(), b, scale_a=one, scale_b=one, out_dtype=torch.float32)
+)py";
+constexpr std::string_view kI8ProductText = R"py(def _i8_product(a, b):
+    """a @ b in int32 of two matrices of int8; on a card by its units for them."""
+    return torch._int_mm(a, b) if a.is_cuda else a.to(torch.int32) @ b.to(torch.int32)
+)py";
+
 constexpr size_t kLongLine = 76;
 
 /// Names that the source itself uses, and Python's words.
@@ -51,7 +65,10 @@ class Emitter {
     for (const int id : graph_.outputs) results.push_back(result(*terms_[index(id)]));
     body_ += fmt::format("    return {}\n", fmt::join(results, ", "));
     const std::string_view math = body_.find("math.") == std::string::npos ? "" : "import math\n\n";
-    return fmt::format("{}import torch\nimport torch.nn.functional as F\n\n\ndef forward({}):\n{}", math,
+    std::string helpers;
+    for (const auto& [call, text] : {std::pair{kF8Product, kF8ProductText}, {kI8Product, kI8ProductText}})
+      if (body_.find(call) != std::string::npos) helpers += fmt::format("{}\n\n", text);
+    return fmt::format("{}import torch\nimport torch.nn.functional as F\n\n\n{}def forward({}):\n{}", math, helpers,
                        fmt::join(parameters, ", "), body_);
   }
 

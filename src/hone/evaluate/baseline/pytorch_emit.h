@@ -52,6 +52,9 @@ struct Term {
 /// "3" where all are equal, else as tuple().
 [[nodiscard]] std::string one_or_tuple(std::span<const int64_t> values);
 
+/// Helpers that emit_pytorch() defines where a text calls them.
+inline constexpr std::string_view kF8Product = "_f8_product(", kI8Product = "_i8_product(";
+
 /// A node to be written, for one workload.
 class Site {
  public:
@@ -73,6 +76,12 @@ class Site {
   /// Operand i in the result's type where PyTorch would not promote `operands` to it by itself.
   [[nodiscard]] Term promoted(size_t i, std::span<const size_t> operands) const;
   [[nodiscard]] const task::TensorType& type(size_t i) const { return graph_.node(node_.operands[i]).type; }
+  /// Operand i before it was cast to the type that it has, where nothing but a transposition was done to it besides.
+  struct Kept {
+    task::DType dtype;
+    std::string text;
+  };
+  [[nodiscard]] std::optional<Kept> kept(size_t i) const;
   [[nodiscard]] int rank(size_t i) const { return static_cast<int>(type(i).dims.size()); }
   /// The operand bound to a parameter, if it was given.
   [[nodiscard]] std::optional<size_t> find(std::string_view parameter) const;

@@ -14,7 +14,23 @@ Term infix_product(const Term& a, const Term& b) {
   return term;
 }
 
+/// A product of two matrices of bytes as the helper that has it, where its units take the shapes: multiples of 16, and more than 16 rows
+/// of int8. https://docs.pytorch.org/docs/stable/: torch._scaled_mm and torch._int_mm check them.
+std::optional<Term> byte_product(const Site& site) {
+  if (site.rank(0) != 2 || site.rank(1) != 2) return std::nullopt;
+  const auto a = site.kept(0), b = site.kept(1);
+  if (!a || !b) return std::nullopt;
+  for (const int64_t extent : {site.shape(0)[1], site.shape(1)[1]})
+    if (extent % 16 != 0) return std::nullopt;
+  const bool floats = task::is_f8(a->dtype) && task::is_f8(b->dtype) && !(a->dtype == b->dtype && a->dtype == task::DType::kF8E5M2) &&
+                      site.node().type.dtype == task::DType::kF32;
+  const bool whole = a->dtype == task::DType::kI8 && b->dtype == task::DType::kI8 && site.node().type.dtype == task::DType::kI32 && site.shape(0)[0] > 16;
+  if (!floats && !whole) return std::nullopt;
+  return call_term(fmt::format("{}{}, {})", floats ? kF8Product : kI8Product, a->text, b->text));
+}
+
 Result<Term> matmul(const Site& site, std::string_view) {
+  if (auto bytes = byte_product(site)) return std::move(*bytes);
   return infix_product(site.in_result_type(0), site.in_result_type(1));
 }
 

@@ -96,6 +96,17 @@ Term Site::promoted(size_t i, std::span<const size_t> operands) const {
   return call_term(converted(term, node_.type.dtype));
 }
 
+std::optional<Site::Kept> Site::kept(size_t i) const {
+  const task::Node* node = &graph_.node(node_.operands[i]);
+  if (node->op == "transpose") node = &graph_.node(node->operands[0]);
+  if (node->op != "cast") return std::nullopt;
+  const task::DType dtype = graph_.node(node->operands[0]).type.dtype;
+  const std::string cast = fmt::format(".to(torch.{})", task::numpy_name_of(node->type.dtype)), &text = operands_[i].text;
+  const size_t at = text.find(cast);
+  if (at == std::string::npos || text.find(cast, at + 1) != std::string::npos) return Kept{dtype, converted(operands_[i], dtype)};
+  return Kept{dtype, text.substr(0, at) + text.substr(at + cast.size())};
+}
+
 std::optional<size_t> Site::find(std::string_view parameter) const {
   const task::Op* op = task::find_op(node_.op);
   HONE_CHECK(op != nullptr, node_.op);

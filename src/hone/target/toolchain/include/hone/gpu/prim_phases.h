@@ -69,7 +69,7 @@ class PhaseBarrier {
         "l"(from), "r"(bytes), "r"(shared_address(&word_)) : "memory");
 #endif
   }
-  /// Copies the tile of map.kRow x map.rows() elements at (x, y, z) of a tensor, which arrives likewise: prim_tensor.h.
+  /// Copies the tile of 128 bytes x map.rows() rows at (x, y, z) of a tensor, which arrives likewise: prim_tensor.h.
   HONE_DEVICE void tensor_copy(void* to, const TensorMap& map, int x, int y, int z);
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
