@@ -58,14 +58,17 @@ std::optional<ScatterOperand> scatter_operand(const task::Graph& graph, int id, 
       own = &graph.node(node.operands[0]).type.dims;
       if (own->size() != dims.size()) return std::nullopt;
     } else if (node.prim == Prim::kReshape) {
-      // Only dimensions of extent 1 come or go.
+      // Of a tensor as it lies in memory any shape may be made; else only dimensions of extent 1 come or go.
       const auto told = [](const task::Dims& all) {
         task::Dims kept;
         for (const IntExpr& extent : all)
           if (!is_one(extent)) kept.push_back(extent);
         return kept;
       };
-      if (!(told(node.type.dims) == told(graph.node(node.operands[0]).type.dims))) return std::nullopt;
+      int below = node.operands[0];
+      while (graph.node(below).prim == Prim::kCast) below = graph.node(below).operands[0];
+      const bool lies_so = graph.node(below).prim == Prim::kInput;
+      if (!lies_so && !(told(node.type.dims) == told(graph.node(node.operands[0]).type.dims))) return std::nullopt;
     } else if (node.prim == Prim::kInput) {
       found.tensor = node.attr<std::string>("name");
       break;
