@@ -205,7 +205,7 @@ Result<JailPlan> plan_jail(const Jail& jail, const fs::path& program, const Jail
   if (support.landlock_abi > 0) {
     HONE_TRY(plan.ruleset, landlock_ruleset(plan, support.landlock_abi));
   }
-  plan.filter = jail_filter(jail.calls, jail.network);
+  plan.filter = jail_filter(jail);
   if (plan.namespaces) plan.init_program = init_program();
   return plan;
 }

@@ -54,7 +54,7 @@ struct JailPlan {
 // Parts of the plan.
 [[nodiscard]] Result<Fd> landlock_ruleset(const JailPlan& plan, int abi);
 /// The filter for programs in a jail; built once, lives forever.
-[[nodiscard]] std::span<const sock_filter> jail_filter(Jail::Calls calls, bool network);
+[[nodiscard]] std::span<const sock_filter> jail_filter(const Jail& jail);
 /// An executable in memory that sleeps until it is killed; -1 where that is not allowed.
 [[nodiscard]] int init_program();
 

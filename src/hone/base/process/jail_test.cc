@@ -116,6 +116,12 @@ TEST_F(Jail, HasNoSockets) {
     EXPECT_EQ(says("open_socket", {family}), "EPERM") << family;
   EXPECT_EQ(says("pair_sockets", {"stream"}), "ok");
   EXPECT_EQ(says("pair_sockets", {"datagram"}), "EPERM");
+  EXPECT_EQ(says("name_socket", {"bind"}), "EPERM");
+  // What CUDA's driver asks for, and nothing to reach others by.
+  jail_.named_sockets = true;
+  EXPECT_EQ(says("name_socket", {"bind"}), "ok");
+  EXPECT_EQ(says("name_socket", {"connect"}), "EPERM");
+  for (const char* family : {"inet", "inet6", "unix", "netlink"}) EXPECT_EQ(says("open_socket", {family}), "EPERM") << family << " of datagrams";
   jail_.network = true;
   EXPECT_EQ(says("open_socket", {"inet"}), "ok");
 }

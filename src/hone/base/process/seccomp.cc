@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 
 #include "hone/base/process/jail_plan.h"
 
@@ -103,13 +104,17 @@ scmp_arg_cmp is_not(unsigned argument, uint64_t value) {
   return {argument, SCMP_CMP_NE, value, 0};
 }
 
-bool forbid_network(const Context& context) {
+bool forbid_network(const Context& context, bool named_sockets) {
   bool good = true;
-  for (const int call : kNetwork) good &= rule(context, kRefuse, call);
+  for (const int call : kNetwork)
+    if (!named_sockets || (call != SCMP_SYS(socket) && call != SCMP_SYS(bind))) good &= rule(context, kRefuse, call);
+  if (named_sockets) good &= rule(context, kRefuse, SCMP_SYS(socket), is_not(0, AF_UNIX));
   // A connected pair is only a pipe, but a datagram socket could still be pointed at somebody else.
   good &= rule(context, kRefuse, SCMP_SYS(socketpair), is_not(0, AF_UNIX));
-  for (const int type : {SOCK_DGRAM, SOCK_RAW})
+  for (const int type : {SOCK_DGRAM, SOCK_RAW}) {
     good &= rule(context, kRefuse, SCMP_SYS(socketpair), is(1, 0xf, static_cast<uint64_t>(type)));
+    if (named_sockets) good &= rule(context, kRefuse, SCMP_SYS(socket), is(1, 0xf, static_cast<uint64_t>(type)));
+  }
   return good;
 }
 
@@ -134,7 +139,7 @@ bool forbid_children(const Context& context) {
          rule(context, kRefuse, SCMP_SYS(clone), is(0, CLONE_VFORK, CLONE_VFORK));
 }
 
-bool fill(const Context& context, Jail::Calls calls, bool network) {
+bool fill(const Context& context, const Jail& jail) {
   bool good = true;
   for (const int call : kForbidden) good &= rule(context, kRefuse, call);
   for (const int call : kForbiddenByNumber) good &= rule(context, kRefuse, call);
@@ -146,14 +151,14 @@ bool fill(const Context& context, Jail::Calls calls, bool network) {
   good &= rule(context, kRefuse, SCMP_SYS(prctl), is(0, kInt, PR_SET_PDEATHSIG));
   good &= rule(context, kRefuse, SCMP_SYS(prlimit64), is_not(0, 0));
   good &= forbid_waking(context);
-  if (!network) good &= forbid_network(context);
-  if (calls == Jail::Calls::kRunner) good &= forbid_children(context);
+  if (!jail.network) good &= forbid_network(context, jail.named_sockets);
+  if (jail.calls == Jail::Calls::kRunner) good &= forbid_children(context);
   return good;
 }
 
-std::vector<sock_filter> compile(Jail::Calls calls, bool network) {
+std::vector<sock_filter> compile(const Jail& jail) {
   const Context context(seccomp_init(SCMP_ACT_ALLOW));
-  HONE_CHECK(context && fill(context, calls, network), "the jail's filter is inconsistent");
+  HONE_CHECK(context && fill(context, jail), "the jail's filter is inconsistent");
   // Calls by another architecture's numbers would walk past the rules.
   seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
   const Fd file(memfd_create("filter", MFD_CLOEXEC));
@@ -184,12 +189,12 @@ Status lock(const Context& context, bool consistent) {
 
 }  // namespace
 
-std::span<const sock_filter> jail_filter(Jail::Calls calls, bool network) {
+std::span<const sock_filter> jail_filter(const Jail& jail) {
   static std::mutex mutex;
-  static std::map<std::pair<Jail::Calls, bool>, std::vector<sock_filter>> built;
+  static std::map<std::tuple<Jail::Calls, bool, bool>, std::vector<sock_filter>> built;
   const std::lock_guard lock(mutex);
-  std::vector<sock_filter>& filter = built[{calls, network}];
-  if (filter.empty()) filter = compile(calls, network);
+  std::vector<sock_filter>& filter = built[{jail.calls, jail.network, jail.named_sockets}];
+  if (filter.empty()) filter = compile(jail);
   return filter;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -54,6 +56,16 @@ inline int open_socket(const Arguments& a) {
   const std::map<std::string, int> families = {
       {"inet", AF_INET}, {"inet6", AF_INET6}, {"unix", AF_UNIX}, {"netlink", AF_NETLINK}};
   return say(::socket(families.at(a[0]), SOCK_DGRAM, 0) >= 0);
+}
+
+/// A stream of UNIX sockets with a name, and what comes of reaching for it.
+inline int name_socket(const Arguments& a) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "hone-%d", ::getpid());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (a[0] == "bind") return say(fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  return say(fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 }
 
 inline int pair_sockets(const Arguments& a) {
@@ -250,6 +262,7 @@ inline const Behaviours kInmates = {
     {"rename_file", rename_file},
     {"open_socket", open_socket},
     {"pair_sockets", pair_sockets},
+    {"name_socket", name_socket},
     {"send_signal", send_signal},
     {"trace", trace},
     {"try_forbidden_calls", try_forbidden_calls},
