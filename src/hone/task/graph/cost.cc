@@ -144,8 +144,10 @@ class Accountant {
       return nullptr;
     const DType a = narrowest(node.operands[0]), b = narrowest(node.operands[1]);
     if (a == DType::kF64 || b == DType::kF64) return &products.f64;
-    if (a == DType::kBF16 && b == DType::kBF16) return &products.bf16;
-    if (a == DType::kI8 && b == DType::kI8) return &products.i8;
+    if ((a == DType::kI8 && b == DType::kI8) || (is_f8(a) && is_f8(b))) return &products.i8;
+    // A byte beside a number of 16 bits is widened to those.
+    const auto fits_16 = [](DType type) { return is_narrow(type) || type == DType::kI8; };
+    if (fits_16(a) && fits_16(b) && (is_float(a) || is_float(b))) return &products.bf16;
     return is_float(a) || is_float(b) ? &products.f32 : nullptr;
   }
 
