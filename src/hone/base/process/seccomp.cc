@@ -107,7 +107,7 @@ scmp_arg_cmp is_not(unsigned argument, uint64_t value) {
 bool forbid_network(const Context& context, bool named_sockets) {
   bool good = true;
   for (const int call : kNetwork)
-    if (!named_sockets || (call != SCMP_SYS(socket) && call != SCMP_SYS(bind))) good &= rule(context, kRefuse, call);
+    if (!named_sockets || (call != SCMP_SYS(socket) && call != SCMP_SYS(bind) && call != SCMP_SYS(listen))) good &= rule(context, kRefuse, call);
   if (named_sockets) good &= rule(context, kRefuse, SCMP_SYS(socket), is_not(0, AF_UNIX));
   // A connected pair is only a pipe, but a datagram socket could still be pointed at somebody else.
   good &= rule(context, kRefuse, SCMP_SYS(socketpair), is_not(0, AF_UNIX));

@@ -58,13 +58,13 @@ inline int open_socket(const Arguments& a) {
   return say(::socket(families.at(a[0]), SOCK_DGRAM, 0) >= 0);
 }
 
-/// A stream of UNIX sockets with a name, and what comes of reaching for it.
+/// A UNIX socket with a name that waits for others, and what comes of reaching for it.
 inline int name_socket(const Arguments& a) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "hone-%d", ::getpid());
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  if (a[0] == "bind") return say(fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  if (a[0] == "bind") return say(fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(fd, 1) == 0);
   return say(fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 }
 
