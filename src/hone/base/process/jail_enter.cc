@@ -80,12 +80,11 @@ HONE_AFTER_CLONE bool make_read_only(const char* path) {
   return syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &attributes, sizeof attributes) == 0;
 }
 
-HONE_AFTER_CLONE bool allow_proc(const JailPlan& plan, const char* path) {
+HONE_AFTER_CLONE bool allow_proc(const JailPlan& plan, const char* path, uint64_t rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR) {
   if (!plan.ruleset) return true;
   const int fd = open(path, O_PATH | O_CLOEXEC);
   if (fd < 0) return true;
-  const bool allowed = landlock::allow(plan.ruleset.get(), fd,
-                                       LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  const bool allowed = landlock::allow(plan.ruleset.get(), fd, rights);
   close(fd);
   return allowed;
 }
@@ -138,13 +137,29 @@ HONE_AFTER_CLONE const char* move_in(const JailPlan& plan) {
   return nullptr;
 }
 
+/// The folder of its own threads, mounted over itself without being read-only. Where there is no /proc nobody can name any.
+HONE_AFTER_CLONE bool open_threads() {
+  constexpr char kThreads[] = "/proc/self/task";
+  const int threads = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, kThreads, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (threads < 0) return errno == ENOENT;
+  mount_attr attributes{};
+  attributes.attr_clr = MOUNT_ATTR_RDONLY;
+  const bool placed = syscall(SYS_mount_setattr, threads, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0 &&
+                      syscall(SYS_move_mount, threads, "", AT_FDCWD, kThreads, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  close(threads);
+  return placed;
+}
+
 HONE_AFTER_CLONE const char* confine(const JailPlan& plan) {
   for (const JailPlan::Limit& limit : plan.limits)
     if (setrlimit(static_cast<__rlimit_resource>(limit.resource), &limit.value) != 0)
       return "set its limits";
+  if (plan.card && plan.namespaces && !open_threads()) return "let it name its threads";
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "forbid new privileges";
   if (plan.ruleset) {
     if (!plan.namespaces && !allow_proc(plan, "/proc/self")) return "allow /proc/self";
+    if (plan.card && !allow_proc(plan, "/proc/self/task", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE))
+      return "allow /proc/self/task";
     if (!landlock::restrict_self(plan.ruleset.get())) return "apply Landlock";
   }
   const sock_fprog filter{static_cast<unsigned short>(plan.filter.size()),

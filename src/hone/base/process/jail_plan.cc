@@ -197,6 +197,7 @@ Result<JailPlan> plan_jail(const Jail& jail, const fs::path& program, const Jail
   JailPlan plan;
   plan.namespaces = support.namespaces;
   plan.network = jail.network;
+  plan.card = jail.card;
   plan.uid_map = fmt::format("{} {} 1", kUserInside, ::geteuid());
   plan.gid_map = fmt::format("{} {} 1", kUserInside, ::getegid());
   plan.highest_pid = std::to_string(kReservedPids + jail.processes + 1);

@@ -36,7 +36,7 @@ struct JailPlan {
   };
 
   bool namespaces = false;
-  bool network = false;
+  bool network = false, card = false;
   std::string uid_map, gid_map;
   std::vector<Entry> entries;  ///< parents first
   std::vector<Tree> trees;     ///< parents first

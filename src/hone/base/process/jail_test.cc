@@ -118,12 +118,20 @@ TEST_F(Jail, HasNoSockets) {
   EXPECT_EQ(says("pair_sockets", {"datagram"}), "EPERM");
   EXPECT_EQ(says("name_socket", {"bind"}), "EPERM");
   // What CUDA's driver asks for, and nothing to reach others by.
-  jail_.named_sockets = true;
+  jail_.card = true;
   EXPECT_EQ(says("name_socket", {"bind"}), "ok");
   EXPECT_EQ(says("name_socket", {"connect"}), "EPERM");
   for (const char* family : {"inet", "inet6", "unix", "netlink"}) EXPECT_EQ(says("open_socket", {family}), "EPERM") << family << " of datagrams";
   jail_.network = true;
   EXPECT_EQ(says("open_socket", {"inet"}), "ok");
+}
+
+TEST_F(Jail, NamesItsThreadsWhereItUsesACard) {
+  if (run_jailed("list_folder", {"/proc"}).out.empty()) GTEST_SKIP() << "/proc cannot be mounted here";
+  EXPECT_NE(says("name_thread", {}), "ok");
+  jail_.card = true;
+  EXPECT_EQ(says("name_thread", {}), "ok");
+  for (const char* path : {"/proc/sys/kernel/pid_max", "/proc/self/oom_score_adj", "/proc/1/comm"}) EXPECT_NE(says("write_one_byte", {path}), "ok") << path;
 }
 
 TEST_F(Jail, CannotTouchItsParent) {

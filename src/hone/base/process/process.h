@@ -24,7 +24,9 @@ struct Jail {
   std::vector<std::filesystem::path> readable;
   std::vector<std::filesystem::path> writable;   ///< folders (or devices), recursively
   bool network = false;
-  bool named_sockets = false;                    ///< may make UNIX sockets and name them, as CUDA's driver does; connecting stays refused
+  /// What CUDA's driver asks for besides its devices: UNIX sockets that have a name and wait (connecting stays refused), and to name
+  /// its threads under /proc/self/task.
+  bool card = false;
   int64_t memory_bytes = 0;                      ///< address space; 0: no limit
   int64_t file_bytes = int64_t{1} << 30;         ///< largest file it may write; 0: not a byte
   int cpu_seconds = 0;                           ///< 0: no limit

@@ -104,16 +104,16 @@ scmp_arg_cmp is_not(unsigned argument, uint64_t value) {
   return {argument, SCMP_CMP_NE, value, 0};
 }
 
-bool forbid_network(const Context& context, bool named_sockets) {
+bool forbid_network(const Context& context, bool card) {
   bool good = true;
   for (const int call : kNetwork)
-    if (!named_sockets || (call != SCMP_SYS(socket) && call != SCMP_SYS(bind) && call != SCMP_SYS(listen))) good &= rule(context, kRefuse, call);
-  if (named_sockets) good &= rule(context, kRefuse, SCMP_SYS(socket), is_not(0, AF_UNIX));
+    if (!card || (call != SCMP_SYS(socket) && call != SCMP_SYS(bind) && call != SCMP_SYS(listen))) good &= rule(context, kRefuse, call);
+  if (card) good &= rule(context, kRefuse, SCMP_SYS(socket), is_not(0, AF_UNIX));
   // A connected pair is only a pipe, but a datagram socket could still be pointed at somebody else.
   good &= rule(context, kRefuse, SCMP_SYS(socketpair), is_not(0, AF_UNIX));
   for (const int type : {SOCK_DGRAM, SOCK_RAW}) {
     good &= rule(context, kRefuse, SCMP_SYS(socketpair), is(1, 0xf, static_cast<uint64_t>(type)));
-    if (named_sockets) good &= rule(context, kRefuse, SCMP_SYS(socket), is(1, 0xf, static_cast<uint64_t>(type)));
+    if (card) good &= rule(context, kRefuse, SCMP_SYS(socket), is(1, 0xf, static_cast<uint64_t>(type)));
   }
   return good;
 }
@@ -151,7 +151,7 @@ bool fill(const Context& context, const Jail& jail) {
   good &= rule(context, kRefuse, SCMP_SYS(prctl), is(0, kInt, PR_SET_PDEATHSIG));
   good &= rule(context, kRefuse, SCMP_SYS(prlimit64), is_not(0, 0));
   good &= forbid_waking(context);
-  if (!jail.network) good &= forbid_network(context, jail.named_sockets);
+  if (!jail.network) good &= forbid_network(context, jail.card);
   if (jail.calls == Jail::Calls::kRunner) good &= forbid_children(context);
   return good;
 }
@@ -193,7 +193,7 @@ std::span<const sock_filter> jail_filter(const Jail& jail) {
   static std::mutex mutex;
   static std::map<std::tuple<Jail::Calls, bool, bool>, std::vector<sock_filter>> built;
   const std::lock_guard lock(mutex);
-  std::vector<sock_filter>& filter = built[{jail.calls, jail.network, jail.named_sockets}];
+  std::vector<sock_filter>& filter = built[{jail.calls, jail.network, jail.card}];
   if (filter.empty()) filter = compile(jail);
   return filter;
 }

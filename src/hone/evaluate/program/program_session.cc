@@ -46,7 +46,7 @@ Result<std::vector<fs::path>> folders_of(const fs::path& python) {
 
 /// What a process needs that computes on a card: its devices, and how they are found.
 void let_use_cards(base::Jail& jail) {
-  jail.named_sockets = true;
+  jail.card = true;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/dev", ignored))
     if (entry.path().filename().string().starts_with("nvidia")) jail.writable.push_back(entry.path());

@@ -68,6 +68,11 @@ inline int name_socket(const Arguments& a) {
   return say(fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 }
 
+inline int name_thread(const Arguments&) {
+  const int fd = ::open(("/proc/self/task/" + std::to_string(::gettid()) + "/comm").c_str(), O_RDWR);
+  return say(fd >= 0 && ::write(fd, "named", 5) == 5);
+}
+
 inline int pair_sockets(const Arguments& a) {
   int ends[2];
   return say(::socketpair(AF_UNIX, a[0] == "stream" ? SOCK_STREAM : SOCK_DGRAM, 0, ends) == 0);
@@ -263,6 +268,7 @@ inline const Behaviours kInmates = {
     {"open_socket", open_socket},
     {"pair_sockets", pair_sockets},
     {"name_socket", name_socket},
+    {"name_thread", name_thread},
     {"send_signal", send_signal},
     {"trace", trace},
     {"try_forbidden_calls", try_forbidden_calls},
