@@ -70,11 +70,33 @@ std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depen
   return all;
 }
 
+constexpr size_t kManyPieces = 4;
+
+/// Where an argument or a weight is taken apart into many pieces of one shape, as time steps are: for each of them the first of its
+/// kind, else kNone. With the position in their text the tasks that read them would all differ; handed over, the steps of a loop are one task.
+std::vector<int> pieces_of_inputs(const Program& program) {
+  std::map<std::string, std::vector<int>> kinds;
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    const Node& node = program.nodes[i];
+    if (node.op != "aten.select.int" && node.op != "aten.slice.Tensor") continue;
+    const Argument *from = node.find("self"), *axis = node.find("dim");
+    if (from == nullptr || from->ref() == nullptr || !program.nodes[static_cast<size_t>(from->ref()->node)].is_input()) continue;
+    kinds[fmt::format("{} {} {} {}", node.op, from->ref()->node, axis == nullptr ? 0 : axis->integer().value_or(0), node.type().to_string())].push_back(static_cast<int>(i));
+  }
+  std::vector<int> first(program.nodes.size(), kNone);
+  for (const auto& [kind, pieces] : kinds)
+    for (const int piece : pieces)
+      if (pieces.size() >= kManyPieces) first[static_cast<size_t>(piece)] = pieces.front();
+  return first;
+}
+
 class Cutter {
  public:
   Cutter(const Program& program, const CutOptions& options)
       : program_(program), options_(options), region_(program.nodes.size(), kNone), users_(users(program)), depends_(dependence(program)),
-        repeated_(nodes_repeated(program, depends_)) {
+        repeated_(nodes_repeated(program, depends_)), pieces_(pieces_of_inputs(program)) {
+    for (size_t i = 0; i < pieces_.size(); ++i)
+      if (pieces_[i] != kNone) repeated_[i] = false;
     for (const Output& output : program.outputs) {
       std::vector<int> nodes;
       collect(output.value, nodes);
@@ -125,6 +147,10 @@ class Cutter {
       const std::string why = not_said(program_, here, users_[static_cast<size_t>(id)]);
       if (depends_[static_cast<size_t>(id)] != Depends::kArguments && !is_tuple_part(here)) {
         open(id, Region::Kind::kFold, {});
+      } else if (const int first = pieces_[static_cast<size_t>(id)]; first == id) {
+        open(id, Region::Kind::kEager, "a view");
+      } else if (first != kNone) {
+        put(id, region_of(first));
       } else if (!why.empty()) {
         open(id, Region::Kind::kEager, why);
       } else if (is_tuple_part(here)) {
@@ -326,6 +352,7 @@ class Cutter {
   std::vector<std::vector<int>> users_;
   std::vector<Depends> depends_;
   std::vector<bool> repeated_;
+  std::vector<int> pieces_;
   std::set<int> given_;
   std::vector<Draft> drafts_;
 };

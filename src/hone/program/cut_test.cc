@@ -158,6 +158,24 @@ TEST(CutTest, AViewThatTheProgramGivesLeavesItsProducer) {
   expect_runs(cut);
 }
 
+TEST(CutTest, StepsOfALoopAreOneTask) {
+  std::string nodes = R"({"name":"x","op":"input","role":"user","target":"x","type":{"dtype":"f32","shape":[6,4,8]}},
+    {"name":"w","op":"input","role":"parameter","target":"w","type":{"dtype":"f32","shape":[8,8]}},
+    {"name":"h0","op":"input","role":"user","target":"h","type":{"dtype":"f32","shape":[4,8]}})";
+  for (int i = 0; i < 6; ++i)
+    nodes += fmt::format(R"(,
+    {{"name":"x{0}","op":"aten.select.int","arguments":{{"self":{{"node":"x"}},"dim":0,"index":{0}}},"positional":["self","dim","index"],"type":{{"dtype":"f32","shape":[4,8]}}}},
+    {{"name":"l{0}","op":"aten.linear.default","arguments":{{"input":{{"node":"h{0}"}},"weight":{{"node":"w"}},"bias":null}},"positional":["input","weight","bias"],"type":{{"dtype":"f32","shape":[4,8]}}}},
+    {{"name":"h{1}","op":"aten.add.Tensor","arguments":{{"self":{{"node":"l{0}"}},"other":{{"node":"x{0}"}},"alpha":1}},"positional":["self","other"],"type":{{"dtype":"f32","shape":[4,8]}}}})",
+                         i, i + 1);
+  const auto program = read_and_normalised(nodes, R"({"kind":"user_output","target":null,"value":{"node":"h6"}})");
+  ASSERT_TRUE(program) << program.error().to_string();
+  const Cut cut{*program, plan_program(*program, program::cut(*program))};
+  EXPECT_THAT(cut.tasks(), ElementsAre("linear_add x6"));
+  EXPECT_EQ(cut.count(Region::Kind::kEager), 1);
+  expect_runs(cut);
+}
+
 std::string one_operator(const std::string& name, const std::string& op, const std::string& of) {
   return fmt::format(R"(, {{"name": "{}", "op": "{}", "positional": ["self"], "arguments": {{"self": {{"node": "{}"}}}}, "type": {{"dtype": "f32", "shape": [4, 6]}}}})", name, op, of);
 }

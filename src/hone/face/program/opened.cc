@@ -52,7 +52,8 @@ std::vector<size_t> by_weight(const OpenedProgram& opened) {
 
 std::string operations_of(const OpenedProgram& opened, const Step& step) {
   std::vector<std::string> names;
-  for (const int id : step.body) names.push_back(opened.program.nodes[static_cast<size_t>(id)].op);
+  for (const int id : step.body)
+    if (const std::string& op = opened.program.nodes[static_cast<size_t>(id)].op; names.empty() || names.back() != op) names.push_back(op);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
