@@ -48,6 +48,7 @@ class AttachedRun : public ProgramRun {
   /// Faster in place one by one, right as a whole, and the whole faster than without.
   Status decide() {
     HONE_TRY_VOID(put_in_place());
+    HONE_TRY_VOID(keep_faster());
     if (kernels_in_use() == 0) return {};
     HONE_TRY_VOID(check());
     if (kernels_in_use() == 0) return {};

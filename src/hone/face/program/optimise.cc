@@ -37,7 +37,7 @@ class FileRun : public ProgramRun {
     HONE_TRY_VOID(optimise_tasks());
     if (hurried()) return fail(ErrorCode::kInterrupted, "interrupted before the kernels were put in their places", "the same command goes on from here");
     HONE_TRY_VOID(put_in_place());
-    HONE_TRY_VOID(check());
+    HONE_TRY_VOID(check_and_choose());
     HONE_TRY_VOID(measure());
     HONE_TRY_VOID(write_plan(json()));
     if (!arguments_.package.empty()) HONE_TRY_VOID(export_to(arguments_.package));
@@ -61,6 +61,18 @@ class FileRun : public ProgramRun {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     progress_ = Progress{std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), shares()};
     return write_progress(progress_file(), asked, *progress_);
+  }
+
+  /// All kernels are checked in their places, slow ones too: what is wrong there is said of each. What is then left of them is checked again.
+  Status check_and_choose() {
+    HONE_TRY_VOID(check());
+    const std::string checked = checked_;
+    const size_t all = kernels_in_use();
+    HONE_TRY_VOID(keep_faster());
+    if (const size_t left = kernels_in_use(); left == 0 || left == all) return {};
+    HONE_TRY_VOID(check());
+    checked_ = checked;
+    return {};
   }
 
   Status measure() {

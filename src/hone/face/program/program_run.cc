@@ -240,8 +240,16 @@ Status ProgramRun::put_in_place() {
   for (size_t i = 0; i < results_.size(); ++i) {
     if (std::find(names.begin(), names.end(), task(i).name) == names.end()) continue;
     results_[i].time = times[i];
-    results_[i].used = times[i].kernel_ns < times[i].eager_ns;
-    if (!results_[i].used) results_[i].note += "; no faster in its place";
+    results_[i].used = true;
+  }
+  return use(names_in_use());
+}
+
+Status ProgramRun::keep_faster() {
+  for (TaskResult& result : results_) {
+    if (!result.used || result.time.kernel_ns < result.time.eager_ns) continue;
+    result.used = false;
+    result.note += "; no faster in its place";
   }
   return use(names_in_use());
 }
@@ -264,7 +272,7 @@ Result<std::string> ProgramRun::why_off(bool quick) {
     draws.push_back(std::move(outputs));
   }
   const size_t outputs = draws.front().size();
-  checked_ = fmt::format("{} draws of inputs and weights, {} outputs", draws.size(), outputs);
+  checked_ = fmt::format("{} draws of inputs and weights, {} outputs, {} kernels", draws.size(), outputs, kernels_in_use());
   for (size_t o = 0; o < outputs; ++o) {
     OutputOff average;
     for (const auto& draw : draws) {

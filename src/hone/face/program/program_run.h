@@ -82,8 +82,10 @@ class ProgramRun {
   [[nodiscard]] std::vector<double> shares() const;
   /// A search for each task that has no kernel yet, as far as the budget goes.
   [[nodiscard]] Status optimise_tasks();
-  /// The program with its kernels, in the program's process; those that are faster in their place are used.
+  /// The program with all its kernels, in the program's process; each is timed in its place.
   [[nodiscard]] Status put_in_place();
+  /// Leaves out what is no faster than PyTorch in its place.
+  [[nodiscard]] Status keep_faster();
   /// Composed as `name`; what does not run is noted.
   [[nodiscard]] Status compose(const std::string& name, const std::map<int, ProgramKernel>& kernels);
   [[nodiscard]] Status use(const std::vector<std::string>& names);
