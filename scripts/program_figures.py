@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Figures of PyTorch programs through hone, as JSON: on the CPU or, with --target cuda:0, on a card.
 
-    program_figures.py HONE [--python PYTHON] [--target cuda:0] [--budget 60s] [--only files|backend|calls] [--draw N --seed S]
-                       [--output FILE] [PROGRAM.py ...]
+    program_figures.py HONE [--python PYTHON] [--target cuda:0] [--budget 60s] [--only cut|files|backend|calls] [--draw N --seed S]
+                       [--opponents none] [--output FILE] [PROGRAM.py[:FUNCTION] ...]
 
 It needs hone's program, a Python with torch ($HONE_PYTHON, else the one that runs this), and files with Model, get_inputs and
-get_init_inputs: by default examples/programs and test/cases/program; of KernelBench's level 3, the files of one's own copy.
+get_init_inputs, or FILE:FUNCTION: by default examples/programs and test/cases/program; of KernelBench's level 3,
+programs/kernelbench/level3 (FILE:small for sizes that a CPU has done with in no time), or the files of one's own copy.
 One line of JSON a program and part, and a last one that sums up:
 
+  cut      hone explain PROGRAM: tasks, and what is left to PyTorch and why
   files    hone optimize PROGRAM: the whole against eager and torch.compile, and what share of the least time kernels run
   backend  torch.compile(backend="hone"), each in a process of its own: answers, gradients, dynamic batch, graphs compiled, and
            the first call once all is in the archive, against inductor and against a backend that does nothing
@@ -36,8 +38,20 @@ def child(arguments, environment, *more):
     return json.loads(lines[-1]) if ended.returncode == 0 and lines else {"failed": (ended.stderr.strip().splitlines() or [str(ended.returncode)])[-1]}
 
 
-def by_file(arguments, environment, file):
-    ended = subprocess.run([arguments.hone, "optimize", str(file), "--target", arguments.target, "--budget", arguments.budget, "--json"], env=environment,
+def by_cut(arguments, environment, program):
+    begin = time.monotonic()
+    ended = subprocess.run([arguments.hone, "explain", program, "--target", arguments.target, "--json"], env=environment, capture_output=True, text=True)
+    row = {"seconds": time.monotonic() - begin}
+    if ended.returncode != 0:
+        return {**row, "failed": (ended.stderr.strip().splitlines() or [str(ended.returncode)])[0]}
+    said = json.loads(ended.stdout.splitlines()[-1])
+    return {**row, "tasks": len(said["tasks"]), "steps": sum(task["multiplicity"] for task in said["tasks"]), "covered": said["covered"],
+            "pytorch": [f"{step['operators']}: {step['why']}" for step in said["eager"]]}
+
+
+def by_file(arguments, environment, program):
+    ended = subprocess.run([arguments.hone, "optimize", program, "--target", arguments.target, "--budget", arguments.budget, "--opponents",
+                            arguments.opponents, "--json"], env=environment,
                            capture_output=True, text=True)
     lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
     if not lines:
@@ -46,21 +60,26 @@ def by_file(arguments, environment, file):
     weight = [task["bound_ns"] * task["multiplicity"] for task in said["tasks"]]
     used = sum(w for w, task in zip(weight, said["tasks"]) if task["used"])
     return {"eager": said["eager"], "compile": said["compile"], "compile_absent": said["compile_absent"], "checked": said["checked"], "tasks": len(said["tasks"]),
-            "kernels": sum(task["used"] for task in said["tasks"]), "share_of_least_time": used / sum(weight) if sum(weight) > 0 else 0,
-            "why_not": {task["task"]: task["why"] for task in said["tasks"] if not task["used"]}}
+            "accepted": sum(bool(task["champion"]) for task in said["tasks"]), "kernels": sum(task["used"] for task in said["tasks"]),
+            "share_of_least_time": used / sum(weight) if sum(weight) > 0 else 0, "why_not": {task["task"]: task["why"] for task in said["tasks"] if not task["used"]}}
 
 
 # In a process of its own, with torch
 
-def program_of(file, target):
+def program_of(program, target):
     import torch
     import torch.utils._pytree as pytree
-    scope = {"__name__": pathlib.Path(file).stem, "__file__": str(file)}
-    exec(compile(pathlib.Path(file).read_text(), str(file), "exec"), scope)
+    file, _, function = program.partition(":")
+    scope = {"__name__": pathlib.Path(file).stem, "__file__": file}
+    sys.path.insert(0, str(pathlib.Path(file).parent))
+    exec(compile(pathlib.Path(file).read_text(), file, "exec"), scope)
     torch.manual_seed(0)
-    module = scope["Model"](*(scope["get_init_inputs"]() if "get_init_inputs" in scope else [])).eval()
+    if function:
+        module, inputs = scope[function]()
+    else:
+        module, inputs = scope["Model"](*(scope["get_init_inputs"]() if "get_init_inputs" in scope else [])), scope["get_inputs"]()
     device = target if target.startswith("cuda") else "cpu"
-    return module.to(device), pytree.tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, scope["get_inputs"]())
+    return module.eval().to(device), pytree.tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, inputs)
 
 
 def median_call(function, target, seconds=2.0):
@@ -121,7 +140,7 @@ def by_backend(arguments):
     for kind in ("dynamic", "training"):
         row[kind] = {}
         for how in (arguments.nested, "hone"):
-            own = copy.deepcopy(module)
+            own = copy.deepcopy(module).train(kind == "training")
             fast = compiled(own, how, arguments)
             try:
                 if kind == "dynamic":
@@ -178,6 +197,7 @@ def main():
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--nested", default="inductor")
+    parser.add_argument("--opponents", default="all", help="of files: \"none\" asks what is right, and leaves torch.compile out")
     parser.add_argument("--when", default="now")
     parser.add_argument("--only", default="files,backend,calls")
     parser.add_argument("--draw", type=int, default=0)
@@ -189,7 +209,7 @@ def main():
         print(json.dumps(by_backend(arguments) if arguments.one == "backend" else by_calls(arguments)))
         return 0
     arguments.hone = str(pathlib.Path(arguments.hone).resolve())
-    programs = [pathlib.Path(name).resolve() for name in arguments.programs] or DEFAULT
+    programs = [str(pathlib.Path(name).absolute()) for name in arguments.programs or DEFAULT]
     if arguments.draw:
         programs = sorted(random.Random(arguments.seed).sample(programs, arguments.draw))
     rows, out = [], open(arguments.output, "a") if arguments.output else sys.stdout
@@ -200,13 +220,16 @@ def main():
         def say(row):
             rows.append(row)
             print(json.dumps({**row, "target": arguments.target, "budget": arguments.budget}), file=out, flush=True)
-        for file in programs:
+        for program in programs:
+            name = pathlib.Path(program.partition(":")[0]).stem
+            if "cut" in arguments.only:
+                say({"part": "cut", "program": name, **by_cut(arguments, environment, program)})
             if "files" in arguments.only:
-                say({"part": "files", "program": file.stem, **by_file(arguments, environment, file)})
+                say({"part": "files", "program": name, **by_file(arguments, environment, program)})
             if "backend" in arguments.only:
-                more = [str(file), "--one", "backend", "--nested", arguments.nested]
-                say({"part": "backend", "program": file.stem, **child(arguments, environment, *more)})
-                say({"part": "again", "program": file.stem, **child(arguments, environment, *more, "--when", "never")})
+                more = [program, "--one", "backend", "--nested", arguments.nested]
+                say({"part": "backend", "program": name, **child(arguments, environment, *more)})
+                say({"part": "again", "program": name, **child(arguments, environment, *more, "--when", "never")})
         if "calls" in arguments.only:
             say({"part": "calls", **child(arguments, environment, "--one", "calls")})
     good = [row for row in rows if row["part"] == "files" and row.get("compile")]

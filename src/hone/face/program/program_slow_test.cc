@@ -226,6 +226,24 @@ TEST(ProgramTest, LongExamplesGiveWhatTheirModulesGive) {
     }
 }
 
+TEST(ProgramTest, LongLevel3GivesWhatItsModulesGive) {
+  SKIP_WITHOUT_TORCH();
+  int programs = 0;
+  for (const auto& file : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/programs/kernelbench/level3")) {
+    const std::string name = file.path().filename().string();
+    if (file.path().extension() != ".py" || name == "parts.py") continue;
+    SCOPED_TRACE(name);
+    Captured all = captured({file.path(), "small"});
+    ASSERT_TRUE(all.session);
+    expect_composed_is_right(all, true);
+    // What runs as PyTorch's is a loop over time, which the language has no words for, and what moves nothing.
+    for (const program::Step& step : all.plan.steps)
+      if (step.kind == Region::Kind::kEager) EXPECT_THAT(step.why, testing::AnyOf(HasSubstr("aten.lstm.input"), HasSubstr("aten.gru.input"), "a view"));
+    ++programs;
+  }
+  EXPECT_EQ(programs, 50);
+}
+
 TEST(ProgramTest, TheFileSeesNeitherTheNetworkNorOtherFiles) {
   SKIP_WITHOUT_TORCH();
   const auto folder = base::ScratchDirectory::create("jailed_program");
