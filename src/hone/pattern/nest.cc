@@ -285,6 +285,20 @@ Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable&
   return {};
 }
 
+/// Outputs of one shape that have no axis in common are made by the same loops, as the pieces of a concatenation are.
+Status tie_outputs(const Graph& graph, const std::vector<DimAxes>& dims, AxisTable& table) {
+  for (size_t k = 1; k < graph.outputs.size(); ++k)
+    for (size_t first = 0; first < k; ++first) {
+      const auto a = static_cast<size_t>(graph.outputs[first]), b = static_cast<size_t>(graph.outputs[k]);
+      if (!(graph.nodes[a].type.dims == graph.nodes[b].type.dims)) continue;
+      const std::vector<int> mine = table.resolve(flat(dims[a])), theirs = table.resolve(flat(dims[b]));
+      if (std::ranges::find_first_of(mine, theirs) == mine.end())
+        for (size_t d = 0; d < dims[a].size(); ++d) HONE_TRY_VOID(table.unify(dims[a][d], dims[b][d]));
+      break;
+    }
+  return {};
+}
+
 /// Merges axes that are neighbours in every tensor that has either, with one role.
 void merge_axes(Nest& nest) {
   const auto& graph = *nest.graph;
@@ -430,6 +444,7 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   // as on any broadcast.
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     if (looked_at[id]) HONE_TRY_VOID(tie(graph, id, dims, table));
+  HONE_TRY_VOID(tie_outputs(graph, dims, table));
 
   Nest nest;
   nest.graph = &graph;

@@ -158,7 +158,7 @@ HONE_AFTER_CLONE const char* confine(const JailPlan& plan) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "forbid new privileges";
   if (plan.ruleset) {
     if (!plan.namespaces && !allow_proc(plan, "/proc/self")) return "allow /proc/self";
-    if (plan.card && !allow_proc(plan, "/proc/self/task", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE))
+    if (plan.card && !allow_proc(plan, "/proc/self/task", plan.on_threads))
       return "allow /proc/self/task";
     if (!landlock::restrict_self(plan.ruleset.get())) return "apply Landlock";
   }

@@ -205,6 +205,7 @@ Result<JailPlan> plan_jail(const Jail& jail, const fs::path& program, const Jail
   plan_limits(plan, jail);
   if (support.landlock_abi > 0) {
     HONE_TRY(plan.ruleset, landlock_ruleset(plan, support.landlock_abi));
+    plan.on_threads = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | (support.landlock_abi >= 3 ? landlock::kTruncate : 0);
   }
   plan.filter = jail_filter(jail);
   if (plan.namespaces) plan.init_program = init_program();

@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <sys/resource.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct JailPlan {
   std::string highest_pid;     ///< bounds processes inside; works for root too, unlike RLIMIT_NPROC
   std::vector<Limit> limits;
   Fd ruleset;                  ///< Landlock; none where the kernel has none
+  uint64_t on_threads = 0;     ///< rights by it on /proc/self/task, for a card
   std::span<const sock_filter> filter;
   int init_program = -1;       ///< to execute as the pid namespace's init
 };

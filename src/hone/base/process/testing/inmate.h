@@ -69,7 +69,7 @@ inline int name_socket(const Arguments& a) {
 }
 
 inline int name_thread(const Arguments&) {
-  const int fd = ::open(("/proc/self/task/" + std::to_string(::gettid()) + "/comm").c_str(), O_RDWR);
+  const int fd = ::open(("/proc/self/task/" + std::to_string(::gettid()) + "/comm").c_str(), O_WRONLY | O_TRUNC);
   return say(fd >= 0 && ::write(fd, "named", 5) == 5);
 }
 

@@ -3,6 +3,7 @@
 // columns of the right one, so that both are read by the same code.
 #pragma once
 #include "hone/gpu.h"
+#include "hone/gpu/prim_float8.h"
 
 /// Before a loop: its body as often as it turns, so that arrays become registers. The emulator has no use for it, and its
 /// sanitized builds would take minutes.

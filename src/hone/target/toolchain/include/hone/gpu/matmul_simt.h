@@ -35,7 +35,7 @@ struct StagedTile {
       float* to = tile + at.depth * kPitch + at.line;
       float v[V];
       HONE_UNROLL
-      for (int e = 0; e < V; ++e) v[e] = static_cast<float>(held[i].e[e]);
+      for (int e = 0; e < V; ++e) v[e] = prim::as_float(held[i].e[e]);
       if constexpr (F::kAlongDepth || V < 4) {
         HONE_UNROLL
         for (int e = 0; e < V; ++e) to[F::kAlongDepth ? e * kPitch : e] = v[e];

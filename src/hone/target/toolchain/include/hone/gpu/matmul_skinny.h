@@ -15,7 +15,7 @@ HONE_DEVICE void read_along(float (&to)[Length], const F& factor, const typename
   for (int n = 0; n < Length; n += kWord) {
     const Packed word = *reinterpret_cast<const Packed*>(line + factor.depth_at(depth + n));
     HONE_UNROLL
-    for (int e = 0; e < kWord; ++e) to[n + e] = static_cast<float>(word.e[e]);
+    for (int e = 0; e < kWord; ++e) to[n + e] = prim::as_float(word.e[e]);
   }
 }
 

@@ -92,7 +92,7 @@ HONE_DEVICE int64_t split_blocks(int64_t lines, int64_t depth) {
 
 /// A number as it is kept in memory, as T, which holds it exactly.
 template <class T, class From>
-HONE_DEVICE T number(From x) { return static_cast<T>(static_cast<float>(x)); }
+HONE_DEVICE T number(From x) { return static_cast<T>(prim::as_float(x)); }
 template <class T>
 HONE_DEVICE T number(T x) { return x; }
 

@@ -37,4 +37,11 @@ HONE_DEVICE float from_f8(T x) {
 #endif
 }
 
+/// Any number as a float, by the hardware's way for floats of one byte.
+template <class T>
+HONE_DEVICE float as_float(T x) {
+  if constexpr (requires { typename T::Format; }) return from_f8(x);
+  else return static_cast<float>(x);
+}
+
 }  // namespace hone::prim
