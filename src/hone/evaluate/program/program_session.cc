@@ -62,6 +62,8 @@ base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> rea
   spawn.environment = pytorch_environment(on_card);
   spawn.environment["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "TRITON_CACHE_DIR"}) spawn.environment[name] = scratch.string();
+  // PyTorch asks for the user's name, and whoever we are inside need not be listed.
+  spawn.environment["USER"] = "hone";
   spawn.environment["TORCHINDUCTOR_CACHE_DIR"] = (scratch / "torchinductor").string();
   spawn.capture_output = false;
   base::Jail jail;
