@@ -40,6 +40,7 @@ class Driver:
             self.library = ctypes.CDLL(library)
         except OSError as error:
             raise Refused(f"there is no CUDA driver: {error}") from None
+        self.contexts, self.popped = {}, ctypes.byref(ctypes.c_void_p())
         self.check(self.library.cuInit(0), "cuInit")
 
     def check(self, status, what):
@@ -64,14 +65,16 @@ class Driver:
 
     def enter(self, ordinal):
         """Makes the context that torch uses current in this thread."""
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.check(self.library.cuDeviceGet(ctypes.byref(device), ordinal), "cuDeviceGet")
-        self.check(self.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
+        context = self.contexts.get(ordinal)
+        if context is None:  # kept from here on, as torch keeps it
+            device, context = ctypes.c_int(), ctypes.c_void_p()
+            self.check(self.library.cuDeviceGet(ctypes.byref(device), ordinal), "cuDeviceGet")
+            self.check(self.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
+            self.contexts[ordinal] = context
         self.check(self.library.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent")
-        self.check(self.library.cuDevicePrimaryCtxRelease_v2(device), "cuDevicePrimaryCtxRelease")
 
     def leave(self):
-        self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        self.library.cuCtxPopCurrent_v2(self.popped)
 
     def load(self, image):
         module = ctypes.c_void_p()
@@ -92,16 +95,25 @@ class Driver:
         if blocks > PORTABLE_CLUSTER:
             self.check(self.library.cuFuncSetAttribute(function, self.LARGE_CLUSTERS, 1), f"clusters of {blocks} blocks")
 
-    def launch(self, function, grid, block, cluster, shared, stream, cells):
-        """`cells`: ctypes values, one an argument."""
+    def prepare(self, function, grid, block, cluster, shared, cells):
+        """A function of a stream that launches it there with what `cells` hold then: ctypes values, one an argument."""
         slots = (ctypes.c_void_p * max(1, len(cells)))(*[ctypes.addressof(cell) for cell in cells])
+        library, check = self.library, self.check
         if cluster != (1, 1, 1):
             attribute = LaunchAttribute(self.CLUSTER_DIMENSION, b"", (ctypes.c_uint * 16)(*cluster))
-            config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, stream, ctypes.pointer(attribute), 1)
-            self.check(self.library.cuLaunchKernelEx(ctypes.byref(config), function, slots, None), "cuLaunchKernelEx")
-            return
-        self.check(self.library.cuLaunchKernel(function, *map(ctypes.c_uint, (*grid, *block, shared)), ctypes.c_void_p(stream), slots, None),
-                   "cuLaunchKernel")
+            config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, None, ctypes.pointer(attribute), 1)
+
+            def launch(stream):
+                config.stream = stream
+                check(library.cuLaunchKernelEx(ctypes.byref(config), function, slots, None), "cuLaunchKernelEx")
+        else:
+            sizes, place = tuple(map(ctypes.c_uint, (*grid, *block, shared))), ctypes.c_void_p()
+
+            def launch(stream):
+                place.value = stream
+                check(library.cuLaunchKernel(function, *sizes, place, slots, None), "cuLaunchKernel")
+        launch.cells = cells  # whose addresses the slots hold
+        return launch
 
 
 def entries_of(cubin):
@@ -248,38 +260,57 @@ class CudaKernel:
         self.headers = {file: text for file, text in files.items() if file != "kernel.cu"}
         self.symbols, self.specialised, self.plan = symbols, specialised, plan
         self.verified, self.folder, self.driver = verified, folder, driver
-        self.cards, self.bound, self.modules, self.allowed = {}, {}, {}, {}
+        self.cards, self.ready, self.modules, self.allowed = {}, {}, {}, {}
         self.lock = threading.RLock()
 
     def run(self, inputs, outputs, extents):
         """False where the kernel does not apply to these extents or to the pointers' alignment."""
         tensors = [*inputs, *outputs]
-        if any(tensor.data_ptr() % ALIGNMENT for tensor in tensors):
+        pointers = [tensor.data_ptr() for tensor in tensors]
+        if any(pointer % ALIGNMENT for pointer in pointers):
             return False
-        ordinal = tensors[0].device.index or 0
+        device = tensors[0].device
+        key = (device.index or 0, *extents)
+        if key not in self.ready:
+            self.ready[key] = self.prepared(*key)
+        if self.ready[key] is None:
+            return False
+        workspaces, launches = self.ready[key]
+        kept = [(torch.zeros if zero else torch.empty)(shape, dtype=dtype, device=device) for dtype, shape, zero in workspaces]
+        pointers += [tensor.data_ptr() for tensor in kept]
+        stream = self.stream(device)
+        self.driver.enter(key[0])
+        try:
+            with self.lock:  # the cells are one call's at a time
+                for launch, places in launches:
+                    for cell, at in places:
+                        cell.value = pointers[at]
+                    launch(stream)
+        finally:
+            self.driver.leave()
+        return True
+
+    def prepared(self, ordinal, *extents):
+        """(workspaces, launches) for these extents, each launch with the cells that take a pointer and which one; None where hone
+        would not run it."""
         card = self.card(ordinal)
-        key = (ordinal, *extents)
-        if key not in self.bound:
-            self.bound[key] = bind(self.plan, extents, (card["sms"], card["shared_max"], card["wave"]))
-        bound = self.bound[key]
-        baked = self.baked(extents)
+        bound, baked = bind(self.plan, extents, (card["sms"], card["shared_max"], card["wave"])), self.baked(extents)
         if bound is None or baked is None:
-            return False
+            return None
         workspaces, launches = bound
-        for dtype, shape, zero in workspaces:
-            tensors.append((torch.zeros if zero else torch.empty)(shape, dtype=dtype, device=tensors[0].device))
-        stream = self.stream(tensors[0].device)
+        ready = []
         self.driver.enter(ordinal)
         try:
             module, symbols = self.module(ordinal, card, baked)
             for name, grid, block, cluster, shared, arguments in launches:
                 function = self.function(ordinal, baked, module, symbols, name, shared, math.prod(cluster))
-                cells = [ctypes.c_uint64(tensors[value].data_ptr()) if kind == "tensor" else
-                         ctypes.c_int32(value) if kind == "i32" else ctypes.c_int64(value) for kind, value in arguments]
-                self.driver.launch(function, grid, block, cluster, shared, stream, cells)
+                cells = [ctypes.c_uint64() if kind == "tensor" else ctypes.c_int32(value) if kind == "i32" else ctypes.c_int64(value)
+                         for kind, value in arguments]
+                places = [(cell, value) for cell, (kind, value) in zip(cells, arguments) if kind == "tensor"]
+                ready.append((self.driver.prepare(function, grid, block, cluster, shared, cells), places))
         finally:
             self.driver.leave()
-        return True
+        return workspaces, ready
 
     def stream(self, device):
         return torch.cuda.current_stream(device).cuda_stream

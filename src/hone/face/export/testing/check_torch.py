@@ -153,9 +153,13 @@ class Recorder:
     def allow_cluster(self, function, blocks):
         assert blocks == 1
 
-    def launch(self, function, grid, block, cluster, shared, stream, cells):
+    def prepare(self, function, grid, block, cluster, shared, cells):
         assert self.depth == 1 and cluster == (1, 1, 1)
-        self.launches.append((function, grid, block, shared, stream, [type(cell).__name__ for cell in cells], [cell.value for cell in cells]))
+
+        def launch(stream):
+            assert self.depth == 1
+            self.launches.append((function, grid, block, shared, stream, [type(cell).__name__ for cell in cells], [cell.value for cell in cells]))
+        return launch
 
 
 def cuda(folder):
@@ -174,12 +178,17 @@ def cuda(folder):
     assert first == ("_Z6piecesPKfPdl", (16, 1, 1), (64, 2, 1), 512, 77, ["c_ulong", "c_ulong", "c_int"], [x.data_ptr(), partial, 64]), first
     assert second[:5] == ("_Z5totalPKdPfll", (1, 1, 1), (64, 1, 1), 0, 77) and second[6] == [partial, y.data_ptr(), 1000, 16], second
     assert recorder.shared == [("_Z6piecesPKfPdl", 512), ("_Z5totalPKdPfll", 0)], recorder.shared
+    # What is ready for these extents takes other pointers.
+    x = torch.randn(1000, 64)
+    y = module.column_mean(x)
+    assert recorder.launches[2][6][0] == x.data_ptr() and recorder.launches[3][6][1] == y.data_ptr() and len(recorder.shared) == 2
+    del recorder.launches[2:]
     # Below the plan's requirement, and off its alignment, PyTorch answers.
     for x in (torch.randn(3, 64), torch.randn(1000 * 64 + 1)[1:].reshape(1000, 64)):
         close(module.column_mean(x), x.mean(0))
     assert len(recorder.launches) == 2
     # Another card than the one verified.
-    for key in ("cards", "bound", "modules", "allowed"):
+    for key in ("cards", "ready", "modules", "allowed"):
         getattr(kernel, key).clear()
     kernel.driver = recorder = Recorder(sms=66)
     with warnings.catch_warnings(record=True) as caught:
