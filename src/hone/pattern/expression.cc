@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/narrow.h"
+#include "hone/pattern/spelling.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::pattern {
 namespace {
@@ -48,14 +50,11 @@ std::string cast_text(const std::string& value, DType from, DType to, Way way) {
 
 /// Integers wrap in their own type, which may be narrower than the one they are computed in.
 std::string whole_text(Prim op, DType type, const std::vector<std::string>& x, const char* room) {
-  const char* const name = op == Prim::kAdd ? "add" : op == Prim::kSub ? "sub" : op == Prim::kMul ? "mul" : op == Prim::kMod ? "mod"
-                           : op == Prim::kFloorDiv ? "div" : op == Prim::kPow ? "pow" : nullptr;
   const std::string own = storage_type(type);
-  if (name) return fmt::format("{}whole_{}<{}>({}, {})", room, name, own, x[0], x[1]);
+  if (const char* const name = spelling_of(op).whole_cpp) return fmt::format("{}{}<{}>({}, {})", room, name, own, x[0], x[1]);
   if (op == Prim::kNeg) return fmt::format("{}whole_sub<{}>({} * 0, {})", room, own, x[0], x[0]);
   if (op == Prim::kAbs) return fmt::format("{0}wrapped<{1}>({0}abs({2}))", room, own, x[0]);
-  if (op == Prim::kFloor || op == Prim::kCeil || op == Prim::kRound || op == Prim::kTrunc) return x[0];
-  return {};
+  return task::info_of(op).is(task::PrimInfo::kToWhole) ? x[0] : std::string();
 }
 
 /// Where the values of a node of f32 lie; NaN aside.
@@ -87,7 +86,6 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
       const Range a = of(0);
       return {std::exp(a.low), std::exp(a.high)};
     }
-    case Prim::kTanh: case Prim::kErf: case Prim::kSin: case Prim::kCos: return {-1, 1};
     case Prim::kSqrt: {
       const Range a = of(0);
       return {std::sqrt(std::max(0.0, a.low)), std::sqrt(std::max(0.0, a.high))};
@@ -111,7 +109,7 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
       if (a.low < 0 || b.low < 0) return {};
       return {a.low > 0 && b.low > 0 ? a.low * b.low : 0, a.high == 0 || b.high == 0 ? 0 : a.high * b.high};
     }
-    default: return {};
+    default: return task::info_of(node.prim).is(task::PrimInfo::kWithinOne) ? Range{-1, 1} : Range{};
   }
 }
 
@@ -122,63 +120,6 @@ std::string thread_text(const task::Graph& graph, const Node& node, const std::v
   const Range range = range_of(graph, node.operands[1]);
   const bool moderate = (range.low >= 0x1p-60 && range.high <= 0x1p60) || (range.low >= -0x1p60 && range.high <= -0x1p-60);
   return fmt::format("hone::gpu::{}({}, {})", moderate ? "ratio" : "divided", operands[0], operands[1]);
-}
-
-const char* function_of(Prim op) {
-  switch (op) {
-    case Prim::kAbs: return "abs";
-    case Prim::kSign: return "sign";
-    case Prim::kExp: return "exp";
-    case Prim::kExp2: return "exp2";
-    case Prim::kExpm1: return "expm1";
-    case Prim::kLog: return "log";
-    case Prim::kLog2: return "log2";
-    case Prim::kLog1p: return "log1p";
-    case Prim::kSqrt: return "sqrt";
-    case Prim::kRsqrt: return "rsqrt";
-    case Prim::kReciprocal: return "reciprocal";
-    case Prim::kSin: return "sin";
-    case Prim::kCos: return "cos";
-    case Prim::kTan: return "tan";
-    case Prim::kAsin: return "asin";
-    case Prim::kAcos: return "acos";
-    case Prim::kAtan: return "atan";
-    case Prim::kSinh: return "sinh";
-    case Prim::kCosh: return "cosh";
-    case Prim::kTanh: return "tanh";
-    case Prim::kErf: return "erf";
-    case Prim::kFloor: return "floor";
-    case Prim::kCeil: return "ceil";
-    case Prim::kRound: return "round";
-    case Prim::kTrunc: return "trunc";
-    case Prim::kIsNan: return "is_nan";
-    case Prim::kIsInf: return "is_inf";
-    case Prim::kPow: return "pow";
-    case Prim::kAtan2: return "atan2";
-    case Prim::kMaximum: return "max";
-    case Prim::kMinimum: return "min";
-    case Prim::kWhere: return "select";
-    default: return nullptr;
-  }
-}
-
-const char* operator_of(Prim op) {
-  switch (op) {
-    case Prim::kAdd: return "+";
-    case Prim::kSub: return "-";
-    case Prim::kMul: return "*";
-    case Prim::kDiv: return "/";
-    case Prim::kEq: return "==";
-    case Prim::kNe: return "!=";
-    case Prim::kLt: return "<";
-    case Prim::kLe: return "<=";
-    case Prim::kGt: return ">";
-    case Prim::kGe: return ">=";
-    case Prim::kAnd: return "&";
-    case Prim::kOr: return "|";
-    case Prim::kXor: return "^";
-    default: return nullptr;
-  }
 }
 
 bool fits_32(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64; }
@@ -234,10 +175,10 @@ std::string operation_text(const Node& node, const std::vector<std::string>& ope
     case Prim::kFloorDiv: return fmt::format("{}floor_quotient({}, {})", room, operands[0], operands[1]);
     default: break;
   }
-  if (const char* op = operator_of(node.prim)) return fmt::format("{} {} {}", operands[0], op, operands[1]);
-  const char* function = function_of(node.prim);
-  HONE_CHECK(function != nullptr, std::string(task::name_of(node.prim)));
-  return fmt::format("{}{}({})", room, function, fmt::join(operands, ", "));
+  const Spelling& spelling = spelling_of(node.prim);
+  if (spelling.sign) return fmt::format("{} {} {}", operands[0], spelling.sign, operands[1]);
+  HONE_CHECK(spelling.cpp != nullptr, std::string(task::name_of(node.prim)));
+  return fmt::format("{}{}({})", room, spelling.cpp, fmt::join(operands, ", "));
 }
 
 }  // namespace hone::pattern

@@ -33,10 +33,6 @@ enum class Way : uint8_t {
 [[nodiscard]] std::string thread_text(const task::Graph& graph, const task::Node& node, const std::vector<std::string>& operands,
                                       const std::vector<task::DType>& types);
 
-/// The function's or operator's name where the language has one; else null.
-[[nodiscard]] const char* function_of(task::Prim op);
-[[nodiscard]] const char* operator_of(task::Prim op);
-
 /// The expression in C++, fit to be an operand.
 [[nodiscard]] inline std::string parenthesised(const task::IntExpr& e) {
   const std::string text = e.to_cpp();

@@ -1,6 +1,7 @@
 #include "hone/pattern/plain_plan.h"
 
 #include "hone/evaluate/oracle/step.h"
+#include "hone/task/graph/prim_info.h"
 
 #include <algorithm>
 #include <numeric>
@@ -37,14 +38,11 @@ bool is_leaf(Prim op) { return op <= Prim::kIota; }
 
 /// Roughly the additions that an element takes.
 int weight_of(Prim op) {
-  switch (op) {
-    case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2: case Prim::kLog1p:
-    case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kAsin: case Prim::kAcos: case Prim::kAtan:
-    case Prim::kSinh: case Prim::kCosh: case Prim::kTanh: case Prim::kErf: case Prim::kPow: case Prim::kAtan2:
-    case Prim::kMod: case Prim::kFloorDiv:
-      return 10;
-    case Prim::kSqrt: case Prim::kRsqrt: case Prim::kReciprocal: case Prim::kDiv: return 4;
-    default: return task::is_elementwise(op) ? 1 : 0;
+  switch (task::info_of(op).kind) {
+    case task::PrimInfo::kTranscendental: case task::PrimInfo::kRemainder: return 10;
+    case task::PrimInfo::kRoot: case task::PrimInfo::kDivision: return 4;
+    case task::PrimInfo::kNoElements: return 0;
+    default: return 1;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/narrow.h"
+#include "hone/pattern/spelling.h"
 #include "hone/pattern/triton_text.h"
 #include "hone/task/graph/fold.h"
 
@@ -48,7 +49,7 @@ std::string cast_text(const std::string& x, DType from, DType to, bool rounds) {
 /// Functions of integers take 64 bits: of 32 a compiler cannot tell whether those or a double are meant.
 std::vector<std::string> for_a_function(const Node& node, std::vector<std::string> x) {
   const DType type = node.type.dtype;
-  if (!function_of(node.prim) || !task::is_int(type) || type == DType::kI64) return x;
+  if (!spelling_of(node.prim).cpp || !task::is_int(type) || type == DType::kI64) return x;
   for (std::string& operand : x) operand = fmt::format("int64_t({})", operand);
   return x;
 }

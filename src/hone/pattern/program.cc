@@ -6,23 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hone/task/graph/prim_info.h"
+
 namespace hone::pattern {
 namespace {
 
 using task::IntExpr;
 using task::Prim;
-
-bool is_transcendental(Prim op) {
-  switch (op) {
-    case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2:
-    case Prim::kLog1p: case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kTanh:
-    case Prim::kErf: case Prim::kPow: case Prim::kAsin: case Prim::kAcos: case Prim::kAtan:
-    case Prim::kSinh: case Prim::kCosh: case Prim::kAtan2:
-      return true;
-    default:
-      return false;
-  }
-}
 
 IntExpr product(const Nest& nest, const std::vector<int>& axes) {
   IntExpr all = 1;
@@ -100,7 +90,7 @@ std::vector<int> Program::worth_keeping() const {
       const bool later = std::any_of(needed.begin() + static_cast<std::ptrdiff_t>(p) + 1, needed.end(),
                                      [&](const auto& n) { return n.contains(id); });
       const bool known = std::find(kept.begin(), kept.end(), id) != kept.end();
-      if (later && !known && is_transcendental(node(id).prim) && depth[static_cast<size_t>(id)] == static_cast<int>(p))
+      if (later && !known && task::info_of(node(id).prim).kind == task::PrimInfo::kTranscendental && depth[static_cast<size_t>(id)] == static_cast<int>(p))
         kept.push_back(id);
     }
   return kept;

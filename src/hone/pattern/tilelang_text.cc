@@ -8,65 +8,15 @@
 #include "hone/pattern/expression.h"
 #include "hone/pattern/functions_file.h"
 #include "hone/pattern/narrow.h"
+#include "hone/pattern/spelling.h"
 #include "hone/task/graph/fold.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::pattern {
 namespace {
 
 using task::DType;
 using task::Prim;
-
-/// The function that computes it of floats; null where Python has an operator, or there is none.
-const char* tile_function(Prim op) {
-  switch (op) {
-    case Prim::kAbs: return "T.abs";
-    case Prim::kSign: return "sign";
-    case Prim::kExp: return "T.exp";
-    case Prim::kExp2: return "T.exp2";
-    case Prim::kExpm1: return "exp_less_one";
-    case Prim::kLog: return "T.log";
-    case Prim::kLog2: return "T.log2";
-    case Prim::kLog1p: return "T.log1p";
-    case Prim::kSqrt: return "T.sqrt";
-    case Prim::kRsqrt: return "inverse_root";
-    case Prim::kReciprocal: return "reciprocal";
-    case Prim::kSin: return "T.sin";
-    case Prim::kCos: return "T.cos";
-    case Prim::kTan: return "T.tan";
-    case Prim::kAsin: return "T.asin";
-    case Prim::kAcos: return "T.acos";
-    case Prim::kAtan: return "T.atan";
-    case Prim::kSinh: return "T.sinh";
-    case Prim::kCosh: return "T.cosh";
-    case Prim::kTanh: return "T.tanh";
-    case Prim::kErf: return "T.erf";
-    case Prim::kFloor: return "T.floor";
-    case Prim::kCeil: return "T.ceil";
-    case Prim::kRound: return "T.nearbyint";
-    case Prim::kTrunc: return "T.trunc";
-    case Prim::kPow: return "T.pow";
-    case Prim::kAtan2: return "T.atan2";
-    case Prim::kMaximum: return "greater";
-    case Prim::kMinimum: return "less";
-    case Prim::kWhere: return "T.if_then_else";
-    case Prim::kMod: return "modulo";
-    case Prim::kFloorDiv: return "floor_quotient";
-    default: return nullptr;
-  }
-}
-
-const char* tile_whole_function(Prim op) {
-  switch (op) {
-    case Prim::kMod: return "whole_modulo";
-    case Prim::kFloorDiv: return "whole_quotient";
-    case Prim::kMaximum: return "T.max";
-    case Prim::kMinimum: return "T.min";
-    case Prim::kAbs: return "T.abs";
-    case Prim::kSign: return "sign";
-    case Prim::kWhere: return "T.if_then_else";
-    default: return nullptr;
-  }
-}
 
 }  // namespace
 
@@ -103,6 +53,7 @@ std::string tile_cast(const std::string& x, DType from, DType to, bool rounds) {
 
 Result<std::string> tile_operation(const task::Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
   const DType type = types.empty() ? node.type.dtype : types.back();
+  const Spelling& spelling = spelling_of(node.prim);
   switch (node.prim) {
     case Prim::kCast: return tile_cast(x[0], types[0], node.type.dtype, true);
     case Prim::kNeg: return "-" + x[0];
@@ -122,14 +73,13 @@ Result<std::string> tile_operation(const task::Node& node, const std::vector<std
     if (node.prim == Prim::kMaximum) return fmt::format("{} | {}", x[0], x[1]);
     if (node.prim == Prim::kMinimum) return fmt::format("{} & {}", x[0], x[1]);
     if (node.prim >= Prim::kEq && node.prim <= Prim::kGe)
-      return fmt::format("T.cast({}, \"int32\") {} T.cast({}, \"int32\")", x[0], operator_of(node.prim), x[1]);
+      return fmt::format("T.cast({}, \"int32\") {} T.cast({}, \"int32\")", x[0], spelling.sign, x[1]);
   }
-  if (task::is_int(type) && (node.prim == Prim::kFloor || node.prim == Prim::kCeil || node.prim == Prim::kRound || node.prim == Prim::kTrunc)) return x[0];
-  const char* const function = task::is_float(type) || node.prim == Prim::kWhere ? tile_function(node.prim) : tile_whole_function(node.prim);
-  if (function) return fmt::format("{}({})", function, fmt::join(x, ", "));
-  const char* const op = operator_of(node.prim);
-  if (!op) return fail(ErrorCode::kUnavailable, fmt::format("{} of {}", task::name_of(node.prim), tile_storage(type)));
-  return fmt::format("{} {} {}", x[0], op, x[1]);
+  if (task::is_int(type) && task::info_of(node.prim).is(task::PrimInfo::kToWhole)) return x[0];
+  if (const char* const function = task::is_float(type) ? spelling.tilelang : spelling.whole_tilelang)
+    return fmt::format("{}({})", function, fmt::join(x, ", "));
+  if (!spelling.sign) return fail(ErrorCode::kUnavailable, fmt::format("{} of {}", task::name_of(node.prim), tile_storage(type)));
+  return fmt::format("{} {} {}", x[0], spelling.sign, x[1]);
 }
 
 std::string tile_functions(const std::string& text) { return functions_of_file("patterns/tilelang/functions.py", text); }

@@ -7,68 +7,15 @@
 #include "hone/pattern/expression.h"
 #include "hone/pattern/functions_file.h"
 #include "hone/pattern/narrow.h"
+#include "hone/pattern/spelling.h"
 #include "hone/task/graph/fold.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::pattern {
 namespace {
 
 using task::DType;
 using task::Prim;
-
-/// The function that computes it of floats; null where Triton has an operator, or none.
-const char* lanes_function(Prim op) {
-  switch (op) {
-    case Prim::kAbs: return "tl.abs";
-    case Prim::kSign: return "sign";
-    case Prim::kExp: return "libdevice.exp";
-    case Prim::kExp2: return "libdevice.exp2";
-    case Prim::kExpm1: return "libdevice.expm1";
-    case Prim::kLog: return "libdevice.log";
-    case Prim::kLog2: return "libdevice.log2";
-    case Prim::kLog1p: return "libdevice.log1p";
-    case Prim::kSqrt: return "root";
-    case Prim::kRsqrt: return "inverse_root";
-    case Prim::kReciprocal: return "reciprocal";
-    case Prim::kSin: return "libdevice.sin";
-    case Prim::kCos: return "libdevice.cos";
-    case Prim::kTan: return "libdevice.tan";
-    case Prim::kAsin: return "libdevice.asin";
-    case Prim::kAcos: return "libdevice.acos";
-    case Prim::kAtan: return "libdevice.atan";
-    case Prim::kSinh: return "libdevice.sinh";
-    case Prim::kCosh: return "libdevice.cosh";
-    case Prim::kTanh: return "libdevice.tanh";
-    case Prim::kErf: return "libdevice.erf";
-    case Prim::kFloor: return "tl.floor";
-    case Prim::kCeil: return "tl.ceil";
-    case Prim::kRound: return "libdevice.rint";
-    case Prim::kTrunc: return "libdevice.trunc";
-    case Prim::kPow: return "libdevice.pow";
-    case Prim::kAtan2: return "libdevice.atan2";
-    case Prim::kMaximum: return "greater";
-    case Prim::kMinimum: return "less";
-    case Prim::kWhere: return "tl.where";
-    case Prim::kDiv: return "divide";
-    case Prim::kSub: return "difference";
-    case Prim::kMod: return "modulo";
-    case Prim::kFloorDiv: return "floor_quotient";
-    default: return nullptr;
-  }
-}
-
-const char* lanes_whole_function(Prim op) {
-  switch (op) {
-    case Prim::kMod: return "whole_modulo";
-    case Prim::kFloorDiv: return "whole_quotient";
-    case Prim::kPow: return "whole_power";
-    case Prim::kMaximum: return "tl.maximum";
-    case Prim::kMinimum: return "tl.minimum";
-    case Prim::kAbs: return "tl.abs";
-    case Prim::kSign: return "sign";
-    case Prim::kWhere: return "tl.where";
-    default: return nullptr;
-  }
-}
 
 }  // namespace
 
@@ -133,6 +80,7 @@ std::string lanes_loaded(const std::string& x, DType kept, DType computed) {
 
 std::string lanes_operation(const task::Node& node, const std::vector<std::string>& x, const std::vector<DType>& types) {
   const DType type = types.empty() ? node.type.dtype : types.back();
+  const Spelling& spelling = spelling_of(node.prim);
   switch (node.prim) {
     case Prim::kCast: return lanes_cast(x[0], types[0], node.type.dtype, true);
     case Prim::kNeg: return "-" + x[0];
@@ -145,14 +93,12 @@ std::string lanes_operation(const task::Node& node, const std::vector<std::strin
     if (node.prim == Prim::kMaximum) return fmt::format("{} | {}", x[0], x[1]);
     if (node.prim == Prim::kMinimum) return fmt::format("{} & {}", x[0], x[1]);
     // Of one bit a comparison's sign is not that of the numbers 0 and 1.
-    if (node.prim >= Prim::kEq && node.prim <= Prim::kGe) return fmt::format("{}.to(tl.int32) {} {}.to(tl.int32)", x[0], operator_of(node.prim), x[1]);
+    if (node.prim >= Prim::kEq && node.prim <= Prim::kGe) return fmt::format("{}.to(tl.int32) {} {}.to(tl.int32)", x[0], spelling.sign, x[1]);
   }
-  if (task::is_int(type) && (node.prim == Prim::kFloor || node.prim == Prim::kCeil || node.prim == Prim::kRound || node.prim == Prim::kTrunc)) return x[0];
-  const char* const function = task::is_float(type) || type == DType::kBool ? lanes_function(node.prim) : lanes_whole_function(node.prim);
-  if (function) return fmt::format("{}({})", function, fmt::join(x, ", "));
-  const char* const op = operator_of(node.prim);
-  HONE_CHECK(op != nullptr, std::string(task::name_of(node.prim)));
-  return fmt::format("{} {} {}", x[0], op, x[1]);
+  if (task::is_int(type) && task::info_of(node.prim).is(task::PrimInfo::kToWhole)) return x[0];
+  if (const char* const function = task::is_int(type) ? spelling.whole_triton : spelling.triton) return fmt::format("{}({})", function, fmt::join(x, ", "));
+  HONE_CHECK(spelling.sign != nullptr, std::string(task::name_of(node.prim)));
+  return fmt::format("{} {} {}", x[0], spelling.sign, x[1]);
 }
 
 std::string lanes_functions(const std::string& text) { return functions_of_file("patterns/triton/functions.py", text); }

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hone/task/graph/prim_info.h"
+
 namespace hone::archive {
 namespace {
 
@@ -23,15 +25,13 @@ std::string class_of(Prim op) {
       return "";
     case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kPad: case Prim::kFlip:
       return "move";
-    case Prim::kEq: case Prim::kNe: case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd:
-    case Prim::kOr: case Prim::kXor: case Prim::kNot: case Prim::kWhere: case Prim::kIsNan: case Prim::kIsInf:
-      return "select";
-    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kAdd: case Prim::kSub: case Prim::kMul: case Prim::kDiv:
-    case Prim::kMaximum: case Prim::kMinimum: case Prim::kReciprocal: case Prim::kFloor: case Prim::kCeil: case Prim::kRound:
-    case Prim::kTrunc:
-      return "arithmetic";
     default:
-      return std::string(task::name_of(op));
+      break;
+  }
+  switch (task::info_of(op).kind) {
+    case task::PrimInfo::kTruth: case task::PrimInfo::kChoice: return "select";
+    case task::PrimInfo::kArithmetic: case task::PrimInfo::kDivision: return "arithmetic";
+    default: return std::string(task::name_of(op));
   }
 }
 

@@ -6,11 +6,13 @@
 
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
 
 using task::Prim;
+using task::PrimInfo;
 
 constexpr double kUnsure = std::numeric_limits<double>::infinity();
 /// Of what came of an overflow on the way: as good as 0 for numbers that are made of it.
@@ -37,21 +39,17 @@ bool is_overflowed(double scale) { return scale > 0 && scale <= kOverflowed; }
 /// An infinity made of numbers that is no pole of the operation: the true value is a large number.
 bool overflows_here(Prim op, double x, const double* y, int64_t i, double value) {
   if (!std::isinf(value) || !std::isfinite(x) || (y && !std::isfinite(y[i]))) return false;
-  switch (op) {
-    case Prim::kLog: case Prim::kLog2: case Prim::kLog1p: return false;
-    case Prim::kReciprocal: case Prim::kRsqrt: case Prim::kPow: return x != 0;
-    case Prim::kDiv: return y[i] != 0;
-    default: return true;
-  }
+  if (task::info_of(op).is(PrimInfo::kNeverOverflows)) return false;
+  if (task::info_of(op).is(PrimInfo::kPoleAtZero)) return x != 0;
+  return op != Prim::kDiv || y[i] != 0;
 }
 
 /// A zero that may stand for a number too small even for the oracle.
 bool may_underflow(Prim op, double x, double y) {
   switch (op) {
-    case Prim::kExp: case Prim::kExp2: case Prim::kPow: return std::isfinite(x);
     case Prim::kMul: return x != 0 && y != 0;
     case Prim::kDiv: return x != 0 && std::isfinite(y);
-    default: return false;
+    default: return task::info_of(op).is(PrimInfo::kUnderflows) && std::isfinite(x);
   }
 }
 

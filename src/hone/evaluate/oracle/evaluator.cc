@@ -13,6 +13,7 @@
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/parallel.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -52,9 +53,7 @@ bool jumps_below(const task::Graph& graph, int root) {
   for (int id = 0; id < root; ++id) {
     const task::Node& node = graph.node(id);
     const Prim op = node.prim;
-    if (op == Prim::kSign || (op >= Prim::kFloor && op <= Prim::kIsInf) || op == Prim::kMod || op == Prim::kFloorDiv ||
-        (op >= Prim::kEq && op <= Prim::kXor) || (op == Prim::kCast && !task::is_float(node.type.dtype)))
-      return true;
+    if (task::info_of(op).is(task::PrimInfo::kJumps) || (op == Prim::kCast && !task::is_float(node.type.dtype))) return true;
   }
   return false;
 }

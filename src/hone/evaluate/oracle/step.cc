@@ -8,6 +8,7 @@
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -91,19 +92,15 @@ bool rounds_narrow(const Node& node, const task::Graph& graph) {
 /// before, by whatever functions.
 double own_roundings(const Node& node, double unit) {
   if (!task::is_elementwise(node.prim) || node.prim == Prim::kCast) return unit;
-  return (task::is_narrow(node.type.dtype) ? 1 : roundings_of(node.prim)) * unit;
+  return (task::is_narrow(node.type.dtype) ? 1 : std::max(1, task::info_of(node.prim).roundings)) * unit;
 }
 
 }  // namespace
 
 bool keeps_exact(Prim op) {
+  if (task::is_elementwise(op)) return task::info_of(op).roundings == 0;
   switch (op) {
-    case Prim::kNeg: case Prim::kAbs: case Prim::kSign: case Prim::kFloor: case Prim::kCeil:
-    case Prim::kRound: case Prim::kTrunc: case Prim::kNot: case Prim::kIsNan: case Prim::kIsInf:
-    case Prim::kCast: case Prim::kMaximum: case Prim::kMinimum: case Prim::kEq: case Prim::kNe:
-    case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
-    case Prim::kXor: case Prim::kWhere: case Prim::kBroadcast: case Prim::kReshape:
-    case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
     case Prim::kMin: case Prim::kAny: case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
     case Prim::kCumMax: case Prim::kCumMin: case Prim::kPoolMax: case Prim::kGather:
     case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort:

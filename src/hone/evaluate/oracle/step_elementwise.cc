@@ -7,6 +7,7 @@
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/step.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -24,7 +25,7 @@ class Source {
   Source(const Step& step, size_t k)
       : tensor_(step.operands[k]),
         walk_(tensor_, step.operand_shape(k), step.box),
-        exact_factor_(counts_exact_terms(step.node().prim) ? step.fact().unit : 0.0) {}
+        exact_factor_(task::info_of(step.node().prim).is(task::PrimInfo::kTerms) ? step.fact().unit : 0.0) {}
 
   const double* value(int64_t begin, int64_t count) {
     return value_ = fetch(tensor_.value, begin, count, value_chunk_);

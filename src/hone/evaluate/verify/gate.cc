@@ -13,6 +13,7 @@
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/parallel.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -47,7 +48,7 @@ bool divides(const task::ConcreteGraph& graph, int output) {
   const auto is_given = [&](int id) { return graph.graph.node(id).prim == task::Prim::kConstant || graph.graph.node(id).prim == task::Prim::kSymbol; };
   for (int id = 0; id <= root; ++id) {
     const task::Node& node = graph.graph.node(id);
-    if (node.prim == task::Prim::kReciprocal || node.prim == task::Prim::kRsqrt || node.prim == task::Prim::kPow) return true;
+    if (task::info_of(node.prim).is(task::PrimInfo::kPoleAtZero)) return true;
     if (node.prim == task::Prim::kDiv && !is_given(node.operands[1])) return true;
   }
   return false;

@@ -8,6 +8,7 @@
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/oracle/step.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -70,8 +71,7 @@ class Magnitudes {
       case Prim::kProd: case Prim::kCumProd: return std::pow(of(node, 0), terms(id));
       case Prim::kPow: return of(node, 0) <= 1 ? 1 : HUGE_VAL;
       case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: return of(node, 0) * of(node, 1) * terms(id);
-      case Prim::kEq: case Prim::kNe: case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe: case Prim::kAnd: case Prim::kOr:
-      case Prim::kXor: case Prim::kNot: case Prim::kAny: case Prim::kAll: case Prim::kIsNan: case Prim::kIsInf: case Prim::kSign: return 1;
+      case Prim::kSign: return 1;
       case Prim::kArgMax: case Prim::kArgMin: case Prim::kArgSort: return elements(node.operands[0]);
       case Prim::kGather: case Prim::kTakeAlongAxis: return of(node, 0);
       case Prim::kWhere: return std::max(of(node, 1), of(node, 2));
@@ -93,8 +93,8 @@ class Magnitudes {
         into_floats |= of(node, 0) > exact_in(type);
       return HUGE_VAL;
     }
-    const double value = raw(task, id, asked);
     if (!task::is_int(type)) return 1;
+    const double value = raw(task, id, asked);
     if (node.prim == Prim::kInput || node.prim == Prim::kConstant) return value;
     // The least number of a type has no counterpart: negated, it overflows.
     const bool turns = node.prim == Prim::kNeg || node.prim == Prim::kAbs;
@@ -161,8 +161,7 @@ bool takes_any_size(const task::Graph& graph) {
   return std::ranges::all_of(graph.nodes, [](const task::Node& node) {
     switch (node.prim) {
       case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota: case Prim::kPad: return true;
-      case Prim::kSin: case Prim::kCos: case Prim::kTan: case Prim::kMod: case Prim::kFloorDiv: return false;
-      default: return task::is_elementwise(node.prim) || keeps_exact(node.prim);
+      default: return !task::info_of(node.prim).is(task::PrimInfo::kPeriodic) && (task::is_elementwise(node.prim) || keeps_exact(node.prim));
     }
   });
 }

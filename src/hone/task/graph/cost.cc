@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "hone/task/graph/need.h"
+#include "hone/task/graph/prim_info.h"
 #include "hone/task/graph/triangle.h"
 #include "hone/task/task.h"
 
@@ -15,32 +16,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-bool is_transcendental(Prim op) {
-  switch (op) {
-    case Prim::kExp:
-    case Prim::kExp2:
-    case Prim::kExpm1:
-    case Prim::kLog:
-    case Prim::kLog2:
-    case Prim::kLog1p:
-    case Prim::kSin:
-    case Prim::kCos:
-    case Prim::kTan:
-    case Prim::kAsin:
-    case Prim::kAcos:
-    case Prim::kAtan:
-    case Prim::kSinh:
-    case Prim::kCosh:
-    case Prim::kTanh:
-    case Prim::kErf:
-    case Prim::kPow:
-    case Prim::kAtan2:
-    case Prim::kCumLogSumExp:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_transcendental(Prim op) { return info_of(op).kind == PrimInfo::kTranscendental || op == Prim::kCumLogSumExp; }
 
 double count(const Shape& shape) {
   double n = 1;

@@ -2,40 +2,10 @@
 
 #include <cmath>
 
+#include "hone/task/graph/prim_info.h"
+
 namespace hone::task {
 namespace {
-
-double python_mod(double a, double b) {
-  const double r = std::fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
-std::optional<double> fold_real(Prim prim, double a, double b) {
-  switch (prim) {
-    case Prim::kAdd:
-      return a + b;
-    case Prim::kSub:
-      return a - b;
-    case Prim::kMul:
-      return a * b;
-    case Prim::kDiv:
-      return a / b;
-    case Prim::kPow:
-      return std::pow(a, b);
-    case Prim::kAtan2:
-      return std::atan2(a, b);
-    case Prim::kMod:
-      return python_mod(a, b);
-    case Prim::kFloorDiv:
-      return std::floor(a / b);
-    case Prim::kMaximum:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
-    case Prim::kMinimum:
-      return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
-    default:
-      return std::nullopt;
-  }
-}
 
 std::optional<int64_t> fold_int(Prim prim, int64_t a, int64_t b) {
   int64_t r = 0;
@@ -61,25 +31,6 @@ std::optional<int64_t> fold_int(Prim prim, int64_t a, int64_t b) {
   return r;
 }
 
-std::optional<bool> fold_compare(Prim prim, double a, double b) {
-  switch (prim) {
-    case Prim::kEq:
-      return a == b;
-    case Prim::kNe:
-      return a != b;
-    case Prim::kLt:
-      return a < b;
-    case Prim::kLe:
-      return a <= b;
-    case Prim::kGt:
-      return a > b;
-    case Prim::kGe:
-      return a >= b;
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
 
 Attr constant_of(double value, DType dtype) {
@@ -95,52 +46,11 @@ double constant_value(const Attr& value) {
 }
 
 std::optional<double> fold_real(Prim prim, double x) {
-  switch (prim) {
-    case Prim::kNeg:
-      return -x;
-    case Prim::kAbs:
-      return std::fabs(x);
-    case Prim::kExp:
-      return std::exp(x);
-    case Prim::kExp2:
-      return std::exp2(x);
-    case Prim::kExpm1:
-      return std::expm1(x);
-    case Prim::kLog:
-      return std::log(x);
-    case Prim::kLog2:
-      return std::log2(x);
-    case Prim::kLog1p:
-      return std::log1p(x);
-    case Prim::kSqrt:
-      return std::sqrt(x);
-    case Prim::kRsqrt:
-      return 1 / std::sqrt(x);
-    case Prim::kReciprocal:
-      return 1 / x;
-    case Prim::kSin:
-      return std::sin(x);
-    case Prim::kCos:
-      return std::cos(x);
-    case Prim::kTan:
-      return std::tan(x);
-    case Prim::kTanh:
-      return std::tanh(x);
-    case Prim::kErf:
-      return std::erf(x);
-    case Prim::kFloor:
-      return std::floor(x);
-    case Prim::kCeil:
-      return std::ceil(x);
-    case Prim::kTrunc:
-      return std::trunc(x);
-    default:
-      return std::nullopt;
-  }
+  const PrimInfo& info = info_of(prim);
+  return info.value && info.operands == 1 ? std::optional(info.value(x, 0)) : std::nullopt;
 }
 
 std::optional<Attr> fold_constant(Prim prim, std::span<const Attr> values, DType result) {
-  const auto real = [](std::optional<double> v) { return v ? std::optional<Attr>(*v) : std::nullopt; };
   if (prim == Prim::kCast) {
     const Attr& value = values[0];
     if (std::holds_alternative<int64_t>(value) && is_int(result)) {
@@ -156,18 +66,16 @@ std::optional<Attr> fold_constant(Prim prim, std::span<const Attr> values, DType
     if (is_int(result) && 8 * size_of(result) < 32 && !(std::fabs(v) < 127)) return std::nullopt;
     return constant_of(v, result);
   }
-  if (values.size() == 1 && is_float(result)) return real(fold_real(prim, constant_value(values[0])));
-  if (values.size() == 1 && prim == Prim::kNeg && is_int(result)) {
-    const auto v = fold_int(Prim::kSub, 0, std::get<int64_t>(values[0]));
+  const PrimInfo& info = info_of(prim);
+  if (is_int(result) && info.kind != PrimInfo::kTruth) {
+    std::optional<int64_t> v;
+    if (prim == Prim::kNeg) v = fold_int(Prim::kSub, 0, std::get<int64_t>(values[0]));
+    else if (values.size() == 2) v = fold_int(prim, std::get<int64_t>(values[0]), std::get<int64_t>(values[1]));
     return v ? std::optional<Attr>(*v) : std::nullopt;
   }
-  if (values.size() != 2) return std::nullopt;
-  if (const auto truth = fold_compare(prim, constant_value(values[0]), constant_value(values[1])))
-    return Attr(*truth);
-  if (is_float(result)) return real(fold_real(prim, constant_value(values[0]), constant_value(values[1])));
-  if (!is_int(result)) return std::nullopt;
-  const auto v = fold_int(prim, std::get<int64_t>(values[0]), std::get<int64_t>(values[1]));
-  return v ? std::optional<Attr>(*v) : std::nullopt;
+  if (!info.value || (!is_float(result) && info.kind != PrimInfo::kTruth)) return std::nullopt;
+  const double v = info.value(constant_value(values[0]), info.operands == 2 ? constant_value(values[1]) : 0);
+  return info.kind == PrimInfo::kTruth ? Attr(v != 0) : Attr(v);
 }
 
 }  // namespace hone::task

@@ -14,91 +14,16 @@ namespace hone::task {
 namespace {
 
 /// In the order of Prim.
-constexpr std::array<std::string_view, 85> kPrimNames{"input",
-                                                      "constant",
-                                                      "symbol",
-                                                      "iota",
-                                                      "neg",
-                                                      "abs",
-                                                      "sign",
-                                                      "exp",
-                                                      "exp2",
-                                                      "expm1",
-                                                      "log",
-                                                      "log2",
-                                                      "log1p",
-                                                      "sqrt",
-                                                      "rsqrt",
-                                                      "reciprocal",
-                                                      "sin",
-                                                      "cos",
-                                                      "tan",
-                                                      "asin",
-                                                      "acos",
-                                                      "atan",
-                                                      "sinh",
-                                                      "cosh",
-                                                      "tanh",
-                                                      "erf",
-                                                      "floor",
-                                                      "ceil",
-                                                      "round",
-                                                      "trunc",
-                                                      "not",
-                                                      "isnan",
-                                                      "isinf",
-                                                      "cast",
-                                                      "add",
-                                                      "sub",
-                                                      "mul",
-                                                      "div",
-                                                      "pow",
-                                                      "atan2",
-                                                      "mod",
-                                                      "floor_div",
-                                                      "maximum",
-                                                      "minimum",
-                                                      "eq",
-                                                      "ne",
-                                                      "lt",
-                                                      "le",
-                                                      "gt",
-                                                      "ge",
-                                                      "and",
-                                                      "or",
-                                                      "xor",
-                                                      "where",
-                                                      "broadcast",
-                                                      "reshape",
-                                                      "transpose",
-                                                      "slice",
-                                                      "concat",
-                                                      "pad",
-                                                      "flip",
-                                                      "sum",
-                                                      "prod",
-                                                      "max",
-                                                      "min",
-                                                      "any",
-                                                      "all",
-                                                      "argmax",
-                                                      "argmin",
-                                                      "cumsum",
-                                                      "cumprod",
-                                                      "cummax",
-                                                      "cummin",
-                                                      "cumlogsumexp",
-                                                      "linear_scan",
-                                                      "dot",
-                                                      "conv",
-                                                      "conv_transpose",
-                                                      "pool_max",
-                                                      "pool_sum",
-                                                      "gather",
-                                                      "take_along_axis",
-                                                      "sort",
-                                                      "argsort",
-                                                      "scatter_add"};
+constexpr std::string_view kPrimNames[] = {
+    "input", "constant", "symbol", "iota",
+#define HONE_ELEMENTWISE(prim, name, ...) name,
+#include "hone/task/graph/elementwise.h"
+#undef HONE_ELEMENTWISE
+    "broadcast", "reshape", "transpose", "slice", "concat", "pad", "flip",
+    "sum", "prod", "max", "min", "any", "all", "argmax", "argmin",
+    "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "linear_scan",
+    "dot", "conv", "conv_transpose", "pool_max", "pool_sum",
+    "gather", "take_along_axis", "sort", "argsort", "scatter_add"};
 
 std::string joined(const Dims& dims) {
   std::string text;
@@ -122,11 +47,11 @@ struct AttrPrinter {
 
 }  // namespace
 
-static_assert(kPrimNames.size() == static_cast<size_t>(Prim::kScatterAdd) + 1);
+static_assert(std::size(kPrimNames) == static_cast<size_t>(Prim::kScatterAdd) + 1);
 
 std::string_view name_of(Prim op) { return kPrimNames[static_cast<size_t>(op)]; }
 
-bool is_elementwise(Prim op) { return op >= Prim::kNeg && op <= Prim::kWhere; }
+bool is_elementwise(Prim op) { return op > Prim::kIota && op < Prim::kBroadcast; }
 bool is_reduction(Prim op) { return op >= Prim::kSum && op <= Prim::kArgMin; }
 bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kLinearScan; }
 

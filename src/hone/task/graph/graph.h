@@ -29,59 +29,10 @@ enum class Prim : uint8_t {
   kConstant,  ///< rank 0; attribute value (double, int64 or bool by type), not rounded to the type
   kSymbol,    ///< rank 0, i64; attribute value: an IntExpr over shape symbols
   kIota,      ///< i64 of the result's shape; attribute axis; the index along it
-  // unary, element-wise
-  kNeg,
-  kAbs,
-  kSign,
-  kExp,
-  kExp2,
-  kExpm1,
-  kLog,
-  kLog2,
-  kLog1p,
-  kSqrt,
-  kRsqrt,
-  kReciprocal,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kTanh,
-  kErf,
-  kFloor,
-  kCeil,
-  kRound,  ///< half to even
-  kTrunc,
-  kNot,
-  kIsNan,
-  kIsInf,
-  kCast,  ///< to the result's type: float to float rounds to nearest even, float to int truncates,
-          ///< to bool is != 0
-  // binary, element-wise
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kPow,
-  kAtan2,
-  kMod,  ///< the divisor's sign, as Python
-  kFloorDiv,
-  kMaximum,
-  kMinimum,  ///< a NaN operand gives NaN
-  kEq,
-  kNe,
-  kLt,
-  kLe,
-  kGt,
-  kGe,
-  kAnd,
-  kOr,
-  kXor,
-  kWhere,  ///< condition, a, b
+  // element-wise: one, two or three operands
+#define HONE_ELEMENTWISE(prim, ...) prim,
+#include "hone/task/graph/elementwise.h"
+#undef HONE_ELEMENTWISE
   // shape
   kBroadcast,  ///< to the result's shape; same rank
   kReshape,    ///< row-major, to the result's shape
@@ -126,7 +77,7 @@ enum class Prim : uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(Prim op);
-[[nodiscard]] bool is_elementwise(Prim op);  ///< kNeg … kWhere
+[[nodiscard]] bool is_elementwise(Prim op);  ///< the rows of elementwise.h
 [[nodiscard]] bool is_reduction(Prim op);    ///< kSum … kArgMin
 [[nodiscard]] bool is_scan(Prim op);
 

@@ -6,6 +6,7 @@
 #include "hone/task/graph/fold.h"
 #include "hone/task/graph/infer.h"
 #include "hone/task/graph/lower.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::task {
 namespace {
@@ -33,7 +34,7 @@ Dims joint_dims(const Dims& a, const Dims& b) {
 }  // namespace
 
 Ref unary(Prim prim, Ref x) {
-  const bool truth = prim == Prim::kIsNan || prim == Prim::kIsInf;
+  const bool truth = info_of(prim).kind == PrimInfo::kTruth;
   return x.lower().add(prim, std::vector{x}, {}, {truth ? DType::kBool : x.dtype(), x.dims()});
 }
 
@@ -45,7 +46,7 @@ Ref binary(Prim prim, Ref a, Ref b) {
   const int rank = std::max(a.rank(), b.rank());
   a = with_rank(a, rank);
   b = with_rank(b, rank);
-  const bool truth = prim >= Prim::kEq && prim <= Prim::kXor;
+  const bool truth = info_of(prim).kind == PrimInfo::kTruth;
   return a.lower().add(prim, std::vector{a, b}, {},
                        {truth ? DType::kBool : a.dtype(), joint_dims(a.dims(), b.dims())});
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hone/task/graph/fold.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::task {
 namespace {
@@ -21,32 +22,6 @@ struct Position {
   bool row = false;
   int64_t offset = 0;
 };
-
-bool keeps_zero(Prim op) {
-  switch (op) {
-    case Prim::kNeg:
-    case Prim::kAbs:
-    case Prim::kSign:
-    case Prim::kSqrt:
-    case Prim::kSin:
-    case Prim::kTan:
-    case Prim::kAsin:
-    case Prim::kAtan:
-    case Prim::kSinh:
-    case Prim::kTanh:
-    case Prim::kErf:
-    case Prim::kExpm1:
-    case Prim::kLog1p:
-    case Prim::kFloor:
-    case Prim::kCeil:
-    case Prim::kRound:
-    case Prim::kTrunc:
-    case Prim::kCast:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Finder {
  public:
@@ -177,7 +152,7 @@ class Finder {
       default:
         break;
     }
-    if (!keeps_zero(n.prim)) return std::nullopt;
+    if (!info_of(n.prim).is(PrimInfo::kKeepsZero)) return std::nullopt;
     const auto& x = known(n.operands[0]);
     return x && (x->filling == Filling::kZero || n.prim == Prim::kCast) ? x : std::nullopt;
   }

@@ -7,6 +7,7 @@
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
 namespace {
@@ -353,7 +354,7 @@ class ReductionCompiler {
     i.op = *op;
     if (rounds(id) && !chooses) i.flags |= card::kRounds;
     i.own = fact(id).own;
-    i.term = counts_exact_terms(n.prim) ? fact(id).unit : 0;
+    i.term = task::info_of(n.prim).is(task::PrimInfo::kTerms) ? fact(id).unit : 0;
     if (!chooses) i.half = half_range(n.type.dtype);
     return add(i);
   }

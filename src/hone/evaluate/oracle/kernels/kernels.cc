@@ -35,26 +35,4 @@ void no_such_kernel(task::Prim op) {
   __builtin_unreachable();
 }
 
-double roundings_of(task::Prim op) {
-  using task::Prim;
-  switch (op) {
-    case Prim::kExp: case Prim::kExp2: case Prim::kExpm1: case Prim::kLog: case Prim::kLog2:
-    case Prim::kLog1p: case Prim::kRsqrt: case Prim::kSin: case Prim::kCos: case Prim::kAsin:
-    case Prim::kAcos: case Prim::kAtan: case Prim::kCosh: case Prim::kTanh: case Prim::kErf:
-      return 4;
-    case Prim::kTan: case Prim::kSinh: case Prim::kPow: case Prim::kAtan2:
-      return 8;
-    case Prim::kDiv: case Prim::kReciprocal: case Prim::kSqrt: case Prim::kFloorDiv:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
-bool counts_exact_terms(task::Prim op) {
-  using task::Prim;
-  return op == Prim::kAdd || op == Prim::kSub || op == Prim::kMaximum || op == Prim::kMinimum ||
-         op == Prim::kWhere;
-}
-
 }  // namespace hone::evaluate

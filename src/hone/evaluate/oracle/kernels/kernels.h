@@ -16,15 +16,6 @@ inline constexpr double kUnderflow = 0x1p-126 / kUnit;
 /// A comparison whose operands are within this many times their combined scale may go either way.
 inline constexpr double kAmbiguous = 16 * kUnit;
 
-/// Units that an honest fp32 implementation of `op` may lose: 1 for arithmetic, 2 where a division
-/// may be a product with a reciprocal, twice the units in the last place that CUDA documents for its
-/// fp32 library functions.
-[[nodiscard]] double roundings_of(task::Prim op);
-
-/// How an exact operand (no rounding behind it) enters the rule of `op`: as a term of a sum, with its
-/// magnitude, or as a factor, with nothing.
-[[nodiscard]] bool counts_exact_terms(task::Prim op);
-
 /// A matrix operand: element (o, k) at data[o * outer + k * contracted].
 struct GemmOperand {
   enum As : uint8_t { kPlain, kMagnitude, kTf32, kBf16 };
