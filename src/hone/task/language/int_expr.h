@@ -4,8 +4,8 @@
 //
 // Grammar, loosest first:   a or b | a and b | not a | comparisons == != < <= > >= | + - | * / // % |
 // unary - | calls | (…) | integer | name.   Division is floor division, % takes the divisor's sign.
-// Calls: min(a, …) max(a, …) ceil_div(a, b) align(a, b) abs(a) select(cond, a, b). Truth is non-zero;
-// `and`, `or` and `select` evaluate only what they need.
+// Calls: min(a, …) max(a, …) ceil_div(a, b) align(a, b) abs(a) select(cond, a, b) next_power_of_2(a). Truth is
+// non-zero; `and`, `or` and `select` evaluate only what they need.
 #pragma once
 #include <cstdint>
 #include <map>
