@@ -5,6 +5,17 @@
 
 #define HONE_DEVICE __device__ inline __attribute__((always_inline))
 
+/// Before a loop: its body as often as it turns, so that arrays become registers. The emulator has no use for it, and its
+/// sanitized builds would take minutes.
+#if defined(HONE_SIMT_WAVE)
+#define HONE_UNROLL
+#define HONE_UNROLL_BY(count)
+#else
+#define HONE_PRAGMA(text) _Pragma(#text)
+#define HONE_UNROLL HONE_PRAGMA(unroll)
+#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
+#endif
+
 namespace hone {
 
 /// Threads of a warp (32) or wave (64).

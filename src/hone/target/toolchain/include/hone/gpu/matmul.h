@@ -5,17 +5,6 @@
 #include "hone/gpu.h"
 #include "hone/gpu/prim_float8.h"
 
-/// Before a loop: its body as often as it turns, so that arrays become registers. The emulator has no use for it, and its
-/// sanitized builds would take minutes.
-#if defined(HONE_SIMT_WAVE)
-#define HONE_UNROLL
-#define HONE_UNROLL_BY(count)
-#else
-#define HONE_PRAGMA(text) _Pragma(#text)
-#define HONE_UNROLL HONE_PRAGMA(unroll)
-#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
-#endif
-
 namespace hone::gpu {
 
 /// A factor: element (line, depth) is base[line_at(line) + depth_at(depth)]. V elements are read at once, along the

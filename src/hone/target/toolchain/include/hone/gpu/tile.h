@@ -3,12 +3,6 @@
 #pragma once
 #include "hone/gpu/math.h"
 
-#if defined(__CUDACC__) && !defined(HONE_SIMT_WAVE)
-#define HONE_UNROLL _Pragma("unroll")
-#else
-#define HONE_UNROLL _Pragma("clang loop unroll(full)")
-#endif
-
 namespace hone::gpu {
 
 /// Vec elements that move as one word (as words of 16 bytes where they are more).
