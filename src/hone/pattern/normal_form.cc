@@ -1,4 +1,4 @@
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/normal_form_parts.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,22 +19,10 @@ using task::IntExpr;
 using task::Node;
 using task::Prim;
 
-struct Spec {
-  std::string left, right, result;
-};
-
-Spec spec_of(const Node& dot) {
-  const std::string& text = dot.attr<std::string>("spec");
-  const size_t comma = text.find(','), arrow = text.find("->");
-  return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
-}
-
-bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
-
 /// A product without rows or without columns; an axis of one element is none.
 bool is_thin(const Node& node) {
   if (node.prim != Prim::kDot) return false;
-  const Spec spec = spec_of(node);
+  const Letters spec = letters_of(node);
   const auto only_in = [&](const std::string& mine, const std::string& other) {
     for (size_t i = 0; i < spec.result.size(); ++i)
       if (has(mine, spec.result[i]) && !has(other, spec.result[i]) && !is_one(node.type.dims[i])) return true;
@@ -49,8 +37,7 @@ class Builder {
   explicit Builder(Graph& graph) : graph_(graph) {}
 
   int add(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs = {}) {
-    graph_.nodes.push_back(node_of(prim, std::move(operands), std::move(type), std::move(attrs)));
-    return static_cast<int>(graph_.nodes.size()) - 1;
+    return append(graph_, node_of(prim, std::move(operands), std::move(type), std::move(attrs)));
   }
 
   /// One factor with the axes `letters`: its own where it has them, 1 elsewhere.
@@ -80,7 +67,7 @@ class Builder {
 };
 
 int as_sum(Graph& out, const Node& dot) {
-  const Spec spec = spec_of(dot);
+  const Letters spec = letters_of(dot);
   std::string letters = spec.result;
   for (const char c : spec.left)
     if (!has(letters, c)) letters += c;
@@ -183,128 +170,6 @@ int divided_once(Graph& out, const Node& choice) {
   return build.add(Prim::kDiv, {chosen, a.operands[1]}, choice.type);
 }
 
-/// Picking from what is computed element by element is computing with what is picked: one element instead of
-/// the whole row. `index` picks along `axis`.
-class PickFirst {
- public:
-  PickFirst(Graph& graph, const Node& pick)
-      : graph_(graph), build_(graph), index_(pick.operands[1]), axis_(pick.attr<int64_t>("axis")), dims_(pick.type.dims) {}
-
-  /// Whether everything below `id` is inputs, element-wise work on them, and values that are the same all along the axis.
-  [[nodiscard]] bool can(int id) const {
-    const Node& node = graph_.node(id);
-    if (stays(node)) return true;
-    if (node.prim == Prim::kInput) return fits(node.type.dims);
-    return task::is_elementwise(node.prim) && std::all_of(node.operands.begin(), node.operands.end(), [&](int o) { return can(o); });
-  }
-  int of(int id) {
-    Node node = graph_.node(id);
-    if (stays(node)) return id;
-    node.type.dims = dims_;
-    if (node.prim == Prim::kInput) return build_.add(Prim::kTakeAlongAxis, {id, index_}, node.type, {{"axis", axis_}});
-    for (int& operand : node.operands) operand = of(operand);
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int>(graph_.nodes.size()) - 1;
-  }
-
- private:
-  /// An input that is broadcast on the way cannot be picked from with this index.
-  [[nodiscard]] bool fits(const Dims& dims) const {
-    if (dims.size() != dims_.size()) return false;
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (static_cast<int64_t>(d) != axis_ && !(dims[d] == dims_[d])) return false;
-    return true;
-  }
-  /// The same all along the axis: what is picked from it is itself.
-  [[nodiscard]] bool stays(const Node& node) const {
-    const Dims& dims = node.type.dims;
-    if (dims.size() != dims_.size()) return dims.empty();
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (!is_one(dims[d]) && (static_cast<int64_t>(d) == axis_ || !(dims[d] == dims_[d]))) return false;
-    return true;
-  }
-  Graph& graph_;
-  Builder build_;
-  int index_;
-  int64_t axis_;
-  Dims dims_;
-};
-
-/// A slice of what is computed as a computation with slices: of element-wise work down to a product, of which it is a product with
-/// a slice of one factor.
-class SliceFirst {
- public:
-  SliceFirst(Graph& graph, const Node& slice)
-      : graph_(graph), build_(graph), start_(slice.attr<Dims>("start")), step_(slice.attr<std::vector<int64_t>>("step")), dims_(slice.type.dims) {
-    const Dims& whole = graph.node(slice.operands[0]).type.dims;
-    for (size_t d = 0; d < dims_.size(); ++d)
-      if (!(whole[d] == dims_[d])) axis_ = d, ++sliced_;
-  }
-
-  /// Along one axis, without steps, of element-wise work on a product.
-  [[nodiscard]] bool can(int id) const { return sliced_ == 1 && step_[axis_] == 1 && meets_product(id); }
-  int of(int id) {
-    Node node = graph_.node(id);
-    if (is_one_along(node.type.dims)) return id;
-    if (node.prim == Prim::kDot) {
-      const Spec spec = spec_of(node);
-      const char letter = spec.result[axis_];
-      const size_t from = has(spec.right, letter) ? 1 : 0;
-      node.operands[from] = part(node.operands[from], (from == 1 ? spec.right : spec.left).find(letter));
-    } else if (task::is_elementwise(node.prim)) {
-      for (int& operand : node.operands) operand = of(operand);
-    } else {
-      return part(id, axis_);
-    }
-    node.type.dims[axis_] = dims_[axis_];
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int>(graph_.nodes.size()) - 1;
-  }
-
- private:
-  [[nodiscard]] bool is_one_along(const Dims& dims) const { return dims.size() != dims_.size() || is_one(dims[axis_]); }
-  [[nodiscard]] bool meets_product(int id) const {
-    const Node& node = graph_.node(id);
-    if (node.prim == Prim::kDot) {
-      const Spec spec = spec_of(node);
-      const char letter = spec.result[axis_];
-      return has(spec.left, letter) != has(spec.right, letter);
-    }
-    return task::is_elementwise(node.prim) && !is_one_along(node.type.dims) && std::any_of(node.operands.begin(), node.operands.end(), [&](int o) { return meets_product(o); });
-  }
-  /// The slice along dimension `dim` of any node, taken before casts, views that keep the dimension, and broadcasts.
-  int part(int id, size_t dim) {
-    Node node = graph_.node(id);
-    task::TensorType type = node.type;
-    type.dims[dim] = dims_[axis_];
-    if (node.prim == Prim::kCast) return build_.add(Prim::kCast, {part(node.operands[0], dim)}, type, node.attrs);
-    if (node.prim == Prim::kTranspose)
-      return build_.add(Prim::kTranspose, {part(node.operands[0], static_cast<size_t>(node.attr<std::vector<int64_t>>("perm")[dim]))}, type, node.attrs);
-    if (node.prim == Prim::kBroadcast) {
-      const Dims& from = graph_.node(node.operands[0]).type.dims;
-      return build_.add(Prim::kBroadcast, {is_one(from[dim]) ? node.operands[0] : part(node.operands[0], dim)}, type, node.attrs);
-    }
-    if (node.prim == Prim::kReshape) {
-      // Axes of one element before it come and go.
-      const Dims& from = graph_.node(node.operands[0]).type.dims;
-      const bool last = dim + 1 == node.type.dims.size() && !from.empty() && from.back() == node.type.dims.back();
-      const auto ones = [](const Dims& dims) { return std::all_of(dims.begin(), dims.end() - 1, is_one); };
-      if (last && ones(from) && ones(node.type.dims)) return build_.add(Prim::kReshape, {part(node.operands[0], from.size() - 1)}, type, node.attrs);
-    }
-    Dims start(type.dims.size(), IntExpr(0));
-    start[dim] = start_[axis_];
-    return build_.add(Prim::kSlice, {id}, type, {{"start", start}, {"step", std::vector<int64_t>(type.dims.size(), 1)}});
-  }
-
-  Graph& graph_;
-  Builder build_;
-  Dims start_;
-  std::vector<int64_t> step_;
-  Dims dims_;
-  size_t axis_ = 0;
-  int sliced_ = 0;   ///< axes along which it is one
-};
-
 /// Drops what no output needs; inputs stay.
 void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -337,6 +202,17 @@ double number_of(const task::Attr& value) {
   if (std::holds_alternative<double>(value)) return std::get<double>(value);
   if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
   return std::holds_alternative<bool>(value) && std::get<bool>(value) ? 1 : 0;
+}
+
+Letters letters_of(const Node& dot) {
+  const std::string& text = dot.attr<std::string>("spec");
+  const size_t comma = text.find(','), arrow = text.find("->");
+  return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+}
+
+int append(Graph& graph, Node node) {
+  graph.nodes.push_back(std::move(node));
+  return static_cast<int>(graph.nodes.size()) - 1;
 }
 
 Node node_of(Prim prim, std::vector<int> operands, task::TensorType type, task::Attrs attrs) {
@@ -378,11 +254,6 @@ task::Task remade(const task::Task& task, Make make) {
   return rewritten;
 }
 
-int append(Graph& out, Node node) {
-  out.nodes.push_back(std::move(node));
-  return static_cast<int>(out.nodes.size()) - 1;
-}
-
 }  // namespace
 
 task::Task with_fewer_divisions(const task::Task& task) {
@@ -400,8 +271,8 @@ std::optional<task::Task> in_halves(const task::Task& task) {
   if (products(task.primitive) != 1) return std::nullopt;
   task::Task rewritten = remade(task, [](Graph& out, const Node& original, const auto& placed) {
     Node node = placed(original);
-    if (node.prim == Prim::kSlice && SliceFirst(out, node).can(node.operands[0])) return SliceFirst(out, node).of(node.operands[0]);
-    return append(out, std::move(node));
+    const int sliced = sliced_first(out, node);
+    return sliced >= 0 ? sliced : append(out, std::move(node));
   });
   drop_dead(rewritten.primitive);
   if (products(rewritten.primitive) != 2) return std::nullopt;
@@ -416,8 +287,7 @@ task::Task normal_form(const task::Task& task) {
     if (scan) return append(out, placed(std::move(*scan)));
     Node node = placed(original);
     take_in_padding(out, node);
-    if (node.prim == Prim::kTakeAlongAxis && task::is_elementwise(out.node(node.operands[0]).prim) && PickFirst(out, node).can(node.operands[0]))
-      return PickFirst(out, node).of(node.operands[0]);
+    if (const int picked = picked_first(out, node); picked >= 0) return picked;
     if (const int divided = divided_once(out, node); divided >= 0) return divided;
     return is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : append(out, std::move(node));
   });

@@ -1,0 +1,28 @@
+// What the steps of normal_form() share: products' letters, and new nodes. Pure.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hone/pattern/normal_form.h"
+
+namespace hone::pattern {
+
+struct Letters {
+  std::string left, right, result;
+};
+[[nodiscard]] Letters letters_of(const task::Node& dot);
+[[nodiscard]] inline bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
+
+/// Appends a node.
+int append(task::Graph& graph, task::Node node);
+
+/// Picking from what is computed element by element, as computing with what is picked: one element instead of the whole row. Appends
+/// that to the graph and gives its node; -1 where what is below `pick` does not allow it.
+[[nodiscard]] int picked_first(task::Graph& graph, const task::Node& pick);
+
+/// A slice of what is computed as a computation with slices: of element-wise work down to a product, of which it is a product with
+/// a slice of one factor. -1 where it is none.
+[[nodiscard]] int sliced_first(task::Graph& graph, const task::Node& slice);
+
+}  // namespace hone::pattern
