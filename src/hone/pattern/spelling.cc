@@ -19,6 +19,7 @@ constexpr Spelling kSpellings[] = {
     {Prim::kExpm1, kNone, "expm1", "libdevice.expm1", "exp_less_one"},
     {Prim::kLog, kNone, "log", "libdevice.log", "T.log"},
     {Prim::kLog2, kNone, "log2", "libdevice.log2", "T.log2"},
+    {Prim::kLog10, kNone, "log10", "libdevice.log10", "T.log10"},
     {Prim::kLog1p, kNone, "log1p", "libdevice.log1p", "T.log1p"},
     {Prim::kSqrt, kNone, "sqrt", "root", "T.sqrt"},
     {Prim::kRsqrt, kNone, "rsqrt", "inverse_root", "inverse_root"},

@@ -104,6 +104,7 @@ constexpr Row kElementwise[] = {
     {"aten.expm1.default", unary, "expm1"},
     {"aten.log.default", unary, "log"},
     {"aten.log2.default", unary, "log2"},
+    {"aten.log10.default", unary, "log10"},
     {"aten.log1p.default", unary, "log1p"},
     {"aten.sqrt.default", unary, "sqrt"},
     {"aten.rsqrt.default", unary, "rsqrt"},

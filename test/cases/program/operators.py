@@ -52,7 +52,7 @@ def elementwise():
               torch.trunc, torch.sin, torch.cos, torch.atan, torch.sinh, torch.cosh, torch.erf, F.silu, F.mish, F.selu, F.celu, F.elu, F.hardswish, F.hardsigmoid,
               F.hardtanh, F.logsigmoid, F.softplus, F.leaky_relu, F.gelu, F.softshrink, F.hardshrink, torch.isnan, torch.isinf, torch.square, torch.positive]
     cases = [(f, strided(5, 7) if i % 3 == 0 else real(3, 5, 2)) for i, f in enumerate(floats)]
-    cases += [(f, positive(4, 3)) for f in (torch.log, torch.log2, torch.log1p, torch.sqrt, torch.rsqrt, torch.reciprocal)]
+    cases += [(f, positive(4, 3)) for f in (torch.log, torch.log2, torch.log10, torch.log1p, torch.sqrt, torch.rsqrt, torch.reciprocal)]
     cases += [(f, unit(4, 3)) for f in (torch.asin, torch.acos, torch.tan)]
     cases += [
         (torch.add, real(4, 1), strided(4, 3)), (lambda x, y: torch.add(x, y, alpha=2.5), real(4, 3), real(3)), (lambda x: x + 1, whole(4)), (lambda x: x + 0.5, whole(4)),

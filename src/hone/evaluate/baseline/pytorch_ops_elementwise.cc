@@ -182,6 +182,7 @@ constexpr WriterRow kElementwiseWriters[] = {
     {"expm1", unary_or_math, "expm1"},
     {"log", unary_or_math, "log"},
     {"log2", unary_or_math, "log2"},
+    {"log10", unary_or_math, "log10"},
     {"log1p", unary_or_math, "log1p"},
     {"sqrt", unary_or_math, "sqrt"},
     {"sin", unary_or_math, "sin"},

@@ -27,7 +27,7 @@ struct Program {
 const std::vector<Program>& programs() {
   static const std::vector<Program> all{
       {"y = -a"}, {"y = abs(a)"}, {"y = exp(a * 4.0)"}, {"y = exp2(a * 6.0)"}, {"y = expm1(a * 4.0)"},
-      {"y = log(abs(a))"}, {"y = log2(abs(a))"}, {"y = log1p(abs(a))"}, {"y = sqrt(abs(a))"},
+      {"y = log(abs(a))"}, {"y = log2(abs(a))"}, {"y = log10(abs(a))"}, {"y = log1p(abs(a))"}, {"y = sqrt(abs(a))"},
       {"y = rsqrt(abs(a))"}, {"y = 1.0 / a"}, {"y = sin(a * 9.0)"}, {"y = cos(a * 9.0)"},
       {"y = tan(a / 3.0)"}, {"y = asin(a / 5.0)"}, {"y = acos(a / 5.0)"}, {"y = atan(a)"},
       {"y = sinh(a * 6.0)"}, {"y = cosh(a * 6.0)"}, {"y = tanh(a)"}, {"y = erf(a)"},

@@ -97,6 +97,7 @@ const Function kFunctions[] = {
     UNARY(exp2, std::exp2(x), 1.5),
     UNARY(expm1, std::expm1(x), 1.5),
     UNARY(log2, std::log2(x), 1.5),
+    UNARY(log10, std::log10(x), 1.5),
     UNARY(log1p, std::log1p(x), 1.5),
     UNARY(tanh, std::tanh(x), 1.5),
     UNARY(erf, std::erf(x), 1.5),

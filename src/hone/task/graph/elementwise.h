@@ -11,6 +11,7 @@ HONE_ELEMENTWISE(kExp2, "exp2", 1, kTranscendental, 4, kUnderflows, HONE_VALUE(s
 HONE_ELEMENTWISE(kExpm1, "expm1", 1, kTranscendental, 4, kKeepsZero, HONE_VALUE(std::expm1(x)))
 HONE_ELEMENTWISE(kLog, "log", 1, kTranscendental, 4, kNeverOverflows, HONE_VALUE(std::log(x)))
 HONE_ELEMENTWISE(kLog2, "log2", 1, kTranscendental, 4, kNeverOverflows, HONE_VALUE(std::log2(x)))
+HONE_ELEMENTWISE(kLog10, "log10", 1, kTranscendental, 4, kNeverOverflows, HONE_VALUE(std::log10(x)))
 HONE_ELEMENTWISE(kLog1p, "log1p", 1, kTranscendental, 4, kKeepsZero | kNeverOverflows, HONE_VALUE(std::log1p(x)))
 HONE_ELEMENTWISE(kSqrt, "sqrt", 1, kRoot, 2, kKeepsZero, HONE_VALUE(std::sqrt(x)))
 HONE_ELEMENTWISE(kRsqrt, "rsqrt", 1, kRoot, 4, kPoleAtZero, HONE_VALUE(1 / std::sqrt(x)))

@@ -151,6 +151,7 @@ const OpRow kElementwiseOps[] = {
     {"expm1(x)", "", "exp(x) - 1, exact near 0.", infer_float_unary, lower_unary, Prim::kExpm1},
     {"log(x)", "", "Natural logarithm.", infer_float_unary, lower_unary, Prim::kLog},
     {"log2(x)", "", "Logarithm to base 2.", infer_float_unary, lower_unary, Prim::kLog2},
+    {"log10(x)", "", "Logarithm to base 10.", infer_float_unary, lower_unary, Prim::kLog10},
     {"log1p(x)", "", "log(1 + x), exact near 0.", infer_float_unary, lower_unary, Prim::kLog1p},
     {"sqrt(x)", "", "Square root.", infer_float_unary, lower_unary, Prim::kSqrt},
     {"rsqrt(x)", "", "1 / sqrt(x).", infer_float_unary, lower_unary, Prim::kRsqrt},

@@ -180,6 +180,7 @@ inline constexpr Generator kRows[] = {
     {"expm1", numeric, "torch.expm1(x)"},
     {"log", positive, "torch.log(x)"},
     {"log2", positive, "torch.log2(x)"},
+    {"log10", positive, "torch.log10(x)"},
     {"log1p", positive, "torch.log1p(x)"},
     {"sqrt", positive, "torch.sqrt(x)"},
     {"rsqrt", positive, "torch.rsqrt(x)"},

@@ -49,7 +49,7 @@ inline std::vector<ReduceCase> operation_cases() {
     cases.push_back({"y = sum(" + of_computed + ", axis=1)", inputs, Family::kNormal, true});
     cases.push_back({"y = sum(" + of_computed + ")", inputs, Family::kNormal, false});
   };
-  for (const char* op : {"neg", "abs", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt",
+  for (const char* op : {"neg", "abs", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt",
                          "rsqrt", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "isnan", "isinf"})
     add(fmt::format("{}(x)", op), fmt::format("{}(x * w)", op), "f32");
   for (const char* op : {"add", "sub", "mul", "div", "pow", "atan2", "mod", "floor_divide", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",

@@ -61,6 +61,8 @@ TEST(Kernels, elementary_functions_are_accurate_to_a_few_units_of_a_double) {
       {Prim::kLog, 0, 1e300, [](Wide x) { return std::log(x); }},
       {Prim::kLog, 0, 4, [](Wide x) { return std::log(x); }},
       {Prim::kLog2, 0, 4, [](Wide x) { return std::log2(x); }},
+      {Prim::kLog10, 0, 1e300, [](Wide x) { return std::log10(x); }},
+      {Prim::kLog10, 0, 4, [](Wide x) { return std::log10(x); }},
       {Prim::kLog1p, -0.9999, 100, [](Wide x) { return std::log1p(x); }},
       {Prim::kTanh, -30, 30, [](Wide x) { return std::tanh(x); }},
       {Prim::kErf, -7, 7, [](Wide x) { return std::erf(x); }},

@@ -56,6 +56,7 @@ HONE_DEVICE double exp2(double x) { return ::exp2(x); }
 HONE_DEVICE double expm1(double x) { return ::expm1(x); }
 HONE_DEVICE double log(double x) { return ::log(x); }
 HONE_DEVICE double log2(double x) { return ::log2(x); }
+HONE_DEVICE double log10(double x) { return ::log10(x); }
 HONE_DEVICE double log1p(double x) { return ::log1p(x); }
 HONE_DEVICE double sqrt(double x) { return ::sqrt(x); }
 HONE_DEVICE double rsqrt(double x) { return 1 / ::sqrt(x); }

@@ -98,14 +98,15 @@ HONE_INLINE Split split_float(f32v x) {
 #endif
 }
 
-/// e ln 2 + log(1 + r), for r in [-0.25, 0.5); the polynomial is within 0.1 x 2^-24.
-HONE_INLINE f32v log_of(Split x) {
-  const f32v r = x.r;
+/// log(1 + r) - r, for r in [-0.25, 0.5); the polynomial is within 0.1 x 2^-24.
+HONE_INLINE f32v log_tail(f32v r) {
   const f32v p = polynomial(r, 0x1.5555a8p-2f, -0x1.000026p-2f, 0x1.9967bap-3f, -0x1.54f68cp-3f,
                             0x1.28ad54p-3f, -0x1.0d684ap-3f, 0x1.aa0f68p-4f, -0x1.6c1ba4p-5f);
-  const f32v tail = (p * r - 0.5f) * (r * r);  // log(1 + r) - r
-  return x.e * kLn2High + (r + (x.e * kLn2Low + tail));
+  return (p * r - 0.5f) * (r * r);
 }
+
+/// e ln 2 + log(1 + r).
+HONE_INLINE f32v log_of(Split x) { return x.e * kLn2High + (x.r + (x.e * kLn2Low + log_tail(x.r))); }
 
 }  // namespace detail
 
@@ -138,6 +139,13 @@ HONE_INLINE f32v log2(f32v x) {
                                     0x1.2743p-2f, -0x1.ebce7ep-3f, 0x1.ad2f42p-3f, -0x1.86a8a4p-3f,
                                     0x1.31b592p-3f, -0x1.ff096ep-5f);
   return a.e + (p * a.r + a.r);
+}
+
+HONE_INLINE f32v log10(f32v x) {
+  // e log10(2) + log(1 + r) log10(e), both constants in two parts.
+  const detail::Split a = detail::split_float(x);
+  const f32v tail = detail::log_tail(a.r) * 0x1.bcb7b2p-2f + (a.r * -0x1.5b235ep-27f + a.e * 0x1.3509f8p-18f);
+  return a.e * 0x1.344p-2f + fma(a.r, splat<f32v>(0x1.bcb7b2p-2f), tail);
 }
 
 /// log(1 + x), accurate near zero.

@@ -12,7 +12,7 @@
 namespace hone::gpu {
 
 using hone::abs; using hone::sign; using hone::exp; using hone::exp2; using hone::expm1; using hone::log; using hone::log2;
-using hone::log1p; using hone::sqrt; using hone::rsqrt; using hone::reciprocal; using hone::sin; using hone::cos; using hone::tan;
+using hone::log10; using hone::log1p; using hone::sqrt; using hone::rsqrt; using hone::reciprocal; using hone::sin; using hone::cos; using hone::tan;
 using hone::asin; using hone::acos; using hone::atan; using hone::sinh; using hone::cosh; using hone::tanh; using hone::erf;
 using hone::floor; using hone::ceil; using hone::round; using hone::trunc; using hone::is_nan; using hone::is_inf; using hone::pow;
 using hone::atan2; using hone::max; using hone::min; using hone::select; using hone::wrapped; using hone::whole_add; using hone::whole_sub;
@@ -50,6 +50,7 @@ HONE_DEVICE float exp(float x) { return ::expf(x); }
 HONE_DEVICE float exp2(float x) { return ::exp2f(x); }
 HONE_DEVICE float log(float x) { return ::logf(x); }
 HONE_DEVICE float log2(float x) { return ::log2f(x); }
+HONE_DEVICE float log10(float x) { return ::log10f(x); }
 HONE_DEVICE float log1p(float x) { return ::log1pf(x); }
 HONE_DEVICE float sqrt(float x) { return ::sqrtf(x); }
 HONE_DEVICE float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
