@@ -78,7 +78,7 @@ int64_t wide_integer(const TensorToFill& t, uint32_t word, uint32_t other) {
 /// Types of 16 bits have one only: what is converted keeps no more.
 template <class T>
 T nan_with(DType type, uint64_t random, T plain) {
-  if (type != DType::kF32 && type != DType::kF64) return plain;
+  if (type == DType::kF16 || type == DType::kBF16) return plain;
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1), kQuiet = Bits{1} << (sizeof(T) == 4 ? 22 : 51);
   return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(plain) | (random % 2 == 0 ? kQuiet - 1 : 0) | (random % 4 < 2 ? kSign : 0)));
@@ -183,13 +183,19 @@ void convert(const float* values, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(values[i]);
 }
 
-/// What is not finite is NaN: a cast to these types saturates, so that of an infinity nobody could say what becomes of it on its
-/// way through a kernel. What is no zero does not become one: denormals of other types become denormals here.
+/// What is not finite is NaN, any of them: a cast to these types saturates, so that of an infinity nobody could say what becomes of it
+/// on its way through a kernel. What is no zero does not become one: denormals of other types become denormals here.
 void store_f8(DType type, const float* values, int64_t count, uint8_t* to) {
   const double least = 2 * task::smallest_normal(type) * task::unit_roundoff(type);
   for (int64_t i = 0; i < count; ++i) {
-    const auto steps = static_cast<int>(std::bit_cast<uint32_t>(values[i]) % 3) + 1;
-    double value = std::isfinite(values[i]) ? values[i] : NAN;
+    const auto bits = std::bit_cast<uint32_t>(values[i]);
+    const auto steps = static_cast<int>(bits % 3) + 1;
+    double value = values[i];
+    if (!std::isfinite(value)) {
+      const int which = std::isinf(value) ? 0x7D : (bits & 1) == 0 ? 0x7E : 0x7F;
+      to[i] = static_cast<uint8_t>((std::signbit(value) ? 0x80 : 0) | (type == DType::kF8E4M3 ? 0x7F : which));
+      continue;
+    }
     if (value != 0 && std::abs(value) < least) value = std::copysign(steps * least, value);
     store_doubles(type, &value, 1, to, i);
   }

@@ -106,6 +106,23 @@ TEST(Inputs, NonFiniteOnesHaveNanWithAllBitsOrNoneAndZerosBesideThem) {
   EXPECT_GT(with_zeros, 8);
 }
 
+TEST(Inputs, FloatsOfOneByteAreAllDrawnAndNoInfinity) {
+  for (const DType type : {DType::kF8E4M3, DType::kF8E5M2}) {
+    DrawBounds bounds;
+    bounds.any_size = true;
+    std::set<int> bytes;
+    std::vector<Family> families(std::begin(kAllFamilies), std::end(kAllFamilies));
+    families.push_back(Family::kNonFinite);
+    for (const Family family : families)
+      for (uint64_t seed = 0; seed < 20; ++seed) {
+        std::vector<uint8_t> drawn_bytes(2000);
+        draw(spec_of(type), {2000}, bounds, family, seed, reinterpret_cast<std::byte*>(drawn_bytes.data()), 1);
+        bytes.insert(drawn_bytes.begin(), drawn_bytes.end());
+      }
+    for (int b = 0; b < 256; ++b) EXPECT_EQ(bytes.contains(b), type == DType::kF8E4M3 || (b & 0x7F) != 0x7C) << task::name_of(type) << " " << b;
+  }
+}
+
 TEST(Inputs, IntegersThatDivideAreNotZero) {
   DrawBounds bounds;
   bounds.nonzero = true;

@@ -115,7 +115,11 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBo
   t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
   if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;
   // Squares and quotients of any two of them are numbers of fp32, of two elements of f16 as far as that goes.
-  if (family == Family::kLarge) t.recipe.centre = (t.recipe.f16 ? 100.0F : bounds.any_size ? 0x1p60F : 10000.0F) * (bounds.any_size ? -1.0F : 1.0F);
+  // Floats of one byte become fp32 before anything is done with them.
+  if (family == Family::kLarge) {
+    const float most = task::is_f8(t.type) ? static_cast<float>(task::largest(t.type)) : t.recipe.f16 ? 100.0F : bounds.any_size ? 0x1p60F : 10000.0F;
+    t.recipe.centre = bounds.any_size ? -most : most;
+  }
   t.slabs = slabs_of(spec, shape, t.recipe);
   t.structure = shape.size() < 2 ? Structure::kNone : spec.structure;
   t.index = spec.domain == Domain::kIndex;
