@@ -12,6 +12,7 @@
 #include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/one_answer.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/task/graph/prim_info.h"
 
@@ -198,6 +199,7 @@ void OutputError::merge(const OutputError& other) {
 Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle, task::Track track,
                          int output, std::vector<Box> boxes, int threads) {
   const Judging judging = judging_of(graph, output);
+  const OneAnswer one(graph, track, output);
   Reference reference;
   reference.answers.resize(boxes.size());
   const int judged = judged_by_value(graph, output);
@@ -217,6 +219,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       return;  // an anchor's indices would be right by definition
     }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false, each);
+    const Answer before = one.computed() < 0 ? Answer{} : oracle.evaluate_node(one.computed(), boxes[at], Arithmetic::kExact, true, each);
     for (size_t i = 0; i < answer.value.size(); ++i) {
       // Where the program itself overflows at the declared precision, nobody is asked for more: not judged. NaN and
       // infinities are, where the two agree and no rounding decides.
@@ -224,6 +227,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       const bool finite = std::isfinite(expected) && std::isfinite(anchor.value[i]);
       const bool sure = same_class(expected, anchor.value[i]) && (std::isfinite(answer.value[i]) ? std::isfinite(answer.scale[i]) : answer.scale[i] == 0);
       if (task::is_float(judging.type) && !finite && !sure) answer.scale[i] = kNotJudged;
+      // Whatever differs is then far beyond any bound.
+      else if (finite && anchor.value[i] == expected && one.is_at(before, i)) answer.scale[i] = std::numeric_limits<double>::min();
       judge_element(judging, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
                     errors[at]);
     }

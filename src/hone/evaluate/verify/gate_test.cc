@@ -268,6 +268,34 @@ TEST(Gate, poison_is_no_number_and_nobody_can_foresee_it) {
   }
 }
 
+TEST(Gate, an_exact_number_is_rounded_to_few_bits_in_one_way) {
+  const auto judged = [](const std::string& compute, const std::string& type, double x, double found) {
+    Case c(compute, {"x=" + type + "[2]"});
+    c.set(0, {x, 0});
+    const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+    const double values[] = {found, 0};
+    uint8_t out[16];
+    store_doubles(c.graph.graph.node(c.graph.graph.outputs[0]).type.dtype, values, 2, out, 0);
+    const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
+    return judge(compare_output(c.graph, 0, reference, out, 1), bound, "y") == std::nullopt;
+  };
+  // Halves go to even; the least denormal is none of zero's; a copy copies.
+  EXPECT_TRUE(judged("y = f8e4m3(x)", "f32", 17, 16));
+  EXPECT_FALSE(judged("y = f8e4m3(x)", "f32", 17, 18));
+  EXPECT_FALSE(judged("y = f8e4m3(x)", "f32", 0x1p-9, 0));
+  EXPECT_FALSE(judged("y = bf16(relu(x))", "f32", 257, 258));
+  EXPECT_FALSE(judged("y = x", "f16", 1, 1 + 0x1p-10));
+  // By way of f32 twice, or where roundings of what was computed may decide, one step is forgiven.
+  EXPECT_TRUE(judged("y = bf16(x)", "f64", 257, 258));
+  EXPECT_TRUE(judged("y = f8e4m3(x * 3)", "f32", 17.0F / 3, 16));
+  EXPECT_TRUE(judged("y = f8e4m3(x * 3)", "f32", 17.0F / 3, 18));
+  EXPECT_FALSE(judged("y = f8e4m3(x * 3)", "f32", 17.2F / 3, 16));
+  EXPECT_FALSE(judged("y = f8e5m2(x * 3)", "f32", 9.1F / 3, 8));
+  // 1.6257 in fp32, 1.625 in bf16, which is the middle between two bytes.
+  EXPECT_TRUE(judged("y = f8e5m2(silu(x))", "bf16", 1.875, 1.5));
+  EXPECT_TRUE(judged("y = f8e5m2(silu(x))", "bf16", 1.875, 1.75));
+}
+
 TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
   Case c("y = x * 0.5", {"x=f32[2]"});
   c.set(0, {0x1p-126, 1});

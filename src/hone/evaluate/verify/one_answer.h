@@ -1,0 +1,23 @@
+// Of which elements of an output only one answer is right, to the last bit: exact numbers that are rounded to 16 or 8 bits, and computed
+// ones that are far from the middle between two floats of one byte. Pure.
+#pragma once
+#include "hone/evaluate/oracle/oracle.h"
+
+namespace hone::evaluate {
+
+class OneAnswer {
+ public:
+  OneAnswer(const task::ConcreteGraph& graph, task::Track track, int output);
+
+  /// The node whose exact values and scales is_at() wants of the same box; -1: none.
+  [[nodiscard]] int computed() const { return computed_; }
+  /// Element `i` of a box.
+  [[nodiscard]] bool is_at(const Answer& computed, size_t i) const;
+
+ private:
+  task::DType type_, computed_in_ = task::DType::kF32;
+  bool everywhere_ = false;
+  int computed_ = -1;
+};
+
+}  // namespace hone::evaluate
