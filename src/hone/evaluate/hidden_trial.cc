@@ -30,7 +30,7 @@ std::span<const Family> hidden_families(const task::Task& task) {
 }
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
 /// and less arithmetic come first, and what is long is beyond a few thousand: a kernel that goes from row to row has as many steps.
-constexpr int64_t kMostEmulatedElements = 1 << 15, kMostEmulatedLong = 1 << 13, kFewThreads = 1 << 16;
+constexpr int64_t kMostEmulatedElements = 1 << 15, kMostEmulatedLong = 1 << 13, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 24, kWholePromoted = 2;
@@ -171,9 +171,21 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   search.ones = thorough;
   search.whole = thorough ? kWholePromoted : 0;
   if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 4, search.least = std::min(search.least, search.most);
-  std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), loader_.limits_for(kernel), tried, base::secret_seed(), search);
-  if (emulates)
-    std::erase_if(all, [&](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, loader_.limits_for(kernel)).value_or(0) > kFewThreads; });
+  const kernel::Limits limits = loader_.limits_for(kernel);
+  std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), limits, tried, base::secret_seed(), search);
+  if (!emulates) return all;
+  const auto has_more_threads = [&](int64_t most) {
+    return [&, most](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, limits).value_or(0) > most; };
+  };
+  std::erase_if(all, has_more_threads(kFewThreads));
+  if (!thorough) return all;
+  // What a plan tells apart only beyond that, such as more than 65,535 rows, is worth two large shapes: the first may be just there.
+  std::vector<task::Bindings> known(tried.begin(), tried.end()), far;
+  known.insert(known.end(), all.begin(), all.end());
+  const ShapeSearch one{.most = 1, .most_elements = kMostHiddenElements, .most_operations = kFewOperations};
+  for (int i = 0; i < 2; ++i) std::ranges::move(untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), one), std::back_inserter(far));
+  std::erase_if(far, has_more_threads(kManyThreads));
+  all.insert(all.end(), far.begin(), far.end());
   return all;
 }
 
