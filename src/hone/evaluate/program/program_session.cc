@@ -54,6 +54,27 @@ void let_use_cards(base::Jail& jail) {
     if (fs::exists(path, ignored)) jail.readable.emplace_back(path);
 }
 
+/// Compilers that inductor and Triton call, where they are installed beside /usr: their own folders.
+void show_compilers(base::Jail& jail, const std::map<std::string, std::string>& environment) {
+  std::vector<fs::path> programs;
+  for (const char* name : {"CC", "CXX"})
+    if (const auto named = environment.find(name); named != environment.end()) programs.emplace_back(named->second);
+  if (const auto path = environment.find("PATH"); path != environment.end())
+    for (std::string_view rest = path->second; !rest.empty();) {
+      const std::string_view folder = rest.substr(0, rest.find(':'));
+      rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+      for (const char* name : {"gcc", "g++", "cc", "c++", "clang", "clang++"}) programs.push_back(fs::path(folder) / name);
+    }
+  std::error_code ignored;
+  for (const fs::path& program : programs) {
+    const fs::path real = fs::canonical(program, ignored);
+    for (const fs::path& each : {program, real})
+      if (each.is_absolute() && !real.empty() && each.parent_path().filename() == "bin")
+        for (const char* part : {"bin", "lib", "lib64", "libexec", "include"})
+          if (const fs::path folder = each.parent_path().parent_path() / part; fs::exists(folder, ignored)) jail.readable.push_back(folder);
+  }
+}
+
 base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> readable, const fs::path& scratch, int threads, bool on_card) {
   base::SpawnOptions spawn;
   const auto session = base::find_embedded("hone_torch/_session.py");
@@ -71,6 +92,7 @@ base::SpawnOptions process_for(const fs::path& python, std::vector<fs::path> rea
   jail.writable = {scratch};
   jail.file_bytes = int64_t{64} << 30;
   jail.processes = 1024;
+  show_compilers(jail, spawn.environment);
   if (on_card) let_use_cards(jail);
   spawn.jail = jail;
   return spawn;
