@@ -105,6 +105,7 @@ class Window {
     }
     const auto positions = f_.grid(names, extents, "row");
     for (size_t d = 0; d < last_; ++d) at_.at[d] = positions[d];
+    four_ = at_.at[grouped].text;
   }
 
   void start(const Running& running) {
@@ -167,7 +168,7 @@ class Window {
     std::string row = "0";
     if (rows_ > 1) {
       f_.loop("k", number(0), number(rows_));
-      at_.at[1] = f_.local("int64_t", {"i1 * 4 + k", f_.level()});
+      at_.at[1] = f_.local("int64_t", {four_ + " * 4 + k", f_.level()});
       f_.line(fmt::format("if ({} >= {}) break;", at_.at[1].text, f_.extent(dims_[1]).text));
       row = "k";
     } else if (!channels.empty()) {
@@ -189,6 +190,7 @@ class Window {
   Ints stride_, dilation_, padding_;
   size_t lead_, last_;
   int rows_ = 1;
+  std::string four_;   ///< which rows the block has; a number where there are no more
   Position at_;
 };
 
