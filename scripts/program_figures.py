@@ -11,8 +11,8 @@ One line of JSON a program and part, and a last one that sums up:
 
   cut      hone explain PROGRAM: tasks, and what is left to PyTorch and why
   files    hone optimize PROGRAM: the whole against eager and torch.compile, and what share of the least time kernels run
-  backend  torch.compile(backend="hone"), each in a process of its own: answers, gradients, dynamic batch, graphs compiled, and
-           the first call once all is in the archive, against inductor and against a backend that does nothing
+  backend  torch.compile(backend="hone"), each in a process of its own: answers, and the first call once all is in the archive
+           ("again"), against --nested and a backend that does nothing; gradients, dynamic batch, graphs compiled ("more")
   calls    what a call costs above a backend that does nothing: one task, and a chain of them
 """
 import argparse
@@ -51,7 +51,7 @@ def by_cut(arguments, environment, program):
 
 def by_file(arguments, environment, program):
     ended = subprocess.run([arguments.hone, "optimize", program, "--target", arguments.target, "--budget", arguments.budget, "--opponents",
-                            arguments.opponents, "--json"], env=environment,
+                            arguments.opponents, "--threads", arguments.threads, "--json"], env=environment,
                            capture_output=True, text=True)
     lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
     if not lines:
@@ -119,12 +119,15 @@ def compiled(module, how, arguments):
     return torch.compile(module, backend=nothing if how == "nothing" else arguments.nested)
 
 
+def graphs():
+    import torch
+    return torch._dynamo.utils.counters["stats"]["unique_graphs"]
+
+
 def by_backend(arguments):
-    import copy
     import torch
     import hone_torch
     module, inputs = program_of(arguments.programs[0], arguments.target)
-    graphs = lambda: torch._dynamo.utils.counters["stats"]["unique_graphs"]
     row = {"torch": torch.__version__}
     with torch.no_grad():
         wanted = module(*inputs)
@@ -135,8 +138,14 @@ def by_backend(arguments):
             row[how] = {"first_call_s": time.monotonic() - begin, "error": off(found, wanted), "call_ns": median_call(lambda: fast(*inputs), arguments.target), "graphs": graphs()}
         report = hone_torch.report(module)
         row["used"], row["report"] = report.used, [{key: graph.get(key) for key in ("state", "why", "nested")} for graph in report.graphs]
-    if arguments.when == "never":
-        return row
+    return row
+
+
+def by_more(arguments):
+    import copy
+    import torch
+    module, inputs = program_of(arguments.programs[0], arguments.target)
+    row = {}
     for kind in ("dynamic", "training"):
         row[kind] = {}
         for how in (arguments.nested, "hone"):
@@ -151,7 +160,7 @@ def by_backend(arguments):
                             errors.append(off(fast(*given), module(*given)))
                     row[kind][how] = {"error": max(errors), "graphs": graphs()}
                 else:
-                    other = copy.deepcopy(module)
+                    other = copy.deepcopy(module).train()
                     for m, run in ((own, fast), (other, other)):
                         result = run(*inputs)
                         (result[0] if isinstance(result, tuple) else result).square().mean().backward()
@@ -198,15 +207,16 @@ def main():
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--nested", default="inductor")
     parser.add_argument("--opponents", default="all", help="of files: \"none\" asks what is right, and leaves torch.compile out")
+    parser.add_argument("--threads", default="0", help="of files: threads that PyTorch and kernels get; 0: all")
     parser.add_argument("--when", default="now")
     parser.add_argument("--only", default="files,backend,calls")
     parser.add_argument("--draw", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output")
-    parser.add_argument("--one", choices=["backend", "calls"])
+    parser.add_argument("--one", choices=["backend", "more", "calls"])
     arguments = parser.parse_intermixed_args()
     if arguments.one:
-        print(json.dumps(by_backend(arguments) if arguments.one == "backend" else by_calls(arguments)))
+        print(json.dumps({"backend": by_backend, "more": by_more, "calls": by_calls}[arguments.one](arguments)))
         return 0
     arguments.hone = str(pathlib.Path(arguments.hone).resolve())
     programs = [str(pathlib.Path(name).absolute()) for name in arguments.programs or DEFAULT]
@@ -227,9 +237,10 @@ def main():
             if "files" in arguments.only:
                 say({"part": "files", "program": name, **by_file(arguments, environment, program)})
             if "backend" in arguments.only:
-                more = [program, "--one", "backend", "--nested", arguments.nested]
-                say({"part": "backend", "program": name, **child(arguments, environment, *more)})
-                say({"part": "again", "program": name, **child(arguments, environment, *more, "--when", "never")})
+                asked = [program, "--nested", arguments.nested, "--one"]
+                say({"part": "backend", "program": name, **child(arguments, environment, *asked, "backend")})
+                say({"part": "again", "program": name, **child(arguments, environment, *asked, "backend", "--when", "never")})
+                say({"part": "more", "program": name, **child(arguments, environment, *asked, "more")})
         if "calls" in arguments.only:
             say({"part": "calls", **child(arguments, environment, "--one", "calls")})
     good = [row for row in rows if row["part"] == "files" and row.get("compile")]

@@ -226,10 +226,20 @@ TEST(ProgramTest, LongExamplesGiveWhatTheirModulesGive) {
     }
 }
 
+const std::string kLevel3 = HONE_SOURCE_DIR "/programs/kernelbench/level3/";
+
+TEST(ProgramTest, ALoopWhoseStepsAreOneTaskGivesWhatItsModuleGives) {
+  SKIP_WITHOUT_TORCH();
+  Captured all = captured({kLevel3 + "34_VanillaRNNHidden.py", "small"});
+  ASSERT_TRUE(all.session);
+  EXPECT_TRUE(std::any_of(all.plan.tasks.begin(), all.plan.tasks.end(), [](const program::CutTask& task) { return task.steps.size() > 2; }));
+  expect_composed_is_right(all, true);
+}
+
 TEST(ProgramTest, LongLevel3GivesWhatItsModulesGive) {
   SKIP_WITHOUT_TORCH();
   int programs = 0;
-  for (const auto& file : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/programs/kernelbench/level3")) {
+  for (const auto& file : std::filesystem::directory_iterator(kLevel3)) {
     const std::string name = file.path().filename().string();
     if (file.path().extension() != ".py" || name == "parts.py") continue;
     SCOPED_TRACE(name);
