@@ -142,10 +142,11 @@ HONE_INLINE f32v log2(f32v x) {
 }
 
 HONE_INLINE f32v log10(f32v x) {
-  // e log10(2) + log(1 + r) log10(e), both constants in two parts.
+  // e log10(2) + log(1 + r) log10(e), both constants in two parts; r too, so that the product of the high ones is exact.
   const detail::Split a = detail::split_float(x);
-  const f32v tail = detail::log_tail(a.r) * 0x1.bcb7b2p-2f + (a.r * -0x1.5b235ep-27f + a.e * 0x1.3509f8p-18f);
-  return a.e * 0x1.344p-2f + fma(a.r, splat<f32v>(0x1.bcb7b2p-2f), tail);
+  const f32v high = bit_cast<f32v>(bit_cast<i32v>(a.r) & ~0xfff), low = a.r - high;
+  const f32v small = low * 0x1.bcap-2f + a.r * 0x1.7b1526p-14f + detail::log_tail(a.r) * 0x1.bcb7b2p-2f + a.e * 0x1.3509f8p-18f;
+  return a.e * 0x1.344p-2f + (high * 0x1.bcap-2f + small);
 }
 
 /// log(1 + x), accurate near zero.
