@@ -93,7 +93,7 @@ class Package {
     const std::string result = results.size() == 1 ? "Tensor" : fmt::format("({})", fmt::join(results, ", "));
     std::string text = fmt::format("\"\"\"{}, made by hone. {}.\n\n{}\nConditions and figures: README.md.\n\"\"\"\nimport pathlib\n\nimport torch\n\n", name_,
                                    signature_of(task_), escaped(indented(task_.compute, "    ")));
-    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, wants_grad\n", source_.module, source_.type);
+    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, undisturbed, wants_grad\n", source_.module, source_.type);
     text += source_.plan.empty() ? "\n" : "from ._task import SYMBOLS, plan\n\n";
     text += fmt::format("__all__ = [\"{}\"]\n\n_HERE = pathlib.Path(__file__).resolve().parent\n", name_);
     text += "_SOURCE = _HERE / \"source\"\n_FILES = {path.relative_to(_SOURCE).as_posix(): path.read_text()\n"
@@ -105,8 +105,8 @@ class Package {
                         "_op = torch.library.custom_op({}, OPERATOR, mutates_args=(),\n    schema={})\n_op.register_fake(OPERATOR.compose)\nOP = torch.ops.hone.{}.default\n\n\n",
                         python_string("hone::" + op), python_string(fmt::format("({}) -> {}", fmt::join(schema, ", "), result)), op);
     text += fmt::format("def {}({}):\n    \"\"\"The kernel where it holds, else PyTorch; PyTorch also where a gradient is wanted.\"\"\"\n", name_, parameters());
-    text += fmt::format("    if wants_grad({}):\n        return OPERATOR.compose({})\n    return OP({})\n",
-                        fmt::format("({}{})", fmt::join(code_.tensors, ", "), code_.tensors.size() == 1 ? "," : ""), arguments(), arguments());
+    const std::string tensors = fmt::format("({}{})", fmt::join(code_.tensors, ", "), code_.tensors.size() == 1 ? "," : "");
+    text += fmt::format("    if wants_grad({0}):\n        return OPERATOR.compose({1})\n    return OPERATOR({1}) if undisturbed({0}) else OP({1})\n", tensors, arguments());
     return text;
   }
 

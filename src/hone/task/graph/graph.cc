@@ -96,7 +96,7 @@ Result<TensorType> TensorType::parse(std::string_view text) {
                  fmt::format("expected an element type, found '{}'", name.empty() ? text.substr(at) : name),
                  !foreign_dtype_hint(name).empty()
                      ? foreign_dtype_hint(name)
-                     : "types are written f32[B, D] with f64, f32, bf16, f16, i64, i32, i16, i8 or bool");
+                     : "types are written f32[B, D] with f64, f32, bf16, f16, f8e4m3, f8e5m2, i64, i32, i16, i8 or bool");
   TensorType type{*dtype, {}};
   at = skip(end);
   if (at == text.size()) return type;

@@ -91,3 +91,17 @@ class Operator:
 
 def wants_grad(tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+try:
+    _lookers_on = (torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._functorch.peek_interpreter_stack,
+                   torch._C._get_tracing_state)
+except AttributeError:  # of another PyTorch: who looks on cannot be told
+    _lookers_on = (lambda: True,)
+
+
+def undisturbed(tensors):
+    """Whether the operator may be called without PyTorch's dispatcher, which takes longer than the rest of a call: plain tensors,
+    and no compiler, mode, transform or trace that has to see it."""
+    return not torch.compiler.is_compiling() and not any(one() for one in _lookers_on) and all(type(tensor) in PLAIN for tensor in tensors)
