@@ -90,11 +90,16 @@ HONE_DEVICE int64_t split_blocks(int64_t lines, int64_t depth) {
   return (lines + Lines - 1) / Lines * (Lines / kSplitLines) * ((deep + kSplitDepth - 1) / kSplitDepth);
 }
 
+template <class A, class B>
+inline constexpr bool kSame = false;
+template <class A>
+inline constexpr bool kSame<A, A> = true;
 /// A number as it is kept in memory, as T, which holds it exactly.
 template <class T, class From>
-HONE_DEVICE T number(From x) { return static_cast<T>(prim::as_float(x)); }
-template <class T>
-HONE_DEVICE T number(T x) { return x; }
+HONE_DEVICE T number(From x) {
+  if constexpr (kSame<T, From>) return x;
+  else return static_cast<T>(prim::as_float(x));
+}
 
 /// Block `block` of split_blocks: its piece of the factor in parts, zeros beyond the factor's edges. `parts`: parts_bytes.
 /// SideBySide: neighbours in depth are neighbours in memory.
