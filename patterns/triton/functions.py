@@ -8,6 +8,18 @@ def load_lanes(tensor, at, inside):
 
 
 @triton.jit
+def load_bytes(tensor, at, inside):
+    # Of floats of one byte, which Triton makes of no whole number.
+    return tl.load(tensor + (at + tl.zeros(inside.shape, tl.int64)), mask=inside, other=0.0)
+
+
+@triton.jit
+def saturated(x, most: tl.constexpr):
+    # On its way to a float of one byte: what is too large becomes the largest number, NaN stays NaN.
+    return tl.where(x > most, most, tl.where(x < -most, -most, x))
+
+
+@triton.jit
 def store_lanes(tensor, at, value, inside):
     tl.store(tensor + (at + tl.zeros(inside.shape, tl.int64)), value.to(tensor.dtype.element_ty), mask=inside)
 

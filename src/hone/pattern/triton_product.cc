@@ -34,8 +34,8 @@ Result<kernel::Kernel> product(const task::Task& task, const Contraction& all) {
   const TritonMethod method = triton_method(task.track, a, b);
   const auto loaded = [&](const char* name, const Factor& factor, DType dtype, const AxisGroup& lines, const std::string& line, const std::string& depth) {
     const bool cast = !method.cast.empty() && method.cast != lanes_storage(dtype);
-    return fmt::format("{}        {} = tl.load({}, mask={}_in & ({} < {}), other=0){}\n", factors.places(all.depth, depth, "        "), name, factors.pointers(factor, lines), line,
-                       depth, parameters.extent(all.depth.extent), cast ? ".to(" + method.cast + ")" : "");
+    return fmt::format("{}        {} = tl.load({}, mask={}_in & ({} < {}), other={}){}\n", factors.places(all.depth, depth, "        "), name, factors.pointers(factor, lines), line,
+                       depth, parameters.extent(all.depth.extent), lanes_zero(dtype), cast ? ".to(" + method.cast + ")" : "");
   };
   const std::string loads = loaded("x", all.a, a, all.row, "line", "across") + loaded("y", all.b, b, all.column, "column", "down");
   const std::string indent = "    ";

@@ -36,6 +36,8 @@ std::string lanes_storage(DType dtype) {
   return {};
 }
 
+const char* lanes_zero(DType dtype) { return task::is_f8(dtype) ? "0.0" : "0"; }
+
 std::string lanes_type(DType dtype) {
   return lanes_storage(task::is_narrow(dtype) ? DType::kF32 : dtype);
 }
@@ -62,6 +64,8 @@ std::string lanes_constant(const task::Attr& value, DType dtype) {
 std::string lanes_cast(const std::string& x, DType from, DType to, bool rounds) {
   if (from == to && !(rounds && lanes_storage(to) != lanes_type(to))) return x;
   if (to == DType::kBool) return fmt::format("({} != 0)", x);
+  if (task::is_f8(to) && rounds)
+    return fmt::format("saturated({}.to(tl.float32), {:.1f}).to({}).to(tl.float32)", x, task::largest(to), lanes_storage(to));
   if (task::is_float(to)) {
     if (rounds && lanes_storage(to) != lanes_type(to)) return fmt::format("{}.to({}).to(tl.float32)", x, lanes_storage(to));
     return lanes_type(from) == lanes_type(to) ? x : fmt::format("{}.to({})", x, lanes_type(to));

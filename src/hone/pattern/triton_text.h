@@ -8,6 +8,8 @@
 
 namespace hone::pattern {
 
+/// What a masked load gives where nothing is: of floats of one byte Triton wants a float.
+[[nodiscard]] const char* lanes_zero(task::DType dtype);
 /// "tl.float32": of values in registers. 16-bit floats are computed in float32, integers in their own type.
 [[nodiscard]] std::string lanes_type(task::DType dtype);
 /// "tl.bfloat16": of elements in memory.

@@ -161,7 +161,7 @@ std::string TritonTile::leaf(int id) {
     place += fmt::format(" + {}.to(tl.int64) * {}", element(access->second.index), parameters_.extent(access->second.index_stride));
   const DType dtype = program_.node(id).type.dtype;
   // A pointer that goes over all of the mask's lanes: an index alone may have fewer.
-  const std::string loaded = in.empty() ? fmt::format("tl.load({})", place) : fmt::format("tl.load({}, mask={}, other=0)", place, in);
+  const std::string loaded = in.empty() ? fmt::format("tl.load({})", place) : fmt::format("tl.load({}, mask={}, other={})", place, in, lanes_zero(dtype));
   return assign(id, lanes_loaded(loaded, dtype, dtype));
 }
 
