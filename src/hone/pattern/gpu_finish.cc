@@ -69,8 +69,8 @@ class Finish : FinishBody {
                        "template <int Many>\n"
                        "__device__ inline void finish_words({}, {}, const {} (&products_at)[Many]{}) {{\n{}{}{}{}{}"
                        "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const auto product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
-                       parameters, where, value_type(program_.node(graph.inputs.front()).type.dtype, Way::kThread), all_.second ? ", const float (&seconds_at)[Many]" : "", line, row_positions(), row_lines_, words_, rooms,
-                       all_.second ? "    const float second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
+                       parameters, where, sum_type(), all_.second ? fmt::format(", const {} (&seconds_at)[Many]", sum_type()) : "", line, row_positions(), row_lines_, words_, rooms,
+                       all_.second ? "    const auto second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
   }
 
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.
@@ -87,10 +87,14 @@ class Finish : FinishBody {
     }
     std::string all = fmt::format("/// The rest of the computation for the product's element at `column_at` of line `line_at`.\n"
                                   "__device__ inline void finish({}, {}, {} product_at{}) {{\n{}",
-                                  parameters, where, value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread),
-                                  all_.second ? ", float second_at" : "", line);
+                                  parameters, where, sum_type(),
+                                  all_.second ? fmt::format(", {} second_at", sum_type()) : "", line);
     return all + column_position() + row_positions() + row_lines_ + lines_ + stores + "}\n";
   }
+
+ private:
+  /// What the products come in.
+  [[nodiscard]] std::string sum_type() const { return value_type(program_.node(nest_.graph->inputs.front()).type.dtype, Way::kThread); }
 };
 
 }  // namespace
