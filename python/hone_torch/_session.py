@@ -11,8 +11,10 @@ Requests are JSON objects, answers too; a request's "do" is the name of a method
     {"do": "compose", "folder", "package"}  imports the package of kernels that hone wrote for the program
     {"do": "steps"} -> {"eager": ns by step, "kernel": ns by step}: each step's time, with and without its kernel
     {"do": "use", "steps": {name: bool}}     which steps use their kernels from now on
+    {"do": "record", "on": bool} -> {"on": bool, "why": text}: whether calls replay one recording from now on, and why not
     {"do": "errors", "set": number, "weights": number} -> by output: what it is off by; see compared()
-    {"do": "times", "pairs", "against": "eager", "compile" or "nested"} -> {"ours": [ns], "theirs": [ns]}, taken in turns
+    {"do": "times", "pairs", "against": "eager", "compile", "MODE" of torch.compile, "steps" (ours without a recording) or "nested"}
+        -> {"ours": [ns], "theirs": [ns]}, taken in turns
 """
 import copy
 import gc
@@ -94,8 +96,11 @@ class Subject:
         return pytree.tree_map(other, arguments)
 
     def opponents(self, session, against):
-        """What is called in turns: the composed program and PyTorch's way."""
-        return session.composed, torch.compile(self.module, dynamic=False) if against == "compile" else self.module
+        """What is called in turns: the composed program and PyTorch's way, or its own without a recording."""
+        if against in ("eager", "steps"):
+            return session.composed, self.module if against == "eager" else session.composed.stepwise
+        torch._dynamo.reset()  # what one mode compiled is no other's
+        return session.composed, torch.compile(self.module, dynamic=False, mode=None if against == "compile" else against)
 
     # What torch.export sees
 
@@ -267,8 +272,15 @@ class Session:
         self.composed = self.package.Module().to(self.program.device)
         self.program.fill(self.composed, self.program.module)
         self.composed.train(self.program.train)
-        self.program.run(self.composed, self.program.arguments)
+        self.record({"on": self.composed.RECORD})
         return {"refused": self.package.refusals()}
+
+    def record(self, request):
+        """The one call shows what does not run, or cannot be recorded."""
+        self.composed.record(request["on"], patience=0)
+        self.program.run(self.composed, self.program.arguments)
+        recorder = self.composed.recorder
+        return {"on": self.composed.replays(), "why": recorder.why if recorder else ""}
 
     def use(self, request):
         self.package.use(request["steps"])
@@ -279,11 +291,11 @@ class Session:
         (arguments, keywords), result = self.program.own(self.program.arguments), {}
         for kind, used in (("eager", False), ("kernel", True)):
             self.package.use({name: used for name in request["steps"]})
-            rounds, start = [], time.monotonic()
-            while len(rounds) < 3 or (len(rounds) < 50 and time.monotonic() - start < request["seconds"] / 2):
+            rounds, start, least = [], time.monotonic(), 1 if self.composed.replays() else 3
+            while len(rounds) < least or (1 < least and len(rounds) < 50 and time.monotonic() - start < request["seconds"] / 2):
                 with torch.no_grad():
                     rounds.append(self.composed.timed(*arguments, **keywords))
-            rounds = rounds[1:]
+            rounds = rounds[least > 1:]
             result[kind] = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
         return result
 

@@ -33,14 +33,20 @@ evaluate::Opponent opponent_of(std::string name, kernel::Kernel kernel) {
   return opponent;
 }
 
-/// What a list may name, in the order of "all": on a CPU, and on a card.
-constexpr std::string_view kOnCpu[] = {"naive", "pytorch", "compile", "openblas", "onednn"}, kOnCard[] = {"naive", "pytorch", "compile"};
+/// What a list may name: on a CPU, and on a card. "all" is the list without what takes minutes to get ready.
+constexpr std::string_view kOnCpu[] = {"naive", "pytorch", "compile", "autotune", "openblas", "onednn"}, kOnCard[] = {"naive", "pytorch", "compile", "autotune"};
+constexpr std::string_view kSlowToStart = "autotune";
 
 /// "all", "none" or a list, each once, as it is first named: as places in `known`.
 Result<std::vector<size_t>> opponents_named(const std::string& names, std::span<const std::string_view> known) {
   if (names == "none") return std::vector<size_t>{};
-  std::stringstream list(names == "all" ? fmt::format("{}", fmt::join(known, ",")) : names.empty() ? "," : names);
   std::vector<size_t> found;
+  if (names == "all") {
+    for (size_t place = 0; place < known.size(); ++place)
+      if (known[place] != kSlowToStart) found.push_back(place);
+    return found;
+  }
+  std::stringstream list(names.empty() ? "," : names);
   for (std::string name; std::getline(list, name, ',');) {
     const auto it = std::find(known.begin(), known.end(), name);
     if (it == known.end())
@@ -78,7 +84,7 @@ class CpuBench final : public Workbench {
     if (names == "none") return std::vector<evaluate::Opponent>{};
     const auto pytorch = evaluate::pytorch_opponents(task, target().threads());
     const auto libraries = evaluate::library_opponents(task, target().threads());
-    const std::vector<evaluate::Opponent> all = {naive_on(target(), task), pytorch.at(0), pytorch.at(1), libraries.at(0), libraries.at(1)};
+    const std::vector<evaluate::Opponent> all = {naive_on(target(), task), pytorch.at(0), pytorch.at(1), pytorch.at(2), libraries.at(0), libraries.at(1)};
     return chosen(all, names, kOnCpu);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
@@ -105,7 +111,7 @@ class CardBench final : public Workbench {
   Result<std::vector<evaluate::Opponent>> opponents(const task::Task& task, const std::string& names) const override {
     if (names == "none") return std::vector<evaluate::Opponent>{};
     const auto pytorch = evaluate::pytorch_opponents(task, card_->info());
-    return chosen({naive_on(target(), task), pytorch.at(0), pytorch.at(1)}, names, kOnCard);
+    return chosen({naive_on(target(), task), pytorch.at(0), pytorch.at(1), pytorch.at(2)}, names, kOnCard);
   }
   Result<Examined> examine(evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const task::Task& task, const Alternatives& alternatives,
                            bool thorough, diagnose::CacheModel*) const override {

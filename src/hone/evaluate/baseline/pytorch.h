@@ -37,7 +37,11 @@ struct PythonTorch {
 /// python3 in PATH. Asked once per process; thread-safe.
 [[nodiscard]] const Result<PythonTorch>& find_pytorch();
 
-enum class PytorchMode : uint8_t { kEager, kCompiled };
+enum class PytorchMode : uint8_t {
+  kEager,
+  kCompiled,   ///< torch.compile as it comes
+  kAutotuned,  ///< max-autotune-no-cudagraphs: compiling takes minutes
+};
 
 struct PytorchOptions {
   PytorchMode mode = PytorchMode::kEager;

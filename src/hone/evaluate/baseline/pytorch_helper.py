@@ -90,7 +90,7 @@ class Opponent:
         torch.set_float32_matmul_precision(job["matmul_precision"])
         self.types = [(getattr(torch, t["dtype"]), t["shape"]) for t in job["tensors"]]
         self.inputs = job["inputs"]
-        self.compiled = job["compile"]
+        self.compiled = job["compile"]  # a mode of torch.compile, or nothing
 
         self.source, scope = job["source"], {}
         exec(compile(self.source, "forward.py", "exec"), scope)
@@ -118,7 +118,7 @@ class Opponent:
 
     def finish(self, function):
         if self.compiled:
-            return self.torch.compile(function, dynamic=False)
+            return self.torch.compile(function, dynamic=False, mode=self.compiled)
         return function
 
     def map(self, region, descriptor):

@@ -9,14 +9,15 @@ namespace {
 std::vector<Opponent> opponents_with(const task::Task& task, int threads, const std::optional<target::CardInfo>& card) {
   const auto shared = std::make_shared<const task::Task>(task);
   std::vector<Opponent> opponents;
-  for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled}) {
+  for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled, PytorchMode::kAutotuned}) {
     Opponent& opponent = opponents.emplace_back();
-    opponent.name = mode == PytorchMode::kEager ? "pytorch eager" : "pytorch compiled";
+    opponent.name = mode == PytorchMode::kEager ? "pytorch eager" : mode == PytorchMode::kCompiled ? "pytorch compiled" : "pytorch autotuned";
     opponent.prepare = [shared, mode, threads, card](const Stage& stage) -> Result<Opponent::Starter> {
       PytorchOptions options;
       options.mode = mode;
       options.threads = threads;
       options.card = card;
+      if (mode == PytorchMode::kAutotuned) options.start_deadline *= 3;
       HONE_TRY(auto host, PytorchHost::shared(threads, card.has_value()));
       auto server = PytorchServer::start(host, *shared, stage.bindings(), stage.regions(), options);
       // The host that all share may have ended at any time before.

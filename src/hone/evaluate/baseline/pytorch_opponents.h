@@ -6,7 +6,7 @@
 
 namespace hone::evaluate {
 
-/// "pytorch eager" and "pytorch compiled". They look for PyTorch, and are absent with a reason, when
+/// "pytorch eager", "pytorch compiled" and "pytorch autotuned". They look for PyTorch, and are absent with a reason, when
 /// the evaluator starts them. `threads` 0: all that we may run on.
 [[nodiscard]] std::vector<Opponent> pytorch_opponents(const task::Task& task, int threads);
 /// The same on a card; stages lie on it.

@@ -83,7 +83,7 @@ Known& known_hosts() {
 
 std::pair<int, bool> host_key(int threads, bool on_card) { return {threads > 0 ? threads : target::cpu_info().threads, on_card}; }
 
-Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, bool compile, int threads) {
+Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, const char* compile, int threads) {
   HONE_TRY(std::string source, emit_pytorch(task, bindings));
   nlohmann::json job = {{"source", std::move(source)},
                         {"compile", compile},
@@ -165,7 +165,8 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
                                                             const task::Bindings& bindings,
                                                             const std::vector<const target::Region*>& regions,
                                                             const PytorchOptions& options) {
-  const bool compile = options.mode == PytorchMode::kCompiled;
+  const PytorchMode mode_asked = options.mode;
+  const char* compile = mode_asked == PytorchMode::kEager ? "" : mode_asked == PytorchMode::kCompiled ? "default" : "max-autotune-no-cudagraphs";
   const int threads = options.threads > 0 ? options.threads : host->state_->threads;
   HONE_TRY(nlohmann::json job, job_for(task, bindings, compile, threads));
   if (options.card) {
@@ -193,7 +194,7 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   }
   lock.unlock();
   Forked forked = std::move(*asked);
-  const std::string_view mode = compile ? "compiled" : "eager";
+  const std::string_view mode = mode_asked == PytorchMode::kEager ? "eager" : mode_asked == PytorchMode::kCompiled ? "compiled" : "autotuned";
   if (const Reply ready = forked.channel.receive(0, deadline); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why(ready)));
   state->on_card = options.card.has_value();

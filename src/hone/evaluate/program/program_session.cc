@@ -243,6 +243,11 @@ Status ProgramSession::use(const std::map<std::string, bool>& tasks) {
   return {};
 }
 
+Result<ProgramSession::Recording> ProgramSession::record(bool on) {
+  HONE_TRY(const Json answer, ask({{"do", "record"}, {"on", on}}, kRuns));
+  return Recording{answer.value("on", Json()) == true, text_of(answer.value("why", Json("")))};
+}
+
 Result<std::vector<OutputCheck>> ProgramSession::check(int set, int weights) {
   HONE_TRY(const Json answer, ask({{"do", "errors"}, {"set", set}, {"weights", weights}, {"seed", state_->seed % 1000000}}, kRuns));
   std::vector<OutputCheck> all;

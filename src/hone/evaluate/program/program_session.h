@@ -77,6 +77,12 @@ class ProgramSession {
   [[nodiscard]] Result<std::map<std::string, std::string>> compose(const std::filesystem::path& folder, const std::string& package);
   /// Which tasks use their kernels from now on.
   [[nodiscard]] Status use(const std::map<std::string, bool>& tasks);
+  struct Recording {
+    bool on = false;
+    std::string why;    ///< not, where it was asked for
+  };
+  /// Whether calls of the composed program replay one CUDA graph from now on; as soon as it is composed they do, where they can.
+  [[nodiscard]] Result<Recording> record(bool on);
   /// Set 0 is the given inputs, others are drawn anew; so with weights.
   [[nodiscard]] Result<std::vector<OutputCheck>> check(int set, int weights);
   /// By step of the composed program.
@@ -84,7 +90,8 @@ class ProgramSession {
   struct Times {
     std::vector<double> ours_ns, theirs_ns;  ///< pairs, taken in turns
   };
-  /// Against "eager" or "compile"; of a graph, "nested": the backend that runs it without hone.
+  /// Against "eager", "compile" or a mode of torch.compile's, "steps" (the composed program, not recorded); of a graph, "nested":
+  /// the backend that runs it without hone.
   [[nodiscard]] Result<Times> times(const std::string& against, int pairs, double seconds);
   /// Something that an attached process is told: "wait" (it goes on with its work, and asks now and then), "done", "failed".
   [[nodiscard]] Status tell(const std::string& what, const base::Json& more);

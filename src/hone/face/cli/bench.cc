@@ -59,7 +59,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   return asked;
 }
 
-bool wants_compiler(const std::string& opponents) { return opponents == "all" || opponents.find("compile") != std::string::npos; }
+bool wants_compiler(const std::string& opponents) { return opponents == "all" || opponents.find("compile") != std::string::npos || opponents.find("autotune") != std::string::npos; }
 bool wants_pytorch(const std::string& opponents) { return wants_compiler(opponents) || opponents.find("pytorch") != std::string::npos; }
 
 Result<bench::Conditions> find_conditions(const bench::Asked& asked) {

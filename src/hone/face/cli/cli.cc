@@ -63,7 +63,7 @@ void add_threads(CLI::App* command, int& threads) {
 }
 
 void add_opponents(CLI::App* command, std::string& opponents) {
-  command->add_option("--opponents", opponents, "what to compare with: a list of naive, pytorch, compile, openblas, onednn; all, or none")
+  command->add_option("--opponents", opponents, "what to compare with: a list of naive, pytorch, compile, autotune, openblas, onednn; all (without autotune, which takes minutes), or none")
       ->type_name("LIST")->capture_default_str();
 }
 

@@ -292,7 +292,7 @@ agent::ToolTable Workshop::tools() {
     return engine::time_snippet(*bench->toolchain(), snippet);
   });
   const json budget_type = text_type(60, "such as 60s or 40evals; 60s where left out"), seed_type = {{"type", "integer"}, {"minimum", 0}};
-  const json opponents_type = text_type(100, "a list of naive, pytorch, compile, openblas, onednn (a card: the first three); all, or none");
+  const json opponents_type = text_type(100, "a list of naive, pytorch, compile, autotune, openblas, onednn (a card: the first four); all (but autotune, which takes minutes), or none");
   const json models_type = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 16}, {"description", "names of language models that propose kernels in the run, of those that hone mcp was started with; "
                                                                                                           "what they may cost at most comes with the answer"}};
   const json model_budget_type = text_type(60, "what they may cost, such as 2usd,500000tokens,40calls; never more than hone mcp was started with");

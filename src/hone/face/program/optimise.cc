@@ -18,10 +18,18 @@ namespace {
 
 using base::Json;
 
+/// The whole against one of PyTorch's compilers; `absent`: why it did not take part.
+struct Compiled {
+  std::string mode;              ///< as Session.times() takes it; "compile": the default one
+  Duel duel;
+  std::string absent;
+};
+
 /// What the whole of it came to.
 struct Whole {
-  Duel eager, compiled;
-  std::string no_compiler;       ///< why torch.compile did not take part
+  Duel eager, steps;             ///< steps: as one recording against step by step, on a card
+  std::string not_recorded;
+  std::vector<Compiled> compiled;
 };
 
 class FileRun : public ProgramRun {
@@ -38,6 +46,7 @@ class FileRun : public ProgramRun {
     if (hurried()) return fail(ErrorCode::kInterrupted, "interrupted before the kernels were put in their places", "the same command goes on from here");
     HONE_TRY_VOID(put_in_place());
     HONE_TRY_VOID(check_and_choose());
+    if (options_.target != "cpu") HONE_TRY_VOID(choose_recording());
     HONE_TRY_VOID(measure());
     HONE_TRY_VOID(write_plan(json()));
     if (!arguments_.package.empty()) HONE_TRY_VOID(export_to(arguments_.package));
@@ -87,22 +96,59 @@ class FileRun : public ProgramRun {
       HONE_TRY(const auto without, opened_.session->times("eager", 60, 10));
       whole_.eager = duel_of(without);
     }
-    const bool asked = arguments_.opponents == "all" || arguments_.opponents.find("compile") != std::string::npos;
-    if (!asked || interrupted()) {
-      whole_.no_compiler = asked ? "not met: interrupted" : "not among the opponents";
-      return {};
+    for (const std::string& mode : modes()) {
+      Compiled& compiled = whole_.compiled.emplace_back();
+      compiled.mode = mode;
+      if (interrupted()) {
+        compiled.absent = "not met: interrupted";
+        continue;
+      }
+      const auto times = opened_.session->times(mode, 60, 10);
+      if (times) compiled.duel = duel_of(*times);
+      else compiled.absent = times.error().message;
     }
-    const auto compiled = opened_.session->times("compile", 60, 10);
-    if (compiled) whole_.compiled = duel_of(*compiled);
-    else whole_.no_compiler = compiled.error().message;
+    return {};
+  }
+
+  /// Of torch.compile; on a card the one with CUDA graphs too, as the program is one itself.
+  [[nodiscard]] std::vector<std::string> modes() const {
+    const auto asked = [&](const char* name) { return arguments_.opponents.find(name) != std::string::npos; };
+    std::vector<std::string> all;
+    if (arguments_.opponents == "all" || asked("compile")) {
+      all.emplace_back("compile");
+      if (options_.target != "cpu") all.emplace_back("reduce-overhead");
+    }
+    if (asked("autotune")) all.emplace_back("max-autotune");
+    return all;
+  }
+
+  /// A recording copies arguments and results, which a program of few large steps does not win back.
+  Status choose_recording() {
+    HONE_TRY(const auto recording, opened_.session->record(true));
+    whole_.not_recorded = recording.why;
+    if (!recording.on) return {};
+    HONE_TRY(const auto pairs, opened_.session->times("steps", 60, 5));
+    whole_.steps = duel_of(pairs);
+    if (whole_.steps.comparison != evaluate::Comparison::kSlower) return {};
+    whole_.not_recorded = "it is slower so";
+    record_ = false;
+    HONE_TRY([[maybe_unused]] const auto off, opened_.session->record(false));
     return {};
   }
 
   [[nodiscard]] Json json() const {
     Json all = {{"program", opened_.program.name}, {"tasks", tasks_json()}, {"checked", checked_}, {"bound_ns", opened_.least_ns()}, {"covered", opened_.covered_share()},
                 {"eager", whole_.eager.to_json()}, {"folder", folder_.string()}};
-    all["compile"] = whole_.no_compiler.empty() ? whole_.compiled.to_json() : Json();
-    all["compile_absent"] = whole_.no_compiler.empty() ? Json() : Json(whole_.no_compiler);
+    all["compile"] = Json();
+    all["compile_absent"] = "not among the opponents";
+    all["modes"] = Json::object();
+    for (const Compiled& compiled : whole_.compiled) {
+      const Json met = compiled.absent.empty() ? compiled.duel.to_json() : Json(), absent = compiled.absent.empty() ? Json() : Json(compiled.absent);
+      if (compiled.mode == "compile") all["compile"] = met, all["compile_absent"] = absent;
+      else all["modes"][compiled.mode] = compiled.absent.empty() ? met : absent;
+    }
+    all["steps"] = whole_.steps.ours_ns > 0 ? whole_.steps.to_json() : Json();
+    all["not_recorded"] = whole_.not_recorded.empty() ? Json() : Json(whole_.not_recorded);
     return all;
   }
 
@@ -117,7 +163,7 @@ class FileRun : public ProgramRun {
       return write(files, folder);
     }
     HONE_TRY(const std::string text, base::read_file(source_.file));
-    const ProgramPackage package{package_name(), used, {}, constants_, notes_};
+    const ProgramPackage package{package_name(), used, {}, constants_, notes_, record_};
     HONE_TRY(const ExportedFile file, program_file(opened_.program, opened_.plan, package, {text, source_.function}));
     return write({{folder.filename().string(), file.content}}, folder.has_parent_path() ? folder.parent_path() : ".");
   }
@@ -134,7 +180,10 @@ class FileRun : public ProgramRun {
     say("\n{}: in place, all steps of a task together\n{}", opened_.program.name, table.to_string());
     say("\n  right: {}, as accurate as PyTorch's own\n", checked_);
     say("  eager: {}\n", whole_.eager.to_string());
-    say("  torch.compile: {}\n", whole_.no_compiler.empty() ? whole_.compiled.to_string() : whole_.no_compiler);
+    for (const Compiled& compiled : whole_.compiled)
+      say("  torch.compile{}: {}\n", compiled.mode == "compile" ? "" : fmt::format(" ({})", compiled.mode), compiled.absent.empty() ? compiled.duel.to_string() : compiled.absent);
+    if (whole_.steps.ours_ns > 0) say("  as one CUDA graph: {}, step by step\n", whole_.steps.to_string());
+    if (!whole_.not_recorded.empty()) say("  no CUDA graph: {}\n", whole_.not_recorded);
     say("  plan: {}\n", (folder_ / (opened_.program.name + ".plan.json")).string());
     if (!arguments_.package.empty()) say("  package: {}\n", arguments_.package);
     if (interrupted()) say("  interrupted: the same command goes on with the search\n");

@@ -248,6 +248,7 @@ class ModuleText {
     }
     text += fmt::format("    TREES = [\n        {},\n        {}]\n", python_string(program_.arguments_tree), python_string(program_.results_tree));
     text += fmt::format("    STEPS = [\n        {}]\n", fmt::join(steps, ",\n        "));
+    if (!package_.record) text += "    RECORD = False\n";
     text += folded_.empty() ? "    FOLDS = []\n" : fmt::format("    FOLDS = [(fold, [{}])]\n", fmt::join(needed, ", "));
     return text + "\n" + run;
   }
@@ -265,7 +266,7 @@ std::string init_text(const ProgramPackage& package) {
                                  base::kVersion);
   text += "from ._module import TASKS, Module\n\n__all__ = [\"Module\", \"refusals\", \"use\"]\n\n\n";
   text += "def use(tasks):\n    \"\"\"Whether each task's steps run its kernel; those without one never do.\"\"\"\n    for name, used in tasks.items():\n"
-          "        TASKS[name].used = used and TASKS[name].kernel is not None\n\n\n";
+          "        TASKS[name].use(used)\n\n\n";
   text += "def refusals():\n    \"\"\"Reasons by task where a kernel cannot run here, once it was called.\"\"\"\n    return {name: task.refusal() for name, task in TASKS.items() if task.refusal()}\n";
   return text;
 }
@@ -294,12 +295,14 @@ std::string readme_text(const Program& program, const ProgramPackage& package) {
 Result<std::vector<ExportedFile>> program_package(const Program& program, const Plan& plan, const ProgramPackage& package) {
   std::vector<ExportedFile> files;
   const std::string inside = package.name + "/";
-  const auto runtime = base::find_embedded("program_python/runtime.py");
-  HONE_CHECK(runtime.has_value(), "the run time is built in");
   files.push_back({"pyproject.toml", project_text(package)});
   files.push_back({"README.md", readme_text(program, package)});
   files.push_back({inside + "__init__.py", init_text(package)});
-  files.push_back({inside + "_runtime.py", std::string(*runtime)});
+  for (const char* part : {"runtime", "recording"}) {
+    const auto text = base::find_embedded(fmt::format("program_python/{}.py", part));
+    HONE_CHECK(text.has_value(), part);
+    files.push_back({fmt::format("{}_{}.py", inside, part), std::string(*text)});
+  }
   files.push_back({inside + "_module.py", ModuleText(program, plan, package).text()});
   files.push_back({inside + "constants.pt", package.constants});
   for (const auto& [index, kernel] : package.kernels) {

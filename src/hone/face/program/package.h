@@ -24,6 +24,7 @@ struct ProgramPackage {
   std::map<int, std::string> sources;              ///< Python that defines forward(tensors...) for a task, instead of its own operators
   std::string constants;                           ///< bytes of the file of constants
   std::vector<std::string> notes;                  ///< for the README: where it comes from, figures
+  bool record = true;                              ///< a card's calls replay one CUDA graph where they can
 };
 
 /// Paths within a folder: pyproject.toml, README.md, the package. kInput where a kernel cannot be exported.

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::map<std::string, std::string> package_of(const std::string& name) {
+std::map<std::string, std::string> package_of(const std::string& name, bool record = true) {
   const auto json = base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name));
   EXPECT_TRUE(json);
   auto program = program::normalise(*program::read_program(*json));
@@ -25,6 +25,7 @@ std::map<std::string, std::string> package_of(const std::string& name) {
   ProgramPackage package;
   package.name = name + "_hone";
   package.constants = "bytes";
+  package.record = record;
   const auto files = program_package(*program, plan, package);
   EXPECT_TRUE(files);
   std::map<std::string, std::string> all;
@@ -54,6 +55,14 @@ TEST(PackageTest, FoldsAndConstantsAndTiedWeights) {
   EXPECT_THAT(module, Not(HasSubstr("None, None)")));
   const auto tied = package_of("gpt");
   EXPECT_THAT(tied.at("gpt_hone/_module.py"), HasSubstr("ALIASES = {\"head.weight\": \"tokens.weight\"}"));
+}
+
+TEST(PackageTest, SaysWhereARecordingIsSlower) {
+  for (const bool record : {true, false}) {
+    const auto files = package_of("mlp", record);
+    EXPECT_EQ(files.at("mlp_hone/_module.py").find("    RECORD = False\n") == std::string::npos, record);
+    EXPECT_THAT(files.at("mlp_hone/_recording.py"), HasSubstr("class Recorder"));
+  }
 }
 
 TEST(PackageTest, AGraphsTensorsComeWithEachCall) {

@@ -65,6 +65,7 @@ Result<std::vector<ExportedFile>> ProgramRun::package(const std::string& name, c
   package.kernels = kernels;
   package.constants = constants_;
   package.notes = notes_;
+  package.record = record_;
   return program_package(opened_.program, opened_.plan, package);
 }
 

@@ -101,6 +101,7 @@ class ProgramRun {
   std::map<int, ProgramKernel> kernels_;
   std::vector<std::string> notes_;
   std::string constants_, checked_;   ///< bytes; "8 draws, 12 outputs"
+  bool record_ = true;                ///< as in ProgramPackage
   std::filesystem::path folder_;
   std::optional<Progress> progress_;  ///< of a search that can be gone on with
 

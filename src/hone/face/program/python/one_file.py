@@ -68,5 +68,5 @@ class ModelNew(unpacked().Module):
             except (TypeError, ValueError):
                 pass
             else:
-                return pytree.tree_unflatten(self.computed(self.STEPS, leaves, self.weights()), self.results_tree)
+                return self.answered(self.STEPS, leaves, self.recorder)
         return torch.func.functional_call(self.module.train(self.training), self.state_dict(keep_vars=True), arguments, keywords)

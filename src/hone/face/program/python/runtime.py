@@ -1,18 +1,25 @@
 # What a program made of kernels runs on: its weights by the original's names, tasks that run their kernel or PyTorch's
 # operators, and folds, which are computed again when the weights they hang on change.
 import pathlib
-import time
 
 import torch
 import torch.utils._pytree as pytree
+
+from ._recording import Recorder, Steps
 
 
 class Task:
     """One or more steps of the program. `eager` is PyTorch's own way to do it; `kernel` is the package of the kernel, or None."""
 
+    changes = 0  # how often it was said which tasks use their kernels
+
     def __init__(self, name, eager, kernel=None):
         self.name, self.eager, self.kernel = name, eager, kernel
         self.used = kernel is not None
+
+    def use(self, used):
+        self.used = used and self.kernel is not None
+        Task.changes += 1
 
     def __call__(self, *tensors):
         if not self.used:
@@ -48,7 +55,11 @@ class Folded:
 
 
 class Program(torch.nn.Module):
-    """Generated classes say what STATE, ALIASES, CONSTANTS, WEIGHTS, INPUTS, TREES, STEPS and run() are."""
+    """Generated classes say what STATE, ALIASES, CONSTANTS, WEIGHTS, INPUTS, TREES, STEPS and run() are. With RECORD a program on a
+    card becomes one CUDA graph in its second call with the same weights; record(False) keeps it from that, and `recorder.why` says why
+    it cannot be one."""
+
+    RECORD = True
 
     def __init__(self):
         super().__init__()
@@ -71,6 +82,10 @@ class Program(torch.nn.Module):
             self.register_buffer(f"constant_{number}", constants[name], persistent=False)
         self.folds = [Folded(function) for function, _ in self.FOLDS]
         self.arguments_tree, self.results_tree = (pytree.treespec_loads(text) for text in self.TREES)
+        plain = pytree.tree_structure((tuple(range(len(self.INPUTS))), {})) == self.arguments_tree
+        self.plain = plain and all(shape is not None for _, shape, _ in self.INPUTS)  # one tensor an argument
+        self.places = None
+        self.record(self.RECORD)
 
     def owner(self, name):
         module, parts = self, name.split(".")
@@ -80,18 +95,20 @@ class Program(torch.nn.Module):
             module = module._modules[part]
         return module, parts[-1]
 
+    def place(self, name):
+        """The dictionary that holds a weight, and its name there."""
+        owner, last = self.owner(name)
+        return owner._parameters if last in owner._parameters else owner._buffers, last
+
     def weights(self):
-        found = []
-        for name in self.WEIGHTS:
-            module = self
-            *path, last = name.split(".")
-            for part in path:
-                module = module._modules[part]
-            found.append(module._parameters[last] if last in module._parameters else module._buffers[last])
-        return found
+        if self.places is None:
+            self.places = [self.place(name) for name in self.WEIGHTS]
+        return [held[name] for held, name in self.places]
 
     def leaves(self, arguments, keywords):
-        leaves, tree = pytree.tree_flatten((arguments, keywords))
+        leaves, tree = arguments, self.arguments_tree
+        if not self.plain or keywords or len(arguments) != len(self.INPUTS):
+            leaves, tree = pytree.tree_flatten((arguments, keywords))
         if tree != self.arguments_tree:
             raise TypeError(f"the arguments are not those that the program was captured with: {len(leaves)} of them, in {tree}")
         for leaf, (name, shape, dtype) in zip(leaves, self.INPUTS):
@@ -103,17 +120,36 @@ class Program(torch.nn.Module):
         return leaves
 
     def forward(self, *arguments, **keywords):
+        return self.called(self.STEPS, arguments, keywords, self.recorder)
+
+    def stepwise(self, *arguments, **keywords):
+        """As forward(), without a recording."""
         return self.called(self.STEPS, arguments, keywords)
 
-    def called(self, steps, arguments, keywords):
-        return pytree.tree_unflatten(self.computed(steps, self.leaves(arguments, keywords), self.weights()), self.results_tree)
+    def called(self, steps, arguments, keywords, recorder=None):
+        return self.answered(steps, self.leaves(arguments, keywords), recorder)
+
+    def answered(self, steps, leaves, recorder=None):
+        weights, results = self.weights(), None
+        if recorder is not None and not torch.compiler.is_compiling() and not self.derives(leaves, weights):
+            results = recorder(self, leaves, weights)
+        if results is None:
+            results = self.computed(steps, leaves, weights)
+        return pytree.tree_unflatten(results, self.results_tree)
+
+    def derives(self, leaves, weights):
+        return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (*leaves, *weights))
+
+    def settings(self):
+        """What decides, beside arguments and weights, what a call puts on the stream."""
+        return self.training, Task.changes
 
     def folded(self, weights):
         return [value for fold, (_, needed) in zip(self.folds, self.FOLDS) for value in fold(weights, needed)]
 
     def computed(self, steps, leaves, weights):
         read = weights
-        if torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (*leaves, *weights)):
+        if self.derives(leaves, weights):
             steps = [step.eager if isinstance(step, Task) else step for step in steps]  # kernels have no derivative
             read = [w if isinstance(w, torch.nn.Parameter) else w.clone() for w in weights]  # a derivative needs buffers as they were
         results, changed = self.run(steps, leaves, read, self.folded(weights))
@@ -122,32 +158,28 @@ class Program(torch.nn.Module):
                 next((w for w, r in zip(weights, read) if r is buffer), buffer).copy_(value)
         return results
 
+    def record(self, on=True, patience=1):
+        """Whether calls on a card become replays of one CUDA graph; forgets the one that there is."""
+        self.recorder = Recorder(patience=patience) if on else None
+
+    def replays(self):
+        return self.recorder is not None and self.recorder.key is not None
+
     def timed(self, *arguments, **keywords):
         """Nanoseconds by step."""
-        spent = {}
-
-        def measured(number, step):
-            def run(*tensors):
-                on_card = any(isinstance(tensor, torch.Tensor) and tensor.is_cuda for tensor in tensors)
-                if on_card:
-                    torch.cuda.synchronize()
-                begin = time.perf_counter_ns()
-                results = step(*tensors)
-                if on_card:
-                    torch.cuda.synchronize()
-                spent[str(number)] = time.perf_counter_ns() - begin
-                return results
-            return run
-        self.called([measured(number, step) for number, step in enumerate(self.STEPS)], arguments, keywords)
-        return spent
+        timed = Steps(self.STEPS, self.recorder if self.replays() else None)
+        self.called(timed.steps, arguments, keywords)
+        return timed.spent
 
 
 class Flat(Program):
     """A graph as torch.compile hands it over: ARGUMENTS names what comes with each call, weights too."""
 
+    RECORD = False  # the nested backend compiles its steps, and records them where it is asked to
+
     def parts(self, arguments):
         given = dict(zip(self.ARGUMENTS, arguments))
         return [given[name] for name, _, _ in self.INPUTS], [given[name] if name in given else self._buffers[name] for name in self.WEIGHTS]
 
-    def called(self, steps, arguments, keywords):
+    def called(self, steps, arguments, keywords, recorder=None):
         return self.computed(steps, *self.parts(arguments))
