@@ -1,4 +1,6 @@
-"""A block of a diffusion model's UNet: a residual block that takes the time step, attention over the image with a text beside it."""
+"""A block of a diffusion model's UNet: a residual block that takes the time step, attention over the image with a text beside
+it; and with the sizes that Stable Diffusion has."""
+import functools
 import math
 
 import torch
@@ -41,18 +43,18 @@ class Attention(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, channels, out, text):
+    def __init__(self, channels, out, text, heads=4):
         super().__init__()
         self.channels = channels
         self.time = nn.Sequential(nn.Linear(channels, 4 * channels), nn.SiLU(), nn.Linear(4 * channels, 4 * channels))
         self.down = nn.Conv2d(channels, channels, 3, 2, 1)
         self.residual = Residual(channels, out, 4 * channels)
-        self.own, self.cross = Attention(out, out, 4), Attention(out, text, 4)
+        self.own, self.cross = Attention(out, out, heads), Attention(out, text, heads)
         self.norm, self.gate, self.project = nn.LayerNorm(out), nn.Linear(out, 8 * out), nn.Linear(4 * out, out)
         self.up = nn.Conv2d(out + channels, channels, 3, padding=1)
 
     def forward(self, x, steps, text):
-        t = self.time(time_embedding(steps, self.channels))
+        t = self.time(time_embedding(steps, self.channels).to(x.dtype))
         y = self.residual(self.down(x), t)
         b, c, h, w = y.shape
         z = self.cross(self.own(y.flatten(2).transpose(1, 2)), text)
@@ -68,3 +70,14 @@ def get_inputs():
 
 def get_init_inputs():
     return [32, 64, 24]
+
+
+def at_full_size(batch, dtype):
+    torch.manual_seed(0)
+    block = Model(320, 640, 768, 10).to(dtype).eval()
+    return block, [torch.randn(batch, 320, 64, 64, dtype=dtype), torch.randint(0, 1000, (batch,)), torch.randn(batch, 77, 768, dtype=dtype)]
+
+
+# hone optimize examples/programs/diffusion.py:block_1_bf16, …
+globals().update({f"{phase}_{batch}_{name}": functools.partial(at_full_size, batch, dtype) for phase in ("block",)
+                  for batch in (1, 16) for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))})

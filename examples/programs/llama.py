@@ -1,5 +1,8 @@
 """A block of a Llama: RMS norm, attention with fewer heads of keys than of queries and rotary positions, a gated feed-forward. Written as
-KernelBench writes its problems: Model, get_inputs, get_init_inputs."""
+KernelBench writes its problems: Model, get_inputs, get_init_inputs; and as a model of 8 billion parameters has it, over a prompt
+(prefill) or for one token more (decode), with the keys and values of those before."""
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -34,12 +37,15 @@ class Model(nn.Module):
         self.register_buffer("cosine", angles.cos(), persistent=False)
         self.register_buffer("sine", angles.sin(), persistent=False)
 
-    def forward(self, x):
-        length = x.shape[1]
+    def forward(self, x, keys=None, values=None):
+        first = 0 if keys is None else keys.shape[2]
+        last = first + x.shape[1]
         y = self.before(x)
         q, k, v = (f(y).unflatten(-1, (-1, self.size)).transpose(1, 2) for f in (self.q, self.k, self.v))
-        q, k = (turned(z, self.cosine[:length], self.sine[:length]) for z in (q, k))
-        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        q, k = (turned(z, self.cosine[first:last], self.sine[first:last]) for z in (q, k))
+        if keys is not None:
+            k, v = torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2)
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=keys is None, enable_gqa=True)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
         y = self.between(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
@@ -51,3 +57,15 @@ def get_inputs():
 
 def get_init_inputs():
     return [128, 8, 2, 352, 64]
+
+
+def at_full_size(batch, dtype, past):
+    torch.manual_seed(0)
+    block = Model(4096, 32, 8, 14336, 1024).to(dtype).eval()
+    kept = [torch.randn(batch, 8, past, 128, dtype=dtype) for _ in range(2 if past > 0 else 0)]
+    return block, [torch.randn(batch, 1 if past > 0 else 1024, 4096, dtype=dtype), *kept]
+
+
+# hone optimize examples/programs/llama.py:prefill_1_bf16, …
+globals().update({f"{phase}_{batch}_{name}": functools.partial(at_full_size, batch, dtype, past) for phase, past in (("prefill", 0), ("decode", 1023))
+                  for batch in (1, 16) for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))})

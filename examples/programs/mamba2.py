@@ -1,4 +1,7 @@
-"""A Mamba-2 block: a short causal convolution, a state space whose scan is done in chunks by products, a gated norm."""
+"""A Mamba-2 block: a short causal convolution, a state space whose scan is done in chunks by products, a gated norm; and with
+the sizes of its smallest model."""
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -59,3 +62,13 @@ def get_inputs():
 
 def get_init_inputs():
     return [32, 4, 16, 16]
+
+
+def at_full_size(batch, dtype):
+    torch.manual_seed(0)
+    return Model(768, 24, 128, 256).to(dtype).eval(), [torch.randn(batch, 1024, 768, dtype=dtype)]
+
+
+# hone optimize examples/programs/mamba2.py:prefill_1_bf16, …
+globals().update({f"{phase}_{batch}_{name}": functools.partial(at_full_size, batch, dtype) for phase in ("prefill",)
+                  for batch in (1, 16) for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))})

@@ -1,4 +1,6 @@
-"""A stage of ResNet-50: bottleneck blocks, the first of which halves the image."""
+"""A stage of ResNet-50: bottleneck blocks, the first of which halves the image; and all of its stages."""
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -37,3 +39,27 @@ def get_inputs():
 
 def get_init_inputs():
     return [32, 16, 2]
+
+
+class ResNet50(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        blocks, channels = [], 64
+        for stage, count in enumerate((3, 4, 6, 3)):
+            for i in range(count):
+                blocks.append(Bottleneck(channels, 64 << stage, 2 if i == 0 and stage > 0 else 1))
+                channels = 4 * (64 << stage)
+        self.blocks, self.head = nn.Sequential(*blocks), nn.Linear(channels, 1000)
+
+    forward = Model.forward
+
+
+def at_full_size(batch, dtype):
+    torch.manual_seed(0)
+    return ResNet50().to(dtype).eval(), [torch.randn(batch, 3, 224, 224, dtype=dtype)]
+
+
+# hone optimize examples/programs/resnet.py:whole_1_bf16, …
+globals().update({f"{phase}_{batch}_{name}": functools.partial(at_full_size, batch, dtype) for phase in ("whole",)
+                  for batch in (1, 16) for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))})

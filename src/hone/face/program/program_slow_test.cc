@@ -217,7 +217,7 @@ TEST(ProgramTest, LongOddInputsGiveWhatTheModuleGives) {
 
 TEST(ProgramTest, LongExamplesGiveWhatTheirModulesGive) {
   SKIP_WITHOUT_TORCH();
-  for (const char* name : {"resnet", "diffusion", "mamba2", "recurrent", "llama"})
+  for (const char* name : {"resnet", "diffusion", "mamba2", "recurrent", "llama", "gpt2"})
     for (const bool by_language : {false, true}) {
       SCOPED_TRACE(name);
       Captured all = captured({fmt::format("{}/examples/programs/{}.py", HONE_SOURCE_DIR, name), {}});
