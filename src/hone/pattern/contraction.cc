@@ -15,56 +15,99 @@ using task::Prim;
 
 tl::unexpected<Error> no_contraction(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
-struct View {
-  int input = -1;
-  Strides strides;
-  bool whole = false;   ///< dense, in the order of its dimensions
-  IntExpr begin = 0;    ///< elements of the input before it
+/// A stretch of a dimension that is walked with one stride: a dimension is one, or several where axes were merged that lie apart.
+struct AxisPart {
+  IntExpr extent, stride;
 };
 
+/// Where a factor's elements lie in the input that it is read from.
+struct View {
+  int input = -1;
+  std::vector<std::vector<AxisPart>> dims;   ///< pieces of each dimension, outermost first
+  IntExpr begin = 0;                      ///< elements of the input before it
+};
+
+/// The same elements in the same order as dimensions of other extents; nothing where a boundary falls within a piece.
+bool reshape(View& view, const task::Dims& dims) {
+  std::vector<AxisPart> all;   // neighbours that lie behind each other are one
+  for (const auto& dim : view.dims)
+    for (const AxisPart& piece : dim) {
+      if (is_one(piece.extent)) continue;
+      if (!all.empty() && all.back().stride == piece.extent * piece.stride) all.back() = {all.back().extent * piece.extent, piece.stride};
+      else all.push_back(piece);
+    }
+  view.dims.clear();
+  size_t at = 0;
+  for (const IntExpr& extent : dims) {
+    auto& pieces = view.dims.emplace_back();
+    IntExpr left = extent;
+    while (!is_one(left)) {
+      if (at == all.size()) return false;
+      AxisPart& next = all[at];
+      if (const auto more = IntExpr::divide_exactly(left, next.extent)) {
+        pieces.push_back(next);
+        left = *more;
+        ++at;
+      } else if (const auto inner = IntExpr::divide_exactly(next.extent, left)) {
+        pieces.push_back({left, next.stride * *inner});
+        next.extent = *inner;
+        left = 1;
+      } else {
+        return false;
+      }
+    }
+    if (pieces.empty()) pieces.push_back({1, at < all.size() ? all[at].extent * all[at].stride : IntExpr(1)});
+  }
+  return at == all.size();
+}
+
 /// The input that a factor is read from, and how far its dimensions lie apart there.
-Result<View> view_of(const Graph& graph, int id, bool slices) {
+Result<View> view_of(const Graph& graph, int id) {
   const Node& node = graph.node(id);
-  if (node.prim == Prim::kInput) return View{id, dense(node.type.dims), true};
+  if (node.prim == Prim::kInput) {
+    View view{id, {}, 0};
+    const Strides strides = dense(node.type.dims);
+    for (size_t d = 0; d < strides.size(); ++d) view.dims.push_back({{node.type.dims[d], strides[d]}});
+    return view;
+  }
   switch (node.prim) {
     case Prim::kCast: {
       const task::DType from = graph.node(node.operands[0]).type.dtype;
-      if (from == task::DType::kI8 && (node.type.dtype == task::DType::kI32 || task::is_float(node.type.dtype))) return view_of(graph, node.operands[0], slices);
+      if (from == task::DType::kI8 && (node.type.dtype == task::DType::kI32 || task::is_float(node.type.dtype))) return view_of(graph, node.operands[0]);
       if (!task::is_float(from) || !task::is_float(node.type.dtype)) return no_contraction("a factor is converted from or to integers");
       if (task::size_of(node.type.dtype) < task::size_of(from))
         return no_contraction("a factor is rounded before it is multiplied");
-      return view_of(graph, node.operands[0], slices);
+      return view_of(graph, node.operands[0]);
     }
     case Prim::kReshape: {
-      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
-      if (!view.whole) return no_contraction("a factor is reshaped after it was permuted");
-      view.strides = dense(node.type.dims);
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      if (!reshape(view, node.type.dims)) return no_contraction("a factor is reshaped across axes that lie apart in memory");
       return view;
     }
     case Prim::kTranspose: {
-      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
-      Strides strides;
-      for (const int64_t from : node.attr<std::vector<int64_t>>("perm")) strides.push_back(view.strides[static_cast<size_t>(from)]);
-      return View{view.input, std::move(strides), false, view.begin};
+      HONE_TRY(const View from, view_of(graph, node.operands[0]));
+      View view{from.input, {}, from.begin};
+      for (const int64_t dim : node.attr<std::vector<int64_t>>("perm")) view.dims.push_back(from.dims[static_cast<size_t>(dim)]);
+      return view;
     }
     case Prim::kBroadcast: {
-      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
       const auto& from = graph.node(node.operands[0]).type.dims;
       for (size_t d = 0; d < from.size(); ++d)
-        if (is_one(from[d]) && !is_one(node.type.dims[d])) view.strides[d] = 0;
-      view.whole = false;
+        if (is_one(from[d]) && !is_one(node.type.dims[d])) view.dims[d] = {{node.type.dims[d], 0}};
       return view;
     }
     case Prim::kSlice: {
-      if (!slices) return no_contraction("a factor is a slice");
-      HONE_TRY(View view, view_of(graph, node.operands[0], slices));
+      HONE_TRY(View view, view_of(graph, node.operands[0]));
       const auto& step = node.attr<std::vector<int64_t>>("step");
       const auto& start = node.attr<task::Dims>("start");
       for (size_t d = 0; d < start.size(); ++d) {
-        if (step[d] != 1) return no_contraction("a factor is a slice with steps");
-        view.begin = view.begin + start[d] * view.strides[d];
+        if (start[d] == IntExpr(0) && step[d] == 1 && node.type.dims[d] == graph.node(node.operands[0]).type.dims[d]) continue;
+        if (view.dims[d].size() != 1 || step[d] < 1) return no_contraction("a factor is a slice across axes that lie apart in memory");
+        AxisPart& piece = view.dims[d].front();
+        view.begin = view.begin + start[d] * piece.stride;
+        piece = {node.type.dims[d], piece.stride * IntExpr(step[d])};
       }
-      view.whole = false;
       return view;
     }
     default:
@@ -72,15 +115,74 @@ Result<View> view_of(const Graph& graph, int id, bool slices) {
   }
 }
 
-Result<Factor> factor(const Graph& graph, int id, const std::string& letters, bool slices = false) {
-  HONE_TRY(View view, view_of(graph, id, slices));
-  return Factor{view.input, letters, std::move(view.strides), view.begin};
-}
+/// Axes that one factor reads in several pieces, and the other then does too: each gets letters of its own.
+class Splitter {
+ public:
+  explicit Splitter(const std::string& letters) : used_(letters) {}
+
+  /// False where two factors read one axis in different pieces.
+  [[nodiscard]] bool add(const View& view, const std::string& letters) {
+    for (size_t d = 0; d < letters.size(); ++d) {
+      const auto& pieces = view.dims[d];
+      auto& known = extents_[letters[d]];
+      if (pieces.size() == 1) {
+        if (known.empty()) known.push_back(pieces.front().extent);
+        continue;
+      }
+      std::vector<IntExpr> mine;
+      for (const AxisPart& piece : pieces) mine.push_back(piece.extent);
+      if (known.size() > 1 && known != mine) return false;
+      known = std::move(mine);
+    }
+    return true;
+  }
+  /// After all were added.
+  void name() {
+    for (const auto& [letter, extents] : extents_) {
+      std::string& names = names_[letter] = std::string(1, letter);
+      for (size_t i = 1; i < extents.size(); ++i) {
+        char fresh = 'a';
+        while (used_.find(fresh) != std::string::npos) fresh = fresh == 'z' ? 'A' : static_cast<char>(fresh + 1);
+        used_ += fresh;
+        names += fresh;
+      }
+    }
+  }
+  [[nodiscard]] std::string split(const std::string& letters) const {
+    std::string all;
+    for (const char letter : letters) all += names_.at(letter);
+    return all;
+  }
+  [[nodiscard]] std::map<char, IntExpr> extents() const {
+    std::map<char, IntExpr> all;
+    for (const auto& [letter, extents] : extents_)
+      for (size_t i = 0; i < extents.size(); ++i) all[names_.at(letter)[i]] = extents[i];
+    return all;
+  }
+  [[nodiscard]] Factor factor(const View& view, const std::string& letters) const {
+    Factor factor{view.input, split(letters), {}, view.begin};
+    for (size_t d = 0; d < letters.size(); ++d) {
+      const auto& extents = extents_.at(letters[d]);
+      const auto& pieces = view.dims[d];
+      for (size_t i = 0; i < extents.size(); ++i) {
+        IntExpr stride = pieces.size() == 1 ? pieces.front().stride : pieces[i].stride;
+        for (size_t inner = i + 1; pieces.size() == 1 && inner < extents.size(); ++inner) stride = stride * extents[inner];
+        factor.strides.push_back(std::move(stride));
+      }
+    }
+    return factor;
+  }
+
+ private:
+  std::string used_;
+  std::map<char, std::vector<IntExpr>> extents_;
+  std::map<char, std::string> names_;
+};
 
 /// Product of the letters' extents.
-IntExpr extent_of(const std::string& letters, const std::string& spec, const task::Dims& dims) {
+IntExpr extent_of(const std::string& letters, const std::map<char, IntExpr>& extents) {
   IntExpr all = 1;
-  for (const char c : letters) all = all * dims[spec.find(c)];
+  for (const char c : letters) all = all * extents.at(c);
   return all;
 }
 
@@ -171,14 +273,26 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
     std::swap(first, second);
     right_at = 0;
   }
-  HONE_TRY(found->a, factor(graph, first, left));
-  HONE_TRY(found->b, factor(graph, second, right, pairs));
+  HONE_TRY(const View view_a, view_of(graph, first));
+  HONE_TRY(const View view_b, view_of(graph, second));
+  Splitter splitter(spec);
+  if (!splitter.add(view_a, left) || !splitter.add(view_b, right)) return no_contraction("two factors whose axes lie apart in memory in different ways");
+  splitter.name();
+  found->a = splitter.factor(view_a, left);
+  found->b = splitter.factor(view_b, right);
+  found->extents = splitter.extents();
   if (pairs) {
     const Node& beside = graph.node(other);
     if (beside.attr<std::string>("spec") != spec || !(beside.type == node.type)) return no_contraction("two products of different kinds");
-    HONE_TRY(const Factor left_too, factor(graph, beside.operands[1 - right_at], left));
-    HONE_TRY(found->second, factor(graph, beside.operands[right_at], right, true));
-    if (left_too.input != found->a.input || left_too.strides != found->a.strides) return no_contraction("two products of different left factors");
+    HONE_TRY(const View also_a, view_of(graph, beside.operands[1 - right_at]));
+    HONE_TRY(const View also_b, view_of(graph, beside.operands[right_at]));
+    Splitter alike(spec);
+    if (!alike.add(also_a, left) || !alike.add(also_b, right)) return no_contraction("two factors whose axes lie apart in memory in different ways");
+    alike.name();
+    if (alike.split(left) != found->a.letters || alike.split(right) != found->b.letters) return no_contraction("two products whose factors are read differently");
+    const Factor left_too = alike.factor(also_a, left);
+    found->second = alike.factor(also_b, right);
+    if (left_too.input != found->a.input || left_too.strides != found->a.strides || !(left_too.begin == found->a.begin)) return no_contraction("two products of different left factors");
     if (found->second->strides != found->b.strides) return no_contraction("two products whose right factors are read differently");
     if (graph.node(found->second->input).type.dtype != graph.node(found->b.input).type.dtype) return no_contraction("right factors of two types");
   }
@@ -201,14 +315,14 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   for (const char c : left)
     if (result.find(c) == std::string::npos) depth += c;
   if (depth.empty()) return no_contraction("the product sums nothing");
-  const auto& dims = node.type.dims;
-  found->batch = {letters[0], extent_of(letters[0], result, dims)};
-  found->row = {letters[1], extent_of(letters[1], result, dims)};
-  found->column = {letters[2], extent_of(letters[2], result, dims)};
-  found->depth = {depth, extent_of(depth, left, graph.node(first).type.dims)};
-
-  for (size_t i = 0; i < left.size(); ++i) found->extents[left[i]] = graph.node(first).type.dims[i];
-  for (size_t i = 0; i < right.size(); ++i) found->extents[right[i]] = graph.node(second).type.dims[i];
+  const auto group = [&](const std::string& axes) {
+    const std::string split = splitter.split(axes);
+    return AxisGroup{split, extent_of(split, found->extents)};
+  };
+  found->batch = group(letters[0]);
+  found->row = group(letters[1]);
+  found->column = group(letters[2]);
+  found->depth = group(depth);
 
   HONE_TRY(found->epilogue, epilogue_of(task, dot, other));
   std::vector<size_t> fences;

@@ -36,7 +36,8 @@ bool CppPacker::side_by_side() const { return lines_.letters.size() == 1 && is_o
 
 std::string CppPacker::text(const std::string& outside) const {
   std::string indent = outside, outer;
-  std::string out = fmt::format("{}const {}* from_at = {}{};\n", indent, type_, tensor_, added(offset(all_.batch, "batch_at")));
+  std::string out = fmt::format("{}const {}* from_at = {}{}{};\n", indent, type_, tensor_, is_zero(factor_.begin) ? "" : " + " + in_brackets(factor_.begin),
+                                added(offset(all_.batch, "batch_at")));
   // All letters of the depth but the last are loops; the last one is what the packing functions walk.
   const std::string& depth = all_.depth.letters;
   for (size_t d = 0; d + 1 < depth.size(); ++d) {

@@ -109,6 +109,7 @@ ProductTriangles triangles_of(const task::Task& task, const Contraction& contrac
     return std::nullopt;
   };
   const size_t a = sides[0] == contraction.a.letters ? 0 : 1, b = 1 - a;
+  if (sides[a] != contraction.a.letters || sides[b] != contraction.b.letters) return {};   // axes in pieces
   return {as(dot->operands[a], sides[a], row, depth), as(dot->operands[b], sides[b], column, depth),
           as(static_cast<int>(dot - nodes.begin()), result, row, column)};
 }

@@ -35,7 +35,8 @@ std::string TritonFactors::offset(const Factor& factor, const AxisGroup& group) 
 std::string TritonFactors::pointers(const Factor& factor, const AxisGroup& lines) const {
   const auto& inputs = task_.primitive.inputs;
   const auto input = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), factor.input) - inputs.begin());
-  return parameters_.tensor(task_.inputs[input].name) + offset(factor, all_.batch) + offset(factor, lines) + offset(factor, all_.depth);
+  const std::string begin = is_zero(factor.begin) ? "" : " + " + parameters_.extent(factor.begin);
+  return parameters_.tensor(task_.inputs[input].name) + begin + offset(factor, all_.batch) + offset(factor, lines) + offset(factor, all_.depth);
 }
 
 TritonMethod triton_method(Track track, DType a, DType b) {

@@ -23,8 +23,12 @@ class CudaGraphs:
             (warm or function)()  # libraries choose their kernels and take their memory
         side.synchronize()
         graph = torch.cuda.CUDAGraph()
+        # cuBLAS keeps a workspace a stream. One that was there before could be given back (torch.compile's own graphs do) while this
+        # graph still writes into it; one that is made now lies in the graph's own memory, and nobody else is to be handed it afterwards.
+        torch._C._cuda_clearCublasWorkspaces()
         with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
             results = function()
+        torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.current_stream(device).wait_stream(side)
         return graph.replay, results
 
