@@ -3,7 +3,7 @@ language = "@language@"
 pattern  = "attention"
 note     = "@note@"
 @requires@tunables = { @tunables@, KEYS = [@keys@], HEAD = [@head@], VALUE_HEAD = [@value_head@], PARTS = [@parts@] }
-constraints = [@constraints@"@shared@ <= SHARED_MAX"]
+constraints = [@constraints@"@shared@@spare@ <= SHARED_MAX"]
 @workspaces@@launches@*/
 // Attention: softmax over the keys of scores, times values, in one pass over the keys. Scores are never in memory: they are
 // accumulators of one product on tensor cores and the left factor of the next (@header@ says how).
@@ -55,18 +55,9 @@ struct Graph {
                             [[maybe_unused]] int keys_at) const {
 @all_count@  }
   __device__ void store(const Row& row_of, int64_t, int64_t, int64_t column, float x) const { finish(@names@, row_of.line_at, column, x); }
-};
+@tensors@};
 
 template <int V>
 using Tile = @tile@;
 
-/// A tile of queries to a block, the last ones first: where keys are left out, those have most of them.
-template <int V>
-__device__ void attend_tile(const Graph<V>& graph) {
-  extern __shared__ __align__(@align@) unsigned char memory_at[];
-  constexpr int kRows = Tile<V>::kRows;
-  const int64_t tiles = (graph.rows() + kRows - 1) / kRows, batch = blockIdx.x / tiles;
-  hone::gpu::attend<Tile<V>>(graph, batch, (tiles - 1 - blockIdx.x % tiles) * kRows, memory_at);
-}
-
-@stretches@@entries@
+@bodies@@entries@

@@ -29,8 +29,9 @@ int64_t largest(const task::Task& task, const IntExpr& extent) {
   return most;
 }
 
-/// How blocks share the work: tiles of queries by groups of four warps (Hopper), or by warps; or stretches of the keys as well.
-enum class Form { kGroups, kTiles, kSplit };
+/// How blocks share the work: tiles of queries by groups of four warps (Hopper), fed by the copy engine or by themselves, or by warps; or
+/// stretches of the keys as well.
+enum class Form { kTensor, kGroups, kTiles, kSplit };
 
 /// As hone/gpu/attention_wgmma.h has it.
 int64_t group_columns(int64_t columns) {
@@ -61,8 +62,10 @@ class AttentionWriter {
   [[nodiscard]] std::vector<Form> forms() const {
     if (has_few_rows()) return {Form::kSplit, Form::kTiles};
     // Queries become the units' left factor as they lie in memory: along the depth.
-    if (query_.along_depth() && largest(task_, all_.scores->row.extent) >= 64) return {Form::kGroups, Form::kTiles};
-    return {Form::kTiles};
+    std::vector<Form> all{Form::kTiles};
+    if (query_.along_depth() && largest(task_, all_.scores->row.extent) >= 64) all.insert(all.begin(), Form::kGroups);
+    if (all.size() > 1 && wide() && is_matrix(key_) && is_matrix(value_)) all.insert(all.begin(), Form::kTensor);
+    return all;
   }
 
   Result<Offer> offer(Form form) const {
@@ -72,15 +75,25 @@ class AttentionWriter {
       HONE_TRY(const std::string plain, value_text(*all_.plain, "plain", parameters));
       score += "\n/// The same of a key that counts.\n" + plain;
     }
-    HONE_TRY(const std::string finish, finish_text(*all_.values, parameters));
-    const bool wide = std::max(rounded(head()), rounded(columns())) > 128, split = form == Form::kSplit, groups = form == Form::kGroups;
+    HONE_TRY(std::string finish, finish_text(*all_.values, parameters));
+    if (form == Form::kTensor) {
+      HONE_TRY(const std::string words, words_text(*all_.values, parameters));
+      finish += words;
+    }
+    const bool wide = std::max(rounded(head()), rounded(columns())) > 128, split = form == Form::kSplit, groups = form == Form::kGroups, tensor = form == Form::kTensor;
     Slots slots;
     slots["language"] = kernel::name_of(kernel::Language::kCuda);
     slots["note"] = fmt::format("attention in one pass over the keys{}; then {}", split ? ", which blocks share" : "", finish_outline(*all_.values));
-    slots["requires"] = requirements();
+    slots["requires"] = requirements(form);
     slots["head"] = fmt::format("{}", rounded(head()));
     slots["value_head"] = fmt::format("{}", rounded(columns()));
-    if (groups) {
+    if (tensor) {
+      slots["tunables"] = fmt::format("STAGES = [{}]", wide ? "2" : "2, 3, 4");
+      slots["constraints"] = "";
+      slots["header"] = "hone/gpu/attention_tensor.h";
+      slots["tile"] = "hone::gpu::TensorAttention<Graph<V>, KEYS, HEAD, VALUE_HEAD, STAGES, PARTS>";
+      slots["legend"] = "//   STAGES     tiles of keys, and of values, in shared memory: one is computed on, the others are on their way\n";
+    } else if (groups) {
       slots["tunables"] = "GROUPS = [2, 3, 1]";
       slots["constraints"] = "";
       slots["header"] = "hone/gpu/attention_wgmma.h";
@@ -97,12 +110,13 @@ class AttentionWriter {
                                     "//   STAGES     tiles of keys and values in shared memory: one is computed on, the others are on their way\n{}",
                                     split ? "//   WAVES      times as many blocks as multiprocessors: so many stretches of keys a tile of queries gets\n" : "");
     }
-    slots["align"] = groups ? "1024" : "16";
-    slots["keys"] = split ? "64, 128" : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
+    slots["keys"] = split ? "64, 128" : tensor ? (wide ? "64" : "128, 64") : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
     slots["parts"] = all_.rounds_weights ? "1, 2" : "2, 1";
     slots["shared"] = shared(form);
-    slots["stretches"] = split ? kStretches : "";
-    slots["workspaces"] = split ? fmt::format("workspaces = {{ parts = \"f32[{} * ({}), {}, VALUE_HEAD + 2]\" }}\n", text(all_.scores->batch.extent),
+    slots["spare"] = tensor ? " + 2048" : "";   // barriers
+    slots["bodies"] = split ? kStretches : tensor ? "" : fmt::format(kTiles, groups ? 1024 : 16);
+    slots["tensors"] = tensor ? tensors() : "";
+    slots["workspaces"] = tensor ? fmt::format("workspaces = {{ maps = \"i8[{}, 512]\" }}\n", blocks()) : split ? fmt::format("workspaces = {{ parts = \"f32[{} * ({}), {}, VALUE_HEAD + 2]\" }}\n", text(all_.scores->batch.extent),
                                               all_.scores->row.extent.to_string(), chunks()) : "";
     slots["launches"] = launches(form);
     slots["members"] = members(parameters);
@@ -125,7 +139,7 @@ class AttentionWriter {
     slots["all_count"] = all_count();
     slots["entries"] = entries(form);
     kernel::Kernel kernel = finished(fill_pattern("patterns/gpu/attention.cu", slots), "attention");
-    kernel.header.action = fmt::format("one pass over the keys{}", split ? ", shared between blocks" : groups ? ", by groups of warps" : "");
+    kernel.header.action = fmt::format("one pass over the keys{}", tensor ? ", fed by the copy engine" : split ? ", shared between blocks" : groups ? ", by groups of warps" : "");
     return Offer{kernel, "attention", kernel.header.action};
   }
 
@@ -138,12 +152,41 @@ class AttentionWriter {
   /// Up to the next multiple of 16, at the largest workload.
   [[nodiscard]] int64_t rounded(const IntExpr& extent) const { return (largest(task_, extent) + 15) / 16 * 16; }
 
-  [[nodiscard]] std::string requirements() const {
+  /// Read as a matrix with one step along the lines and one along the depth.
+  static bool is_matrix(const GpuFactor& factor) { return factor.steady() && factor.line() != "0" && factor.depth() != "0"; }
+
+  [[nodiscard]] std::string requirements(Form form) const {
     std::vector<std::string> all = {fmt::format("\"{} <= HEAD\"", head().to_string()), fmt::format("\"{} <= VALUE_HEAD\"", columns().to_string())};
     for (const Contraction* product : {all_.scores.get(), all_.values.get()})
       for (const IntExpr& condition : product->program.nest.conditions) all.push_back("\"" + condition.to_string() + "\"");
+    if (const auto conditions = wide(); form == Form::kTensor)
+      for (const std::string& condition : *conditions) all.push_back("\"" + condition + "\"");
     return fmt::format("requires = [{}]\n", fmt::join(all, ", "));
   }
+
+  /// What a Graph has for the copy engine.
+  [[nodiscard]] std::string tensors() const {
+    const auto tensor = [&](const char* name, const GpuFactor& factor, const char* lines, const char* depth) {
+      return fmt::format("  __device__ auto {}_tensor([[maybe_unused]] int64_t batch_at) const {{\n"
+                         "    return hone::gpu::tensor_factor<T, {}>({}(), {}(), 1, [&](int64_t) {{ return {}; }}, [&](int64_t line_at) -> int64_t {{ return {}; }},\n"
+                         "                                           [&](int64_t depth_at) -> int64_t {{ return {}; }});\n  }}\n",
+                         name, factor.along_depth(), lines, depth, factor.base(), factor.line(), factor.depth());
+    };
+    return tensor("key", key_, "keys", "depth") + tensor("value", value_, "columns", "keys") +
+           fmt::format("  __device__ int64_t batches() const {{ return {}; }}\n"
+                       "  __device__ void store_words(const Row& row_of, int64_t, int64_t, int64_t column, const float (&x)[hone::gpu::kMany]) const {{\n"
+                       "    finish_words<hone::gpu::kMany>({}, row_of.line_at, column, x);\n  }}\n", cpp(all_.scores->batch.extent), names());
+  }
+
+  static constexpr const char* kTiles = R"(/// A tile of queries to a block, the last ones first: where keys are left out, those have most of them.
+template <int V>
+__device__ void attend_tile(const Graph<V>& graph) {{
+  extern __shared__ __align__({}) unsigned char memory_at[];
+  constexpr int kRows = Tile<V>::kRows;
+  const int64_t tiles = (graph.rows() + kRows - 1) / kRows, batch = blockIdx.x / tiles;
+  hone::gpu::attend<Tile<V>>(graph, batch, (tiles - 1 - blockIdx.x % tiles) * kRows, memory_at);
+}}
+)";
 
   static constexpr const char* kStretches = R"(/// A stretch of the keys of a tile of queries to a block.
 template <int V>
@@ -158,6 +201,8 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
 )";
 
   [[nodiscard]] std::string shared(Form form) const {
+    if (form == Form::kTensor)  // queries of two groups, or what they write; keys and values
+      return fmt::format("2 * max(128 * align(HEAD, 64), 16384) + STAGES * 2 * KEYS * (align(HEAD, 64) + {})", (group_columns(rounded(columns())) + 63) / 64 * 64);
     if (form == Form::kGroups) {  // SwizzledTile: 64 numbers along memory are a panel
       const int64_t across = group_columns(rounded(columns()));
       const auto panels = [](bool along_depth, const std::string& lines, const std::string& depth) {
@@ -175,9 +220,11 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
   }
 
   [[nodiscard]] std::string tiles(Form form) const {
-    return fmt::format("ceil_div({}, {})", all_.scores->row.extent.to_string(), form == Form::kGroups ? "64 * GROUPS" : "16 * ROW_WARPS");
+    return fmt::format("ceil_div({}, {})", all_.scores->row.extent.to_string(), form == Form::kTensor ? "128" : form == Form::kGroups ? "64 * GROUPS" : "16 * ROW_WARPS");
   }
-  static std::string threads(Form form) { return form == Form::kGroups ? "128 * GROUPS" : "32 * ROW_WARPS * KEY_WARPS"; }
+  /// Blocks that live as long as the launch.
+  [[nodiscard]] std::string blocks() const { return fmt::format("min(SMS, {} * {})", text(all_.scores->batch.extent), tiles(Form::kTensor)); }
+  static std::string threads(Form form) { return form == Form::kTensor ? "384" : form == Form::kGroups ? "128 * GROUPS" : "32 * ROW_WARPS * KEY_WARPS"; }
   /// Stretches of keys that a tile of queries is given: as many as fill the device, none shorter than four tiles.
   [[nodiscard]] std::string chunks() const {
     return fmt::format("max(1, min(ceil_div({}, 4 * KEYS), ceil_div(WAVES * SMS, {} * {})))", all_.scores->column.extent.to_string(), text(all_.scores->batch.extent), tiles(Form::kSplit));
@@ -254,6 +301,8 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
   }
 
   [[nodiscard]] std::string launches(Form form) const {
+    if (form == Form::kTensor)
+      return fmt::format("[[launch]]\nkernel = \"attention\"\ngrid   = [\"{}\"]\nblock  = [\"384\"]\nshared = \"{}\"\nargs   = [{}, \"maps\"]\n", blocks(), shared(form), arguments_of(task_));
     const bool split = form == Form::kSplit;
     std::string launches_text;
     const std::string more = split ? ", \"parts\", \"i64:" + chunks() + "\"" : "";
@@ -270,6 +319,10 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
   [[nodiscard]] std::string entries(Form form) const {
     const bool split = form == Form::kSplit;
     const std::string parameters = gpu_parameters_of(task_);
+    if (form == Form::kTensor)
+      return fmt::format("\n__global__ void __launch_bounds__(384, 1) attention({}, int8_t* __restrict__ maps) {{\n  extern __shared__ __align__(1024) char memory_at[];\n"
+                         "  __shared__ Tile<8>::Shared shared_at;\n"
+                         "  Tile<8>::run(Graph<8>{{{}}}, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps) + Tile<8>::kMaps * blockIdx.x, shared_at);\n}}\n", parameters, names());
     std::string all;
     for (const Entry& entry : both())
       all += fmt::format("\n__global__ void __launch_bounds__({}) {}({}{}) {{\n  {}<{}>(Graph<{}>{{{}}}{});\n}}\n", threads(form), entry.name, parameters,

@@ -23,14 +23,16 @@ HONE_DEVICE constexpr auto is_gathered(int) -> decltype(F::kColumns, bool()) { r
 template <class F>
 HONE_DEVICE constexpr bool is_gathered(long) { return false; }
 
-/// All threads of the block: the tile of Lines x Depth at (line0, depth0), each vector to place(line, depth) within the tile; zeros where
-/// the factor has nothing, and from depth `end` on. AtOnce: as many at a time as there are registers for addresses.
+/// Threads of the block, all of them or those that `thread` numbers: the tile of Lines x Depth at (line0, depth0), each vector to place(line,
+/// depth) within the tile; zeros where the factor has nothing, and from depth `end` on. AtOnce: as many at a time as there are registers for
+/// addresses.
 template <class T, int Lines, int Depth, int Threads, int AtOnce, class F, class Place>
-HONE_DEVICE void copy_tile(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end, Place place) {
+HONE_DEVICE void copy_tile(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end, Place place,
+                           int thread = static_cast<int>(threadIdx.x)) {
   constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T)), kEach = (kVectors + Threads - 1) / Threads;
   HONE_UNROLL_BY(kEach < 8 && AtOnce > 2 ? kEach : AtOnce)
   for (int i = 0; i < kEach; ++i) {
-    const int n = i * Threads + static_cast<int>(threadIdx.x);
+    const int n = i * Threads + thread;
     if (kVectors % Threads != 0 && n >= kVectors) break;
     const VectorAt<F, Lines, Depth> here(n);
     const int64_t line = line0 + here.line, depth = depth0 + here.depth;

@@ -1,0 +1,307 @@
+// Attention on Hopper's matrix units (wgmma) fed by its copy engine (TMA); sm_90a. attention.h says what is computed and of what Graph.
+//
+// A block lives as long as the launch and makes tile after tile of queries. One warp asks for tiles of keys and values, Stages of either
+// ahead. Two groups of four warps have 64 queries each and take turns: while one gives the units its products, the other makes weights
+// of scores in ordinary registers. Within a group keys are one tile ahead of values, so that the units have work meanwhile.
+//
+//   group 0   keys 1, values 0 | weights 1       | keys 2, values 1 | weights 2       | …
+//   group 1                    | keys 1, values 0 | weights 1       | keys 2, values 1 | …
+//
+// Where keys are left out, tiles of queries differ in length: the longest come first, of as many heads at a time as the second-level
+// cache holds keys and values of, and every second round of blocks goes the other way, so that who had a long one gets a short one.
+#pragma once
+#include "hone/gpu/attention_wgmma.h"
+#include "hone/gpu/matmul_tensor.h"
+
+namespace hone::gpu {
+
+/// A barrier of the four warps of a group, as often as wanted.
+class GroupMeeting {
+ public:
+  HONE_DEVICE explicit GroupMeeting(prim::PhaseBarrier& barrier) : barrier_(barrier) {}
+  HONE_DEVICE void meet() {
+    __syncwarp();
+    if (lane() == 0) barrier_.arrive();
+    barrier_.wait(phase_);
+    phase_ ^= 1;
+  }
+
+ private:
+  prim::PhaseBarrier& barrier_;
+  int phase_ = 0;
+};
+
+/// Where in a ring of Stages the item number `count` lies, and its phase there.
+template <int Stages>
+struct RingPlace {
+  int stage, phase;
+  HONE_DEVICE explicit RingPlace(int64_t count) : stage(static_cast<int>(count % Stages)), phase(static_cast<int>(count / Stages % 2)) {}
+};
+
+/// Tile `count` of queries: batches are walked first, Together of them at a time, tiles from the last one down.
+struct QueryTile {
+  int64_t batch, tile;
+  HONE_DEVICE QueryTile(int64_t count, int64_t tiles, int64_t batches, int64_t together) {
+    const int64_t first = count / (together * tiles) * together, here = together < batches - first ? together : batches - first;
+    const int64_t within = count - first * tiles;
+    batch = first + within % here;
+    tile = tiles - 1 - within / here;
+  }
+};
+
+/// A Graph here has besides: key_tensor(batch), value_tensor(batch): TensorFactor of one batch; batches(); and store_words(Row, batch, row,
+/// column, kMany sums beside each other).
+template <class Graph_, int Keys, int Head, int ValueHead, int Stages, int Parts>
+struct TensorAttention {
+  using Graph = Graph_;
+  using T = typename Graph::T;
+  using Row = typename Graph::Row;
+  static constexpr int kGroupRows = 64, kRows = 2 * kGroupRows, kWarps = 8, kThreads = 384;
+  static constexpr int kDeep = (Head + 63) / 64 * 64, kColumns = group_columns(ValueHead), kAcross = (kColumns + 63) / 64 * 64;
+  static constexpr prim::GroupType kType = type_of(static_cast<const T*>(nullptr));
+  using Rows = AttentionRows<Graph, kColumns>;
+  using KeyFactor = decltype(Graph().key_tensor(0));
+  using ValueFactor = decltype(Graph().value_tensor(0));
+  using KeyTile = TensorTile<KeyFactor, Keys>;        ///< 64 of the depth
+  using ValueTile = TensorTile<ValueFactor, kAcross>; ///< 64 keys
+  static_assert(Keys % 64 == 0 && KeyTile::kDepth == 64);
+  static constexpr int kKeyBytes = kDeep / 64 * KeyTile::kBytes, kValueBytes = Keys / 64 * ValueTile::kBytes;
+  /// A group's queries; at the end what its warps write passes there.
+  static constexpr int kPieces = 4 * kPieceBytes, kQueryPanel = kGroupRows * 128, kQueryBytes = kDeep / 64 * kQueryPanel > kPieces ? kDeep / 64 * kQueryPanel : kPieces;
+  static constexpr int kShared = 2 * kQueryBytes + Stages * (kKeyBytes + kValueBytes);
+  static constexpr int kMaps = 4;   ///< of a block: of keys and of values, of two batches
+
+  struct Shared {
+    prim::PhaseBarrier full_keys[Stages], full_values[Stages], empty_keys[Stages], empty_values[Stages], my_turn[2], meeting[2];
+    prim::TensorMap::Scratch scratch[2];
+  };
+
+  /// All tiles of queries that are this block's. `memory`: kShared bytes on a boundary of 1024; `maps`: kMaps of the block's own.
+  HONE_DEVICE static void run(const Graph& graph, char* memory, prim::TensorMap* maps, Shared& shared) {
+    if (threadIdx.x == 0) {
+      for (int s = 0; s < Stages; ++s) {
+        shared.full_keys[s].init(1), shared.full_values[s].init(1);
+        shared.empty_keys[s].init(kWarps), shared.empty_values[s].init(kWarps);
+      }
+      for (int group = 0; group < 2; ++group) shared.my_turn[group].init(kWarps / 2), shared.meeting[group].init(kWarps / 2);
+    }
+    __syncthreads();
+    using Share = GroupRegisters<2, 1, 40>;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (warp >= kWarps) {
+      if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
+      if (warp == kWarps) fetch(graph, memory, maps, shared);
+    } else {
+      if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
+      attend(graph, memory, shared, warp);
+    }
+  }
+
+ private:
+  HONE_DEVICE static char* keys_at(char* memory, int stage) { return memory + 2 * kQueryBytes + stage * kKeyBytes; }
+  HONE_DEVICE static char* values_at(char* memory, int stage) { return memory + 2 * kQueryBytes + Stages * kKeyBytes + stage * kValueBytes; }
+  HONE_DEVICE static int64_t first_key(const Graph& graph, const QueryTile& at) { return graph.first_key(at.batch, at.tile * kRows, kRows) / Keys * Keys; }
+  HONE_DEVICE static int64_t last_key(const Graph& graph, const QueryTile& at) { return graph.last_key(at.batch, at.tile * kRows, kRows); }
+  HONE_DEVICE static int tiles_between(int64_t first, int64_t last) { return last > first ? static_cast<int>((last - first + Keys - 1) / Keys) : 0; }
+
+  /// each(QueryTile) for this block's share.
+  template <class Each>
+  HONE_DEVICE static void for_tiles(const Graph& graph, Each each) {
+    constexpr int64_t kCache = 24 << 20;
+    const int64_t tiles = (graph.rows() + kRows - 1) / kRows, batches = graph.batches(), all = tiles * batches;
+    const int64_t bytes = static_cast<int64_t>(sizeof(T)) * graph.keys() * (graph.depth() + graph.columns());
+    const int64_t fitting = bytes < kCache ? kCache / bytes : 1, together = fitting < batches ? fitting : batches;
+    for (int64_t round = 0; round * gridDim.x < all; ++round) {
+      const int64_t count = round * gridDim.x + (round % 2 == 0 ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
+      if (count < all) each(QueryTile(count, tiles, batches, together));
+    }
+  }
+
+  /// The warp that asks for copies.
+  HONE_DEVICE static void fetch(const Graph& graph, char* memory, prim::TensorMap* maps, Shared& shared) {
+    int64_t count = 0, batch = -1;
+    int set = 1, last_tiles = Stages;
+    for_tiles(graph, [&](const QueryTile& at) {
+      const int64_t first = first_key(graph, at);
+      const int tiles = tiles_between(first, last_key(graph, at));
+      if (at.batch != batch) {
+        // The maps before the last ones: whatever was copied by them has come, as a stage is free only then, but for what the last
+        // tile did not reach.
+        set ^= 1;
+        if (last_tiles < Stages && count > last_tiles) {
+          const RingPlace<Stages> before(count - last_tiles - 1);
+          shared.full_values[before.stage].wait(before.phase);
+        }
+        maps[2 * set].make(shared.scratch[0], graph.key_tensor(at.batch).tensor(), KeyTile::kRows);
+        maps[2 * set + 1].make(shared.scratch[1], graph.value_tensor(at.batch).tensor(), ValueTile::kRows);
+        batch = at.batch;
+        last_tiles = 0;
+      }
+      last_tiles = tiles < Stages ? last_tiles + tiles : Stages;
+      if (lane() == 0) {
+        const auto keys = [&](int tile) {
+          const RingPlace<Stages> place(count + tile);
+          shared.empty_keys[place.stage].wait(place.phase ^ 1);
+          shared.full_keys[place.stage].arrive_expecting(kKeyBytes);
+          HONE_UNROLL
+          for (int d = 0; d < kDeep / 64; ++d)
+            KeyTile{keys_at(memory, place.stage) + d * KeyTile::kBytes}.copy(shared.full_keys[place.stage], maps[2 * set], first + tile * int64_t{Keys}, d * 64, 0);
+        };
+        const auto values = [&](int tile) {
+          const RingPlace<Stages> place(count + tile);
+          shared.empty_values[place.stage].wait(place.phase ^ 1);
+          shared.full_values[place.stage].arrive_expecting(kValueBytes);
+          HONE_UNROLL
+          for (int n = 0; n < Keys / 64; ++n)
+            ValueTile{values_at(memory, place.stage) + n * ValueTile::kBytes}.copy(shared.full_values[place.stage], maps[2 * set + 1], 0, first + tile * int64_t{Keys} + n * 64, 0);
+        };
+        for (int tile = 0; tile < tiles; ++tile) {
+          keys(tile);
+          if (tile > 0) values(tile - 1);
+        }
+        if (tiles > 0) values(tiles - 1);
+      }
+      count += tiles;
+      __syncwarp();
+    });
+  }
+
+  /// A group of four warps.
+  HONE_DEVICE static void attend(const Graph& graph, char* memory, Shared& shared, int warp) {
+    const int group = warp / 4, in_warp = lane();
+    char* const mine = memory + group * kQueryBytes;
+    GroupMeeting meeting(shared.meeting[group]);
+    prim::GroupProducts products;
+    prim::AsyncCopies copies;
+    int64_t count = 0;
+    int turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
+    for_tiles(graph, [&](const QueryTile& at) {
+      const int64_t row0 = at.tile * kRows + group * kGroupRows, first = first_key(graph, at), last = last_key(graph, at);
+      const int tiles = tiles_between(first, last);
+      copy_tile<T, kGroupRows, kDeep, 128, 4>(copies, graph.query(at.batch), row0, 0, graph.depth(), [&](int line, int depth) {
+        return reinterpret_cast<T*>(mine + depth / 64 * kQueryPanel + line * 128 + (depth % 64 / 8 ^ line % 8) * 16 + depth % 8 * 2);
+      }, static_cast<int>(threadIdx.x) % 128);
+      copies.commit();
+      copies.template wait<0>();
+      prim::async_fence();
+      meeting.meet();
+
+      const int64_t row_at = row0 + warp % 4 * 16 + in_warp / 4;
+      const Row row[2] = {graph.row(at.batch, row_at), graph.row(at.batch, row_at + 8)};
+      Rows sums;
+      float score[Keys / 8][4], shrink[2];
+      uint32_t weights[Keys / 16][Parts][4];
+      const auto my_turn = [&] { shared.my_turn[group].wait(turn_phase), turn_phase ^= 1; };
+      const auto your_turn = [&] {
+        if (in_warp == 0) shared.my_turn[group ^ 1].arrive();
+      };
+      const auto multiply_keys = [&](int tile) {
+        const RingPlace<Stages> place(count + tile);
+        shared.full_keys[place.stage].wait(place.phase);
+        my_turn();
+        products.fence();
+        HONE_UNROLL
+        for (int d = 0; d < Head / 16; ++d) {
+          const KeyTile keys{keys_at(memory, place.stage) + d / 4 * KeyTile::kBytes};
+          products.template multiply<kType>(flat(score), prim::GroupFactor::swizzled(mine + d / 4 * kQueryPanel).after(d % 4 * 32), keys.factor(0, d % 4 * 16), d > 0);
+        }
+        products.commit();
+      };
+      const auto multiply_values = [&](int tile) {
+        const RingPlace<Stages> place(count + tile);
+        shared.full_values[place.stage].wait(place.phase);
+        HONE_UNROLL
+        for (int n = 0; n < Keys / 16; ++n) {
+          const ValueTile values{values_at(memory, place.stage) + n / 4 * ValueTile::kBytes};
+          HONE_UNROLL
+          for (int part = 0; part < Parts; ++part)
+            products.template multiply_from<kType>(flat(sums.out), weights[n][part], values.factor(0, n % 4 * 16), true);
+        }
+        products.commit();
+      };
+      const auto done = [&](prim::PhaseBarrier(&empty)[Stages], int tile) {
+        if (in_warp == 0) empty[RingPlace<Stages>(count + tile).stage].arrive();
+      };
+      const auto weigh = [&](int tile) {
+        const int64_t key = first + tile * int64_t{Keys};
+        const bool plain = key + Keys <= last && graph.all_count(at.batch, row0, kGroupRows, key, Keys);
+        sums.weigh(graph, row, score, key + in_warp % 4 * 2, last, plain, shrink);
+      };
+      const auto round = [&] {
+        HONE_UNROLL
+        for (int n = 0; n < Keys / 16; ++n) Rows::parts_of(score[2 * n], score[2 * n + 1], weights[n]);
+      };
+
+      if (tiles > 0) {
+        multiply_keys(0);
+        your_turn();
+        products.template wait<0>(flat(score));
+        done(shared.empty_keys, 0);
+        weigh(0);
+        round();
+        for (int tile = 1; tile < tiles; ++tile) {
+          multiply_keys(tile);
+          multiply_values(tile - 1);
+          your_turn();
+          products.template wait<1>(flat(score));
+          done(shared.empty_keys, tile);
+          weigh(tile);
+          products.template wait<0>(flat(sums.out));
+          done(shared.empty_values, tile - 1);
+          sums.scale(shrink);
+          round();
+        }
+        products.fence();
+        multiply_values(tiles - 1);
+        products.template wait<0>(flat(sums.out));
+        done(shared.empty_values, tiles - 1);
+        count += tiles;
+      }
+      sums.close_sums();
+      meeting.meet();   // nobody reads the queries any more
+      store(graph, at.batch, row0 + warp % 4 * 16, sums, reinterpret_cast<float*>(mine + warp % 4 * kPieceBytes));
+      meeting.meet();
+    });
+  }
+
+  /// A warp's 16 rows, kPiece columns at a time by way of `piece`, so that neighbours in a row are written together.
+  HONE_DEVICE static void store(const Graph& graph, int64_t batch, int64_t row0, const Rows& sums, float* piece) {
+    const int in_warp = lane(), rows = graph.rows() - row0 < 16 ? static_cast<int>(graph.rows() - row0) : 16;
+    const float whole[2] = {1.0f / sums.rows[0].sum, 1.0f / sums.rows[1].sum};
+    // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
+    const auto at = [&](int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
+    HONE_UNROLL
+    for (int begin = 0; begin < kColumns; begin += kPiece) {
+      __syncwarp();
+      HONE_UNROLL
+      for (int j = begin / 8; j < (begin + kPiece) / 8 && j < kColumns / 8; ++j)
+        HONE_UNROLL
+        for (int r = 0; r < 2; ++r)
+          *reinterpret_cast<Words<float, 2>*>(at(in_warp / 4 + 8 * r, j * 8 - begin + in_warp % 4 * 2)) = {{sums.out[j][2 * r] * whole[r], sums.out[j][2 * r + 1] * whole[r]}};
+      __syncwarp();
+      const int c = in_warp % 8 * kMany;
+      const int64_t column = begin + c, left_over = graph.columns() - column;
+      for (int r = in_warp / 8; r < rows; r += 4) {
+        const Row row = graph.row(batch, row0 + r);
+        if (left_over >= kMany) {
+          float x[kMany];
+          HONE_UNROLL
+          for (int e = 0; e < kMany; e += 4) {
+            const auto four = *reinterpret_cast<const Words<float, 4>*>(at(r, c) + e);
+            HONE_UNROLL
+            for (int i = 0; i < 4; ++i) x[e + i] = four[i];
+          }
+          graph.store_words(row, batch, row0 + r, column, x);
+        } else {
+          for (int e = 0; e < left_over; ++e) graph.store(row, batch, row0 + r, column + e, at(r, c)[e]);
+        }
+      }
+    }
+  }
+
+  /// Sums in the order in which the units know them.
+  template <int Tiles>
+  HONE_DEVICE static float (&flat(float (&sums)[Tiles][4]))[4 * Tiles] { return reinterpret_cast<float(&)[4 * Tiles]>(sums); }
+};
+
+}  // namespace hone::gpu
