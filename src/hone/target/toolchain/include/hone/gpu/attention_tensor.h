@@ -6,48 +6,12 @@
 //
 //   group 0   keys 1, values 0 | weights 1       | keys 2, values 1 | weights 2       | …
 //   group 1                    | keys 1, values 0 | weights 1       | keys 2, values 1 | …
-//
-// Where keys are left out, tiles of queries differ in length: the longest come first, of as many heads at a time as the second-level
-// cache holds keys and values of, and every second round of blocks goes the other way, so that who had a long one gets a short one.
 #pragma once
+#include "hone/gpu/attention_tiles.h"
 #include "hone/gpu/attention_wgmma.h"
 #include "hone/gpu/matmul_tensor.h"
 
 namespace hone::gpu {
-
-/// A barrier of the four warps of a group, as often as wanted.
-class GroupMeeting {
- public:
-  HONE_DEVICE explicit GroupMeeting(prim::PhaseBarrier& barrier) : barrier_(barrier) {}
-  HONE_DEVICE void meet() {
-    __syncwarp();
-    if (lane() == 0) barrier_.arrive();
-    barrier_.wait(phase_);
-    phase_ ^= 1;
-  }
-
- private:
-  prim::PhaseBarrier& barrier_;
-  int phase_ = 0;
-};
-
-/// Where in a ring of Stages the item number `count` lies, and its phase there.
-template <int Stages>
-struct RingPlace {
-  int stage, phase;
-  HONE_DEVICE explicit RingPlace(int64_t count) : stage(static_cast<int>(count % Stages)), phase(static_cast<int>(count / Stages % 2)) {}
-};
-
-/// Tile `count` of queries: batches are walked first, Together of them at a time, tiles from the last one down.
-struct QueryTile {
-  int64_t batch, tile;
-  HONE_DEVICE QueryTile(int64_t count, int64_t tiles, int64_t batches, int64_t together) {
-    const int64_t first = count / (together * tiles) * together, here = together < batches - first ? together : batches - first;
-    const int64_t within = count - first * tiles;
-    batch = first + within % here;
-    tile = tiles - 1 - within / here;
-  }
-};
 
 /// A Graph here has besides: key_tensor(batch), value_tensor(batch): TensorFactor of one batch; batches(); and store_words(Row, batch, row,
 /// column, kMany sums beside each other).
@@ -87,7 +51,8 @@ struct TensorAttention {
     }
     __syncthreads();
     using Share = GroupRegisters<2, 1, 40>;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
+    // Of a number that all lanes have from one the compiler knows that they agree: it makes the units wait for each product where they might not.
+    const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
     if (warp >= kWarps) {
       if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
       if (warp == kWarps) fetch(graph, memory, maps, shared);
@@ -104,26 +69,14 @@ struct TensorAttention {
   HONE_DEVICE static int64_t last_key(const Graph& graph, const QueryTile& at) { return graph.last_key(at.batch, at.tile * kRows, kRows); }
   HONE_DEVICE static int tiles_between(int64_t first, int64_t last) { return last > first ? static_cast<int>((last - first + Keys - 1) / Keys) : 0; }
 
-  /// each(QueryTile) for this block's share.
-  template <class Each>
-  HONE_DEVICE static void for_tiles(const Graph& graph, Each each) {
-    constexpr int64_t kCache = 24 << 20;
-    const int64_t tiles = (graph.rows() + kRows - 1) / kRows, batches = graph.batches(), all = tiles * batches;
-    const int64_t bytes = static_cast<int64_t>(sizeof(T)) * graph.keys() * (graph.depth() + graph.columns());
-    const int64_t fitting = bytes < kCache ? kCache / bytes : 1, together = fitting < batches ? fitting : batches;
-    for (int64_t round = 0; round * gridDim.x < all; ++round) {
-      const int64_t count = round * gridDim.x + (round % 2 == 0 ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
-      if (count < all) each(QueryTile(count, tiles, batches, together));
-    }
-  }
-
   /// The warp that asks for copies.
   HONE_DEVICE static void fetch(const Graph& graph, char* memory, prim::TensorMap* maps, Shared& shared) {
-    int64_t count = 0, batch = -1;
-    int set = 1, last_tiles = Stages;
-    for_tiles(graph, [&](const QueryTile& at) {
+    int64_t batch = -1;
+    unsigned count = 0, last_tiles = Stages;
+    int set = 1;
+    for_query_tiles<kRows>(graph, [&](const QueryTile& at) {
       const int64_t first = first_key(graph, at);
-      const int tiles = tiles_between(first, last_key(graph, at));
+      const unsigned tiles = tiles_between(first, last_key(graph, at));
       if (at.batch != batch) {
         // The maps before the last ones: whatever was copied by them has come, as a stage is free only then, but for what the last
         // tile did not reach.
@@ -139,7 +92,7 @@ struct TensorAttention {
       }
       last_tiles = tiles < Stages ? last_tiles + tiles : Stages;
       if (lane() == 0) {
-        const auto keys = [&](int tile) {
+        const auto keys = [&](unsigned tile) {
           const RingPlace<Stages> place(count + tile);
           shared.empty_keys[place.stage].wait(place.phase ^ 1);
           shared.full_keys[place.stage].arrive_expecting(kKeyBytes);
@@ -147,7 +100,7 @@ struct TensorAttention {
           for (int d = 0; d < kDeep / 64; ++d)
             KeyTile{keys_at(memory, place.stage) + d * KeyTile::kBytes}.copy(shared.full_keys[place.stage], maps[2 * set], first + tile * int64_t{Keys}, d * 64, 0);
         };
-        const auto values = [&](int tile) {
+        const auto values = [&](unsigned tile) {
           const RingPlace<Stages> place(count + tile);
           shared.empty_values[place.stage].wait(place.phase ^ 1);
           shared.full_values[place.stage].arrive_expecting(kValueBytes);
@@ -155,7 +108,7 @@ struct TensorAttention {
           for (int n = 0; n < Keys / 64; ++n)
             ValueTile{values_at(memory, place.stage) + n * ValueTile::kBytes}.copy(shared.full_values[place.stage], maps[2 * set + 1], 0, first + tile * int64_t{Keys} + n * 64, 0);
         };
-        for (int tile = 0; tile < tiles; ++tile) {
+        for (unsigned tile = 0; tile < tiles; ++tile) {
           keys(tile);
           if (tile > 0) values(tile - 1);
         }
@@ -173,9 +126,9 @@ struct TensorAttention {
     GroupMeeting meeting(shared.meeting[group]);
     prim::GroupProducts products;
     prim::AsyncCopies copies;
-    int64_t count = 0;
+    unsigned count = 0;
     int turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
-    for_tiles(graph, [&](const QueryTile& at) {
+    for_query_tiles<kRows>(graph, [&](const QueryTile& at) {
       const int64_t row0 = at.tile * kRows + group * kGroupRows, first = first_key(graph, at), last = last_key(graph, at);
       const int tiles = tiles_between(first, last);
       copy_tile<T, kGroupRows, kDeep, 128, 4>(copies, graph.query(at.batch), row0, 0, graph.depth(), [&](int line, int depth) {
@@ -195,11 +148,12 @@ struct TensorAttention {
       const auto your_turn = [&] {
         if (in_warp == 0) shared.my_turn[group ^ 1].arrive();
       };
+      const auto wait_for = [&](prim::PhaseBarrier(&full)[Stages], int tile) {
+        const RingPlace<Stages> place(count + tile);
+        full[place.stage].wait(place.phase);
+      };
       const auto multiply_keys = [&](int tile) {
         const RingPlace<Stages> place(count + tile);
-        shared.full_keys[place.stage].wait(place.phase);
-        my_turn();
-        products.fence();
         HONE_UNROLL
         for (int d = 0; d < Head / 16; ++d) {
           const KeyTile keys{keys_at(memory, place.stage) + d / 4 * KeyTile::kBytes};
@@ -209,7 +163,6 @@ struct TensorAttention {
       };
       const auto multiply_values = [&](int tile) {
         const RingPlace<Stages> place(count + tile);
-        shared.full_values[place.stage].wait(place.phase);
         HONE_UNROLL
         for (int n = 0; n < Keys / 16; ++n) {
           const ValueTile values{values_at(memory, place.stage) + n / 4 * ValueTile::kBytes};
@@ -224,7 +177,7 @@ struct TensorAttention {
       };
       const auto weigh = [&](int tile) {
         const int64_t key = first + tile * int64_t{Keys};
-        const bool plain = key + Keys <= last && graph.all_count(at.batch, row0, kGroupRows, key, Keys);
+        const bool plain = key + Keys <= last && graph.all_count(at.batch, at.tile * kRows, kRows, key, Keys);
         sums.weigh(graph, row, score, key + in_warp % 4 * 2, last, plain, shrink);
       };
       const auto round = [&] {
@@ -233,6 +186,9 @@ struct TensorAttention {
       };
 
       if (tiles > 0) {
+        wait_for(shared.full_keys, 0);
+        my_turn();
+        products.fence();
         multiply_keys(0);
         your_turn();
         products.template wait<0>(flat(score));
@@ -240,6 +196,11 @@ struct TensorAttention {
         weigh(0);
         round();
         for (int tile = 1; tile < tiles; ++tile) {
+          // All waiting is before the products: the compiler has them wait for each other where a loop lies between them.
+          wait_for(shared.full_keys, tile);
+          wait_for(shared.full_values, tile - 1);
+          my_turn();
+          products.fence();
           multiply_keys(tile);
           multiply_values(tile - 1);
           your_turn();
@@ -251,6 +212,7 @@ struct TensorAttention {
           sums.scale(shrink);
           round();
         }
+        wait_for(shared.full_values, tiles - 1);
         products.fence();
         multiply_values(tiles - 1);
         products.template wait<0>(flat(sums.out));
