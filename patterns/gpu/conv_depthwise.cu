@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(THREADS) convolve(@parameters@) {
     if (row_at + r >= to_at[1]) break;
     const int64_t pixel_at = (z_at * to_at[1] + row_at + r) * to_at[2] + column_at;
     if (column_at + BESIDE <= to_at[2]) {
-      finish_words<BESIDE>(@names@, image_at, channel_at, pixel_at, sum_at[r]);
+      finish_words<BESIDE>(@names@, image_at, channel_at, pixel_at, sum_at[r], finish_reads<BESIDE>(@names@, image_at, channel_at, pixel_at));
     } else {
       HONE_UNROLL
       for (int n_at = 0; n_at < BESIDE; ++n_at)

@@ -69,6 +69,6 @@ __global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @pac
       shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at,
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, float sum_at) { finish(@names@, image_at, channel_at, pixel_at, sum_at); },
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, const float(&sums_at)[hone::gpu::kWord]) {
-        finish_words<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at, sums_at);
+        finish_words<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at, sums_at, finish_reads<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at));
       });
 }

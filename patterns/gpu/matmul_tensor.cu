@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [1, 2], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
@@ -25,7 +25,7 @@ args   = [@arguments@, "maps"]
 @pair@//   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
-//   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time
+//   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time (4 is a warp's 16 rows)
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 #include "hone/gpu/matmul_tensor.h"
 #include "hone/gpu/math.h"
@@ -43,7 +43,11 @@ __global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restr
       [&](int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sum_at)[@each@]) {
         finish(@names@, batch_at * rows_at + row_at, column_at, @one@);
       },
-      [&](int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sums_at)[@each@][hone::gpu::kMany]) {
-        finish_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at, @many@);
+      [&](int64_t batch_at, int64_t row_at, int64_t column_at) { return finish_on_words<hone::gpu::kMany>(@names@, batch_at * rows_at + row_at, column_at); },
+      [&](auto at, int64_t batch_at, int64_t row_at, int64_t column_at) {
+        return finish_reads<hone::gpu::kMany, at.kBoundary>(@names@, batch_at * rows_at + row_at, column_at);
+      },
+      [&](auto at, int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sums_at)[@each@][hone::gpu::kMany], const auto& given_at) {
+        finish_words<hone::gpu::kMany, at.kBoundary>(@names@, batch_at * rows_at + row_at, column_at, @many@, given_at);
       });
 }

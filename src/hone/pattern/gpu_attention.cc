@@ -173,9 +173,13 @@ class AttentionWriter {
                          name, factor.along_depth(), lines, depth, factor.base(), factor.line(), factor.depth());
     };
     return tensor("key", key_, "keys", "depth") + tensor("value", value_, "columns", "keys") +
-           fmt::format("  __device__ int64_t batches() const {{ return {}; }}\n"
-                       "  __device__ void store_words(const Row& row_of, int64_t, int64_t, int64_t column, const float (&x)[hone::gpu::kMany]) const {{\n"
-                       "    finish_words<hone::gpu::kMany>({}, row_of.line_at, column, x);\n  }}\n", cpp(all_.scores->batch.extent), names());
+           fmt::format("  __device__ int64_t batches() const {{ return {0}; }}\n"
+                       "  __device__ bool on_words(int64_t line_at, int64_t column) const {{ return finish_on_words<hone::gpu::kMany>({1}, line_at, column); }}\n"
+                       "  template <class Moved>\n"
+                       "  __device__ auto reads(Moved, int64_t line_at, int64_t column) const {{\n    return finish_reads<hone::gpu::kMany, Moved::kBoundary>({1}, line_at, column);\n  }}\n"
+                       "  template <class Moved, class Given>\n"
+                       "  __device__ void store_words(Moved, int64_t line_at, int64_t column, const float (&x)[hone::gpu::kMany], const Given& given) const {{\n"
+                       "    finish_words<hone::gpu::kMany, Moved::kBoundary>({1}, line_at, column, x, given);\n  }}\n", cpp(all_.scores->batch.extent), names());
   }
 
   static constexpr const char* kTiles = R"(/// A tile of queries to a block, the last ones first: where keys are left out, those have most of them.

@@ -56,21 +56,39 @@ class Finish : FinishBody {
     in_words_ = true;
     const task::Graph& graph = *nest_.graph;
     std::string rooms, keep, stores;
+    std::vector<std::string> asks;
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
       HONE_TRY(const std::string result, value(graph.outputs[i]));
       const std::string type = storage_type(program_.node(graph.outputs[i]).type.dtype);
       rooms += fmt::format("  hone::gpu::Words<{}, Many> out{}_at;\n", type, i);
       keep += fmt::format("    out{}_at[e_at] = hone::gpu::stored<{}>({});\n", i, type, result);
-      stores += fmt::format("  out{}_at.store({} + (line_at * {} + column_at));\n", i, graph.output_names[i], columns());
+      const std::string to = fmt::format("{} + (line_at * {} + column_at)", graph.output_names[i], columns());
+      stores += fmt::format("  out{}_at.template store<At>({});\n", i, to);
+      asks.push_back(fmt::format("hone::gpu::Words<{}, Many>::on_word({})", type, to));
+    }
+    std::vector<std::string> loads;
+    for (const auto& [words, from] : word_reads_) {
+      loads.push_back(fmt::format("{}::template load<At>({})", words, from));
+      asks.push_back(fmt::format("{}::on_word({})", words, from));
     }
     const auto column = column_axis();
     const std::string place = column && used_.contains(*column) ? fmt::format("    const int64_t at{} = column_at + e_at;\n", *column) : "";
-    return fmt::format("/// The same for Many elements beside each other, in words where they stand on boundaries of words.\n"
-                       "template <int Many>\n"
-                       "__device__ inline void finish_words({}, {}, const {} (&products_at)[Many]{}) {{\n{}{}{}{}{}"
-                       "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const auto product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
-                       parameters, where, sum_type(), all_.second ? fmt::format(", const {} (&seconds_at)[Many]", sum_type()) : "", line, row_positions(), row_lines_, words_, rooms,
-                       all_.second ? "    const auto second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
+    const std::string second = all_.second ? fmt::format(", const {} (&seconds_at)[Many]", sum_type()) : "";
+    const std::string places = line + row_positions();
+    const std::string reads = fmt::format("/// Whether all that is read and written of Many elements beside each other stands on boundaries of words.\n"
+                                          "template <int Many>\n__device__ inline bool finish_on_words({0}, {1}) {{\n{2}  return {3};\n}}\n"
+                                          "/// What else is read of them, ahead of its use.\n"
+                                          "template <int Many>\nstruct finish_given {{\n{4}}};\n"
+                                          "template <int Many, hone::gpu::Boundary At = hone::gpu::Boundary::kAsk>\n"
+                                          "__device__ inline finish_given<Many> finish_reads({0}, {1}) {{\n{5}  return {{{6}}};\n}}\n",
+                                          parameters, where, places, fmt::join(asks, " &&\n         "), fmt::join(word_members_, ""), loads.empty() ? "" : places,
+                                          fmt::join(loads, ",\n          "));
+    return reads + fmt::format("/// The same for them, written in words likewise.\n"
+                               "template <int Many, hone::gpu::Boundary At = hone::gpu::Boundary::kAsk>\n"
+                               "__device__ inline void finish_words({}, {}, const {} (&products_at)[Many]{}, [[maybe_unused]] const finish_given<Many>& given_at) {{\n{}{}{}{}"
+                               "  HONE_UNROLL\n  for (int e_at = 0; e_at < Many; ++e_at) {{\n    const auto product_at = products_at[e_at];\n{}{}{}{}  }}\n{}}}\n",
+                               parameters, where, sum_type(), second, line, row_positions(), row_lines_, rooms,
+                               all_.second ? "    const auto second_at = seconds_at[e_at];\n" : "", place, indented(lines_), keep, stores);
   }
 
   /// `where`: the parameters that say where the element is; `line`: a statement that makes line_at of them.

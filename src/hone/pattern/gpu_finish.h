@@ -12,8 +12,8 @@ namespace hone::pattern {
 /// operation is not one of a single element.
 [[nodiscard]] Result<std::string> finish_text(const Contraction& contraction, const std::string& parameters);
 
-/// `finish_words<Many>(PARAMETERS, int64_t line_at, int64_t column_at, const float (&products)[Many])`: the same of elements beside each
-/// other in a line.
+/// `finish_reads<Many>(PARAMETERS, int64_t line_at, int64_t column_at)`: what else is read of elements beside each other in a line; and
+/// `finish_words<Many>(PARAMETERS, int64_t line_at, int64_t column_at, const float (&products)[Many], finish_reads's)`: the same for them.
 [[nodiscard]] Result<std::string> words_text(const Contraction& contraction, const std::string& parameters);
 
 /// The same of a computation with one output, which is returned as a float: `NAME_of(PARAMETERS, row_of, column_at, product_at)`. What
@@ -25,8 +25,8 @@ namespace hone::pattern {
 /// places in space. Its program keeps the three apart (fences).
 [[nodiscard]] Result<std::string> finish_text_of_images(const Contraction& contraction, const std::string& parameters);
 
-/// `finish_words<Many>(PARAMETERS, int64_t image_at, int64_t channel_at, int64_t column_at, const float (&products_at)[Many])`: the same of
-/// elements beside each other in a channel.
+/// Likewise finish_reads<Many> and finish_words<Many> at (int64_t image_at, int64_t channel_at, int64_t column_at), of elements beside each
+/// other in a channel.
 [[nodiscard]] Result<std::string> words_text_of_images(const Contraction& contraction, const std::string& parameters);
 
 /// One sentence's worth: "write y", "add, max, write y".

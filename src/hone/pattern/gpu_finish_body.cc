@@ -110,8 +110,10 @@ Result<std::string> FinishBody::leaf(int id) {
     at += (at.empty() ? "" : " + ") + position(axis) + (is_one(stride) ? "" : " * " + wrapped(stride.to_cpp()));
   }
   if (beside) {
-    words_ += fmt::format("  const auto w{0} = hone::gpu::Words<{1}, Many>::load({2} + ({3}));\n", id, storage_type(program_.node(id).type.dtype), tensor, at);
-    return fmt::format("hone::gpu::value(w{}[e_at])", id);
+    const std::string words = fmt::format("hone::gpu::Words<{}, Many>", storage_type(program_.node(id).type.dtype));
+    word_members_.push_back(fmt::format("  {} w{};\n", words, id));
+    word_reads_.push_back({words, fmt::format("{} + ({})", tensor, at)});
+    return fmt::format("hone::gpu::value(given_at.w{}[e_at])", id);
   }
   return fmt::format("hone::gpu::value({}[{}])", tensor, at.empty() ? "0" : at);
 }

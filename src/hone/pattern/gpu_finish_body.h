@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hone/base/result.h"
@@ -34,7 +35,8 @@ class FinishBody {
   std::string row_lines_, lines_;
   bool needs_line_ = false;
   bool in_words_ = false;
-  std::string words_;                                 ///< what is loaded before the elements are gone through
+  std::vector<std::string> word_members_;
+  std::vector<std::pair<std::string, std::string>> word_reads_;  ///< type and address of what else is read of elements beside each other
 
  private:
   /// The loops' axes, outermost first.

@@ -13,8 +13,8 @@
 
 namespace hone::gpu {
 
-/// A Graph here has besides: key_tensor(batch), value_tensor(batch): TensorFactor of one batch; batches(); and store_words(Row, batch, row,
-/// column, kMany sums beside each other).
+/// A Graph here has besides: key_tensor(batch), value_tensor(batch): TensorFactor of one batch; batches(); on_words, reads and
+/// store_words of a line and a column, as finish_piece takes them. Lines: of all batches.
 template <class Graph_, int Keys, int Head, int ValueHead, int Stages, int Parts>
 struct TensorAttention {
   using Graph = Graph_;
@@ -229,9 +229,11 @@ struct TensorAttention {
   /// A warp's 16 rows, kPiece columns at a time by way of `piece`, so that neighbours in a row are written together.
   HONE_DEVICE static void store(const Graph& graph, int64_t batch, int64_t row0, const Rows& sums, float* piece) {
     const int in_warp = lane(), rows = graph.rows() - row0 < 16 ? static_cast<int>(graph.rows() - row0) : 16;
+    if (rows <= 0) return;
+    const int64_t line0 = batch * graph.rows() + row0;
     const float whole[2] = {1.0f / sums.rows[0].sum, 1.0f / sums.rows[1].sum};
     // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
-    const auto at = [&](int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
+    const auto at = [&](int, int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
     HONE_UNROLL
     for (int begin = 0; begin < kColumns; begin += kPiece) {
       __syncwarp();
@@ -239,25 +241,13 @@ struct TensorAttention {
       for (int j = begin / 8; j < (begin + kPiece) / 8 && j < kColumns / 8; ++j)
         HONE_UNROLL
         for (int r = 0; r < 2; ++r)
-          *reinterpret_cast<Words<float, 2>*>(at(in_warp / 4 + 8 * r, j * 8 - begin + in_warp % 4 * 2)) = {{sums.out[j][2 * r] * whole[r], sums.out[j][2 * r + 1] * whole[r]}};
+          *reinterpret_cast<Words<float, 2>*>(at(0, in_warp / 4 + 8 * r, j * 8 - begin + in_warp % 4 * 2)) = {{sums.out[j][2 * r] * whole[r], sums.out[j][2 * r + 1] * whole[r]}};
       __syncwarp();
-      const int c = in_warp % 8 * kMany;
-      const int64_t column = begin + c, left_over = graph.columns() - column;
-      for (int r = in_warp / 8; r < rows; r += 4) {
-        const Row row = graph.row(batch, row0 + r);
-        if (left_over >= kMany) {
-          float x[kMany];
-          HONE_UNROLL
-          for (int e = 0; e < kMany; e += 4) {
-            const auto four = *reinterpret_cast<const Words<float, 4>*>(at(r, c) + e);
-            HONE_UNROLL
-            for (int i = 0; i < 4; ++i) x[e + i] = four[i];
-          }
-          graph.store_words(row, batch, row0 + r, column, x);
-        } else {
-          for (int e = 0; e < left_over; ++e) graph.store(row, batch, row0 + r, column + e, at(r, c)[e]);
-        }
-      }
+      finish_piece<2, float, 1>(
+          rows, graph.columns() - begin, at, [&](int r, int c) { return graph.on_words(line0 + r, begin + c); },
+          [&](auto moved, int r, int c) { return graph.reads(moved, line0 + r, begin + c); },
+          [&](int r, int c, const float(&x)[1]) { graph.store(graph.row(batch, row0 + r), batch, row0 + r, begin + c, x[0]); },
+          [&](auto moved, int r, int c, const float(&x)[1][kMany], const auto& given) { graph.store_words(moved, line0 + r, begin + c, x[0], given); });
     }
   }
 

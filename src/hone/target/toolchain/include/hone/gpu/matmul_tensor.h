@@ -85,13 +85,68 @@ struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 /// Columns that a warp has in shared memory at a time on their way to the sink, its bytes there, and columns that a thread hands over at once.
 constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
 
-/// one(batch, row, column, Each sums) or many(batch, row, column, Each times kMany sums beside each other) for the elements of the products
-/// left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
+/// Said to a function as an argument, for it to be a constant there.
+template <Boundary At>
+struct Moved {
+  static constexpr Boundary kBoundary = At;
+};
+
+/// A warp finishes `rows` (16 at most) of kPiece columns that lie at at(part, row, column) in shared memory, of which `columns` are
+/// wanted, eight threads a row: many(Moved, row, column, Each times kMany sums, reads(Moved, row, column)), or one(row, column, Each sums)
+/// where the columns end. What is read of Ahead times four rows is on its way before any of them is finished. on_words(row, column):
+/// whether what is moved there stands on boundaries of words.
+template <int Ahead, class Sum, int Each, class At, class OnWords, class Reads, class One, class ManyBesides>
+HONE_DEVICE void finish_piece(int rows, int64_t columns, At at, OnWords on_words, Reads reads, One one, ManyBesides many) {
+  const int c = lane() % 8 * kMany;
+  const int64_t left_over = columns - c;
+  if (rows <= 0 || left_over <= 0) return;
+  const auto row_of = [&](int r) { return r < rows ? r : rows - 1; };
+  const auto in_words = [&](auto moved) {
+    HONE_UNROLL_BY(1)
+    for (int r0 = lane() / 8; r0 < 16; r0 += 4 * Ahead) {
+      decltype(reads(moved, 0, 0)) given[Ahead];
+      HONE_UNROLL
+      for (int a = 0; a < Ahead; ++a) given[a] = reads(moved, row_of(r0 + 4 * a), c);
+      HONE_UNROLL
+      for (int a = 0; a < Ahead; ++a) {
+        const int r = r0 + 4 * a;
+        Sum sums[Each][kMany];
+        HONE_UNROLL
+        for (int e = 0; e < Each * kMany; e += 4) {
+          const auto four = *reinterpret_cast<const Words<Sum, 4>*>(at(e / kMany, r, c) + e % kMany);
+          HONE_UNROLL
+          for (int i = 0; i < 4; ++i) sums[e / kMany][e % kMany + i] = four[i];
+        }
+        if (r < rows) many(moved, r, c, sums, given[a]);
+      }
+    }
+  };
+  if (left_over >= kMany) {
+    bool whole = true;
+    HONE_UNROLL
+    for (int r = lane() / 8; r < 16; r += 4) whole = whole && on_words(row_of(r), c);
+    if (whole) in_words(Moved<Boundary::kWord>());
+    else in_words(Moved<Boundary::kAsk>());
+  } else {
+    HONE_UNROLL_BY(1)
+    for (int r = lane() / 8; r < rows; r += 4)
+      HONE_UNROLL_BY(1)
+      for (int e = 0; e < left_over; ++e) {
+        Sum sum[Each];
+        HONE_UNROLL
+        for (int part = 0; part < Each; ++part) sum[part] = at(part, r, c)[e];
+        one(r, c + e, sum);
+      }
+  }
+}
+
+/// one(batch, row, column, Each sums) or many(Moved, batch, row, column, Each times kMany sums beside each other, what reads(Moved, batch, row,
+/// column) gave of them before; on_words(batch, row, column) as of finish_piece) for the elements of the products left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
 /// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way at a time. A block has 384 threads and a
 /// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
 /// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, int Each, class One, class ManyBesides>
-HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, ManyBesides many) {
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
+HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
   constexpr int kOwn = Columns / Each;   // columns of each right factor
   using TileL = TensorTile<L, Rows>;
   using TileR = TensorTile<R, Columns>;
@@ -199,46 +254,39 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
     }
 
     const BlockTile tile = block_tile<Group>(t, down, across);
-    HONE_UNROLL
-    for (int b = 0; b < kBlocks; ++b) {
-      if constexpr (!kApart) products.readable(total[b]);
-      const int64_t row = tile.down * Rows + first + b * 64 + warp % 4 * 16;
-      const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
+    if constexpr (!kApart) {
       HONE_UNROLL
-      for (int begin = 0; begin < kOwn; begin += kPiece) {
-        // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
-        const auto at = [&](int part, int r, int c) { return piece + part * (kPieceBytes / 4) + r * kPiece + (c + 8 * r) % kPiece; };
-        __syncwarp();
+      for (int b = 0; b < kBlocks; ++b) products.readable(total[b]);
+    }
+    // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
+    const auto at = [&](int part, int r, int c) { return piece + part * (kPieceBytes / 4) + r * kPiece + (c + 8 * r) % kPiece; };
+    // A piece at a time; only what moves it out of the registers is written out for each, so that the rest fits the instructions' cache.
+    constexpr int kPieces = kOwn / kPiece;
+    HONE_UNROLL_BY(1)
+    for (int n = 0; n < kBlocks * kPieces; ++n) {
+      __syncwarp();
+      HONE_UNROLL
+      for (int b = 0; b < kBlocks; ++b)
         HONE_UNROLL
-        for (int e = 0; e < Each; ++e)
-          HONE_UNROLL
-          for (int i = 0; i < kPiece / 2; i += 2) {
-            const int sum = (e * kOwn + begin) / 2 + i;
-            *reinterpret_cast<Words<Sum, 2>*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = {{total[b][sum], total[b][sum + 1]}};
-          }
-        __syncwarp();
-        // Eight threads have a row, so that what else is read of four rows is on its way at a time.
-        const int c = in_warp % 8 * kMany;
-        const int64_t column = tile.across * kOwn + begin + c, left_over = right.lines - column;
-        HONE_UNROLL_BY(Ahead)
-        for (int r = in_warp / 8; r < rows; r += 4) {
-          Sum sums[Each][kMany];
-          HONE_UNROLL
-          for (int e = 0; e < Each * kMany; e += 4) {
-            const auto four = *reinterpret_cast<const Words<Sum, 4>*>(at(e / kMany, r, c) + e % kMany);
+        for (int p = 0; p < kPieces; ++p)
+          if (n == b * kPieces + p) {
             HONE_UNROLL
-            for (int i = 0; i < 4; ++i) sums[e / kMany][e % kMany + i] = four[i];
-          }
-          if (left_over >= kMany) many(tile.batch, row + r, column, sums);
-          else
-            for (int e = 0; e < left_over; ++e) {
-              Sum sum[Each];
+            for (int e = 0; e < Each; ++e)
               HONE_UNROLL
-              for (int part = 0; part < Each; ++part) sum[part] = at(part, r, c)[e];
-              one(tile.batch, row + r, column + e, sum);
-            }
-        }
-      }
+              for (int i = 0; i < kPiece / 2; i += 2) {
+                const int sum = (e * kOwn + p * kPiece) / 2 + i;
+                *reinterpret_cast<Words<Sum, 2>*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = {{total[b][sum], total[b][sum + 1]}};
+              }
+          }
+      __syncwarp();
+      const int64_t row = tile.down * Rows + first + n / kPieces * 64 + warp % 4 * 16;
+      const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
+      const int64_t column = tile.across * kOwn + n % kPieces * kPiece;
+      finish_piece<Ahead, Sum, Each>(
+          rows, right.lines - column, at, [&](int r, int c) { return on_words(tile.batch, row + r, column + c); },
+          [&](auto moved, int r, int c) { return reads(moved, tile.batch, row + r, column + c); },
+          [&](int r, int c, const Sum(&sum)[Each]) { one(tile.batch, row + r, column + c, sum); },
+          [&](auto moved, int r, int c, const Sum(&sums)[Each][kMany], const auto& given) { many(moved, tile.batch, row + r, column + c, sums, given); });
     }
   }
 }
