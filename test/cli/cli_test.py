@@ -53,7 +53,7 @@ import time
 import tomllib
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
-INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON", "HONE_TRITON_PYTHON")
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON", "HONE_TRITON_PYTHON", "HONE_TILELANG_PYTHON")
 STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_lines", "created", "python",
              "terminal", "interrupt", "disk", "unprivileged", "documented_in"}
 CASE_KEYS = STEP_KEYS | {"name", "label", "timeout", "files", "bytes", "step", "needs"}

@@ -301,6 +301,13 @@ Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const t
   return closest;
 }
 
+bool HiddenTrial::unshipped(const kernel::Kernel& kernel, const task::Bindings& bindings) {
+  if (is_workload(loader_.task(), bindings)) return false;  // without those it is no kernel
+  const auto outcome = loader_.build(kernel, bindings);
+  const auto* const failure = outcome ? std::get_if<target::BuildFailure>(&*outcome) : nullptr;
+  return failure && failure->unshipped;
+}
+
 std::vector<std::string> HiddenTrial::only_at() const {
   std::vector<std::string> all;
   if (!generic_)
@@ -331,9 +338,21 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
     generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
   }
   tried_.insert(shapes.begin(), shapes.end());
+  size_t passed = 0;
+  bool elsewhere = false;  // than at workloads
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const task::Bindings& bindings = shapes[i];
+    const task::Bindings bindings = shapes[i];
     const Stopwatch watch(spent.verify);
+    if (unshipped(kernel, bindings)) {
+      // Every kernel meets every family.
+      if (const auto least = ++passed == shapes.size() ? own_shape(kernel) : std::nullopt) {
+        shapes.push_back(*least);
+        baked = shapes.size();
+        deadline = std::max(deadline, kOwnShapeDeadline);
+      }
+      continue;
+    }
+    elsewhere |= i < baked && !is_workload(loader_.task(), bindings);
     std::unique_ptr<Stage> own;  // of shapes that are this kernel's alone
     Stage* stage = nullptr;
     if (i < shared) {
@@ -349,6 +368,7 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
     if (!verdict.accepted()) return verdict;
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
+  if (passed > 0) generic_ = elsewhere;
   return closest;
 }
 

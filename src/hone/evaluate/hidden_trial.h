@@ -20,7 +20,7 @@ class HiddenTrial {
 
   /// On the first `most` shapes that the kernel's requirements admit: a refusal, or the verdict that came
   /// closest to its bound. Every kernel meets every family: one that admits no hidden shape does so on the
-  /// task's smallest workload, gigabytes of it only if `thorough`.
+  /// task's smallest workload, gigabytes of it only if `thorough`. Shapes for which it did not ship, where nothing compiles, are passed over.
   [[nodiscard]] Result<Verdict> check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent);
 
   /// Of a task with symbols: the workloads' shapes, where the kernel that was checked last admits none of the hidden ones.
@@ -38,6 +38,8 @@ class HiddenTrial {
   [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
   /// Shapes at which symbols that it bakes in have other values than any workload's. None for a kernel that bakes in nothing.
   [[nodiscard]] std::vector<task::Bindings> baked_otherwise(const kernel::Kernel& kernel);
+  /// Whether it was built elsewhere, for other shapes, and there is no compiler: nobody can judge it at this one here.
+  [[nodiscard]] bool unshipped(const kernel::Kernel& kernel, const task::Bindings& bindings);
   [[nodiscard]] Result<std::unique_ptr<Stage>> make_stage(const task::Bindings& bindings);
   [[nodiscard]] Result<Verdict> check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                          std::chrono::seconds deadline, bool thorough);

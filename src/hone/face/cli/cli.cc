@@ -311,7 +311,7 @@ int run_cli(int argc, char** argv) {
   command->callback([&] { action = [&] { return diagnose_files(judging); }; });
   command = judge("build", "compile a GPU kernel for a card that need not be here, and show what it needs", 1, build_kernel);
   command->add_option("--target", judging.target, "cuda:sm_90a, cuda:sm_80, …, hip:gfx90a, hip:gfx942 or hip:gfx950: see hone targets")->type_name("NAME")->required();
-  command->add_option("--language", judging.language, "of naive and pattern:N: cuda, hip or triton (default: the card's own)")->type_name("NAME");
+  command->add_option("--language", judging.language, "of naive and pattern:N: cuda or hip, triton, tilelang (default: the card's own)")->type_name("NAME");
   command->footer("KERNEL may also be naive (plain loops) or pattern:N (the library's N-th kernel for the task, from 0).\n"
                   "Exit status: 0 it was built, 1 it was not; the others as always (hone --help).");
   add_json(command, judging.json);
@@ -323,9 +323,9 @@ int run_cli(int argc, char** argv) {
       ->type_name("NAME")->allow_extra_args(false);
   add_track(command, packing.task.track);
   command->add_option("--only", packing.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
-  command->add_option("--target", packing.target, "cuda:sm_90a, cuda:sm_80, …: see hone targets")->type_name("NAME")->capture_default_str();
-  command->add_option("--language", packing.language, "of the kernels: cuda or triton")->type_name("NAME")->capture_default_str();
-  command->add_option("--points", packing.points, "of a Triton kernel the values of tunables that are built: the defaults, then one value changed at a time")
+  command->add_option("--target", packing.target, "cuda:sm_90a, hip:gfx942, …: see hone targets")->type_name("NAME")->capture_default_str();
+  command->add_option("--language", packing.language, "of the kernels: cuda or hip, triton, tilelang (default: the card's own)")->type_name("NAME");
+  command->add_option("--points", packing.points, "of a Triton or TileLang kernel the values of tunables that are built: the defaults, then one value changed at a time")
       ->type_name("N")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--offers", packing.offers, "kernels of the library for each task, most promising first (default: all)")->type_name("N")
       ->check(CLI::Range(0, 1000));

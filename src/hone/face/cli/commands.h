@@ -79,8 +79,8 @@ struct PackArguments {
   TaskArguments task;                    ///< their workloads and track
   std::string target = "cuda:sm_90a", only;
   std::string into;                      ///< program that is to end with it; empty: none
-  std::string language = "cuda";
-  int points = 1;                        ///< of each Triton kernel's tunables
+  std::string language;                  ///< empty: the card's own
+  int points = 1;                        ///< of the tunables of each Triton and TileLang kernel
   int offers = -1;                       ///< of the library, for each task; below 0: all
   int most = 0;                          ///< MiB; 0: no limit
 };

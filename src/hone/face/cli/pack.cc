@@ -40,19 +40,23 @@ struct PackJob {
   std::string why_not;
 };
 
-/// hone's own programs first, then what every run builds for its task (plain loops and twins), then the offers in their order.
-std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::Task& own, int offers) {
+/// Of a card's own language: hone's own programs first, then what every run builds for its task (plain loops and twins), then the offers in
+/// their order. Programs and twins are CUDA's alone.
+std::vector<PackJob> jobs_for(const std::vector<task::Task>& tasks, const task::Task& own, kernel::Language language, int offers) {
   std::vector<PackJob> jobs;
+  const bool cuda = language == kernel::Language::kCuda;
   for (const auto& [name, source] : {std::pair{"grader.cu", std::string(target::grader_source())}, {"draw.cu", evaluate::draw_source()}, {"reduce.cu", evaluate::reduce_source()}}) {
+    if (!cuda) break;
     const auto kernel = kernel::parse_kernel(source, name);
     HONE_CHECK(kernel.has_value(), name);
     jobs.push_back({name, &own, *kernel, 0});
   }
   for (const task::Task& task : tasks) {
-    jobs.push_back({task.name + ": plain", &task, pattern::plain_gpu(task, kernel::Language::kCuda), 1});
-    for (kernel::Kernel& twin : evaluate::stream_twins_cuda(task)) jobs.push_back({task.name + ": stream twin", &task, std::move(twin), 1});
+    jobs.push_back({task.name + ": plain", &task, pattern::plain_gpu(task, language), 1});
+    if (cuda)
+      for (kernel::Kernel& twin : evaluate::stream_twins_cuda(task)) jobs.push_back({task.name + ": stream twin", &task, std::move(twin), 1});
     std::vector<std::string> why_not;
-    std::vector<pattern::Offer> library = pattern::offers(task, kernel::Language::kCuda, why_not);
+    std::vector<pattern::Offer> library = pattern::offers(task, language, why_not);
     const size_t count = offers < 0 ? library.size() : std::min(library.size(), static_cast<size_t>(offers));
     for (size_t i = 0; i < count; ++i)
       jobs.push_back({fmt::format("{}: {}", task.name, engine::name_of(engine::seed_of(library[i]))), &task, library[i].kernel, 2 + static_cast<int>(i)});
@@ -73,7 +77,8 @@ std::vector<kernel::Kernel> points_of(const kernel::Kernel& kernel, int most) {
   return all;
 }
 
-/// Shapes that make different builds of a kernel (kernel/build_case.h): the workloads', and those that a verifier may look at.
+/// Shapes that make different builds of a kernel (kernel/build_case.h): the workloads', and those that a verifier may look at. Where each shape is
+/// a case, what a verifier looks at cannot be foreseen.
 std::vector<task::Bindings> shapes_of_cases(const kernel::Kernel& kernel, const task::Task& task) {
   constexpr uint64_t kDraws = 64;
   std::set<std::string> cases;
@@ -82,19 +87,20 @@ std::vector<task::Bindings> shapes_of_cases(const kernel::Kernel& kernel, const 
     if (cases.insert(kernel::case_name(kernel, task, shape)).second) all.push_back(shape);
   };
   for (const task::Workload& workload : task.workloads) add(workload.bindings);
-  for (uint64_t seed = 0; seed < kDraws; ++seed)
+  const bool for_shapes = kernel::row_of(kernel.header.language).threads == kernel::Threads::kCompiled;
+  for (uint64_t seed = 0; seed < kDraws && !for_shapes; ++seed)
     for (const task::Bindings& shape : evaluate::hidden_shapes(task, seed)) add(shape);
   return all;
 }
 
-/// Plain loops and the offers in Triton, a job for each point and case.
-std::vector<PackJob> triton_jobs_for(const std::vector<task::Task>& tasks, int offers, int points) {
+/// Plain loops, where the language has them, and the offers, a job for each point and case.
+std::vector<PackJob> case_jobs_for(const std::vector<task::Task>& tasks, kernel::Language language, int offers, int points) {
   std::vector<PackJob> jobs;
   for (const task::Task& task : tasks) {
     std::vector<std::string> why_not;
-    std::vector<pattern::Offer> library = pattern::offers(task, kernel::Language::kTriton, why_not);
+    std::vector<pattern::Offer> library = pattern::offers(task, language, why_not);
     if (offers >= 0 && std::ssize(library) > offers) library.resize(static_cast<size_t>(offers));
-    library.push_back(*pattern::plain_offer(task, kernel::Language::kTriton));
+    if (auto plain = pattern::plain_offer(task, language)) library.push_back(*std::move(plain));
     for (size_t i = 0; i < library.size(); ++i) {
       int turn = static_cast<int>(i);
       for (const kernel::Kernel& point : points_of(library[i].kernel, points)) {
@@ -146,22 +152,27 @@ Result<std::vector<task::Task>> tasks_to_pack(const PackArguments& arguments) {
 }
 
 Status make_pack(const PackArguments& arguments) {
-  constexpr std::string_view kCuda = "cuda:";
-  if (!arguments.target.starts_with(kCuda))
-    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no architecture that kernels are packed for", arguments.target), "cuda:sm_90a, cuda:sm_80, …: see hone targets");
+  const bool cuda = arguments.target.starts_with("cuda:");
+  if (!cuda && !arguments.target.starts_with("hip:"))
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no architecture that kernels are packed for", arguments.target), "cuda:sm_90a, hip:gfx942, …: see hone targets");
+  const kernel::Language own_language = cuda ? kernel::Language::kCuda : kernel::Language::kHip;
+  const auto asked = arguments.language.empty() ? std::optional(own_language) : kernel::language_from(arguments.language);
+  const kernel::Language language = asked.value_or(kernel::Language::kCpp);
+  const bool triton = language == kernel::Language::kTriton;
+  if (language != own_language && !triton && language != kernel::Language::kTileLang)
+    return fail(ErrorCode::kUsage, fmt::format("kernels in \"{}\" are not packed for {}", arguments.language, arguments.target),
+                fmt::format("{}, triton or tilelang", kernel::name_of(own_language)));
   HONE_TRY(const std::vector<task::Task> tasks, tasks_to_pack(arguments));
-  const bool triton = arguments.language == kernel::name_of(kernel::Language::kTriton);
-  if (!triton && arguments.language != kernel::name_of(kernel::Language::kCuda))
-    return fail(ErrorCode::kUsage, fmt::format("kernels in \"{}\" are not packed", arguments.language), "cuda or triton");
   HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(arguments.target) : target::gpu_toolchain(arguments.target));
   const task::Task own = target::card_program_task();
   const auto start = std::chrono::steady_clock::now();
-  std::vector<PackJob> jobs = triton ? triton_jobs_for(tasks, arguments.offers, arguments.points) : jobs_for(tasks, own, arguments.offers);
+  std::vector<PackJob> jobs = language == own_language ? jobs_for(tasks, own, language, arguments.offers) : case_jobs_for(tasks, language, arguments.offers, arguments.points);
+  if (jobs.empty()) return fail(ErrorCode::kUnavailable, fmt::format("there is nothing to pack: hone writes none of {} tasks in {}", tasks.size(), kernel::name_of(language)), "hone explain says why");
   build_jobs(*toolchain, jobs);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   target::PackWriter writer(static_cast<size_t>(arguments.most) << 20);
   std::set<std::string> keys, compilers;
-  size_t unpacked = 0, failed = 0, kept = 0, left = 0;
+  size_t packed = 0, unpacked = 0, failed = 0, kept = 0, left = 0;
   for (const PackJob& job : jobs) {
     if (!job.build) {
       fmt::print(stderr, "hone: not built: {}: {}\n", job.name, job.why_not);
@@ -169,22 +180,25 @@ Status make_pack(const PackArguments& arguments) {
       continue;
     }
     const target::Build& build = *job.build;
-    if (!keys.insert(build.key).second) continue;
-    HONE_TRY(std::string image, base::read_file(build.artifact));
-    const size_t bytes = image.size();
-    if (!writer.add({build.key, build.card_arch, target::without_shipped(build.toolchain), build.facts, build.log, std::move(image)})) {
-      ++left;
-      continue;
+    HONE_TRY(const std::vector<target::PackedBuild> parts, target::packed_of(build));
+    bool whole = true, is_new = false;
+    for (const target::PackedBuild& part : parts) {
+      if (!whole || keys.contains(part.key)) continue;
+      is_new = true;
+      whole = writer.add(part);
+      if (whole) keys.insert(part.key), unpacked += part.image.size();
     }
-    unpacked += bytes;
+    left += !whole;
+    if (!whole || !is_new) continue;
+    ++packed;
     kept += build.wall_ns == 0;
     compilers.insert(target::without_shipped(build.toolchain));
   }
-  if (writer.size() == 0) return fail(ErrorCode::kUnavailable, fmt::format("none of {} kernels is packed", jobs.size()), jobs.front().why_not);
+  if (packed == 0) return fail(ErrorCode::kUnavailable, fmt::format("none of {} kernels is packed", jobs.size()), jobs.front().why_not);
   const std::string content = writer.finish();
   HONE_TRY_VOID(base::write_file_atomic(arguments.file, content));
-  fmt::print("{}: {} kernels of {} tasks for {} by {}; {}, unpacked {}; {:.0f} s, {} of them kept from before\n", arguments.file, writer.size(), tasks.size(),
-             arguments.target.substr(kCuda.size()), fmt::join(compilers, ", "), bytes_text(static_cast<double>(content.size())),
+  fmt::print("{}: {} kernels of {} tasks for {} by {}; {}, unpacked {}; {:.0f} s, {} of them kept from before\n", arguments.file, packed, tasks.size(),
+             arguments.target.substr(arguments.target.find(':') + 1), fmt::join(compilers, ", "), bytes_text(static_cast<double>(content.size())),
              bytes_text(static_cast<double>(unpacked)), seconds, kept);
   if (failed > 0) fmt::print("{} kernels were not built\n", failed);
   if (left > 0) fmt::print("{} kernels are left out: more than {} MiB\n", left, arguments.most);

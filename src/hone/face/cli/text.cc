@@ -91,7 +91,7 @@ std::string promotion_text(const evaluate::Promotion& promotion, const task::Tas
                         a->open ? fmt::format("; {} more draws left open on which side of the bound it lies", a->draws) : "");
   for (const auto& workload : promotion.workloads)
     if (!workload.bound_note.empty()) text += fmt::format("  {}: {}\n", workload.workload, workload.bound_note);
-  if (!promotion.only_at.empty()) text += fmt::format("  not generic: verified at {} only, as its requirements exclude every other shape that was tried\n", fmt::join(promotion.only_at, "; "));
+  if (!promotion.only_at.empty()) text += fmt::format("  not generic: verified at {} only, as its requirements, or what ships of it, exclude every other shape that was tried\n", fmt::join(promotion.only_at, "; "));
   if (!promotion.bitwise_deterministic) text += "  two calls on equal inputs differed bitwise\n";
   for (const std::string& why : promotion.absent) text += "  absent: " + why + "\n";
   return text;

@@ -30,6 +30,8 @@ bool may_call(const std::string& function) { return function == "__assertfail"; 
 /// sm_90 and later.
 bool has_clusters(const std::string& arch) { return std::atoi(arch.c_str() + std::min<size_t>(3, arch.size())) >= 90; }
 
+constexpr std::string_view kCudaFamily = "sm_";  ///< architectures that it builds for begin so
+
 /// What compiles for one architecture.
 struct Compilers {
   std::optional<Nvrtc> nvrtc;
@@ -113,13 +115,14 @@ class CudaToolchain final : public Toolchain {
       HONE_TRY(outcome, finished(*std::move(ready), options));
     }
     for (const Attempt& attempt : attempts) {
+      if (!options.compile) break;
       // NVRTC finds fewer headers: what it refuses, nvcc judges.
       const auto* const failure = outcome ? std::get_if<BuildFailure>(&*outcome) : nullptr;
       if (outcome && (!failure || failure->reason.starts_with(kLate))) break;
       HONE_TRY(outcome, compile(attempt, kernel, options));
     }
     if (!outcome)
-      return BuildOutcome(BuildFailure{fmt::format("this kernel does not ship built, and there is neither nvcc nor NVRTC here that compiles for {}", arch_), kToInstall, false});
+      return BuildOutcome(BuildFailure{fmt::format("this kernel does not ship built, and there is neither nvcc nor NVRTC here that compiles for {}", arch_), kToInstall, false, true});
     if (auto* const build = std::get_if<Build>(&*outcome)) build->key = key;
     return *std::move(outcome);
   }
@@ -198,31 +201,11 @@ class CudaToolchain final : public Toolchain {
     return compilers_.none() || release_of(entry.toolchain) == release_of(compilers_.nvrtc ? compilers_.nvrtc->version : compilers_.nvcc->version);
   }
 
-  /// Out of a pack, looked over as what a compiler made, and kept apart from it: without packs it is not found. Nothing where no
-  /// pack has it, or where what it has is not right.
   Result<std::optional<Build>> shipped_build(const std::string& key, const kernel::Kernel& kernel) {
     const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return fits(entry); });
     if (!found) return std::nullopt;
-    Build build;
-    build.toolchain = as_shipped(found->entry->toolchain);
-    build.hash = base::Hasher().add("cuda-shipped-1").add(key).add(found->entry->hash).add(compilers_.disassembler ? compilers_.disassembler->name : "").finish();
-    if (auto kept = kept_build(build.hash, build.toolchain)) return kept;
-    auto packed = found->pack->read(key);
-    if (!packed) {
-      warn_once(packed.error().message);
-      return std::nullopt;
-    }
-    build.log = std::move(packed->log);
-    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
-    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, packed->image));
-    const auto refused = look_over(scratch.path() / kObject, kernel, {}, build);
-    if (!refused || !refused->empty()) {
-      warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found->pack->file().string(), refused ? *refused : "it is no CUDA binary"));
-      return std::nullopt;
-    }
-    build.facts.merge(packed->facts);  // with what ptxas said and what was counted
-    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
-    return build;
+    return build_of(*found, key, "cuda" + (compilers_.disassembler ? compilers_.disassembler->name : ""),
+                    [&](const fs::path& file, Build& build) { return look_over(file, kernel, {}, build); });
   }
 
   Result<BuildOutcome> compile(const Attempt& attempt, const kernel::Kernel& kernel, const BuildOptions& options) {
@@ -305,7 +288,7 @@ Result<std::string> cuda_key(std::string_view arch, const kernel::Kernel& kernel
 
 Result<CardCompiler> cuda_compiler() {
   const Compilers here = compilers_here();
-  const ShippedBuilds shipped = ShippedBuilds::here();
+  const ShippedBuilds shipped = ShippedBuilds::here(kCudaFamily);
   if (here.none() && shipped.to_string().empty()) return no_compiler();
   return CardCompiler{CudaToolchain::name_of(here, shipped, {}), here.nvcc ? here.nvcc->archs : here.nvrtc ? here.nvrtc->archs : shipped.archs(),
                       here.disassembler ? here.disassembler->name : "", shipped.to_string()};
@@ -314,7 +297,7 @@ Result<CardCompiler> cuda_compiler() {
 Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch) {
   HONE_TRY(const fs::path headers, device_headers());
   Compilers here = compilers_here();
-  ShippedBuilds shipped = ShippedBuilds::here();
+  ShippedBuilds shipped = ShippedBuilds::here(kCudaFamily);
   const bool ships = !arch.empty() && !shipped.to_string(arch).empty();
   if (here.none() && !ships) return no_compiler();
   const std::vector<std::string> archs = here.nvcc ? here.nvcc->archs : here.nvrtc ? here.nvrtc->archs : shipped.archs();

@@ -2,6 +2,7 @@
 // makes a code object in the jail; facts are read from its metadata.
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,7 @@
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/gpu_source.h"
+#include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/tilelang.h"
 #include "hone/target/toolchain/toolchain.h"
 #include "hone/target/toolchain/triton.h"
@@ -38,13 +40,28 @@ bool runs(const std::string& program) {
   return exit && exit->ok();
 }
 
+constexpr std::string_view kAmdFamily = "gfx";  ///< architectures that it builds for begin so
+
+/// What compiles for all of them; without it, what ships is all that there is.
+struct AmdTools {
+  Compiler clang;
+  std::string disassembler;  ///< a program, or empty
+};
+
+const std::string& to_install() {
+  static const std::string words = fmt::format("install clang {0} and its linker (apt-get install clang-{0} lld-{0})", kClang);
+  return words;
+}
+
 class HipToolchain final : public Toolchain {
  public:
-  HipToolchain(Compiler compiler, std::string disassembler, fs::path headers, std::string arch)
-      : compiler_(std::move(compiler)), disassembler_(std::move(disassembler)), headers_(std::move(headers)), arch_(std::move(arch)),
-        triton_("hip:" + arch_) {}
+  HipToolchain(std::optional<AmdTools> tools, ShippedBuilds shipped, fs::path headers, std::string arch)
+      : compiles_(tools), compiler_(tools ? tools->clang : Compiler()), disassembler_(tools ? tools->disassembler : ""), shipped_(std::move(shipped)),
+        headers_(std::move(headers)), arch_(std::move(arch)), triton_("hip:" + arch_) {}
 
-  std::string name() const override { return compiler_.name; }
+  std::string name() const override { return compiles_ ? compiler_.name : name_of(shipped_, arch_); }
+
+  static std::string name_of(const ShippedBuilds& shipped, const std::string& arch) { return as_shipped(fmt::format("{}", fmt::join(shipped.toolchains(arch), ", "))); }
 
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                              const BuildOptions& options) override {
@@ -64,6 +81,8 @@ class HipToolchain final : public Toolchain {
                                      "-nogpulib", "-nogpuinc", "-fdeclspec", "-std=c++20", options.optimisation, "-g1", "-Wno-unused-value",
                                      "-Wno-builtin-macro-redefined", "-I" + (headers_ / "hone/hip/shim").string(),
                                      "-I" + (headers_ / "hone/simt/shim").string(), "-I" + headers_.string(), "-c", "-o", kObject, "unit.hip"};
+    // Of no path and no version, as CUDA's.
+    const std::string key = base::Hasher().add("hip-pack-1").add(arch_).add(options.optimisation).add(device_headers_hash()).add(*unit).finish();
     if (theirs) {
       unit->erase(0, unit->find('\n') + 1);  // our header, in whose place theirs come
       HONE_TRY(argv, with_headers(options, needs));
@@ -72,34 +91,51 @@ class HipToolchain final : public Toolchain {
     hasher.add("hip-build-1").add(compiler_.name).add(disassembler_).add(*unit);
     for (const std::string& argument : argv) hasher.add(argument);
     const std::string hash = hasher.finish();
-    if (auto kept = kept_build(hash, compiler_.name)) return finished(std::move(*kept), options);
-
+    if (compiles_)
+      if (auto kept = kept_build(hash, compiler_.name)) return finished(std::move(*kept), key, options);
+    HONE_TRY(std::optional<Build> ready, shipped_build(key, kernel));
+    if (ready) return finished(*std::move(ready), key, options);
+    if (!compiles_ || !options.compile)
+      return BuildOutcome(BuildFailure{fmt::format("this kernel does not ship built, and there is no clang {} here that compiles for {}", kClang, arch_), to_install(), false, true});
     HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
     HONE_TRY_VOID(base::write_file_atomic(scratch.path() / "unit.hip", *unit));
     if (theirs) HONE_TRY_VOID(stand_for_rocm(options, scratch.path()));
     HONE_TRY(const CompilerRun run, run_compiler(argv, scratch.path(), headers_, options.deadline, needs));
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
     if (!run.ok) return BuildOutcome(BuildFailure{first_error(run.log), run.log, false});
-    HONE_TRY(const CodeObject object, read_code_object(scratch.path() / kObject));
-    std::map<std::string, const GpuEntry*> plan;
-    if (auto refused = match_plan(object.entries, kernel, plan); !refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), run.log, false});
     Build build;
     build.hash = hash;
     build.toolchain = compiler_.name;
     build.command = fmt::format("{}", fmt::join(argv, " "));
     build.log = run.log;
     build.wall_ns = run.wall_ns;
+    HONE_TRY(std::string refused, look_over(scratch.path() / kObject, kernel, build));
+    if (!refused.empty()) return BuildOutcome(BuildFailure{std::move(refused), run.log, false});
+    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
+    return finished(std::move(build), key, options);
+  }
+
+ private:
+  static constexpr const char* kObject = "kernel.co";
+
+  /// Puts symbols and facts into `build`; or says why the code object is not taken. An Error where it is none.
+  static Result<std::string> look_over(const fs::path& file, const kernel::Kernel& kernel, Build& build) {
+    HONE_TRY(const CodeObject object, read_code_object(file));
+    std::map<std::string, const GpuEntry*> plan;
+    if (auto refused = match_plan(object.entries, kernel, plan); !refused.empty()) return refused;
     build.facts["writable_global_bytes"] = static_cast<double>(object.global_bytes);
     for (const auto& [function, entry] : plan) {
       build.symbols[function] = entry->symbol;
       for (const auto& [fact, value] : entry->facts) build.facts[fact + "/" + function] = static_cast<double>(value);
     }
-    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kObject));
-    return finished(std::move(build), options);
+    return std::string();
   }
 
- private:
-  static constexpr const char* kObject = "kernel.co";
+  Result<std::optional<Build>> shipped_build(const std::string& key, const kernel::Kernel& kernel) {
+    const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return entry.arch == arch_ && (!compiles_ || release_of(entry.toolchain) == release_of(compiler_.name)); });
+    if (!found) return std::nullopt;
+    return build_of(*found, key, "hip" + disassembler_, [&](const fs::path& file, Build& build) { return look_over(file, kernel, build); });
+  }
 
   /// Where HIP's own headers and ocml are: include/ and lib/ of a folder among `includes`.
   static Result<fs::path> amd_folder(const BuildOptions& options) {
@@ -138,7 +174,8 @@ class HipToolchain final : public Toolchain {
   }
 
   /// A build that is kept, with what was asked for beside the code.
-  Result<BuildOutcome> finished(Build build, const BuildOptions& options) {
+  Result<BuildOutcome> finished(Build build, const std::string& key, const BuildOptions& options) {
+    build.key = key;
     if (options.mix && !disassembler_.empty() && !has_mix(build)) {
       HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("hip"));
       HONE_TRY(const std::string image, base::read_file(build.artifact));
@@ -165,8 +202,10 @@ class HipToolchain final : public Toolchain {
     return {};
   }
 
+  bool compiles_;
   Compiler compiler_;
   std::string disassembler_;
+  ShippedBuilds shipped_;
   fs::path headers_;
   std::string arch_;
   OtherLanguage triton_;
@@ -176,13 +215,8 @@ class HipToolchain final : public Toolchain {
 
 namespace {
 
-struct AmdTools {
-  Compiler clang;
-  std::string disassembler;  ///< a program, or empty
-};
-
 Result<AmdTools> tools_here() {
-  const std::string missing = fmt::format("install clang {0} and its linker (apt-get install clang-{0} lld-{0})", kClang);
+  const std::string& missing = to_install();
   auto clang = find_compiler(fmt::format("clang++-{}", kClang));
   if (!clang) return fail(ErrorCode::kUnavailable, fmt::format("HIP kernels for AMD cards need clang {}, and there is none", kClang), missing);
   if (!runs(fmt::format("ld.lld-{}", kClang)))
@@ -194,16 +228,22 @@ Result<AmdTools> tools_here() {
 }  // namespace
 
 Result<CardCompiler> hip_compiler() {
-  HONE_TRY(const AmdTools tools, tools_here());
-  return CardCompiler{tools.clang.name, {std::begin(kArchs), std::end(kArchs)}, tools.disassembler};
+  const auto tools = tools_here();
+  const ShippedBuilds shipped = ShippedBuilds::here(kAmdFamily);
+  if (tools) return CardCompiler{tools->clang.name, {std::begin(kArchs), std::end(kArchs)}, tools->disassembler, shipped.to_string()};
+  if (shipped.to_string().empty()) return tl::unexpected(tools.error());
+  return CardCompiler{HipToolchain::name_of(shipped, {}), shipped.archs(), "", shipped.to_string()};
 }
 
 Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch) {
   HONE_TRY(const fs::path headers, device_headers());
   if (std::find(std::begin(kArchs), std::end(kArchs), arch) == std::end(kArchs))
     return fail(ErrorCode::kInput, fmt::format("\"{}\" is no AMD architecture that hone builds for", arch), fmt::format("it knows {}", fmt::join(kArchs, ", ")));
-  HONE_TRY(AmdTools tools, tools_here());
-  return std::unique_ptr<Toolchain>(std::make_unique<HipToolchain>(std::move(tools.clang), std::move(tools.disassembler), headers, std::move(arch)));
+  auto tools = tools_here();
+  ShippedBuilds shipped = ShippedBuilds::here(kAmdFamily);
+  if (!tools && shipped.to_string(arch).empty()) return tl::unexpected(tools.error());
+  return std::unique_ptr<Toolchain>(
+      std::make_unique<HipToolchain>(tools ? std::optional(*std::move(tools)) : std::nullopt, std::move(shipped), headers, std::move(arch)));
 }
 
 Result<std::unique_ptr<Toolchain>> gpu_toolchain(std::string_view target) {

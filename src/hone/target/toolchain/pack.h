@@ -21,11 +21,11 @@ namespace hone::target {
 /// One kernel of a pack.
 struct PackedBuild {
   std::string key;                     ///< 64 hexadecimal digits
-  std::string arch;                    ///< "sm_90a"
+  std::string arch;                    ///< "sm_90a"; empty: text that a compiler made on the way to a binary, no kernel
   std::string toolchain;               ///< what compiled it: "NVRTC 13.0"
   std::map<std::string, double> facts; ///< as of Build
   std::string log;                     ///< likewise
-  std::string image;                   ///< the cubin
+  std::string image;                   ///< the cubin, the code object or the text
 };
 
 /// Collects a pack in memory.

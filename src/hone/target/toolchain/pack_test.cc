@@ -12,6 +12,7 @@
 #include "hone/target/toolchain/pack.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/testing/tiny_cubin.h"
+#include "hone/target/toolchain/tilelang.h"
 #include "hone/target/toolchain/toolchain.h"
 
 namespace hone::target {
@@ -328,6 +329,97 @@ TEST_F(Shipped, KeysKnowNoPaths) {
   larger.config["BLOCK"] = 256;
   EXPECT_NE(cuda_key("sm_90a", larger, task_, {{"N", 1024}}).value(), here);
   EXPECT_NE(cuda_key("sm_90a", kernel, task_, {{"N", 1024}}, "-O1").value(), here);
+}
+
+constexpr const char* kTiles = R"hone("""hone
+language = "tilelang"
+workspaces = { part = "f32[2]" }
+[[launch]]
+kernel = "twist"
+args   = ["x", "y", "=N"]
+"""
+)hone";
+
+/// What TileLang is said to have made of it: the launch is another than the header says, and one of its own.
+constexpr const char* kTilesLowered = R"hone(/* hone
+language = "cuda"
+[[launch]]
+kernel = "twist_kernel"
+grid   = ["8"]
+block  = ["128"]
+shared = "512"
+args   = ["y", "x"]
+*/
+extern "C" __global__ void twist_kernel(float* y, const float* x) {}
+)hone";
+
+/// TileLang is not there either.
+class ShippedTiles : public Shipped {
+ protected:
+  Result<BuildOutcome> build_tiles(int64_t n = 1024) {
+    HONE_TRY(const auto toolchain, gpu_toolchain("cuda:sm_90a"));
+    return toolchain->build(kernel::parse_kernel(kTiles, "k.py").value(), task_, {{"N", n}}, {});
+  }
+  /// The text of one shape, and its binary.
+  void write_tiles(const std::string& text, const std::string& image) {
+    const auto lowered = kernel::parse_kernel(kTilesLowered, "k.cu").value();
+    PackWriter writer;
+    const std::string the_key = tilelang_key("cuda:sm_90a", kernel::parse_kernel(kTiles, "k.py").value(), task_, {{"N", 1024}});
+    EXPECT_TRUE(writer.add({the_key, "", "TileLang 0.1.15", {}, {}, text}));
+    EXPECT_TRUE(writer.add({cuda_key("sm_90a", lowered, task_, {{"N", 1024}}).value(), "sm_90a", "nvcc 13.0.88", {}, {}, image}));
+    put(file_, writer.finish());
+  }
+  Variable python_{"HONE_TILELANG_PYTHON", "/nonexistent/python"};
+  const std::string tiles_ = tiny_cubin("twist_kernel", {8, 8});
+};
+
+TEST_F(ShippedTiles, BuildWithoutTileLangAndCompiler) {
+  write_tiles(kTilesLowered, tiles_);
+  const Variable packs("HONE_PACKS", file_.string());
+  const auto outcome = build_tiles();
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(std::holds_alternative<Build>(*outcome)) << std::get<BuildFailure>(*outcome).reason;
+  const Build& built = std::get<Build>(*outcome);
+  EXPECT_EQ(built.toolchain, "TileLang 0.1.15, nvcc 13.0.88, shipped");
+  EXPECT_THAT(built.symbols, ElementsAre(Pair("twist_kernel", "twist_kernel")));
+  const auto plan = plan_of(kernel::parse_kernel(kTiles, "k.py").value(), built, task_, {{"N", 1024}}, {});
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  ASSERT_EQ(plan->launches.size(), 1u);
+  EXPECT_EQ(plan->launches[0].shared, 512);
+  EXPECT_THAT(plan->launches[0].grid, ElementsAre(8));
+  EXPECT_EQ(cuda_compiler()->shipped, "1 kernels for sm_90a by nvcc 13.0.88") << "text is no kernel";
+  // What a pack is made of again: the text and the binary, each by whom made it.
+  const auto parts = packed_of(built);
+  ASSERT_TRUE(parts);
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ(parts->at(0).arch, "");
+  EXPECT_EQ(parts->at(0).toolchain, "TileLang 0.1.15");
+  EXPECT_EQ(parts->at(0).image, kTilesLowered);
+  EXPECT_EQ(parts->at(1).arch, "sm_90a");
+  EXPECT_EQ(parts->at(1).toolchain, "nvcc 13.0.88");
+  EXPECT_EQ(parts->at(1).image, tiles_);
+  for (const PackedBuild& part : *parts) EXPECT_TRUE(Pack::open(file_).value()->entries().contains(part.key));
+}
+
+TEST_F(ShippedTiles, WhatDidNotShipSaysSo) {
+  write_tiles(kTilesLowered, tiles_);
+  {
+    const Variable packs("HONE_PACKS", file_.string());
+    const auto other = build_tiles(1025);
+    ASSERT_TRUE(other) << other.error().to_string();
+    ASSERT_TRUE(std::holds_alternative<BuildFailure>(*other));
+    EXPECT_THAT(std::get<BuildFailure>(*other).reason, HasSubstr("does not ship built for these shapes, and TileLang is not installed"));
+    EXPECT_TRUE(std::get<BuildFailure>(*other).unshipped);
+    // Text that is no kernel, and a binary that is not the text's.
+    for (const auto& [text, image] : {std::pair{std::string("no kernel"), tiles_}, {std::string(kTilesLowered), tiny_cubin("twist_kernel", {8, 8, 8})}}) {
+      write_tiles(text, image);
+      const auto outcome = build_tiles();
+      ASSERT_TRUE(outcome) << outcome.error().to_string();
+      EXPECT_TRUE(std::holds_alternative<BuildFailure>(*outcome));
+    }
+  }
+  const Variable packs("HONE_PACKS", "none");
+  EXPECT_FALSE(build_tiles());
 }
 
 /// Runs itself again, from a program that ends with a pack.

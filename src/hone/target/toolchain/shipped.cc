@@ -9,6 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hone/base/file.h"
+#include "hone/base/hash.h"
+#include "hone/target/toolchain/build_cache.h"
+
 namespace hone::target {
 namespace {
 
@@ -16,8 +20,9 @@ constexpr std::string_view kShipped = ", shipped";
 
 }  // namespace
 
-ShippedBuilds ShippedBuilds::here() {
+ShippedBuilds ShippedBuilds::here(std::string_view family) {
   ShippedBuilds all;
+  all.family_ = family;
   const char* const asked = std::getenv("HONE_PACKS");
   const std::string files = asked ? asked : "";
   if (files == "none") return all;
@@ -34,10 +39,14 @@ ShippedBuilds ShippedBuilds::here() {
   return all;
 }
 
+bool ShippedBuilds::counts(const Pack::Entry& entry, std::string_view arch) const {
+  return !entry.arch.empty() && entry.arch.starts_with(family_) && (arch.empty() || entry.arch == arch);
+}
+
 std::string ShippedBuilds::to_string(std::string_view arch) const {
   size_t count = 0;
   for (const auto& pack : packs_)
-    for (const auto& [key, entry] : pack->entries()) count += arch.empty() || entry.arch == arch;
+    for (const auto& [key, entry] : pack->entries()) count += counts(entry, arch);
   if (count == 0) return {};
   return fmt::format("{} kernels for {} by {}", count, arch.empty() ? fmt::format("{}", fmt::join(archs(), ", ")) : std::string(arch),
                      fmt::join(toolchains(arch), ", "));
@@ -46,7 +55,8 @@ std::string ShippedBuilds::to_string(std::string_view arch) const {
 std::vector<std::string> ShippedBuilds::archs() const {
   std::set<std::string> names;
   for (const auto& pack : packs_)
-    for (const auto& [key, entry] : pack->entries()) names.insert(entry.arch);
+    for (const auto& [key, entry] : pack->entries())
+      if (counts(entry, {})) names.insert(entry.arch);
   return {names.begin(), names.end()};
 }
 
@@ -54,8 +64,48 @@ std::vector<std::string> ShippedBuilds::toolchains(std::string_view arch) const 
   std::set<std::string> names;
   for (const auto& pack : packs_)
     for (const auto& [key, entry] : pack->entries())
-      if (arch.empty() || entry.arch == arch) names.insert(entry.toolchain);
+      if (counts(entry, arch)) names.insert(entry.toolchain);
   return {names.begin(), names.end()};
+}
+
+Result<std::optional<Build>> build_of(const ShippedBuilds::Found& found, const std::string& key, const std::string& salt,
+                                      const std::function<Result<std::string>(const std::filesystem::path& file, Build& build)>& look_over) {
+  Build build;
+  build.toolchain = as_shipped(found.entry->toolchain);
+  build.hash = base::Hasher().add("shipped-1").add(key).add(found.entry->hash).add(salt).finish();
+  if (auto kept = kept_build(build.hash, build.toolchain)) return kept;
+  auto packed = found.pack->read(key);
+  if (!packed) {
+    warn_once(packed.error().message);
+    return std::nullopt;
+  }
+  build.log = std::move(packed->log);
+  HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("shipped"));
+  const std::filesystem::path file = scratch.path() / "binary";
+  HONE_TRY_VOID(base::write_file_atomic(file, packed->image));
+  const auto refused = look_over(file, build);
+  if (!refused || !refused->empty()) {
+    warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found.pack->file().string(), refused ? *refused : "it is no binary of that kind"));
+    return std::nullopt;
+  }
+  build.facts.merge(packed->facts);  // with what only compilers say, and what was counted
+  HONE_TRY(build, keep_build(std::move(build), file));
+  return build;
+}
+
+Result<std::vector<PackedBuild>> packed_of(const Build& build) {
+  HONE_TRY(std::string image, base::read_file(build.artifact));
+  std::string compiler = without_shipped(build.toolchain);
+  std::vector<PackedBuild> all;
+  if (build.lowered) {
+    // "TileLang 0.1.15, nvcc 13.0.88": the binary is the second one's.
+    const size_t end = compiler.find(", ");
+    HONE_CHECK(end != std::string::npos, compiler);
+    all.push_back({build.lowered_key, {}, compiler.substr(0, end), {}, {}, build.lowered->source});
+    compiler.erase(0, end + 2);
+  }
+  all.push_back({build.key, build.card_arch, std::move(compiler), build.facts, build.log, std::move(image)});
+  return all;
 }
 
 void warn_once(const std::string& line) {

@@ -1,5 +1,7 @@
 // Kernels that ship built: the packs of this process, and how a kernel is named in one. Thread-safe.
 #pragma once
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +10,7 @@
 
 #include "hone/kernel/kernel.h"
 #include "hone/target/toolchain/pack.h"
+#include "hone/target/toolchain/toolchain.h"
 #include "hone/task/task.h"
 
 namespace hone::target {
@@ -16,7 +19,8 @@ namespace hone::target {
 /// it is "none". A pack that is damaged, or is none, is left out, with a line on standard error the first time.
 class ShippedBuilds {
  public:
-  [[nodiscard]] static ShippedBuilds here();
+  /// `family`: what is said below is of architectures that begin so ("sm_", "gfx").
+  [[nodiscard]] static ShippedBuilds here(std::string_view family = {});
 
   struct Found {
     const Pack* pack = nullptr;
@@ -35,6 +39,9 @@ class ShippedBuilds {
   [[nodiscard]] std::vector<std::string> toolchains(std::string_view arch = {}) const;
 
  private:
+  [[nodiscard]] bool counts(const Pack::Entry& entry, std::string_view arch) const;
+
+  std::string family_;
   std::vector<std::shared_ptr<const Pack>> packs_;
 };
 
@@ -42,6 +49,14 @@ class ShippedBuilds {
 /// the device headers, the architecture and what the compilers are told; of no path. kInput as gpu_unit().
 [[nodiscard]] Result<std::string> cuda_key(std::string_view arch, const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings,
                                            std::string_view optimisation = "-O3");
+
+/// What a pack has, looked over as what a compiler made (`look_over` puts symbols and facts into the build, or says why it is not taken), and kept
+/// in the cache apart from it, under a name of its key and `salt`. Nothing, and a line on standard error, where it is not right.
+[[nodiscard]] Result<std::optional<Build>> build_of(const ShippedBuilds::Found& found, const std::string& key, const std::string& salt,
+                                                    const std::function<Result<std::string>(const std::filesystem::path& file, Build& build)>& look_over);
+
+/// What a pack holds of a build with a `key`: its binary, and of one that was lowered first, the text that it came from.
+[[nodiscard]] Result<std::vector<PackedBuild>> packed_of(const Build& build);
 
 /// A line on standard error, once in this process however often it is said.
 void warn_once(const std::string& line);

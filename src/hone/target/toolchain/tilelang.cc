@@ -8,6 +8,7 @@
 #include "hone/base/hash.h"
 #include "hone/kernel/write_header.h"
 #include "hone/target/toolchain/python_compiler.h"
+#include "hone/target/toolchain/shipped.h"
 
 namespace hone::target {
 namespace {
@@ -96,7 +97,7 @@ Result<std::vector<kernel::Workspace>> fixed_workspaces(const kernel::Kernel& ke
 
 class WithTileLang final : public Toolchain {
  public:
-  WithTileLang(std::unique_ptr<Toolchain> own, std::string target) : own_(std::move(own)), target_(std::move(target)) {}
+  WithTileLang(std::unique_ptr<Toolchain> own, std::string target) : own_(std::move(own)), target_(std::move(target)), shipped_(ShippedBuilds::here()) {}
 
   std::string name() const override { return own_->name(); }
   std::vector<std::string> other_compilers() const override { return own_->other_compilers(); }
@@ -105,16 +106,19 @@ class WithTileLang final : public Toolchain {
   Result<BuildOutcome> build(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, const BuildOptions& options) override {
     if (kernel.header.language != kernel::Language::kTileLang) return own_->build(kernel, task, bindings, options);
     const auto& install = find_python(kTileLangRow);
-    if (!install) return tl::unexpected(install.error());
-    HONE_TRY(auto lowered, lower(*install, kernel, task, bindings, options.deadline));
+    HONE_TRY(auto lowered, lower(install, kernel, task, bindings, options.deadline));
     if (auto* const failure = std::get_if<BuildFailure>(&lowered)) return BuildOutcome(std::move(*failure));
     BuildOptions with = options;
-    if (!emulated(target_)) with.includes = {install->package / "src", amd(target_) ? install->package.parent_path() / "triton/backends/amd" : install->package / "3rdparty/cutlass/include"};
-    const auto& source = std::get<kernel::Kernel>(lowered);
-    HONE_TRY(BuildOutcome outcome, own_->build(source, task, bindings, with));
+    with.compile = options.compile && install;  // the templates are TileLang's
+    if (install && !emulated(target_)) with.includes = {install->package / "src", amd(target_) ? install->package.parent_path() / "triton/backends/amd" : install->package / "3rdparty/cutlass/include"};
+    auto& made = std::get<Lowered>(lowered);
+    HONE_TRY(BuildOutcome outcome, own_->build(made.kernel, task, bindings, with));
     if (auto* const build = std::get_if<Build>(&outcome)) {
-      build->toolchain = fmt::format("TileLang {}, {}", install->version, build->toolchain);
-      build->lowered = std::make_shared<const kernel::Kernel>(source);
+      build->toolchain = fmt::format("{}, {}", made.by, build->toolchain);
+      build->lowered = std::make_shared<const kernel::Kernel>(std::move(made.kernel));
+      build->lowered_key = tilelang_key(target_, kernel, task, bindings);
+    } else if (auto& failure = std::get<BuildFailure>(outcome); failure.unshipped && !install) {
+      failure = unshipped();
     }
     return outcome;
   }
@@ -125,16 +129,40 @@ class WithTileLang final : public Toolchain {
   }
 
  private:
-  /// Out of the cache, where it was made before: source of a kernel is text, its header says the rest.
-  Result<std::variant<kernel::Kernel, BuildFailure>> lower(const PythonInstall& install, const kernel::Kernel& kernel, const task::Task& task,
-                                                           const task::Bindings& bindings, std::chrono::seconds deadline) {
-    using Outcome = std::variant<kernel::Kernel, BuildFailure>;
+  struct Lowered {
+    kernel::Kernel kernel;
+    std::string by;  ///< "TileLang 0.1.15"
+  };
+
+  static BuildFailure unshipped() { return {"this kernel does not ship built for these shapes, and TileLang is not installed here", {}, false, true}; }
+
+  /// The text of a pack; where TileLang is here, if its version made it.
+  std::optional<Lowered> shipped_text(const std::string& key, const std::string& by) const {
+    const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return entry.arch.empty() && (by.empty() || entry.toolchain == by); });
+    if (!found) return std::nullopt;
+    auto packed = found->pack->read(key);
+    auto kernel = packed ? kernel::parse_kernel(packed->image, amd(target_) ? "kernel.hip" : "kernel.cu") : tl::unexpected(packed.error());
+    if (kernel) return Lowered{*std::move(kernel), found->entry->toolchain};
+    warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found->pack->file().string(), kernel.error().message));
+    return std::nullopt;
+  }
+
+  /// Out of the cache or a pack, where it was made before: source of a kernel is text, its header says the rest.
+  Result<std::variant<Lowered, BuildFailure>> lower(const Result<PythonInstall>& install, const kernel::Kernel& kernel, const task::Task& task,
+                                                    const task::Bindings& bindings, std::chrono::seconds deadline) {
+    using Outcome = std::variant<Lowered, BuildFailure>;
     HONE_TRY(const auto launches, kernel::tile_launches(kernel, task, bindings));
-    const std::string hash = base::Hasher().add("tilelang-lower-1").add(target_).add(install.version).add(python_programs_hash(kTileLangRow)).add(kernel.source)
-                                 .add(kernel::case_name(kernel, task, bindings)).finish();
+    const std::string key = tilelang_key(target_, kernel, task, bindings), by = install ? "TileLang " + install->version : "";
+    if (!install) {
+      if (auto text = shipped_text(key, by)) return Outcome(*std::move(text));
+      if (shipped_.to_string(target_.substr(target_.find(':') + 1)).empty()) return tl::unexpected(install.error());
+      return Outcome(unshipped());
+    }
+    const std::string hash = base::Hasher().add("tilelang-lower-1").add(key).add(by).finish();
     const fs::path kept = base::cache_directory() / "tilelang" / (base::short_hash(hash) + (amd(target_) ? ".hip" : ".cu"));
     if (const auto text = base::read_file(kept))
-      if (auto found = kernel::parse_kernel(*text, kept.string())) return Outcome(*std::move(found));
+      if (auto found = kernel::parse_kernel(*text, kept.string())) return Outcome(Lowered{*std::move(found), by});
+    if (auto text = shipped_text(key, by)) return Outcome(*std::move(text));
     const auto answer = ask_python(kTileLangRow, request_for_tiles(kernel, launches, target_), deadline);
     if (!answer) {
       if (answer.error().code != ErrorCode::kExhausted && answer.error().code != ErrorCode::kInput) return tl::unexpected(answer.error());
@@ -144,15 +172,16 @@ class WithTileLang final : public Toolchain {
     auto made = kernel_of_tiles(*answer, launches, target_);
     if (!made) return Outcome(BuildFailure{made.error().message, {}, false});
     HONE_TRY(made->header.workspaces, fixed_workspaces(kernel, bindings));
-    made->header.note = fmt::format("lowered by TileLang {}", install.version);
+    made->header.note = "lowered by " + by;
     HONE_TRY(kernel::Kernel whole, kernel::with_header(*made, made->header));
     HONE_TRY_VOID(base::make_directories(kept.parent_path()));
     HONE_TRY_VOID(base::write_file_once(kept, whole.source));
-    return Outcome(std::move(whole));
+    return Outcome(Lowered{std::move(whole), by});
   }
 
   std::unique_ptr<Toolchain> own_;
   std::string target_;
+  ShippedBuilds shipped_;
 };
 
 }  // namespace
@@ -170,6 +199,10 @@ Result<kernel::Kernel> kernel_of_tiles(const json& answer, const std::vector<ker
   made.source = kernel::header_comment(made.header) + "\n" + text;
   // Names that are none, extents that are not positive: what a hostile answer may hold ends here.
   return kernel::parse_kernel(made.source, amd(target) ? "kernel.hip" : "kernel.cu");
+}
+
+std::string tilelang_key(const std::string& target, const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings) {
+  return base::Hasher().add("tilelang-key-1").add(target).add(python_programs_hash(kTileLangRow)).add(kernel.source).add(kernel::case_name(kernel, task, bindings)).finish();
 }
 
 Result<kernel::BoundPlan> plan_of(const kernel::Kernel& kernel, const Build& build, const task::Task& task, const task::Bindings& bindings,

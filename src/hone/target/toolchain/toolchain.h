@@ -28,6 +28,7 @@ struct BuildOptions {
   /// Cards only: instructions are counted, where there is a disassembler. That may take as long as compiling.
   bool mix = false;
   std::chrono::seconds deadline{60};
+  bool compile = true;  ///< cards only; false: what is kept or ships, and nothing else
   std::vector<std::filesystem::path> includes = {};  ///< cards only: folders of headers that the source includes, besides hone's
 };
 
@@ -46,7 +47,8 @@ struct Build {
   std::string card_arch;                       ///< real GPU: "sm_90a", "gfx942"; empty: the artifact is no GPU's
   std::map<std::string, std::string> symbols;  ///< real GPU: launch's function -> its name in the artifact
   std::shared_ptr<const kernel::Kernel> lowered;  ///< TileLang: the kernel that was compiled in the place of the given one; else null
-  std::string key;                             ///< CUDA card: names it in a pack, on any machine (shipped.h); else empty
+  std::string lowered_key;                     ///< card: names the text of that kernel in a pack
+  std::string key;                             ///< card: names it in a pack, on any machine (shipped.h); else empty
 };
 
 /// A candidate that did not build: data, with the compiler's words (bounded).
@@ -54,6 +56,7 @@ struct BuildFailure {
   std::string reason;                          ///< one line
   std::string log;
   bool evades = false;                         ///< its source tells a sanitized build from another
+  bool unshipped = false;                      ///< says nothing of the kernel: no pack has it, and there is no compiler
 };
 
 using BuildOutcome = std::variant<Build, BuildFailure>;
@@ -106,8 +109,8 @@ class Toolchain {
 /// kUnavailable with what to install; kInput for an architecture that the compiler does not know.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> cuda_toolchain(std::string arch);
 
-/// HIP for an AMD card of architecture `arch` ("gfx90a", "gfx942", "gfx950"), as a code object, by clang 22 without ROCm. Facts as
-/// of CUDA where they mean the same; "registers/F" counts a lane's vector registers, accumulators ("agprs/F") included;
+/// HIP for an AMD card of architecture `arch` ("gfx90a", "gfx942", "gfx950"), as a code object, by clang 22 without ROCm, or out of
+/// a pack as CUDA's. Facts as of CUDA where they mean the same; "registers/F" counts a lane's vector registers, accumulators ("agprs/F") included;
 /// also "sgprs/F", "spilled_vgprs/F", "spilled_sgprs/F" (registers, not bytes). The mix needs llvm-objdump.
 [[nodiscard]] Result<std::unique_ptr<Toolchain>> hip_toolchain(std::string arch);
 

@@ -171,13 +171,13 @@ class TritonToolchain final : public Toolchain {
     HONE_TRY(const auto cases, kernel::cases_of(kernel, task, bindings));
     const std::string the_case = kernel::case_name(kernel, task, bindings);
     const std::string hash = hash_for(target_, name_ + (disassembler_ ? disassembler_->name : ""), kernel, the_case);
-    // Of no machine and no version.
-    const std::string key = base::Hasher().add("triton-key-1").add(target_).add(kernel.source).add(the_case).finish();
+    // Of no machine and no version but hone's own.
+    const std::string key = base::Hasher().add("triton-key-1").add(target_).add(python_programs_hash(kTritonRow)).add(kernel.source).add(the_case).finish();
     if (compiles_)
       if (auto kept = kept_build(hash, name_)) return finished(std::move(*kept), key, options);
     HONE_TRY(std::optional<Build> ready, shipped_build(key, cases));
     if (ready) return finished(*std::move(ready), key, options);
-    if (!compiles_) return BuildOutcome(BuildFailure{"this kernel does not ship built for these shapes, and Triton is not installed here", {}, false});
+    if (!compiles_) return BuildOutcome(BuildFailure{"this kernel does not ship built for these shapes, and Triton is not installed here", {}, false, true});
     const auto begin = std::chrono::steady_clock::now();
     HONE_TRY(const Answer answer, compiled(request_for_binary(kernel, cases), options.deadline));
     if (answer.failure) return BuildOutcome(*answer.failure);
@@ -221,11 +221,11 @@ class TritonToolchain final : public Toolchain {
     HONE_TRY(const CompilerRun run, run_compiler(argv, folder, ptxas_->program.parent_path(), options.deadline));
     if (run.late) return fmt::format("error: ptxas was stopped after {} s", options.deadline.count());
     if (!run.ok) return run.log.empty() ? std::string("error: ptxas failed") : run.log;
-    return look_over_cubin(folder, cases, run.log, build);
+    return look_over_cubin(folder / kBinary, cases, run.log, build);
   }
 
-  static Result<std::string> look_over_cubin(const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, const std::string& log, Build& build) {
-    HONE_TRY(const CubinFacts cubin, read_cubin(folder / kBinary));
+  static Result<std::string> look_over_cubin(const fs::path& file, const std::vector<kernel::FunctionCase>& cases, const std::string& log, Build& build) {
+    HONE_TRY(const CubinFacts cubin, read_cubin(file));
     if (!cubin.undefined.empty()) return fmt::format("error: it calls {}, which a kernel may not", fmt::join(cubin.undefined, ", "));
     std::map<std::string, const GpuEntry*> plan;
     if (std::string why = match(cubin.entries, cases, 32, plan); !why.empty()) return why;
@@ -244,11 +244,11 @@ class TritonToolchain final : public Toolchain {
     binary.resize(bytes);
     HONE_TRY_VOID(base::write_file_atomic(folder / kBinary, binary));
     build.command = "triton (code object)";
-    return look_over_object(folder, cases, build);
+    return look_over_object(folder / kBinary, cases, build);
   }
 
-  static Result<std::string> look_over_object(const fs::path& folder, const std::vector<kernel::FunctionCase>& cases, Build& build) {
-    HONE_TRY(const CodeObject object, read_code_object(folder / kBinary));
+  static Result<std::string> look_over_object(const fs::path& file, const std::vector<kernel::FunctionCase>& cases, Build& build) {
+    HONE_TRY(const CodeObject object, read_code_object(file));
     std::map<std::string, const GpuEntry*> plan;
     if (std::string why = match(object.entries, cases, 64, plan); !why.empty()) return why;
     build.facts["writable_global_bytes"] = static_cast<double>(object.global_bytes);
@@ -294,30 +294,12 @@ class TritonToolchain final : public Toolchain {
     return {};
   }
 
-  /// Out of a pack, looked over as what is compiled here. Nothing where no pack has it, or where what it has is not right.
   Result<std::optional<Build>> shipped_build(const std::string& key, const std::vector<kernel::FunctionCase>& cases) {
     const auto found = shipped_.find(key, [&](const Pack::Entry& entry) { return entry.arch == arch_ && (!compiles_ || entry.toolchain == name_); });
     if (!found) return std::nullopt;
-    Build build;
-    build.toolchain = as_shipped(found->entry->toolchain);
-    build.hash = base::Hasher().add("triton-shipped-1").add(key).add(found->entry->hash).add(disassembler_ ? disassembler_->name : "").finish();
-    if (auto kept = kept_build(build.hash, build.toolchain)) return kept;
-    auto packed = found->pack->read(key);
-    if (!packed) {
-      warn_once(packed.error().message);
-      return std::nullopt;
-    }
-    build.log = std::move(packed->log);
-    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("triton"));
-    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kBinary, packed->image));
-    const auto refused = target_.starts_with("cuda:") ? look_over_cubin(scratch.path(), cases, {}, build) : look_over_object(scratch.path(), cases, build);
-    if (!refused || !refused->empty()) {
-      warn_once(fmt::format("a kernel of the pack in {} is not taken: {}", found->pack->file().string(), refused ? *refused : "it is no binary"));
-      return std::nullopt;
-    }
-    build.facts.merge(packed->facts);  // with what Triton and ptxas said
-    HONE_TRY(build, keep_build(std::move(build), scratch.path() / kBinary));
-    return build;
+    return build_of(*found, key, "triton" + (disassembler_ ? disassembler_->name : ""), [&](const fs::path& file, Build& build) {
+      return target_.starts_with("cuda:") ? look_over_cubin(file, cases, {}, build) : look_over_object(file, cases, build);
+    });
   }
 
   Result<BuildOutcome> finished(Build build, const std::string& key, const BuildOptions& options) {
