@@ -336,8 +336,9 @@ int run_cli(int argc, char** argv) {
 
   command = judge("export", "write a kernel for use in another program", 1, export_kernel);
   command->add_option("--as", judging.as, "header: a C++ header and source without dependencies; torch: a Python package with a PyTorch operator; "
-                                         "kernelbench: one file with ModelNew")->required()->type_name("FORM");
-  command->add_option("-o,--output", judging.output, "folder to write to, kernelbench: file (default: here, torch: NAME-torch)")->type_name("PATH");
+                                         "binary: the same with a card's kernel as machine code; kernelbench: one file with ModelNew")->required()->type_name("FORM");
+  command->add_option("--target", judging.target, "binary: the architecture, cuda:sm_90a, hip:gfx942, … (default: where it was verified)")->type_name("NAME");
+  command->add_option("-o,--output", judging.output, "folder to write to, kernelbench: file (default: here, torch and binary: NAME-torch)")->type_name("PATH");
 
   command = add("targets", "list what there is to run on");
   add_json(command, json);

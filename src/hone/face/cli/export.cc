@@ -8,12 +8,15 @@
 #include "hone/base/json.h"
 #include "hone/engine/event/event.h"
 #include "hone/engine/local.h"
+#include "hone/face/cli/cases.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/export/export.h"
 #include "hone/face/export/torch_package.h"
 #include "hone/face/export/torch_source.h"
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
+#include "hone/target/toolchain/shipped.h"
+#include "hone/target/toolchain/triton.h"
 
 namespace hone::face {
 namespace {
@@ -111,6 +114,42 @@ Result<TorchOptions> torch_options(const KernelArguments& arguments, const Expor
   return TorchOptions{exported.options, exported.verified};
 }
 
+/// "cuda:sm_90a" of where it was verified: "NVIDIA H200, sm_90a, 132 multiprocessors, …".
+std::string target_of(const engine::Place& place) {
+  const size_t begin = place.device.find(", "), end = place.device.find(", ", begin + 1);
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return (place.target.starts_with("hip") ? "hip:" : "cuda:") + place.device.substr(begin + 2, end - begin - 2);
+}
+
+/// Machine code for each case, by what the kernel was verified with.
+Result<std::vector<ExportedBuild>> builds_of(const KernelArguments& arguments, const Exported& exported) {
+  const kernel::Kernel& kernel = exported.kernel;
+  const std::string verified = exported.verified ? target_of(*exported.verified) : "", target = arguments.target.empty() ? verified : arguments.target;
+  if (!target.starts_with("cuda:") && !target.starts_with("hip:"))
+    return fail(ErrorCode::kUsage, target.empty() ? "which architecture is the machine code to be for?" : fmt::format("\"{}\" is no architecture", target),
+                "--target cuda:sm_90a, hip:gfx942, …: see hone targets");
+  if (!verified.empty() && target != verified) return elsewhere(arguments, {fmt::format("architecture: {}, asked for is {}", verified, target)});
+  if (kernel.header.language == kernel::Language::kCpp)
+    return fail(ErrorCode::kInput, "a kernel in c++ has no machine code for a card", "--as torch writes a package that compiles it");
+  const bool triton = kernel.header.language == kernel::Language::kTriton;
+  HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(target) : target::gpu_toolchain(target));
+  std::vector<ExportedBuild> all;
+  for (const task::Bindings& shape : shapes_of_cases(kernel, exported.task)) {
+    HONE_TRY(target::BuildOutcome outcome, toolchain->build(kernel, exported.task, shape, {}));
+    if (const auto* const failure = std::get_if<target::BuildFailure>(&outcome)) {
+      if (all.empty()) return fail(ErrorCode::kInput, fmt::format("it is not built for {}: {}", target, failure->reason));
+      fmt::print(stderr, "note: not built for {}: {}\n", task::bindings_text(shape), failure->reason);
+      continue;
+    }
+    ExportedBuild& made = all.emplace_back(ExportedBuild{shape, std::get<target::Build>(std::move(outcome)), {}});
+    HONE_TRY(made.image, base::read_file(made.build.artifact));
+    const std::string by = target::without_shipped(made.build.toolchain), first = by.substr(0, by.find(", "));
+    if (exported.verified && (", " + exported.verified->toolchain + ",").find(", " + first + ",") == std::string::npos)
+      return elsewhere(arguments, {fmt::format("toolchain: {}, here {}", exported.verified->toolchain, by)});
+  }
+  return all;
+}
+
 Status write(const std::filesystem::path& path, const std::string& content) {
   if (path.has_parent_path()) HONE_TRY_VOID(base::make_directories(path.parent_path()));
   return base::write_file_atomic(path, content);
@@ -120,10 +159,11 @@ Status write(const std::filesystem::path& path, const std::string& content) {
 
 Result<int> export_kernel(const KernelArguments& arguments) {
   const std::string& form = arguments.as;
-  if (form != "header" && form != "torch" && form != "kernelbench")
+  const bool binary = form == "binary";
+  if (form != "header" && form != "torch" && form != "kernelbench" && !binary)
     return fail(ErrorCode::kUsage, fmt::format("unknown form \"{}\"", form),
                 "--as header: a C++ header and source without dependencies; torch: a Python package with a PyTorch operator; "
-                "kernelbench: one file with ModelNew");
+                "binary: the same with the kernel as machine code; kernelbench: one file with ModelNew");
   HONE_TRY(const Exported exported, exported_of(arguments));
   if (form == "kernelbench") {
     HONE_TRY(const TorchOptions options, torch_options(arguments, exported));
@@ -138,7 +178,10 @@ Result<int> export_kernel(const KernelArguments& arguments) {
   if (form == "header") {
     HONE_TRY(files, as_header(arguments, exported));
   } else {
-    HONE_TRY(const TorchOptions options, torch_options(arguments, exported));
+    HONE_TRY(TorchOptions options, torch_options(arguments, exported));
+    if (binary) {
+      HONE_TRY(options.builds, builds_of(arguments, exported));
+    }
     HONE_TRY(files, export_torch(exported.kernel, exported.task, options));
     HONE_TRY(const std::string name, torch_name(options, exported.task));
     if (arguments.output.empty()) folder = name + "-torch";
@@ -148,7 +191,7 @@ Result<int> export_kernel(const KernelArguments& arguments) {
     HONE_TRY_VOID(write(folder / file.name, file.content));
     if (form == "header") fmt::print("{}\n", (folder / file.name).string());
   }
-  if (form == "torch") fmt::print("{}\n", folder.string());
+  if (form != "header") fmt::print("{}\n", folder.string());
   return 0;
 }
 

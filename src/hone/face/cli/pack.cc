@@ -15,12 +15,11 @@
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/evaluate/verify/draw/draw_card.h"
-#include "hone/evaluate/stage.h"
 #include "hone/face/bench/suite.h"
+#include "hone/face/cli/cases.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/live_line.h"
 #include "hone/face/cli/text.h"
-#include "hone/kernel/build_case.h"
 #include "hone/pattern/plain_gpu.h"
 #include "hone/target/card.h"
 #include "hone/target/toolchain/shipped.h"
@@ -74,22 +73,6 @@ std::vector<kernel::Kernel> points_of(const kernel::Kernel& kernel, int most) {
       point.config[tunable.name] = tunable.values[k];
       if (const auto fits = kernel::allowed(point.header, point.config, {}); !fits || *fits) all.push_back(std::move(point));
     }
-  return all;
-}
-
-/// Shapes that make different builds of a kernel (kernel/build_case.h): the workloads', and those that a verifier may look at. Where each shape is
-/// a case, what a verifier looks at cannot be foreseen.
-std::vector<task::Bindings> shapes_of_cases(const kernel::Kernel& kernel, const task::Task& task) {
-  constexpr uint64_t kDraws = 64;
-  std::set<std::string> cases;
-  std::vector<task::Bindings> all;
-  const auto add = [&](const task::Bindings& shape) {
-    if (cases.insert(kernel::case_name(kernel, task, shape)).second) all.push_back(shape);
-  };
-  for (const task::Workload& workload : task.workloads) add(workload.bindings);
-  const bool for_shapes = kernel::row_of(kernel.header.language).threads == kernel::Threads::kCompiled;
-  for (uint64_t seed = 0; seed < kDraws && !for_shapes; ++seed)
-    for (const task::Bindings& shape : evaluate::hidden_shapes(task, seed)) add(shape);
   return all;
 }
 

@@ -143,7 +143,7 @@ Result<ExportedFile> export_kernelbench(const Kernel& kernel, const task::Task& 
   std::string bodies;
   std::vector<std::string> modules{"dispatch"};
   if (!source.plan.empty()) modules.emplace_back("plan");
-  modules.push_back(source.module);
+  modules.insert(modules.end(), source.modules.begin(), source.modules.end());
   for (const std::string& module : modules) {
     std::istringstream lines(module_body(module));
     for (std::string line; std::getline(lines, line);) {

@@ -52,17 +52,21 @@ class Package {
                                  (source_.plan.empty() ? "" : "\n\n" + source_.plan));
     add(inside + "_dispatch.py", runtime_module("dispatch"));
     if (!source_.plan.empty()) add(inside + "_plan.py", runtime_module("plan"));
-    add(inside + fmt::format("_{}.py", source_.module), with_imports(runtime_module(source_.module)));
+    for (size_t i = 0; i < source_.modules.size(); ++i) add(inside + fmt::format("_{}.py", source_.modules[i]), with_imports(i));
     for (ExportedFile& file : source_.files) add(inside + "source/" + file.name, std::move(file.content));
+    for (ExportedFile& file : source_.binaries) add(inside + "binary/" + file.name, std::move(file.content));
     add(fmt::format("test_{}.py", name_), test());
     return all;
   }
 
  private:
   /// The run time's modules find each other's names in one file; in a package they import them.
-  [[nodiscard]] std::string with_imports(const std::string& text) const {
+  [[nodiscard]] std::string with_imports(size_t module) const {
+    const std::string text = runtime_module(source_.modules[module]);
     const size_t line = text.find('\n') + 1;
-    return text.substr(0, line) + "from ._dispatch import Refused, torch, writable_folder\n" + (source_.plan.empty() ? "" : "from ._plan import bind\n") + text.substr(line);
+    std::string imports = "from ._dispatch import Refused, torch, writable_folder\n";
+    if (module > 0) imports += fmt::format("from ._{} import CELLS, DriverKernel  # noqa: F401\n", source_.modules.front());
+    return text.substr(0, line) + imports + (source_.plan.empty() ? "" : "from ._plan import bind\n") + text.substr(line);
   }
   /// What the plan calls of the run time.
   [[nodiscard]] std::string plan_imports() const {
@@ -93,12 +97,13 @@ class Package {
     const std::string result = results.size() == 1 ? "Tensor" : fmt::format("({})", fmt::join(results, ", "));
     std::string text = fmt::format("\"\"\"{}, made by hone. {}.\n\n{}\nConditions and figures: README.md.\n\"\"\"\nimport pathlib\n\nimport torch\n\n", name_,
                                    signature_of(task_), escaped(indented(task_.compute, "    ")));
-    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, undisturbed, wants_grad\n", source_.module, source_.type);
-    text += source_.plan.empty() ? "\n" : "from ._task import SYMBOLS, plan\n\n";
+    text += fmt::format("from . import _task\nfrom ._{} import {}\nfrom ._dispatch import Operator, undisturbed, wants_grad\n", source_.modules.back(), source_.type);
+    text += source_.plan.empty() ? "\n" : fmt::format("from ._task import SYMBOLS, {}\n\n", fmt::join(source_.plans, ", "));
     text += fmt::format("__all__ = [\"{}\"]\n\n_HERE = pathlib.Path(__file__).resolve().parent\n", name_);
-    text += "_SOURCE = _HERE / \"source\"\n_FILES = {path.relative_to(_SOURCE).as_posix(): path.read_text()\n"
+    const bool compiles = source_.binaries.empty();
+    if (compiles) text += "_SOURCE = _HERE / \"source\"\n_FILES = {path.relative_to(_SOURCE).as_posix(): path.read_text()\n"
             "          for path in sorted(_SOURCE.rglob(\"*\")) if path.is_file()}\n";
-    text += kernel_object(source_, "_FILES", "_HERE / \"build\"");
+    text += kernel_object(source_, "_FILES", compiles ? "_HERE / \"build\"" : "_HERE / \"binary\"");
     text += fmt::format("OPERATOR = Operator({}, _task.INPUTS, _task.OUTPUTS, _task.extents, _task.shapes, _task.composition,\n"
                         "                    _task.MAKES_TENSORS, KERNEL)\n\n", python_string(name_));
     text += fmt::format("# Opaque to torch.compile, which learns the results' shapes from PyTorch's code.\n"
@@ -119,7 +124,7 @@ class Package {
   [[nodiscard]] std::string project() const {
     return fmt::format("[build-system]\nrequires = [\"setuptools>=61\"]\nbuild-backend = \"setuptools.build_meta\"\n\n[project]\nname = {}\n"
                        "version = \"1.0\"\ndescription = {}\nrequires-python = \">=3.9\"\ndependencies = [\"torch>=2.4\"]\n\n"
-                       "[tool.setuptools]\npackages = [{}]\n\n[tool.setuptools.package-data]\n{} = [\"source/**\"]\n",
+                       "[tool.setuptools]\npackages = [{}]\n\n[tool.setuptools.package-data]\n{} = [\"source/**\", \"binary/**\"]\n",
                        python_string(name_), python_string(fmt::format("{}: a kernel made by hone {}", task_.name, base::kVersion)), python_string(name_), name_);
   }
 
@@ -129,7 +134,7 @@ class Package {
     text += "## Where the kernel is used\n\n";
     if (options_.verified) {
       text += fmt::format("On {} with {}. ", options_.verified->device, options_.verified->toolchain);
-      text += source_.module == "cpu" ? "The number of threads is torch's own. " : "";
+      text += source_.type == "CpuKernel" ? "The number of threads is torch's own. " : "";
       text += "Elsewhere PyTorch's operations are, with one warning that says why.\n\n";
     } else {
       text += "Nothing is known of where it was verified: it was exported without a verdict.\n\n";
@@ -145,8 +150,9 @@ class Package {
         text += "The kernel takes for granted what the task says of its inputs (values of an index, zero triangles, ...); nothing checks it.\n";
         break;
       }
-    text += fmt::format("\nThe first call compiles `{}/source`; what it makes is kept in `{}/build`, or in `~/.cache/hone-export`.\n", name_, name_);
-    if (source_.module == "cuda")
+    text += source_.binaries.empty() ? fmt::format("\nThe first call compiles `{}/source`; what it makes is kept in `{}/build`, or in `~/.cache/hone-export`.\n", name_, name_)
+                                     : fmt::format("\n`{}/binary` holds its machine code: nothing is compiled, and `{}/source` is for people.\n", name_, name_);
+    if (source_.modules.front() == "driver")
       text += "Warm it up before capturing a CUDA graph. Kernels whose blocks wait for each other must not run on two streams at once.\n";
     text += "\n## Where it comes from\n\n```\n";
     for (const std::string& line : torch_provenance(kernel_, task_, options_)) text += line + "\n";

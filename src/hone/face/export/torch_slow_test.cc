@@ -127,6 +127,59 @@ TEST_F(TorchExport, LaunchesOnACard) {
   check("cuda");
 }
 
+/// A build for Hopper that nobody made.
+ExportedBuild build_of(const task::Bindings& bindings, const std::string& image, const std::map<std::string, std::string>& symbols, int64_t scratch = 0) {
+  ExportedBuild made{bindings, {}, image};
+  made.build.card_arch = "sm_90a";
+  made.build.symbols = symbols;
+  made.build.facts = {{"dynamic_shared_bytes/scaled", 4096}, {"scratch_bytes/scaled", static_cast<double>(scratch)}};
+  return made;
+}
+
+TEST_F(TorchExport, MachineCodeOfTriton) {
+  constexpr const char* kKernel = R"hone("""hone
+language = "triton"
+tunables = { BLOCK = [256] }
+[[launch]]
+kernel = "scaled"
+grid   = ["ceil_div(N, BLOCK)"]
+warps  = 4
+args   = ["x", "y", "i32:N", "f32:0.5", "=BLOCK"]
+"""
+)hone";
+  TorchOptions options;
+  options.common.name = "scaled";
+  const std::map<std::string, std::string> symbols{{"scaled", "scaled_symbol"}};
+  // What promises nothing is named first, and taken last.
+  options.builds = {build_of({{"N", 1000}}, "plain", symbols, 16), build_of({{"N", 1}}, "one", symbols), build_of({{"N", 1024}}, "promised", symbols)};
+  const auto files = export_torch(make_kernel(kKernel), task::task_from_expressions("y = x * 0.5", {"x=f32[N]"}, {"N=1024"}).value(), options);
+  ASSERT_TRUE(files.has_value()) << files.error().to_string();
+  save(*files);
+  check("triton_binary");
+}
+
+TEST_F(TorchExport, MachineCodeOfTileLang) {
+  constexpr const char* kKernel = R"hone("""hone
+language = "tilelang"
+[[launch]]
+kernel = "doubled"
+args   = ["x", "y", "=N"]
+"""
+)hone";
+  TorchOptions options;
+  options.common.name = "doubled";
+  for (const auto& [n, grid] : {std::pair{100, 4}, {3000, 12}}) {
+    ExportedBuild made = build_of({{"N", n}}, fmt::format("for {}", n), {{"doubled_kernel", "kernel_symbol"}});
+    made.build.lowered = std::make_shared<const kernel::Kernel>(make_kernel(fmt::format("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"doubled_kernel\"\ngrid = [\"{}\"]\n"
+                                                                                        "block = [\"256\"]\nshared = \"1024\"\nargs = [\"y\", \"x\"]\n*/\n", grid)));
+    options.builds.push_back(std::move(made));
+  }
+  const auto files = export_torch(make_kernel(kKernel), task::task_from_expressions("y = 2 * x", {"x=f32[N]"}, {"N=100"}).value(), options);
+  ASSERT_TRUE(files.has_value()) << files.error().to_string();
+  save(*files);
+  check("tilelang_binary");
+}
+
 TEST_F(TorchExport, BuildsForACard) {
   if (const auto compiler = target::cuda_compiler(); !compiler) GTEST_SKIP() << compiler.error().to_string();
   save_package(mean_on_a_card(), testing::kMeanTask, {});

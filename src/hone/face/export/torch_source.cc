@@ -13,6 +13,7 @@
 #include "hone/face/export/python_code.h"
 #include "hone/face/export/python_names.h"
 #include "hone/face/export/source_text.h"
+#include "hone/kernel/build_case.h"
 
 namespace hone::face {
 namespace {
@@ -49,7 +50,7 @@ Result<TorchSource> cpp_source(const Kernel& kernel, const task::Task& task, con
   common.name = name;
   HONE_TRY(auto files, export_header(kernel, task, std::nullopt, common));
   TorchSource source;
-  source.module = "cpu";
+  source.modules = {"cpu"};
   source.type = "CpuKernel";
   for (ExportedFile& file : files) {
     if (file.name.ends_with(".cc")) file.content += c_function(name, task, common.space);
@@ -82,8 +83,9 @@ Status add_headers(const std::string& text, std::map<std::string, std::string>& 
 
 Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, const std::string& name) {
   TorchSource source;
-  source.module = "cuda";
+  source.modules = {"driver", "cuda"};
   source.type = "CudaKernel";
+  source.plans = {"plan"};
   HONE_TRY(source.plan, plan_function(kernel, task));
   std::map<std::string, std::string> headers;
   HONE_TRY_VOID(add_headers(kernel.source + "\n#include \"hone/nvrtc/prelude.h\"\n", headers));
@@ -114,12 +116,96 @@ Result<TorchSource> cuda_source(const Kernel& kernel, const task::Task& task, co
 /// Triton's or TileLang's module as it is, compiled by its package where it runs.
 Result<TorchSource> tile_source(const Kernel& kernel, const task::Task& task, const std::string& name, const char* type, const char* package) {
   TorchSource source;
-  source.module = "tiles";
+  source.modules = {"tiles"};
   source.type = type;
+  source.plans = {"plan"};
   HONE_TRY(source.plan, plan_function(kernel, task));
   source.files.push_back({"kernel.py", kernel.source});
   source.object = fmt::format("{}({}, @SOURCES@, plan, VERIFIED, @FOLDER@)", type, python_string(name));
   source.conditions.push_back(fmt::format("{} is installed", package));
+  source.conditions.emplace_back("every tensor begins on a multiple of 64 bytes");
+  return source;
+}
+
+/// What a build of Triton's takes for granted of its function's arguments, as binary.py reads it.
+std::string promises_of(const kernel::FunctionCase& its) {
+  std::vector<std::string> all;
+  for (const kernel::ArgumentCase& argument : its.arguments)
+    all.push_back(python_string(!argument.constant.empty() ? "=" + argument.constant : argument.divisible && argument.type.starts_with('i') ? "16" : ""));
+  return fmt::format("({}{})", fmt::join(all, ", "), all.size() == 1 ? "," : "");
+}
+
+/// The functions of a build: (symbol, what its compiler laid out or None), by their names in the plan.
+Result<std::string> functions_text(const Kernel& kernel, const task::Task& task, const ExportedBuild& made) {
+  std::vector<std::string> all;
+  const auto fact = [&](const std::string& name) {
+    const auto it = made.build.facts.find(name);
+    return it == made.build.facts.end() ? int64_t{0} : static_cast<int64_t>(it->second);
+  };
+  if (kernel.header.language != kernel::Language::kTriton) {
+    for (const auto& [function, symbol] : made.build.symbols) all.push_back(fmt::format("{}: ({}, None)", python_string(function), python_string(symbol)));
+  } else {
+    HONE_TRY(const auto cases, kernel::cases_of(kernel, task, made.bindings));
+    const int64_t wave = made.build.card_arch.starts_with("gfx") ? 64 : 32;
+    for (const kernel::FunctionCase& its : cases)
+      all.push_back(fmt::format("{}: ({}, ({}, {}, {}, {}))", python_string(its.function), python_string(made.build.symbols.at(its.function)), its.warps * wave,
+                                fact("dynamic_shared_bytes/" + its.function), fact("scratch_bytes/" + its.function), promises_of(its)));
+  }
+  return fmt::format("{{{}}}", fmt::join(all, ",\n                   "));
+}
+
+/// How many constants and multiples a build of Triton's takes for granted.
+Result<std::ptrdiff_t> promises_in(const Kernel& kernel, const task::Task& task, const ExportedBuild& made) {
+  std::ptrdiff_t count = 0;
+  if (kernel.header.language != kernel::Language::kTriton) return count;
+  HONE_TRY(const auto cases, kernel::cases_of(kernel, task, made.bindings));
+  for (const kernel::FunctionCase& its : cases)
+    count += std::ranges::count_if(its.arguments, [](const kernel::ArgumentCase& argument) { return !argument.constant.empty() || argument.divisible; });
+  return count;
+}
+
+/// Machine code, the plans that launch it, and which of them is for what. What promises most comes first: it is the fastest where it fits.
+Result<TorchSource> binary_source(const Kernel& kernel, const task::Task& task, const TorchOptions& options, const std::string& name) {
+  TorchSource source;
+  source.modules = {"driver", "binary"};
+  source.type = "BinaryKernel";
+  if (!options.builds.front().build.lowered) {
+    source.plans = {"plan"};
+    HONE_TRY(source.plan, plan_function(kernel, task));
+  }
+  const std::string& arch = options.builds.front().build.card_arch;
+  std::vector<std::pair<std::ptrdiff_t, std::string>> builds;  // what takes most for granted comes first
+  for (size_t i = 0; i < options.builds.size(); ++i) {
+    const ExportedBuild& made = options.builds[i];
+    std::string plan = "plan";
+    std::vector<std::string> extents;
+    for (const auto& [symbol, value] : made.bindings)
+      if (made.build.lowered || std::ranges::count(kernel.header.specialise, symbol) > 0) extents.push_back(fmt::format("{}: {}", python_string(symbol), value));
+    if (made.build.lowered) {
+      plan = fmt::format("plan_{}", i);
+      HONE_TRY(const std::string text, plan_function(*made.build.lowered, task));
+      source.plan += (source.plans.empty() ? "def " : "\n\ndef ") + plan + text.substr(text.find('('));
+      source.plans.push_back(plan);
+    }
+    HONE_TRY(const std::string functions, functions_text(kernel, task, made));
+    const std::string file = fmt::format("{}.{}", i, arch.starts_with("gfx") ? "hsaco" : "cubin");
+    source.binaries.push_back({file, made.image});
+    HONE_TRY(const std::ptrdiff_t promises, promises_in(kernel, task, made));
+    builds.emplace_back(-promises, fmt::format("    {{\"file\": {}, \"extents\": {{{}}}, \"plan\": {},\n     \"functions\": {}}},\n", python_string(file), fmt::join(extents, ", "),
+                                               plan, functions));
+  }
+  std::ranges::stable_sort(builds, {}, [](const auto& build) { return build.first; });
+  std::string list;
+  for (const auto& [promises, text] : builds) list += text;
+  source.object = fmt::format("BUILDS = [\n{}]\nKERNEL = BinaryKernel({}, {}, BUILDS, SYMBOLS, {}, VERIFIED, @FOLDER@)", list, python_string(name), python_string(arch),
+                              task.inputs.size() + task.outputs.size());
+  source.files.push_back({fmt::format("kernel{}", kernel::row_of(kernel.header.language).suffix), kernel.source});
+  source.conditions.push_back(fmt::format("the card's architecture is {}", arch));
+  if (options.builds.front().build.lowered) {
+    source.conditions.emplace_back("the extents are those of a verified shape");
+  } else if (!kernel.header.specialise.empty()) {
+    source.conditions.push_back(fmt::format("{} as in one of the verified shapes", fmt::join(kernel.header.specialise, ", ")));
+  }
   source.conditions.emplace_back("every tensor begins on a multiple of 64 bytes");
   return source;
 }
@@ -141,7 +227,8 @@ Result<std::string> torch_name(const TorchOptions& options, const task::Task& ta
 Result<TorchSource> torch_source(const Kernel& kernel, const task::Task& task, const TorchOptions& options, const std::string& name) {
   Result<TorchSource> source = fail(ErrorCode::kInput, fmt::format("a kernel in {} cannot become a PyTorch operator", kernel::name_of(kernel.header.language)),
                                     "export takes kernels in c++, cuda, triton and tilelang");
-  switch (kernel.header.language) {
+  if (!options.builds.empty()) source = binary_source(kernel, task, options, name);
+  else switch (kernel.header.language) {
     case kernel::Language::kCpp: source = cpp_source(kernel, task, options, name); break;
     case kernel::Language::kCuda: source = cuda_source(kernel, task, name); break;
     case kernel::Language::kTriton: source = tile_source(kernel, task, name, "TritonKernel", "Triton"); break;
@@ -149,7 +236,7 @@ Result<TorchSource> torch_source(const Kernel& kernel, const task::Task& task, c
     default: break;
   }
   if (!source) return source;
-  source->object = fmt::format("VERIFIED = {}\nKERNEL = {}\n", verified_text(options), source->object);
+  source->object = fmt::format("VERIFIED = {}\n{}{}\n", verified_text(options), options.builds.empty() ? "KERNEL = " : "", source->object);
   for (const task::IntExpr& condition : kernel.header.require) {
     std::map<std::string, task::IntExpr, std::less<>> with;
     for (const auto& [tunable, value] : kernel.config) with.emplace(tunable, task::IntExpr(value));
@@ -160,7 +247,9 @@ Result<TorchSource> torch_source(const Kernel& kernel, const task::Task& task, c
 
 std::string kernel_object(const TorchSource& source, std::string_view sources, std::string_view folder) {
   std::string text = source.object;
-  const auto put = [&](std::string_view mark, std::string_view value) { text.replace(text.find(mark), mark.size(), value); };
+  const auto put = [&](std::string_view mark, std::string_view value) {
+    if (const size_t at = text.find(mark); at != std::string::npos) text.replace(at, mark.size(), value);
+  };
   put("@SOURCES@", sources);
   put("@FOLDER@", folder);
   return text;

@@ -1,5 +1,5 @@
 // The kernel's side of an export for PyTorch: source files that travel, and the Python that makes a kernel object of
-// them (export/python/cpu.py, cuda.py, tiles.py). Pure.
+// them (export/python/cpu.py, cuda.py, tiles.py, binary.py). Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,10 +11,12 @@
 namespace hone::face {
 
 struct TorchSource {
-  std::string module;                  ///< "cpu", "cuda" or "tiles": the run time it needs
-  std::string type;                    ///< the class there: "CpuKernel"
+  std::vector<std::string> modules;    ///< "driver", "cuda": the run time it needs, the class in the last, on top of the first
+  std::string type;                    ///< that class: "CpuKernel"
   std::vector<ExportedFile> files;     ///< "softmax.cc", "kernel.cu", "hone/gpu.h": by the name they are included by
-  std::string plan;                    ///< definition of plan(); empty for C++, whose plan is in its source
+  std::vector<ExportedFile> binaries;  ///< machine code
+  std::string plan;                    ///< definition of plan(), or of several; empty for C++, whose plan is in its source
+  std::vector<std::string> plans;      ///< their names
   std::string object;                  ///< Python that sets VERIFIED and KERNEL; to be completed by kernel_object()
   std::vector<std::string> conditions; ///< for people
 };

@@ -1,7 +1,6 @@
-# A kernel in CUDA: compiled once with NVRTC or nvcc, its launch plan run through the driver on torch's stream.
+# A kernel in CUDA: compiled once with NVRTC or nvcc, launched as driver.py does.
 import ctypes
 import hashlib
-import math
 import os
 import pathlib
 import re
@@ -9,111 +8,10 @@ import shutil
 import struct
 import subprocess
 import tempfile
-import threading
 
 CUDA_PRELUDE = ("#include <float.h>\n#include <limits.h>\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
                 "#include <type_traits>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n")
 NVRTC_PRELUDE = '#include "hone/nvrtc/prelude.h"\n'
-ALIGNMENT = 64  # bytes, of every tensor that a kernel was verified on
-WITHOUT_ASKING = 48 << 10  # bytes of dynamic shared memory that a block gets unasked
-PORTABLE_CLUSTER = 8
-
-
-class LaunchAttribute(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int), ("padding", ctypes.c_char * 4), ("extents", ctypes.c_uint * 16)]
-
-
-class LaunchConfig(ctypes.Structure):
-    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
-                ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
-
-
-class Driver:
-    """What is used of libcuda, as its documentation declares it."""
-
-    NAMES = {"sms": 16, "shared_max": 97, "wave": 10, "major": 75, "minor": 76}
-    MAX_DYNAMIC_SHARED, SHARED_CARVEOUT, LARGE_CLUSTERS = 8, 9, 14
-    CLUSTER_DIMENSION = 4
-
-    def __init__(self, library="libcuda.so.1"):
-        try:
-            self.library = ctypes.CDLL(library)
-        except OSError as error:
-            raise Refused(f"there is no CUDA driver: {error}") from None
-        self.contexts, self.popped = {}, ctypes.byref(ctypes.c_void_p())
-        self.check(self.library.cuInit(0), "cuInit")
-
-    def check(self, status, what):
-        if status == 0:
-            return
-        text = ctypes.c_char_p()
-        self.library.cuGetErrorString(status, ctypes.byref(text))
-        raise RuntimeError(f"{what}: {(text.value or b'?').decode()}")
-
-    def describe(self, ordinal):
-        """A dictionary: name, driver (13000 for 13.0), and NAMES."""
-        device, value, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
-        self.check(self.library.cuDeviceGet(ctypes.byref(device), ordinal), "cuDeviceGet")
-        self.check(self.library.cuDeviceGetName(name, 255, device), "cuDeviceGetName")
-        about = {"name": name.value.decode()}
-        for what, number in self.NAMES.items():
-            self.check(self.library.cuDeviceGetAttribute(ctypes.byref(value), number, device), "cuDeviceGetAttribute")
-            about[what] = value.value
-        self.check(self.library.cuDriverGetVersion(ctypes.byref(value)), "cuDriverGetVersion")
-        about["driver"] = value.value
-        return about
-
-    def enter(self, ordinal):
-        """Makes the context that torch uses current in this thread."""
-        context = self.contexts.get(ordinal)
-        if context is None:  # kept from here on, as torch keeps it
-            device, context = ctypes.c_int(), ctypes.c_void_p()
-            self.check(self.library.cuDeviceGet(ctypes.byref(device), ordinal), "cuDeviceGet")
-            self.check(self.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
-            self.contexts[ordinal] = context
-        self.check(self.library.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent")
-
-    def leave(self):
-        self.library.cuCtxPopCurrent_v2(self.popped)
-
-    def load(self, image):
-        module = ctypes.c_void_p()
-        self.check(self.library.cuModuleLoadData(ctypes.byref(module), image), "cuModuleLoadData")
-        return module
-
-    def function(self, module, symbol):
-        function = ctypes.c_void_p()
-        self.check(self.library.cuModuleGetFunction(ctypes.byref(function), module, symbol.encode()), f"cuModuleGetFunction {symbol}")
-        return function
-
-    def allow_shared(self, function, size):
-        self.check(self.library.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED, size), f"{size} bytes of shared memory")
-        if size > WITHOUT_ASKING:  # a wish: some cards have no choice
-            self.library.cuFuncSetAttribute(function, self.SHARED_CARVEOUT, 100)
-
-    def allow_cluster(self, function, blocks):
-        if blocks > PORTABLE_CLUSTER:
-            self.check(self.library.cuFuncSetAttribute(function, self.LARGE_CLUSTERS, 1), f"clusters of {blocks} blocks")
-
-    def prepare(self, function, grid, block, cluster, shared, cells):
-        """A function of a stream that launches it there with what `cells` hold then: ctypes values, one an argument."""
-        slots = (ctypes.c_void_p * max(1, len(cells)))(*[ctypes.addressof(cell) for cell in cells])
-        library, check = self.library, self.check
-        if cluster != (1, 1, 1):
-            attribute = LaunchAttribute(self.CLUSTER_DIMENSION, b"", (ctypes.c_uint * 16)(*cluster))
-            config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), shared, None, ctypes.pointer(attribute), 1)
-
-            def launch(stream):
-                config.stream = stream
-                check(library.cuLaunchKernelEx(ctypes.byref(config), function, slots, None), "cuLaunchKernelEx")
-        else:
-            sizes, place = tuple(map(ctypes.c_uint, (*grid, *block, shared))), ctypes.c_void_p()
-
-            def launch(stream):
-                place.value = stream
-                check(library.cuLaunchKernel(function, *sizes, place, slots, None), "cuLaunchKernel")
-        launch.cells = cells  # whose addresses the slots hold
-        return launch
 
 
 def entries_of(cubin):
@@ -249,88 +147,18 @@ def compile_with_nvcc(nvcc, unit, headers, arch, scratch):
     return (pathlib.Path(scratch) / "kernel.cubin").read_bytes()
 
 
-class CudaKernel:
+class CudaKernel(DriverKernel):
     """`files`: kernel.cu and the headers by the names they are included by; `specialised`: for each verified workload the extents baked
-    in, as a dictionary; `verified` is None or holds "device" and "toolchain": elsewhere the kernel is refused."""
-
-    device = "cuda"
+    in, as a dictionary."""
 
     def __init__(self, name, files, config, symbols, specialised, plan, verified, folder, driver=None):
-        self.name, self.source, self.config = name, files["kernel.cu"], config
+        super().__init__(name, symbols, plan, verified, driver)
+        self.source, self.config, self.specialised, self.folder = files["kernel.cu"], config, specialised, folder
         self.headers = {file: text for file, text in files.items() if file != "kernel.cu"}
-        self.symbols, self.specialised, self.plan = symbols, specialised, plan
-        self.verified, self.folder, self.driver = verified, folder, driver
-        self.cards, self.ready, self.modules, self.allowed = {}, {}, {}, {}
-        self.lock = threading.RLock()
 
-    def run(self, inputs, outputs, extents):
-        """False where the kernel does not apply to these extents or to the pointers' alignment."""
-        tensors = [*inputs, *outputs]
-        pointers = [tensor.data_ptr() for tensor in tensors]
-        if any(pointer % ALIGNMENT for pointer in pointers):
-            return False
-        device = tensors[0].device
-        key = (device.index or 0, *extents)
-        if key not in self.ready:
-            self.ready[key] = self.prepared(*key)
-        if self.ready[key] is None:
-            return False
-        workspaces, launches = self.ready[key]
-        kept = [(torch.zeros if zero else torch.empty)(shape, dtype=dtype, device=device) for dtype, shape, zero in workspaces]
-        pointers += [tensor.data_ptr() for tensor in kept]
-        stream = self.stream(device)
-        self.driver.enter(key[0])
-        try:
-            with self.lock:  # the cells are one call's at a time
-                for launch, places in launches:
-                    for cell, at in places:
-                        cell.value = pointers[at]
-                    launch(stream)
-        finally:
-            self.driver.leave()
-        return True
-
-    def prepared(self, ordinal, *extents):
-        """(workspaces, launches) for these extents, each launch with the cells that take a pointer and which one; None where hone
-        would not run it."""
-        card = self.card(ordinal)
+    def bound(self, card, extents):
         bound, baked = bind(self.plan, extents, (card["sms"], card["shared_max"], card["wave"])), self.baked(extents)
-        if bound is None or baked is None:
-            return None
-        workspaces, launches = bound
-        ready = []
-        self.driver.enter(ordinal)
-        try:
-            module, symbols = self.module(ordinal, card, baked)
-            for name, grid, block, cluster, shared, arguments in launches:
-                function = self.function(ordinal, baked, module, symbols, name, shared, math.prod(cluster))
-                cells = [ctypes.c_uint64() if kind == "tensor" else ctypes.c_int32(value) if kind == "i32" else ctypes.c_int64(value)
-                         for kind, value in arguments]
-                places = [(cell, value) for cell, (kind, value) in zip(cells, arguments) if kind == "tensor"]
-                ready.append((self.driver.prepare(function, grid, block, cluster, shared, cells), places))
-        finally:
-            self.driver.leave()
-        return workspaces, ready
-
-    def stream(self, device):
-        return torch.cuda.current_stream(device).cuda_stream
-
-    def card(self, ordinal):
-        """What the driver says of it. Refused where the kernel was verified on another."""
-        if ordinal in self.cards:
-            return self.cards[ordinal]
-        with self.lock:
-            if self.driver is None:
-                self.driver = Driver()
-            card = self.driver.describe(ordinal)
-            card["arch"] = f"sm_{card['major']}{card['minor']}{'a' if card['major'] >= 9 else ''}"
-            if self.verified:
-                here = (f"{card['name']}, {card['arch']}, {card['sms']} multiprocessors, "
-                        f"driver {card['driver'] // 1000}.{card['driver'] % 1000 // 10}")
-                if here != self.verified["device"]:
-                    raise Refused(f"it was verified on {self.verified['device']}, this is {here}")
-            self.cards[ordinal] = card
-            return card
+        return None if bound is None or baked is None else (*bound, baked)
 
     def baked(self, extents):
         """The extents that the source takes as macros; None where the kernel was verified for no such shape."""
@@ -342,30 +170,15 @@ class CudaKernel:
                 return tuple(known.items())
         return None
 
-    def module(self, ordinal, card, baked):
-        key = (ordinal, baked)
-        if key not in self.modules:
-            with self.lock:
-                if key not in self.modules:
-                    image = self.image(card["arch"], baked)
-                    symbols = {}
-                    for symbol in entries_of(image):
-                        name = source_name(symbol)
-                        symbols.setdefault(name, symbol)
-                        symbols.setdefault(name.rpartition("::")[2], symbol)
-                    self.modules[key] = self.driver.load(image), symbols
-        return self.modules[key]
-
-    def function(self, ordinal, baked, module, symbols, name, shared, blocks):
-        key = (ordinal, baked, name)
-        known = self.allowed.get(key)
-        if known is None or known[1] < shared or known[2] < blocks:
-            with self.lock:
-                function = known[0] if known else self.driver.function(module, symbols[name])
-                self.driver.allow_shared(function, shared)
-                self.driver.allow_cluster(function, blocks)
-                self.allowed[key] = known = function, shared, blocks
-        return known[0]
+    @staticmethod
+    def symbols_of(image, baked):
+        """By the names that the source has, with and without namespaces."""
+        symbols = {}
+        for symbol in entries_of(image):
+            name = source_name(symbol)
+            symbols.setdefault(name, symbol)
+            symbols.setdefault(name.rpartition("::")[2], symbol)
+        return symbols
 
     def unit(self, prelude, baked):
         text = prelude + "".join(f"#define {name} {value}\n" for name, value in self.config.items())

@@ -129,11 +129,11 @@ def elsewhere(folder, word):
 class Recorder:
     """A card that runs nothing and remembers what it was asked."""
 
-    def __init__(self, sms=132):
-        self.launches, self.shared, self.depth, self.sms = [], [], 0, sms
+    def __init__(self, sms=132, major=9):
+        self.launches, self.shared, self.depth, self.sms, self.major, self.loaded = [], [], 0, sms, major, []
 
     def describe(self, ordinal):
-        return {"name": "NVIDIA H200", "driver": 13000, "sms": self.sms, "shared_max": 232448, "wave": 32, "major": 9, "minor": 0}
+        return {"name": "NVIDIA H200", "driver": 13000, "sms": self.sms, "shared_max": 232448, "wave": 32, "major": self.major, "minor": 0}
 
     def enter(self, ordinal):
         self.depth += 1
@@ -142,6 +142,7 @@ class Recorder:
         self.depth -= 1
 
     def load(self, image):
+        self.loaded.append(image)
         return image
 
     def function(self, module, symbol):
@@ -198,6 +199,63 @@ def cuda(folder):
         close(module.column_mean(x), x.mean(0))
     assert len(caught) == 1 and "132 multiprocessors" in str(caught[0].message) and "66 multiprocessors" in str(caught[0].message), caught
     assert recorder.launches == []
+
+
+def on_a_recorder(module, **card):
+    """The kernel of a package on a driver that only records, with PyTorch's tensors on the CPU."""
+    kernel = module.KERNEL
+    kernel.device, kernel.stream, kernel.driver = "cpu", lambda device: 77, Recorder(**card)
+    for key in ("cards", "ready", "modules", "allowed"):
+        getattr(kernel, key).clear()
+    module.OPERATOR.refusals.clear()
+    return kernel.driver
+
+
+def other_architecture(call, wanted):
+    """One warning that names both, and PyTorch's answer."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            close(*call())
+    said = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
+    assert len(said) == 1 and wanted in said[0], said
+
+
+def triton_binary(folder):
+    """Machine code of a kernel in Triton: each call takes the build whose promises its integers keep."""
+    module = package(folder, "scaled")
+    recorder = on_a_recorder(module)
+    for rows, image in ((2048, b"promised"), (1000, b"plain"), (16, b"promised"), (1, b"one"), (7, b"plain")):
+        x = torch.randn(rows)
+        y = module.scaled(x)
+        function, grid, block, shared, stream, types, values = recorder.launches[-1]
+        given = [] if image == b"one" else [rows]  # what is a constant of the build is no argument
+        assert values[:-2] == [x.data_ptr(), y.data_ptr(), *given, 0.5] and values[-1] == 0, values
+        assert types == ["c_ulong", "c_ulong", *["c_int"] * len(given), "c_float", "c_ulong", "c_ulong"], types
+        assert (function, block, shared, stream) == ("scaled_symbol", (128, 1, 1), 4096, 77) and grid == (-(-rows // 256), 1, 1)
+        assert (values[-2] != 0) == (image == b"plain"), "a launch's own bytes, where the build wants them"
+        assert recorder.loaded.count(image) == 1, recorder.loaded
+    assert recorder.loaded == [b"promised", b"plain", b"one"], recorder.loaded
+    assert not os.path.exists(os.path.join(folder, "scaled", "build"))
+    recorder = on_a_recorder(module, major=8)
+    x = torch.randn(64)
+    other_architecture(lambda: (module.scaled(x), x * 0.5), "its machine code is for sm_90a, this is NVIDIA H200, sm_80")
+    assert recorder.launches == [] and recorder.loaded == []
+
+
+def tilelang_binary(folder):
+    """Machine code of a kernel in TileLang, for the shapes that it was made for, with the launch that TileLang said."""
+    module = package(folder, "doubled")
+    recorder = on_a_recorder(module)
+    for rows, image, grid in ((100, b"for 100", 4), (3000, b"for 3000", 12)):
+        x = torch.randn(rows)
+        y = module.doubled(x)
+        assert recorder.launches[-1] == ("kernel_symbol", (grid, 1, 1), (256, 1, 1), 1024, 77, ["c_ulong", "c_ulong"], [y.data_ptr(), x.data_ptr()]), recorder.launches
+        assert recorder.loaded[-1] == image
+    warnings.simplefilter("error", RuntimeWarning)
+    x = torch.randn(101)
+    close(module.doubled(x), 2 * x)  # of no verified shape: PyTorch, silently
+    assert len(recorder.launches) == 2
 
 
 def cuda_builds(folder):
