@@ -72,14 +72,14 @@ class RecordingToolchain final : public target::Toolchain {
 void judge(TritonCase& c, const std::shared_ptr<target::Toolchain>& toolchain, bool complete) {
   const auto say = [&](const Error& error) { c.found = "error: " + error.to_string(); };
   auto kernel = kernel::parse_kernel(c.source, c.name);
-  if (kernel && complete) kernel = target::complete_triton(*kernel, c.name);
+  const auto task = c.task();
+  if (!task) return say(task.error());
+  if (kernel && complete) kernel = target::complete_triton(*kernel, c.name, &*task);
   if (!kernel && kernel.error().code == ErrorCode::kInput) {
     c.found = "refused: " + kernel.error().message;
     return;
   }
   if (!kernel) return say(kernel.error());
-  const auto task = c.task();
-  if (!task) return say(task.error());
   VerifierOptions options;
   options.deadline = std::chrono::seconds(60);
   const auto verifier = Verifier::create(*task, toolchain, options);

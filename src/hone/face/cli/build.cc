@@ -142,7 +142,7 @@ Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task
     HONE_TRY(auto ours, engine::library_kernel(name, task, {language}));
     if (ours) return *std::move(ours);
   }
-  return known_kernel(name);
+  return known_kernel(name, &task);
 }
 
 }  // namespace

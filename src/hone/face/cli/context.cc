@@ -112,7 +112,7 @@ Result<archive::Store> open_archive() { return archive::Store::open(archive::def
 
 Result<archive::Store> read_archive() { return archive::Store::open_read_only(archive::default_archive()); }
 
-Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store) {
+Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store, const task::Task* task) {
   std::error_code ignored;
   if (std::filesystem::exists(file_or_hash, ignored)) {
     HONE_TRY(const std::string source, read_text(file_or_hash, "kernel file"));
@@ -120,7 +120,7 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
     if (target::home_of(kernel.header.language).empty())
       return fail(ErrorCode::kInput, fmt::format("{} is written in {}, which no target of hone's takes", file_or_hash, kernel::name_of(kernel.header.language)));
     // An ordinary Triton or TileLang kernel says less in its header than hone needs.
-    if (kernel.header.language == kernel::Language::kTriton && target::find_python(target::kTritonRow)) return target::complete_triton(std::move(kernel), file_or_hash);
+    if (kernel.header.language == kernel::Language::kTriton && target::find_python(target::kTritonRow)) return target::complete_triton(std::move(kernel), file_or_hash, task);
     if (kernel.header.language == kernel::Language::kTileLang && target::find_python(target::kTileLangRow)) return target::complete_tilelang(std::move(kernel), file_or_hash);
     return kernel;
   }
@@ -137,11 +137,11 @@ Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store
   return engine::kernel_from(*row);
 }
 
-Result<kernel::Kernel> known_kernel(const std::string& file_or_hash) {
-  if (std::error_code ignored; std::filesystem::exists(file_or_hash, ignored)) return kernel_of(file_or_hash, nullptr);
+Result<kernel::Kernel> known_kernel(const std::string& file_or_hash, const task::Task* task) {
+  if (std::error_code ignored; std::filesystem::exists(file_or_hash, ignored)) return kernel_of(file_or_hash, nullptr, task);
   auto store = read_archive();
   if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
-  return kernel_of(file_or_hash, store ? &*store : nullptr);
+  return kernel_of(file_or_hash, store ? &*store : nullptr, task);
 }
 
 Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash) {

@@ -38,10 +38,11 @@ namespace hone::face {
 /// that does not take it.
 [[nodiscard]] Result<std::shared_ptr<engine::Workbench>> workbench_for(const std::string& target, const kernel::Kernel& kernel, int threads);
 
-/// A kernel from a file, or from the archive by (a prefix of) its hash.
-[[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store);
+/// A kernel from a file, or from the archive by (a prefix of) its hash. `task`: what it is for, where that is known; an ordinary Triton kernel may
+/// need it (target/toolchain/triton_start.h).
+[[nodiscard]] Result<kernel::Kernel> kernel_of(const std::string& file_or_hash, archive::Store* store, const task::Task* task = nullptr);
 /// The same with the archive as read_archive() has it, or without where there is none; it is opened for what is no file.
-[[nodiscard]] Result<kernel::Kernel> known_kernel(const std::string& file_or_hash);
+[[nodiscard]] Result<kernel::Kernel> known_kernel(const std::string& file_or_hash, const task::Task* task = nullptr);
 
 /// The newest run whose champion a kernel is.
 [[nodiscard]] Result<std::optional<archive::RunInfo>> run_of_champion(archive::Store& store, const std::string& hash);

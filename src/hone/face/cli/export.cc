@@ -63,16 +63,18 @@ Result<Exported> exported_of(const KernelArguments& arguments) {
   auto store = read_archive();
   if (!store && store.error().code != ErrorCode::kNotFound) return tl::unexpected(store.error());
   Exported exported;
-  HONE_TRY(exported.kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr));
+  const bool named = !arguments.task.file.empty() || !arguments.task.expression.empty();
+  if (named) {
+    HONE_TRY(exported.task, task_of(arguments.task));
+  }
+  HONE_TRY(exported.kernel, kernel_of(arguments.kernels.front(), store ? &*store : nullptr, named ? &exported.task : nullptr));
   std::optional<archive::RunInfo> run;
   if (store) {
     HONE_TRY(run, run_of_champion(*store, exported.kernel.hash()));
   }
-  if (!arguments.task.file.empty() || !arguments.task.expression.empty()) {
-    HONE_TRY(exported.task, task_of(arguments.task));
-  } else if (run) {
+  if (!named && run) {
     HONE_TRY(exported.task, task::parse_task(run->task_toml, "run " + run->id));
-  } else {
+  } else if (!named) {
     return fail(ErrorCode::kUsage, "which task is the kernel for?", fmt::format("hone export KERNEL TASK.toml --as {}", arguments.as));
   }
   ExportOptions& options = exported.options;

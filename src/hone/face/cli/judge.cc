@@ -26,7 +26,7 @@ json ratio_json(const evaluate::Ratio& ratio) {
 
 Result<int> evaluate_kernel(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
-  HONE_TRY(const kernel::Kernel kernel, known_kernel(arguments.kernels.front()));
+  HONE_TRY(const kernel::Kernel kernel, known_kernel(arguments.kernels.front(), &task));
   HONE_TRY(const std::shared_ptr<engine::Workbench> bench, workbench_for(arguments.target, kernel, arguments.threads));
   const bool timed = bench->target().has_clock();
   HONE_TRY(const std::vector<evaluate::Opponent> opponents, bench->opponents(task, arguments.opponents));
@@ -71,8 +71,8 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
 
 Result<int> compare_kernels(const KernelArguments& arguments) {
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
-  HONE_TRY(const kernel::Kernel a, known_kernel(arguments.kernels.at(0)));
-  HONE_TRY(const kernel::Kernel b, known_kernel(arguments.kernels.at(1)));
+  HONE_TRY(const kernel::Kernel a, known_kernel(arguments.kernels.at(0), &task));
+  HONE_TRY(const kernel::Kernel b, known_kernel(arguments.kernels.at(1), &task));
   HONE_TRY(const std::shared_ptr<engine::Workbench> bench, workbench_for(arguments.target, a, arguments.threads));
   HONE_TRY_VOID(bench->takes(b));
   if (!bench->target().has_clock())

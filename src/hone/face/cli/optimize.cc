@@ -134,7 +134,7 @@ Result<int> optimize(const OptimizeArguments& arguments) {
   HONE_TRY(archive::Store store, open_archive());
   std::optional<kernel::Kernel> given;
   if (!start.empty()) {
-    HONE_TRY(given, kernel_of(start, &store));
+    HONE_TRY(given, kernel_of(start, &store, &task));
     options.start_source = kernel::with_config(*given, given->config);
   }
   HONE_TRY(const std::shared_ptr<engine::Workbench> bench, engine::workbench_of(options));

@@ -40,7 +40,7 @@ Result<kernel::Kernel> open_for(const KernelArguments& arguments, const task::Ta
   if (arguments.caches && !languages.empty() && std::find(languages.begin(), languages.end(), kernel::Language::kCpp) == languages.end())
     return fail(ErrorCode::kUsage, "--caches models a CPU's caches", "on a card Nsight Compute reads the counters themselves");
   if (arguments.target.empty() && std::filesystem::exists(name, ignored)) {
-    HONE_TRY(kernel, known_kernel(name));
+    HONE_TRY(kernel, known_kernel(name, &task));
     HONE_TRY(bench.place, workbench_for("", *kernel, arguments.threads));
   } else {
     HONE_TRY_VOID(check_threads(arguments.threads));
@@ -49,7 +49,7 @@ Result<kernel::Kernel> open_for(const KernelArguments& arguments, const task::Ta
       HONE_TRY(kernel, bench.place->named(name, task));
     }
     if (!kernel) {
-      HONE_TRY(kernel, known_kernel(name));
+      HONE_TRY(kernel, known_kernel(name, &task));
     }
     HONE_TRY_VOID(bench.place->takes(*kernel));
   }

@@ -77,6 +77,68 @@ Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, con
   return changed;
 }
 
+/// The tensors that a launch gives to the parameters named in `list`.
+std::vector<std::string> tensors_of(const kernel::Launch& launch, const json& function, const char* list) {
+  std::vector<std::string> all;
+  const json& parameters = function["parameters"];
+  for (const json& name : function.value(list, json::array()))
+    for (size_t i = 0; i < std::min(parameters.size(), launch.args.size()); ++i)
+      if (parameters[i].value("name", json()) == name && launch.args[i].kind == kernel::Argument::Kind::kTensor) all.push_back(launch.args[i].tensor);
+  return all;
+}
+
+constexpr int64_t kCleared = 1024;  ///< elements that a program clears
+
+std::string clearing_name(const std::string& output) { return "hone_zero_" + output; }
+
+std::string clearing_function(const std::string& output) {
+  return fmt::format("\n\nimport triton\nimport triton.language\n\n\n@triton.jit\ndef {}(to, N, BLOCK: triton.language.constexpr):\n"
+                     "    at = triton.language.program_id(0).to(triton.language.int64) * BLOCK + triton.language.arange(0, BLOCK)\n"
+                     "    triton.language.store(to + at, triton.language.zeros((BLOCK,), to.dtype.element_ty), mask=at < N)\n", clearing_name(output));
+}
+
+/// A launch before each that is the first to take an output which its function's autotune resets: Triton's users hand in zeros, hone's outputs hold
+/// rubbish. Gives those outputs' names.
+Result<std::vector<std::string>> clear_outputs(kernel::Header& header, const json& answer, const task::Task* task, const std::string& where) {
+  std::vector<std::string> cleared, taken;
+  std::vector<kernel::Launch> launches;
+  for (const kernel::Launch& launch : header.launches) {
+    std::vector<std::string> zeroed, restored;
+    for (const json& function : answer.at("functions"))
+      if (function.at("name") == launch.function) zeroed = tensors_of(launch, function, "zeroed"), restored = tensors_of(launch, function, "restored");
+    for (const std::string& tensor : restored)
+      if (task && std::any_of(task->inputs.begin(), task->inputs.end(), [&](const task::InputSpec& input) { return input.name == tensor; }))
+        return fail(ErrorCode::kInput, fmt::format("restore_value says that {} changes {} where it lies, which is an input", launch.function, tensor),
+                    "hone's inputs are read only: have the kernel write an output", where);
+    for (const std::string& tensor : zeroed) {
+      const auto is_it = [&](const auto& named) { return named.name == tensor; };
+      if (std::find(taken.begin(), taken.end(), tensor) != taken.end() || std::any_of(header.workspaces.begin(), header.workspaces.end(), is_it)) continue;
+      if (!task) return fail(ErrorCode::kInput, fmt::format("{} is to be cleared (reset_to_zero), and only its task says how large it is", tensor), "name the task with the kernel", where);
+      const auto output = std::find_if(task->outputs.begin(), task->outputs.end(), [&](const auto& one) { return one.first == tensor; });
+      if (output == task->outputs.end()) return fail(ErrorCode::kInput, fmt::format("reset_to_zero names {}, which is no output of the task", tensor), "inputs are read only", where);
+      task::IntExpr count = 1;
+      for (const task::IntExpr& extent : output->second.dims) count = count * extent;
+      kernel::Launch& clearing = launches.emplace_back();
+      clearing.function = clearing_name(tensor);
+      clearing.when = launch.when;
+      clearing.grid = {task::IntExpr::ceil_div(count, kCleared)};
+      for (const auto kind : {kernel::Argument::Kind::kTensor, kernel::Argument::Kind::kI64, kernel::Argument::Kind::kConstant}) {
+        kernel::Argument& argument = clearing.args.emplace_back();
+        argument.kind = kind;
+        if (kind == kernel::Argument::Kind::kTensor) argument.tensor = tensor;
+        else argument.value = kind == kernel::Argument::Kind::kI64 ? count : task::IntExpr(kCleared);
+      }
+      cleared.push_back(tensor);
+      taken.push_back(tensor);
+    }
+    for (const kernel::Argument& argument : launch.args)
+      if (argument.kind == kernel::Argument::Kind::kTensor) taken.push_back(argument.tensor);
+    launches.push_back(launch);
+  }
+  header.launches = std::move(launches);
+  return cleared;
+}
+
 /// Constants behind those that the launch gives. Says whether there were any.
 bool complete_constants(kernel::Header& header, kernel::Launch& launch, const json& function) {
   const json& parameters = function["parameters"];
@@ -128,7 +190,7 @@ Result<kernel::Kernel> complete_tilelang(kernel::Kernel kernel, std::string_view
   return kernel::with_header(kernel, header);
 }
 
-Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path) {
+Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view path, const task::Task* task) {
   const std::string where(path);
   HONE_TRY(const json answer, described(kTritonRow, kernel, where, "docs/triton.md"));
   kernel::Header header = kernel.header;
@@ -144,7 +206,9 @@ Result<kernel::Kernel> complete_triton(kernel::Kernel kernel, std::string_view p
     // The answer comes out of the module's own process.
     return fail(ErrorCode::kInput, "the compiler's answer makes no sense", "", where);
   }
-  if (!changed) return kernel;
+  HONE_TRY(const auto cleared, clear_outputs(header, answer, task, where));
+  for (const std::string& output : cleared) kernel.source += clearing_function(output);
+  if (!changed && cleared.empty()) return kernel;
   return kernel::with_header(kernel, header);
 }
 

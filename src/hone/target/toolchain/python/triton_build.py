@@ -145,13 +145,14 @@ def join_ptx(modules):
 
 
 def describe(checked, module):
-    """Parameters of every function, and the configurations of @triton.autotune."""
+    """Parameters of every function, and the configurations of @triton.autotune with what it clears and restores."""
     out = []
     for name, node in checked.functions.items():
         function = function_of(module, name)
         tuned = getattr(module, name)
         configs = [{**c.kwargs, "num_warps": c.num_warps, "num_stages": c.num_stages} for c in getattr(tuned, "configs", [])]
-        out.append({"name": name, "line": node.lineno, "configs": configs, "parameters": [
+        out.append({"name": name, "line": node.lineno, "configs": configs, "zeroed": list(getattr(tuned, "reset_to_zero", [])),
+                    "restored": list(getattr(tuned, "restore_value", [])), "parameters": [
             {"name": p.name, "constant": p.is_constexpr, "default": repr(p.default) if p.has_default else ""} for p in function.params]})
     return {"functions": out}
 
