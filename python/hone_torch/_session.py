@@ -287,16 +287,17 @@ class Session:
         return {}
 
     def steps(self, request):
-        """The median time of each step in its place, first without its kernel, then with it."""
-        (arguments, keywords), result = self.program.own(self.program.arguments), {}
-        for kind, used in (("eager", False), ("kernel", True)):
-            self.package.use({name: used for name in request["steps"]})
-            rounds, start, least = [], time.monotonic(), 1 if self.composed.replays() else 3
-            while len(rounds) < least or (1 < least and len(rounds) < 50 and time.monotonic() - start < request["seconds"] / 2):
-                with torch.no_grad():
-                    rounds.append(self.composed.timed(*arguments, **keywords))
-            rounds = rounds[least > 1:]
-            result[kind] = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
+        """The median time of each step in its place, first without its kernel, then with it; then of those that some were written out as."""
+        (arguments, keywords), result = self.program.own(self.program.arguments), {"eager": {}, "kernel": {}}
+        for inside in (False, True) if request["written"] else (False,):
+            for kind, used in (("eager", False), ("kernel", True)):
+                self.package.use({name: used for name in request["steps"] + request["written"]})
+                rounds, start, least = [], time.monotonic(), 1 if self.composed.replays() else 3
+                while len(rounds) < least or (1 < least and len(rounds) < 50 and time.monotonic() - start < request["seconds"] / 2):
+                    with torch.no_grad():
+                        rounds.append(self.composed.timed(inside, *arguments, **keywords))
+                rounds = rounds[least > 1:]
+                result[kind].update({name: statistics.median(r[name] for r in rounds) for name in rounds[0]})
         return result
 
     def errors(self, request):

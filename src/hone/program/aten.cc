@@ -82,7 +82,7 @@ std::string Site::term(const Argument& argument) const {
   if (const auto* whole = std::get_if<int64_t>(&argument.value)) return *whole < 0 ? fmt::format("({})", *whole) : fmt::format("{}", *whole);
   if (const auto* real = std::get_if<double>(&argument.value)) return number_text(*real);
   if (const auto* type = std::get_if<task::DType>(&argument.value)) return std::string(task::name_of(*type));
-  if (const Ref* ref = argument.ref()) return terms_[static_cast<size_t>(ref->node)].at(0);
+  if (const Ref* ref = argument.ref()) return terms_.at(ref->node).at(0);
   if (const Argument::List* list = argument.list()) {
     std::vector<std::string> all;
     for (const Argument& item : *list) all.push_back(term(item));

@@ -5,16 +5,20 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "hone/program/program.h"
 
 namespace hone::program {
 
-/// One call to be written; `terms` are the results of nodes before it, empty where the language has no name for one.
+/// What the results of nodes are called in a text, by node; an empty name where the language has none for one.
+using Terms = std::unordered_map<int, std::vector<std::string>>;
+
+/// One call to be written; `terms` are those of nodes before it.
 class Site {
  public:
-  Site(const Program& program, const Node& node, const std::vector<std::vector<std::string>>& terms) : program_(program), node_(node), terms_(terms) {}
+  Site(const Program& program, const Node& node, const Terms& terms) : program_(program), node_(node), terms_(terms) {}
 
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const ValueType& type() const { return node_.type(); }
@@ -41,7 +45,7 @@ class Site {
  private:
   const Program& program_;
   const Node& node_;
-  const std::vector<std::vector<std::string>>& terms_;
+  const Terms& terms_;
 };
 
 /// Texts of the node's results; an empty one where the language does not say it. kUnavailable with the reason where it says none.

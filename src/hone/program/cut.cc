@@ -8,6 +8,7 @@
 
 #include "hone/program/aten.h"
 #include "hone/program/normalise.h"
+#include "hone/program/recurrent.h"
 
 namespace hone::program {
 namespace {
@@ -22,18 +23,25 @@ bool is_heavy(const Node& node) {
 /// Of a tuple: its source's row decides.
 bool is_tuple_part(const Node& node) { return node.op == "getitem"; }
 
+/// All pieces along an axis at once.
+bool is_taking_apart(const Node& node) { return node.op == "aten.unbind.int" && node.several; }
+
 /// The reason why the language does not say it; empty where it does. `used_by`: who takes parts of a tuple.
 std::string not_said(const Program& program, const Node& node, const std::vector<int>& used_by) {
   if (is_tuple_part(node)) return {};
+  if (is_taking_apart(node)) return std::string(kView);
   const Row* row = find_row(node.op);
-  if (row == nullptr) return fmt::format("{}: the language has nothing for it", node.op);
+  if (row == nullptr) {
+    const std::string why = not_written_out(program, node);
+    return why.empty() ? fmt::format("{}: the language has nothing for it", node.op) : why;
+  }
   for (const ValueType& type : node.types)
     if (!node.several && !type.dtype) return fmt::format("{}: its element type is none of the language's", node.op);
   for (const ValueType& type : node.types)
     if (task::element_count(type.shape) == 0 && !node.several) return fmt::format("{}: it gives no elements", node.op);
   // A first try with any names says whether this form of the operator has words.
-  std::vector<std::vector<std::string>> terms(program.nodes.size());
-  for (const int operand : operands(node)) terms[static_cast<size_t>(operand)] = {"x"};
+  Terms terms;
+  for (const int operand : operands(node)) terms[operand] = {"x"};
   const auto written = write(*row, Site(program, node, terms));
   if (!written) return written.error().message;
   for (const int user : used_by) {
@@ -81,7 +89,7 @@ std::vector<int> pieces_of_inputs(const Program& program) {
     if (node.op != "aten.select.int" && node.op != "aten.slice.Tensor") continue;
     const Argument *from = node.find("self"), *axis = node.find("dim");
     if (from == nullptr || from->ref() == nullptr || !program.nodes[static_cast<size_t>(from->ref()->node)].is_input()) continue;
-    kinds[fmt::format("{} {} {} {}", node.op, from->ref()->node, axis == nullptr ? 0 : axis->integer().value_or(0), node.type().to_string())].push_back(static_cast<int>(i));
+    kinds[fmt::format("{} {} {} {} {}", node.whole, node.op, from->ref()->node, axis == nullptr ? 0 : axis->integer().value_or(0), node.type().to_string())].push_back(static_cast<int>(i));
   }
   std::vector<int> first(program.nodes.size(), kNone);
   for (const auto& [kind, pieces] : kinds)
@@ -102,12 +110,16 @@ class Cutter {
       collect(output.value, nodes);
       given_.insert(nodes.begin(), nodes.end());
     }
+    for (const Whole& whole : program.wholes) {
+      if (std::all_of(whole.results.begin(), whole.results.end(), [](int result) { return result == kNone; })) continue;
+      for (const int operand : operands(whole.node)) behind(operand, of_wholes_);
+      of_wholes_.insert(whole.results.begin(), whole.results.end());
+    }
   }
 
   std::vector<Region> run() {
     assign();
-    while (join_once()) {
-    }
+    join();
     return finish();
   }
 
@@ -117,6 +129,7 @@ class Cutter {
     int heavy = 0;
     Region::Kind kind = Region::Kind::kTask;
     std::string why;
+    int whole = kNone;
   };
 
   [[nodiscard]] bool is_repeated(int id) const { return repeated_[static_cast<size_t>(id)]; }
@@ -125,10 +138,11 @@ class Cutter {
 
   /// Behind views: the nodes whose values are read, inputs among them.
   void sources(int id, std::set<int>& into) const {
-    for (const int operand : operands(node(id))) {
-      if (is_repeated(operand)) sources(operand, into);
-      else into.insert(operand);
-    }
+    for (const int operand : operands(node(id))) behind(operand, into);
+  }
+  void behind(int id, std::set<int>& into) const {
+    if (is_repeated(id)) sources(id, into);
+    else into.insert(id);
   }
   [[nodiscard]] std::set<int> sources(int id) const {
     std::set<int> all;
@@ -142,20 +156,24 @@ class Cutter {
       const Node& here = node(id);
       if (here.is_input() || is_repeated(id)) continue;
       int latest = kNone;
+      std::set<int> from;   // regions
       for (const int source : sources(id))
-        if (const int region = region_of(source); region != kNone && !is_fold(region)) latest = std::max(latest, region);
+        if (const int region = region_of(source); region != kNone && !is_fold(region)) from.insert(region);
+      if (!from.empty()) latest = *from.rbegin();
       const std::string why = not_said(program_, here, users_[static_cast<size_t>(id)]);
       if (depends_[static_cast<size_t>(id)] != Depends::kArguments && !is_tuple_part(here)) {
         open(id, Region::Kind::kFold, {});
       } else if (const int first = pieces_[static_cast<size_t>(id)]; first == id) {
-        open(id, Region::Kind::kEager, "a view");
+        open(id, Region::Kind::kEager, std::string(kView));
       } else if (first != kNone) {
         put(id, region_of(first));
       } else if (!why.empty()) {
         open(id, Region::Kind::kEager, why);
       } else if (is_tuple_part(here)) {
         put(id, region_of(here.find("source")->ref()->node));
-      } else if (latest == kNone || is_heavy(here) || drafts_[static_cast<size_t>(latest)].kind != Region::Kind::kTask ||
+      } else if (puts_together(here, from.size())) {
+        open(id, Region::Kind::kEager, fmt::format("{} puts pieces together", here.op));
+      } else if (latest == kNone || is_heavy(here) || drafts_[static_cast<size_t>(latest)].whole != here.whole || drafts_[static_cast<size_t>(latest)].kind != Region::Kind::kTask ||
                  static_cast<int>(drafts_[static_cast<size_t>(latest)].nodes.size()) >= options_.most_operations) {
         open(id, Region::Kind::kTask, {});
       } else {
@@ -164,10 +182,15 @@ class Cutter {
     }
   }
 
+  /// What many regions made, or the steps of a loop: with the last of them it would be a task unlike the others'.
+  static bool puts_together(const Node& node, size_t regions) {
+    return (node.op == "aten.stack.default" && (regions >= kManyPieces || node.whole != kNone)) || (node.op == "aten.cat.default" && node.whole != kNone);
+  }
+
   [[nodiscard]] bool is_fold(int region) const { return drafts_[static_cast<size_t>(region)].kind == Region::Kind::kFold; }
 
   void open(int id, Region::Kind kind, const std::string& why) {
-    drafts_.push_back({{}, 0, kind, why});
+    drafts_.push_back({{}, 0, kind, why, node(id).whole});
     put(id, static_cast<int>(drafts_.size()) - 1);
   }
 
@@ -195,7 +218,7 @@ class Cutter {
       if (is_repeated(user)) readers(user, into);
       else into.insert(region_of(user));
     }
-    if (is_given(id)) into.insert(kNone);
+    if (is_given(id) || of_wholes_.count(id) > 0) into.insert(kNone);
   }
 
   [[nodiscard]] bool is_given(int id) const { return given_.count(id) > 0; }
@@ -238,7 +261,7 @@ class Cutter {
 
   [[nodiscard]] bool may_join(int from, int into, const Border& a, const Border& b) const {
     const Draft &first = drafts_[static_cast<size_t>(from)], &second = drafts_[static_cast<size_t>(into)];
-    if (first.kind != Region::Kind::kTask || second.kind != Region::Kind::kTask) return false;
+    if (first.kind != Region::Kind::kTask || second.kind != Region::Kind::kTask || first.whole != second.whole) return false;
     if (static_cast<int>(first.nodes.size() + second.nodes.size()) > options_.most_operations) return false;
     if (static_cast<int>(a.inputs.size() + b.inputs.size()) > options_.most_inputs) return false;
     if (first.heavy + second.heavy <= 1) return true;
@@ -271,25 +294,34 @@ class Cutter {
     return found;
   }
 
-  /// Joins the pair that saves most bytes: a region and the only one that reads it, at the latter's place in the order.
-  bool join_once() {
-    std::vector<Border> borders;
-    for (size_t i = 0; i < drafts_.size(); ++i) borders.push_back(border(static_cast<int>(i)));
-    int64_t most = 0;
-    int best = kNone, target = kNone;
-    for (size_t i = 0; i < drafts_.size(); ++i) {
-      if (drafts_[i].nodes.empty()) continue;
-      const std::set<int> consumers = borders[i].consumers();
-      if (consumers.size() != 1 || *consumers.begin() == kNone) continue;
-      const int into = *consumers.begin();
-      if (!may_join(static_cast<int>(i), into, borders[i], borders[static_cast<size_t>(into)])) continue;
-      if (const int64_t bytes = saved(borders[i], into); bytes > most) {
-        most = bytes;
-        best = static_cast<int>(i);
-        target = into;
-      }
+  /// Joins pairs while any saves bytes, first the one that saves most: a region and the only one that reads it, at the latter's place in the order.
+  void join() {
+    for (size_t i = 0; i < drafts_.size(); ++i) borders_.push_back(border(static_cast<int>(i)));
+    offers_.resize(drafts_.size());
+    for (size_t i = 0; i < drafts_.size(); ++i) offer(static_cast<int>(i));
+    while (!best_.empty()) {
+      const int from = best_.begin()->second;
+      join(from, offers_[static_cast<size_t>(from)].into);
     }
-    if (best == kNone) return false;
+  }
+
+  /// What joining a region with its reader saves, where it may be.
+  void offer(int region) {
+    const auto at = static_cast<size_t>(region);
+    best_.erase({-offers_[at].bytes, region});
+    offers_[at] = {};
+    if (drafts_[at].nodes.empty()) return;
+    const std::set<int> consumers = borders_[at].consumers();
+    if (consumers.size() != 1 || *consumers.begin() == kNone) return;
+    const int into = *consumers.begin();
+    if (!may_join(region, into, borders_[at], borders_[static_cast<size_t>(into)])) return;
+    const int64_t bytes = saved(borders_[at], into);
+    if (bytes <= 0) return;
+    offers_[at] = {into, bytes};
+    best_.insert({-bytes, region});
+  }
+
+  void join(int best, int target) {
     Draft& into = drafts_[static_cast<size_t>(target)];
     Draft& from = drafts_[static_cast<size_t>(best)];
     for (const int id : from.nodes) region_[static_cast<size_t>(id)] = target;
@@ -297,7 +329,13 @@ class Cutter {
     std::sort(into.nodes.begin(), into.nodes.end());
     into.heavy += from.heavy;
     from = {};
-    return true;
+    // What either read has another reader now, and what may join the target is another question.
+    std::set<int> touched{best, target};
+    for (const int region : {best, target})
+      for (const int input : borders_[static_cast<size_t>(region)].inputs)
+        if (region_of(input) != kNone) touched.insert(region_of(input));
+    for (const int region : touched) borders_[static_cast<size_t>(region)] = border(region);
+    for (const int region : touched) offer(region);
   }
 
   /// Views that the program gives: of the region whose result they look at, or steps of their own.
@@ -307,14 +345,14 @@ class Cutter {
       std::set<int> from;
       sources(id, from);
       const int region = from.size() == 1 ? region_of(*from.begin()) : kNone;
-      if (region != kNone && regions[static_cast<size_t>(place[static_cast<size_t>(region)])].kind == Region::Kind::kTask) {
+      if (region != kNone && drafts_[static_cast<size_t>(region)].kind == Region::Kind::kTask && drafts_[static_cast<size_t>(region)].whole == node(id).whole) {
         Region& owner = regions[static_cast<size_t>(place[static_cast<size_t>(region)])];
         owner.results.push_back(id);
         continue;
       }
       Region own;
       own.kind = Region::Kind::kEager;
-      own.why = "a view";
+      own.why = kView;
       own.nodes = {id};
       own.inputs.assign(from.begin(), from.end());
       own.results = {id};
@@ -334,6 +372,7 @@ class Cutter {
       Region region;
       region.kind = drafts_[i].kind;
       region.why = drafts_[i].why;
+      region.whole = region.kind == Region::Kind::kFold ? kNone : drafts_[i].whole;
       region.nodes = drafts_[i].nodes;
       region.inputs.assign(here.inputs.begin(), here.inputs.end());
       for (const auto& [result, readers] : here.readers)
@@ -354,7 +393,15 @@ class Cutter {
   std::vector<bool> repeated_;
   std::vector<int> pieces_;
   std::set<int> given_;
+  std::set<int> of_wholes_;   ///< what operators that were written out read and give
   std::vector<Draft> drafts_;
+  struct Offer {
+    int into = kNone;
+    int64_t bytes = 0;
+  };
+  std::vector<Border> borders_;              ///< of drafts_
+  std::vector<Offer> offers_;
+  std::set<std::pair<int64_t, int>> best_;   ///< bytes saved, from the most; region
 };
 
 }  // namespace

@@ -2,10 +2,12 @@
 // what is element by element, a norm or a reduction around it; two heavy ones where what lies between them is larger than
 // all else they read and write (attention written out). Views move no bytes: each region that reads one takes it along, except where
 // an argument is taken apart into many equal pieces, which are one step of PyTorch's: so a loop's steps are one task.
-// Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
+// What puts the results of a loop's steps together is a step of PyTorch's too. What an operator was written out as shares no region with
+// anything else, so that PyTorch can run the operator in its place. Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
 // are loaded. Regions are in an order in which they can run. Pure.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/program/program.h"
@@ -22,7 +24,11 @@ struct Region {
   std::vector<int> inputs;   ///< nodes that it reads: the program's inputs or results of regions before it
   std::vector<int> results;  ///< nodes that others read, or the program gives: its own, or views of its own that the program gives
   std::string why;           ///< of eager ones: the reason
+  int whole = -1;            ///< index into Program::wholes: a part of what that was written out as; those of one lie one behind the other
 };
+
+/// The reason of steps of PyTorch's that move nothing.
+constexpr std::string_view kView = "a view";
 
 struct CutOptions {
   int most_operations = 100;   ///< of a region, views included

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -174,6 +176,105 @@ TEST(CutTest, StepsOfALoopAreOneTask) {
   EXPECT_THAT(cut.tasks(), ElementsAre("linear_add x6"));
   EXPECT_EQ(cut.count(Region::Kind::kEager), 1);
   expect_runs(cut);
+}
+
+/// A call of a recurrent operator: x is what a relu gives, and what is left of the states goes through another.
+struct Recurrent {
+  std::string op = "lstm";
+  int layers = 1, directions = 1, steps = 6, gates = 4, states = 2, weights_each = 4;
+  bool batch_first = false;
+  std::string more = {};   ///< of its arguments
+
+  [[nodiscard]] Result<Program> program() const {
+    constexpr int kBatch = 4, kGiven = 6, kWidth = 8;
+    const int cells = layers * directions;
+    const auto tensor = [](const std::string& shape) { return fmt::format(R"({{"dtype":"f32","shape":[{}]}})", shape); };
+    const std::string x = batch_first ? fmt::format("{},{},{}", kBatch, steps, kGiven) : fmt::format("{},{},{}", steps, kBatch, kGiven);
+    const std::string every = fmt::format("{},{},{}", batch_first ? kBatch : steps, batch_first ? steps : kBatch, kWidth * directions), last = fmt::format("{},{},{}", cells, kBatch, kWidth);
+    std::string nodes = fmt::format(R"({{"name":"u","op":"input","role":"user","target":"u","type":{0}}},
+      {{"name":"x","op":"aten.relu.default","arguments":{{"self":{{"node":"u"}}}},"positional":["self"],"type":{0}}})", tensor(x));
+    std::string hx, params, types = tensor(every);
+    for (int i = 0; i < states; ++i) {
+      nodes += fmt::format(R"(,{{"name":"s{0}","op":"input","role":"user","target":"s{0}","type":{1}}})", i, tensor(last));
+      hx += fmt::format(R"({}{{"node":"s{}"}})", i > 0 ? "," : "", i);
+      types += "," + tensor(last);
+    }
+    for (int cell = 0; cell < cells; ++cell)
+      for (int i = 0; i < weights_each; ++i) {
+        const int columns = i == 1 ? kWidth : cell < directions ? kGiven : kWidth * directions;
+        nodes += fmt::format(R"(,{{"name":"w{0}_{1}","op":"input","role":"parameter","target":"w{0}_{1}","type":{2}}})", cell, i,
+                             tensor(i < 2 ? fmt::format("{},{}", gates * kWidth, columns) : fmt::format("{}", gates * kWidth)));
+        params += fmt::format(R"({}{{"node":"w{}_{}"}})", cell + i > 0 ? "," : "", cell, i);
+      }
+    nodes += fmt::format(R"(,{{"name":"net","op":"aten.{}.input","arguments":{{"input":{{"node":"x"}},"hx":{},"params":[{}],"has_biases":{},"num_layers":{},"dropout":0.0,"train":false,
+      "bidirectional":{},"batch_first":{}{}}},"positional":["input","hx","params","has_biases","num_layers","dropout","train","bidirectional","batch_first"],"type":[{}]}})",
+                         op, states > 1 ? "[" + hx + "]" : hx, params, weights_each > 2, layers, directions > 1, batch_first, more, types);
+    nodes += fmt::format(R"(,{{"name":"every","op":"getitem","arguments":{{"source":{{"node":"net"}},"index":0}},"type":{}}},
+      {{"name":"last","op":"getitem","arguments":{{"source":{{"node":"net"}},"index":1}},"type":{}}},
+      {{"name":"y","op":"aten.relu.default","arguments":{{"self":{{"node":"every"}}}},"positional":["self"],"type":{}}})", tensor(every), tensor(last), tensor(every));
+    return read_and_normalised(nodes, R"({"kind":"user_output","target":null,"value":{"node":"y"}},{"kind":"user_output","target":null,"value":{"node":"last"}})");
+  }
+};
+
+TEST(CutTest, ARecurrentNetIsALoopOfOneTask) {
+  const Recurrent nets[] = {{}, {"lstm", 3, 2}, {"lstm", 2, 1, 6, 4, 2, 2, true}, {"gru", 2, 2, 300, 3, 1}, {"rnn_tanh", 2, 1, 5, 1, 1}, {"rnn_relu", 1, 2, 5, 1, 1, 2}, {"gru", 1, 1, 1, 3, 1}};
+  for (const Recurrent& net : nets) {
+    SCOPED_TRACE(fmt::format("{} {}x{} {}", net.op, net.layers, net.directions, net.steps));
+    const auto program = net.program();
+    ASSERT_TRUE(program) << program.error().to_string();
+    const Cut cut{*program, plan_program(*program, program::cut(*program))};
+    expect_runs(cut);
+    const auto loop = static_cast<size_t>(net.layers * net.directions * net.steps);
+    EXPECT_EQ(std::count_if(cut.plan.tasks.begin(), cut.plan.tasks.end(), [&](const CutTask& task) { return task.steps.size() == loop && task.task.inputs.size() >= 3; }), 1);
+    // Beside it the products of all steps, and the two relus.
+    size_t others = 0;
+    for (const CutTask& task : cut.plan.tasks) others += task.steps.size() == loop && task.task.inputs.size() >= 3 ? 0 : task.steps.size();
+    EXPECT_EQ(others, static_cast<size_t>(net.layers * net.directions) + 2);
+    // The operator itself reads and gives the same.
+    ASSERT_EQ(cut.plan.written.size(), 1U);
+    const WrittenOut& written = cut.plan.written.front();
+    EXPECT_EQ(written.name, net.op);
+    EXPECT_EQ(written.step.outputs.size(), 2U);
+    std::set<int> made;
+    for (int i = written.first; i < written.first + written.count; ++i) {
+      EXPECT_EQ(cut.plan.steps[static_cast<size_t>(i)].written, 0);
+      made.insert(cut.plan.steps[static_cast<size_t>(i)].outputs.begin(), cut.plan.steps[static_cast<size_t>(i)].outputs.end());
+    }
+    for (const int output : written.step.outputs) EXPECT_TRUE(made.count(output));
+    std::set<int> read(written.step.inputs.begin(), written.step.inputs.end());
+    for (const int operand : operands(program->wholes.front().node)) EXPECT_TRUE(read.count(operand) || net.batch_first) << program->nodes[static_cast<size_t>(operand)].name;
+    EXPECT_EQ(std::count_if(cut.plan.steps.begin(), cut.plan.steps.end(), [](const Step& step) { return step.written >= 0; }), written.count);
+  }
+}
+
+TEST(CutTest, WhatIsNoLoopOfOneTaskIsLeftToPyTorch) {
+  Recurrent projected{"lstm", 1, 1, 6, 4, 2, 5};
+  Recurrent strange{"gru", 1, 1, 6, 4, 1};
+  Recurrent endless{"gru", 2, 1, 10000, 3, 1};
+  for (const auto& [net, why] : {std::pair{projected, "aten.lstm.input: with projections (proj_size)"}, {strange, "aten.gru.input: called as nobody calls it"}, {endless, "aten.gru.input: more than 16384 steps"}}) {
+    const auto program = net.program();
+    ASSERT_TRUE(program) << program.error().to_string();
+    const Cut cut{*program, plan_program(*program, program::cut(*program))};
+    EXPECT_TRUE(cut.plan.written.empty());
+    EXPECT_EQ(cut.count(Region::Kind::kEager), 1);
+    for (const Step& step : cut.plan.steps)
+      if (step.kind == Region::Kind::kEager) EXPECT_THAT(step.why, HasSubstr(why));
+    expect_runs(cut);
+  }
+}
+
+TEST(CutTest, DropoutBetweenLayersIsRandomOnlyWhereItIsActive) {
+  const auto text = [](const Recurrent& net) {
+    const auto program = net.program();
+    return program ? std::string() : program.error().to_string();
+  };
+  Recurrent net;
+  net.more = R"(,"dropout":0.5,"train":true)";
+  EXPECT_EQ(text(net), "");
+  net.layers = 2;
+  EXPECT_THAT(text(net), HasSubstr("random"));
+  net.more = R"(,"dropout":0.5,"train":false)";
+  EXPECT_EQ(text(net), "");
 }
 
 std::string one_operator(const std::string& name, const std::string& op, const std::string& of) {

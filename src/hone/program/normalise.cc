@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/program/recurrent.h"
+
 namespace hone::program {
 namespace {
 
@@ -51,7 +53,7 @@ bool is_random(const Node& node) {
     return true;
   if (is_one_of(name, {"dropout", "feature_dropout", "alpha_dropout", "native_dropout"})) return truth(node, "train") && number_of(node, "p", 0) > 0;
   if (name == "scaled_dot_product_attention") return number_of(node, "dropout_p", 0) > 0;
-  return is_one_of(name, {"lstm", "gru"}) && truth(node, "train") && number_of(node, "dropout", 0) > 0;
+  return is_one_of(name, {"lstm", "gru", "rnn_tanh", "rnn_relu"}) && truth(node, "train") && number_of(node, "dropout", 0) > 0 && integer_of(node, "num_layers", 2) > 1;
 }
 
 /// A copy that changes no value.
@@ -228,7 +230,7 @@ class Pass {
 
 /// Without what no output needs; the program's arguments and state stay.
 Program living(Program program) {
-  std::vector<bool> alive(program.nodes.size(), false);
+  std::vector<bool> alive(program.nodes.size(), false), reached(program.wholes.size(), false);
   std::vector<int> needed;
   for (const Output& output : program.outputs) collect(output.value, needed);
   while (!needed.empty()) {
@@ -237,6 +239,12 @@ Program living(Program program) {
     if (alive[id]) continue;
     alive[id] = true;
     for (const int operand : operands(program.nodes[id])) needed.push_back(operand);
+    if (const int whole = program.nodes[id].whole; whole >= 0 && !reached[static_cast<size_t>(whole)]) {
+      reached[static_cast<size_t>(whole)] = true;
+      const Whole& of = program.wholes[static_cast<size_t>(whole)];
+      for (const int operand : operands(of.node)) needed.push_back(operand);
+      needed.insert(needed.end(), of.results.begin() + 1, of.results.end());  // the last states, without which a loop's last step would be unlike the others
+    }
   }
   std::vector<int> to(program.nodes.size(), -1);
   std::vector<Node> kept;
@@ -255,6 +263,11 @@ Program living(Program program) {
     kept.push_back(std::move(node));
   }
   for (Output& output : program.outputs) rename(rename, output.value);
+  for (Whole& whole : program.wholes) {
+    for (auto& [name, argument] : whole.node.arguments) rename(rename, argument);
+    for (int& result : whole.results)
+      if (result >= 0) result = to[static_cast<size_t>(result)];
+  }
   program.nodes = std::move(kept);
   return program;
 }
@@ -279,7 +292,7 @@ Result<Program> normalise(Program program) {
       return fail(ErrorCode::kInput, fmt::format("forward() draws random numbers ({})", node.op),
                   passed.train && base_name(node.op).find("dropout") != std::string_view::npos ? "without --train the program runs as after eval(), and dropout drops nothing"
                                                                                                : "draw them outside and pass them as an argument");
-  return passed;
+  return living(write_out_loops(std::move(passed)));
 }
 
 }  // namespace hone::program

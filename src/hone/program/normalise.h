@@ -1,6 +1,6 @@
 // The captured graph in the form that cutting and tasks want: no copies that only change strides, no tuples of views, heads
-// shared where the program repeats them, dropout that drops nothing gone, dead nodes gone. Values stay what they were, bit
-// for bit; only strides and memory shared between tensors differ. Pure.
+// shared where the program repeats them, dropout that drops nothing gone, dead nodes gone, loops over time written out
+// (recurrent.h). But for those values stay what they were, bit for bit; only strides and memory shared between tensors differ. Pure.
 #pragma once
 #include "hone/program/program.h"
 

@@ -73,12 +73,19 @@ struct Node {
   std::string target;                ///< name in the state_dict, or in the file of constants
   std::optional<Argument> number;    ///< a constant of rank 0: its value
   std::optional<int64_t> largest;    ///< of a constant of integers, none below 0
+  int whole = -1;                    ///< part of what an operator was written out as: index into Program::wholes
 
   [[nodiscard]] bool is_input() const { return op == "input"; }
   [[nodiscard]] const ValueType& type() const { return types.front(); }
   /// Null where there is no such argument.
   [[nodiscard]] const Argument* find(std::string_view argument) const;
   [[nodiscard]] Argument* find(std::string_view argument);
+};
+
+/// An operator that was written out as nodes of the graph, and that PyTorch may run in place of all of them.
+struct Whole {
+  Node node;                 ///< what it reads is in the graph, it is not
+  std::vector<int> results;  ///< for each of its results the node of the same value; -1: nobody needs it
 };
 
 /// What forward() gives, and what it leaves in buffers.
@@ -100,6 +107,7 @@ struct Program {
   bool train = false;
   std::string torch;    ///< version that captured it
   std::vector<Node> nodes;
+  std::vector<Whole> wholes;       ///< the nodes of each lie one behind the other
   std::vector<Output> outputs;
   std::vector<std::string> flat;   ///< of a graph of torch.compile's: the names of all its arguments, weights too; else empty
   std::string arguments_tree, results_tree;           ///< how PyTorch flattens them (pytree's own text)

@@ -24,11 +24,17 @@ std::string short_name(std::string_view op) {
   return std::string(op);
 }
 
+/// The name, with a number where it is taken.
+std::string own_name(std::string name, std::map<std::string, int>& names) {
+  if (const int n = names[name]++; n > 0) name += fmt::format("_{}", n + 1);
+  return name;
+}
+
 /// One region as a task's text. Names hang on the order of things alone, so that equal regions have equal texts.
 class Writer {
  public:
   Writer(const Program& program, const Region& region, const std::vector<std::optional<int64_t>>& bounds)
-      : program_(program), region_(region), bounds_(bounds), terms_(program.nodes.size()) {}
+      : program_(program), region_(region), bounds_(bounds) {}
 
   /// The text without the name; `nodes`: the region's body().
   Result<std::string> write(const std::vector<int>& nodes) {
@@ -40,7 +46,7 @@ class Writer {
     for (const std::string& row : input_rows_) text += row + "\n";
     text += "[outputs]\n";
     for (const int id : region_.results) {
-      const std::string& name = terms_[static_cast<size_t>(id)].at(0);
+      const std::string& name = terms_[id].at(0);
       const ValueType& type = program_.nodes[static_cast<size_t>(id)].type();
       if (!type.dtype) return fail(ErrorCode::kUnavailable, fmt::format("{} has an element type that the language lacks", program_.nodes[static_cast<size_t>(id)].op));
       text += fmt::format("{} = \"{}\"\n", name, type.to_string());
@@ -66,7 +72,7 @@ class Writer {
  private:
   Status input(int id) {
     const Node& node = program_.nodes[static_cast<size_t>(id)];
-    auto& term = terms_[static_cast<size_t>(id)];
+    auto& term = terms_[id];
     if (node.number && node.number->number()) {
       const std::string value = node.number->integer() && !task::is_float(node.type().dtype.value_or(task::DType::kF32)) ? fmt::format("{}", *node.number->integer())
                                                                                                                          : number_text(*node.number->number());
@@ -90,11 +96,11 @@ class Writer {
     const Node& node = program_.nodes[static_cast<size_t>(id)];
     if (const Argument* variance = node.find("running_var"); variance != nullptr && variance->ref() != nullptr) positive_.insert(variance->ref()->node);
     for (const int operand : operands(node))
-      if (terms_[static_cast<size_t>(operand)].empty()) HONE_TRY_VOID(input(operand));
-    auto& term = terms_[static_cast<size_t>(id)];
+      if (terms_[operand].empty()) HONE_TRY_VOID(input(operand));
+    auto& term = terms_[id];
     if (node.op == "getitem") {  // a tuple's results are written where they are taken, as some are not
       const int source = node.find("source")->ref()->node;
-      const auto& whole = terms_[static_cast<size_t>(source)];
+      const auto& whole = terms_[source];
       const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
       if (index >= whole.size()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give result {}", program_.nodes[static_cast<size_t>(source)].op, index));
       term = {named(short_name(program_.nodes[static_cast<size_t>(source)].op), whole[index])};
@@ -120,7 +126,7 @@ class Writer {
         at = std::max(end, at + 1);
       }
     for (size_t i = inputs_.size(); i-- > 0;) {
-      if (words.count(terms_[static_cast<size_t>(inputs_[i])].front()) > 0) continue;
+      if (words.count(terms_[inputs_[i]].front()) > 0) continue;
       inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
       input_rows_.erase(input_rows_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -135,7 +141,7 @@ class Writer {
   const Program& program_;
   const Region& region_;
   const std::vector<std::optional<int64_t>>& bounds_;
-  std::vector<std::vector<std::string>> terms_;
+  Terms terms_;
   std::set<int> positive_;
   std::vector<std::string> lines_, input_rows_;
   std::vector<int> inputs_;
@@ -184,6 +190,72 @@ std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
   return bounds;
 }
 
+namespace {
+
+/// Finds the runs of steps that operators were written out as, and what PyTorch runs in place of each.
+class WrittenOuts {
+ public:
+  WrittenOuts(const Program& program, Plan& plan) : program_(program), plan_(plan), made_(program.nodes.size(), false) {
+    for (const Output& output : program.outputs) collect(output.value, needed_);
+    for (const Step& step : plan.steps)
+      for (const int input : step.inputs)
+        if (step.written != program.nodes[static_cast<size_t>(input)].whole) needed_.push_back(input);
+    std::sort(needed_.begin(), needed_.end());
+    for (size_t i = 0; i < made_.size(); ++i) made_[i] = program.nodes[i].is_input();
+  }
+
+  /// Steps say by `written` which of Program::wholes they are of; afterwards, which of Plan::written.
+  void find(std::map<std::string, int>& names) {
+    for (size_t i = 0; i < plan_.steps.size();) {
+      const int whole = plan_.steps[i].written;
+      size_t end = i + 1;
+      while (whole >= 0 && end < plan_.steps.size() && plan_.steps[end].written == whole) ++end;
+      if (whole >= 0) add(whole, i, end, names);
+      for (; i < end; ++i)
+        for (const int output : plan_.steps[i].outputs) made_[static_cast<size_t>(output)] = true;
+    }
+  }
+
+ private:
+  void add(int whole, size_t begin, size_t end, std::map<std::string, int>& names) {
+    const Whole& from = program_.wholes[static_cast<size_t>(whole)];
+    WrittenOut written;
+    written.name = own_name(short_name(from.node.op), names);
+    written.whole = whole;
+    written.first = static_cast<int>(begin);
+    written.count = static_cast<int>(end - begin);
+    std::set<int> inputs, outputs, body;
+    for (size_t i = begin; i < end; ++i) {
+      Step& step = plan_.steps[i];
+      step.written = static_cast<int>(plan_.written.size());
+      for (const int input : step.inputs)
+        if (outputs.count(input) == 0) inputs.insert(input);
+      outputs.insert(step.outputs.begin(), step.outputs.end());
+    }
+    // What is not there yet are views of what is.
+    std::vector<int> open = operands(from.node);
+    while (!open.empty()) {
+      const int id = open.back();
+      open.pop_back();
+      if (made_[static_cast<size_t>(id)]) inputs.insert(id);
+      else if (body.insert(id).second)
+        for (const int operand : operands(program_.nodes[static_cast<size_t>(id)])) open.push_back(operand);
+    }
+    for (const int result : from.results)
+      if (outputs.count(result) > 0 && std::binary_search(needed_.begin(), needed_.end(), result)) written.step.outputs.push_back(result);
+    written.step.inputs.assign(inputs.begin(), inputs.end());
+    written.step.body.assign(body.begin(), body.end());
+    plan_.written.push_back(std::move(written));
+  }
+
+  const Program& program_;
+  Plan& plan_;
+  std::vector<bool> made_;    ///< by the steps so far
+  std::vector<int> needed_;   ///< outside of what they are part of; in order
+};
+
+}  // namespace
+
 Plan plan_program(const Program& program, const std::vector<Region>& regions) {
   Plan plan;
   const auto bounds = index_bounds(program);
@@ -196,6 +268,7 @@ Plan plan_program(const Program& program, const std::vector<Region>& regions) {
     step.outputs = region.results;
     step.body = body(program, region);
     step.why = region.why;
+    step.written = region.whole;
     const int number = static_cast<int>(plan.steps.size());
     if (region.kind == Region::Kind::kTask) {
       Writer writer(program, region, bounds);
@@ -207,8 +280,7 @@ Plan plan_program(const Program& program, const std::vector<Region>& regions) {
         step.task = it->second;
         step.inputs = writer.inputs();
       } else {
-        std::string name = writer.name();
-        if (const int n = names[name]++; n > 0) name += fmt::format("_{}", n + 1);
+        const std::string name = own_name(writer.name(), names);
         if (auto task = task::parse_task(fmt::format("name = \"{}\"\n{}", name, *text), name)) {
           step.task = static_cast<int>(plan.tasks.size());
           step.inputs = writer.inputs();
@@ -223,6 +295,7 @@ Plan plan_program(const Program& program, const std::vector<Region>& regions) {
     }
     plan.steps.push_back(std::move(step));
   }
+  WrittenOuts(program, plan).find(names);
   return plan;
 }
 

@@ -25,11 +25,21 @@ struct Step {
   std::vector<int> outputs;       ///< nodes, in the order of the task's outputs
   std::vector<int> body;          ///< nodes to run one after the other where PyTorch does it
   std::string why;                ///< of kEager: the reason
+  int written = -1;               ///< index into Plan::written: it runs only where that does
+};
+
+/// An operator of PyTorch's that was written out as steps: those run, or the operator as one step.
+struct WrittenOut {
+  std::string name;               ///< unlike all tasks' and others' of its program
+  int whole = -1;                 ///< index into Program::wholes
+  Step step;                      ///< the operator's; its body is the views that it reads through
+  int first = 0, count = 0;       ///< of Plan::steps, one behind the other
 };
 
 struct Plan {
   std::vector<CutTask> tasks;
   std::vector<Step> steps;
+  std::vector<WrittenOut> written;
 };
 
 [[nodiscard]] Plan plan_program(const Program& program, const std::vector<Region>& regions);

@@ -269,8 +269,8 @@ Result<std::vector<OutputCheck>> ProgramSession::check(int set, int weights) {
   return all;
 }
 
-Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::vector<std::string>& tasks, double seconds) {
-  HONE_TRY(const Json answer, ask({{"do", "steps"}, {"steps", tasks}, {"seconds", seconds}}, kRuns));
+Result<std::map<std::string, StepTime>> ProgramSession::step_times(const std::vector<std::string>& tasks, const std::vector<std::string>& written, double seconds) {
+  HONE_TRY(const Json answer, ask({{"do", "steps"}, {"steps", tasks}, {"written", written}, {"seconds", seconds}}, kRuns));
   std::map<std::string, StepTime> times;
   const Json eager = answer.value("eager", Json::object()), kernel = answer.value("kernel", Json::object());
   for (const auto& [step, ns] : eager.items()) times[step].eager_ns = ns.is_number() ? ns.get<double>() : 0;

@@ -85,8 +85,9 @@ class ProgramSession {
   [[nodiscard]] Result<Recording> record(bool on);
   /// Set 0 is the given inputs, others are drawn anew; so with weights.
   [[nodiscard]] Result<std::vector<OutputCheck>> check(int set, int weights);
-  /// By step of the composed program.
-  [[nodiscard]] Result<std::map<std::string, StepTime>> step_times(const std::vector<std::string>& tasks, double seconds);
+  /// By step of the composed program, "3"; of one of `written`, which runs as one for eager_ns and as what it was written out as for
+  /// kernel_ns, those too: "3.0", "3.1", without and with the kernels of `tasks`.
+  [[nodiscard]] Result<std::map<std::string, StepTime>> step_times(const std::vector<std::string>& tasks, const std::vector<std::string>& written, double seconds);
   struct Times {
     std::vector<double> ours_ns, theirs_ns;  ///< pairs, taken in turns
   };

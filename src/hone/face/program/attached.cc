@@ -1,5 +1,6 @@
 #include "hone/face/program/attached.h"
 
+#include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -84,6 +85,9 @@ class AttachedRun : public ProgramRun {
       results_[i].note = rows[task(i).name]->value("why", "");
       results_[i].time = {rows[task(i).name]->value("eager_ns", 0.0), 0};
     }
+    const Json left = kept->value("left_whole", Json::array());
+    for (size_t i = 0; i < written_.size(); ++i)
+      written_[i].whole = std::find(left.begin(), left.end(), Json(opened_.plan.written[i].name)) != left.end();
     whole_ = kept->value("nested", Json());
     checked_ = kept->value("checked", "");
     return true;
@@ -95,14 +99,14 @@ class AttachedRun : public ProgramRun {
 
   [[nodiscard]] Json json() const {
     return {{"program", opened_.program.name}, {"tasks", tasks_json()}, {"checked", checked_}, {"bound_ns", opened_.least_ns()}, {"covered", opened_.covered_share()},
-            {"conditions", conditions()}, {"budget_seconds", arguments_.when == "never" ? 0 : options_.budget_seconds},
+            {"conditions", conditions()}, {"left_whole", left_whole()}, {"budget_seconds", arguments_.when == "never" ? 0 : options_.budget_seconds},
             {"nested", duel_.theirs_ns > 0 ? duel_.to_json() : whole_}, {"folder", folder_.string()}};
   }
 
   Status tell_done() {
     Json report = json();
     report["pytorch"] = cut_json(opened_)["eager"];
-    return opened_.session->tell("done", {{"report", std::move(report)}, {"used", names_in_use()}});
+    return opened_.session->tell("done", {{"report", std::move(report)}, {"used", with_written(names_in_use())}});
   }
 
   const AttachArguments& arguments_;

@@ -1,6 +1,7 @@
 #include "hone/face/program/opened.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ std::vector<size_t> by_weight(const OpenedProgram& opened) {
 std::string operations_of(const OpenedProgram& opened, const Step& step) {
   std::vector<std::string> names;
   for (const int id : step.body)
-    if (const std::string& op = opened.program.nodes[static_cast<size_t>(id)].op; names.empty() || names.back() != op) names.push_back(op);
+    if (const std::string& op = opened.program.nodes[static_cast<size_t>(id)].op; op != "getitem" && (names.empty() || names.back() != op)) names.push_back(op);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -136,13 +137,25 @@ std::string cut_text(const OpenedProgram& opened) {
   text += fmt::format("  the least time of all tasks: {}; patterns cover {:.0f} % of it\n", time_text(all), 100 * opened.covered_share());
   for (size_t i = 0; i < opened.prices.size(); ++i)
     if (opened.prices[i].pattern.empty()) text += fmt::format("  no pattern for {}: {}\n", opened.plan.tasks[i].task.name, opened.prices[i].why_not);
-  for (const Step& step : opened.plan.steps)
-    if (step.kind == Region::Kind::kEager) text += fmt::format("  PyTorch's: {}\n", step.why == "a view" ? operations_of(opened, step) : step.why);
+  for (const program::WrittenOut& written : opened.plan.written) {
+    const auto begin = opened.plan.steps.begin() + written.first;
+    text += fmt::format("  {}: written out as {} steps, of which {} are tasks'; PyTorch's {} runs in their place where it is faster\n", written.name, written.count,
+                        std::count_if(begin, begin + written.count, [](const Step& step) { return step.task >= 0; }),
+                        opened.program.wholes[static_cast<size_t>(written.whole)].node.op);
+  }
+  std::map<std::string, int> eager;
+  std::vector<std::string> reasons;   // as they come
+  for (const Step& step : opened.plan.steps) {
+    if (step.kind != Region::Kind::kEager) continue;
+    std::string why = step.why == program::kView ? operations_of(opened, step) : step.why;
+    if (eager[why]++ == 0) reasons.push_back(std::move(why));
+  }
+  for (const std::string& why : reasons) text += fmt::format("  PyTorch's: {}{}\n", why, eager[why] > 1 ? fmt::format(" ({} times)", eager[why]) : std::string());
   return text;
 }
 
 Json cut_json(const OpenedProgram& opened) {
-  Json tasks = Json::array(), eager = Json::array();
+  Json tasks = Json::array(), eager = Json::array(), written = Json::array();
   for (const size_t i : by_weight(opened)) {
     const TaskPrice& price = opened.prices[i];
     tasks.push_back({{"task", opened.plan.tasks[i].task.name}, {"hash", opened.plan.tasks[i].task.hash()}, {"multiplicity", opened.plan.tasks[i].steps.size()},
@@ -150,7 +163,9 @@ Json cut_json(const OpenedProgram& opened) {
   }
   for (const Step& step : opened.plan.steps)
     if (step.kind == Region::Kind::kEager) eager.push_back({{"operators", operations_of(opened, step)}, {"why", step.why}});
-  return {{"program", opened.program.name}, {"tasks", tasks}, {"eager", eager}, {"folded", opened.steps(Region::Kind::kFold)}, {"bound_ns", opened.least_ns()},
+  for (const program::WrittenOut& one : opened.plan.written)
+    written.push_back({{"name", one.name}, {"operator", opened.program.wholes[static_cast<size_t>(one.whole)].node.op}, {"steps", one.count}});
+  return {{"program", opened.program.name}, {"tasks", tasks}, {"eager", eager}, {"written_out", written}, {"folded", opened.steps(Region::Kind::kFold)}, {"bound_ns", opened.least_ns()},
           {"covered", opened.covered_share()}};
 }
 

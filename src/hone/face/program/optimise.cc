@@ -163,7 +163,8 @@ class FileRun : public ProgramRun {
       return write(files, folder);
     }
     HONE_TRY(const std::string text, base::read_file(source_.file));
-    const ProgramPackage package{package_name(), used, {}, constants_, notes_, record_};
+    const std::vector<std::string> whole = left_whole();
+    const ProgramPackage package{package_name(), used, {}, {whole.begin(), whole.end()}, constants_, notes_, record_};
     HONE_TRY(const ExportedFile file, program_file(opened_.program, opened_.plan, package, {text, source_.function}));
     return write({{folder.filename().string(), file.content}}, folder.has_parent_path() ? folder.parent_path() : ".");
   }

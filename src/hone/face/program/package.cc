@@ -52,9 +52,10 @@ class ModuleText {
       const bool kernel = package_.kernels.count(static_cast<int>(i)) > 0;
       objects.push_back(fmt::format("    {0}: Task({0}, eager_{1}{2}),\n", python_string(name), name, kernel ? ", " + name : ""));
     }
-    std::string text = fmt::format("# Made by hone: the program's steps, and PyTorch's way to do each.\nimport torch\n\nfrom ._runtime import {}, Task\n{}\n\n", base_class(), tasks);
+    std::string text = fmt::format("# Made by hone: the program's steps, and PyTorch's way to do each.\nimport torch\n\nfrom ._runtime import {}, Task, Written\n{}\n\n", base_class(), tasks);
     text += functions + steps_functions();
     text += fmt::format("TASKS = {{\n{}}}\n\n\n", fmt::join(objects, ""));
+    for (const program::WrittenOut& written : plan_.written) text += written_functions(written);
     return text + module_class();
   }
 
@@ -165,29 +166,70 @@ class ModuleText {
     return fmt::format("weights[{}]", weight(id));
   }
 
+  /// Steps [begin, end) one after the other; those written out are one. What is read for the last time and not in `kept` is let go.
+  std::string calls(size_t begin, size_t end, const std::set<int>& kept, bool inside, const std::string& indent) {
+    std::map<int, size_t> last;
+    for (size_t i = begin; i < end; i = inside ? i + 1 : last_of(i) + 1)
+      for (const int input : unit(i, inside).inputs) last[input] = i;
+    std::string text;
+    int number = 0;
+    for (size_t i = begin; i < end; i = inside ? i + 1 : last_of(i) + 1) {
+      const Step& step = unit(i, inside);
+      if (step.kind == Region::Kind::kFold) continue;
+      std::vector<std::string> arguments, dead;
+      for (const int input : step.inputs) {
+        arguments.push_back(inside ? fmt::format("n{}", input) : read(input));
+        if (arguments.back().front() == 'n' && last[input] == i && kept.count(input) == 0) dead.push_back(arguments.back());
+      }
+      text += fmt::format("{}{}, = steps[{}]({})\n", indent, names(step.outputs), number++, fmt::join(arguments, ", "));
+      if (!dead.empty()) text += fmt::format("{}del {}\n", indent, fmt::join(dead, ", "));
+    }
+    return text;
+  }
+
+  /// What runs at a step's place: outside of what was written out, the whole of that.
+  [[nodiscard]] const Step& unit(size_t i, bool inside) const {
+    const Step& step = plan_.steps[i];
+    return inside || step.written < 0 ? step : plan_.written[static_cast<size_t>(step.written)].step;
+  }
+  /// The last step of the unit that begins with the i-th.
+  [[nodiscard]] size_t last_of(size_t i) const {
+    const int written = plan_.steps[i].written;
+    return written < 0 ? i : i + static_cast<size_t>(plan_.written[static_cast<size_t>(written)].count) - 1;
+  }
+
+  /// One name for a step: what stands in lists of steps.
+  [[nodiscard]] std::string step_name(size_t i) const {
+    const Step& step = plan_.steps[i];
+    return step.kind == Region::Kind::kTask ? fmt::format("TASKS[{}]", python_string(plan_.tasks[static_cast<size_t>(step.task)].task.name)) : fmt::format("step_{}", i);
+  }
+
+  /// An operator as PyTorch's one step, and as the steps that it was written out as.
+  std::string written_functions(const program::WrittenOut& written) {
+    const program::Whole& whole = program_.wholes[static_cast<size_t>(written.whole)];
+    std::string text = fmt::format("def whole_{}({}):\n{}", written.name, names(written.step.inputs), statements(written.step));
+    text += fmt::format("    whole = {}\n", call(whole.node));
+    std::vector<std::string> results, steps;
+    for (const int output : written.step.outputs)
+      results.push_back(fmt::format("whole[{}]", std::find(whole.results.begin(), whole.results.end(), output) - whole.results.begin()));
+    text += fmt::format("    return {},\n\n\n", fmt::join(results, ", "));
+    const auto begin = static_cast<size_t>(written.first), end = begin + static_cast<size_t>(written.count);
+    std::set<int> kept(written.step.outputs.begin(), written.step.outputs.end());
+    text += fmt::format("def written_{}(steps, {}):\n{}    return {},\n\n\n", written.name, names(written.step.inputs), calls(begin, end, kept, true, "    "), names(written.step.outputs));
+    for (size_t i = begin; i < end; ++i) steps.push_back(step_name(i));
+    text += fmt::format("TASKS[{0}] = Written({0}, whole_{1}, written_{1}, [\n    {2}])\n", python_string(written.name), written.name, fmt::join(steps, ",\n    "));
+    if (package_.left_whole.count(written.name) > 0) text += fmt::format("TASKS[{}].used = False\n", python_string(written.name));
+    return text + "\n\n";
+  }
+
   std::string run_function() {
-    std::vector<int> last(program_.nodes.size(), -1);
-    for (size_t i = 0; i < plan_.steps.size(); ++i)
-      for (const int input : plan_.steps[i].inputs) last[static_cast<size_t>(input)] = static_cast<int>(i);
     std::set<int> given;
     for (const program::Output& output : program_.outputs) {
       std::vector<int> all;
       collect(output.value, all);
       given.insert(all.begin(), all.end());
     }
-    std::string text = "    def run(self, steps, leaves, weights, folded):\n";
-    int number = 0;
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[i];
-      if (step.kind == Region::Kind::kFold) continue;
-      std::vector<std::string> arguments, dead;
-      for (const int input : step.inputs) {
-        arguments.push_back(read(input));
-        if (arguments.back().front() == 'n' && last[static_cast<size_t>(input)] == static_cast<int>(i) && given.count(input) == 0) dead.push_back(arguments.back());
-      }
-      text += fmt::format("        {}, = steps[{}]({})\n", names(step.outputs), number++, fmt::join(arguments, ", "));
-      if (!dead.empty()) text += fmt::format("        del {}\n", fmt::join(dead, ", "));
-    }
+    std::string text = "    def run(self, steps, leaves, weights, folded):\n" + calls(0, plan_.steps.size(), given, false, "        ");
     std::vector<std::string> results, changed;
     for (const program::Output& output : program_.outputs) {
       const std::string from = output.value.ref() != nullptr ? read(output.value.ref()->node) : value(output.value, "");
@@ -231,10 +273,10 @@ class ModuleText {
         constants.push_back(python_string(here.target));
       }
     }
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[i];
-      if (step.kind == Region::Kind::kTask) steps.push_back(fmt::format("TASKS[{}]", python_string(plan_.tasks[static_cast<size_t>(step.task)].task.name)));
-      if (step.kind == Region::Kind::kEager) steps.push_back(fmt::format("step_{}", i));
+    for (size_t i = 0; i < plan_.steps.size(); i = last_of(i) + 1) {
+      const int written = plan_.steps[i].written;
+      if (written >= 0) steps.push_back(fmt::format("TASKS[{}]", python_string(plan_.written[static_cast<size_t>(written)].name)));
+      else if (plan_.steps[i].kind != Region::Kind::kFold) steps.push_back(step_name(i));
     }
     for (size_t i = 0; i < fold_weights_; ++i) needed.push_back(fmt::format("{}", i));
     std::string text = fmt::format("class Module({}):\n    STATE = {{\n{}    }}\n", base_class(), fmt::join(state, ""));

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct ProgramPackage {
   std::string name;                                ///< of the package: an identifier
   std::map<int, ProgramKernel> kernels;            ///< by index into Plan::tasks; the others are PyTorch's
   std::map<int, std::string> sources;              ///< Python that defines forward(tensors...) for a task, instead of its own operators
+  std::set<std::string> left_whole;                ///< of what was written out (Plan::written): PyTorch's, whatever kernels there are
   std::string constants;                           ///< bytes of the file of constants
   std::vector<std::string> notes;                  ///< for the README: where it comes from, figures
   bool record = true;                              ///< a card's calls replay one CUDA graph where they can

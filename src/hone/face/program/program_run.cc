@@ -39,7 +39,7 @@ Status for_target(const std::string& target, engine::RunOptions& options) {
 }
 
 ProgramRun::ProgramRun(OpenedProgram opened, engine::RunOptions options, std::string opponents, Care care, bool quiet)
-    : opened_(std::move(opened)), options_(std::move(options)), results_(opened_.plan.tasks.size()), opponents_(std::move(opponents)), care_(care), quiet_(quiet) {}
+    : opened_(std::move(opened)), options_(std::move(options)), results_(opened_.plan.tasks.size()), written_(opened_.plan.written.size()), opponents_(std::move(opponents)), care_(care), quiet_(quiet) {}
 
 void ProgramRun::say(const std::string& text) const {
   fmt::print(quiet_ ? stderr : stdout, "{}", text);
@@ -59,6 +59,29 @@ std::vector<std::string> ProgramRun::names_in_use() const {
   return names;
 }
 
+bool ProgramRun::is_written_with(size_t written, const std::vector<std::string>& names) const {
+  const program::WrittenOut& here = opened_.plan.written[written];
+  const auto begin = opened_.plan.steps.begin() + here.first;
+  return !written_[written].whole && std::any_of(begin, begin + here.count, [&](const program::Step& step) {
+    return step.task >= 0 && std::find(names.begin(), names.end(), task(static_cast<size_t>(step.task)).name) != names.end();
+  });
+}
+
+std::vector<std::string> ProgramRun::left_whole() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < written_.size(); ++i)
+    if (written_[i].whole) names.push_back(opened_.plan.written[i].name);
+  return names;
+}
+
+std::vector<std::string> ProgramRun::with_written(std::vector<std::string> names) const {
+  std::vector<std::string> more;
+  for (size_t i = 0; i < written_.size(); ++i)
+    if (is_written_with(i, names)) more.push_back(opened_.plan.written[i].name);
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
 Result<std::vector<ExportedFile>> ProgramRun::package(const std::string& name, const std::map<int, ProgramKernel>& kernels) const {
   ProgramPackage package;
   package.name = name;
@@ -66,6 +89,7 @@ Result<std::vector<ExportedFile>> ProgramRun::package(const std::string& name, c
   package.constants = constants_;
   package.notes = notes_;
   package.record = record_;
+  for (const std::string& one : left_whole()) package.left_whole.insert(one);
   return program_package(opened_.program, opened_.plan, package);
 }
 
@@ -96,26 +120,48 @@ Status ProgramRun::compose(const std::string& name, const std::map<int, ProgramK
   return {};
 }
 
-/// Times by task, of all its steps.
-Result<std::vector<StepTime>> ProgramRun::task_times(const std::vector<std::string>& names) {
-  HONE_TRY(const auto times, opened_.session->step_times(names, care_.step_seconds));
-  std::vector<StepTime> all(results_.size());
-  int number = 0;  // of the steps that run, which folds are not
-  for (const program::Step& step : opened_.plan.steps) {
+/// Takes times by task, of all its steps. Those of what was written out share PyTorch's time for the whole as they share it step by step.
+Status ProgramRun::time_steps(const std::vector<std::string>& names, const std::function<void(TaskResult&, const TaskResult&)>& take) {
+  std::vector<std::string> written;
+  for (const program::WrittenOut& one : opened_.plan.written) written.push_back(one.name);
+  HONE_TRY(const auto times, opened_.session->step_times(names, written, care_.step_seconds));
+  const auto time_of = [&](const std::string& key) {
+    const auto it = times.find(key);
+    return it == times.end() ? StepTime{} : it->second;
+  };
+  std::vector<TaskResult> all(results_.size());
+  const auto add = [&](int task, double eager, double stepwise, double kernel) {
+    if (task < 0) return;
+    TaskResult& result = all[static_cast<size_t>(task)];
+    result.time.eager_ns += eager, result.stepwise_ns += stepwise, result.time.kernel_ns += kernel;
+  };
+  int number = 0;  // of what runs one after the other, which folds do not
+  for (size_t i = 0; i < opened_.plan.steps.size(); ++i) {
+    const program::Step& step = opened_.plan.steps[i];
     if (step.kind == Region::Kind::kFold) continue;
-    const auto it = times.find(std::to_string(number++));
-    if (it == times.end() || step.task < 0) continue;
-    all[static_cast<size_t>(step.task)].eager_ns += it->second.eager_ns;
-    all[static_cast<size_t>(step.task)].kernel_ns += it->second.kernel_ns;
+    const StepTime here = time_of(std::to_string(number));
+    if (step.written < 0) {
+      add(step.task, here.eager_ns, here.eager_ns, here.kernel_ns);
+    } else {
+      const program::WrittenOut& from = opened_.plan.written[static_cast<size_t>(step.written)];
+      written_[static_cast<size_t>(step.written)].time = here;
+      double sum = 0;
+      for (int part = 0; part < from.count; ++part) sum += time_of(fmt::format("{}.{}", number, part)).eager_ns;
+      for (int part = 0; part < from.count; ++part) {
+        const StepTime time = time_of(fmt::format("{}.{}", number, part));
+        add(opened_.plan.steps[i + static_cast<size_t>(part)].task, sum > 0 ? time.eager_ns / sum * here.eager_ns : 0, time.eager_ns, time.kernel_ns);
+      }
+      i += static_cast<size_t>(from.count) - 1;
+    }
+    ++number;
   }
-  return all;
+  for (size_t i = 0; i < all.size(); ++i) take(results_[i], all[i]);
+  return {};
 }
 
 Status ProgramRun::look_at_steps() {
   HONE_TRY_VOID(compose("plain", {}));
-  HONE_TRY(const auto times, task_times({}));
-  for (size_t i = 0; i < results_.size(); ++i) results_[i].time = times[i];
-  return {};
+  return time_steps({}, [](TaskResult& result, const TaskResult& timed) { result.time = timed.time, result.stepwise_ns = timed.stepwise_ns; });
 }
 
 /// What PyTorch takes above the least time, as often as the task runs.
@@ -237,27 +283,43 @@ Status ProgramRun::put_in_place() {
   for (const auto& [i, kernel] : kernels_)
     if (results_[static_cast<size_t>(i)].runs) names.push_back(task(static_cast<size_t>(i)).name);
   if (names.empty()) return {};
-  HONE_TRY(const auto times, task_times(names));
-  for (size_t i = 0; i < results_.size(); ++i) {
-    if (std::find(names.begin(), names.end(), task(i).name) == names.end()) continue;
-    results_[i].time = times[i];
-    results_[i].used = true;
-  }
+  for (const std::string& name : names) result_of(name).used = true;
+  HONE_TRY_VOID(time_steps(names, [](TaskResult& result, const TaskResult& timed) {
+    if (result.used) result.time = timed.time, result.stepwise_ns = timed.stepwise_ns;
+  }));
   return use(names_in_use());
+}
+
+/// What was written out and is no faster than PyTorch's operator, with the kernels that serve nothing else.
+void ProgramRun::leave_whole() {
+  const std::vector<std::string> names = names_in_use();
+  std::vector<bool> serves(results_.size(), false);
+  for (size_t i = 0; i < written_.size(); ++i)
+    if (is_written_with(i, names) && written_[i].time.kernel_ns >= written_[i].time.eager_ns) written_[i].whole = true;
+  for (const program::Step& step : opened_.plan.steps)
+    if (step.task >= 0 && (step.written < 0 || !written_[static_cast<size_t>(step.written)].whole)) serves[static_cast<size_t>(step.task)] = true;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (!results_[i].used || serves[i]) continue;
+    results_[i].used = false;
+    results_[i].note += "; what it is a part of is no faster so than PyTorch's one operator";
+  }
 }
 
 Status ProgramRun::keep_faster() {
   for (TaskResult& result : results_) {
-    if (!result.used || result.time.kernel_ns < result.time.eager_ns) continue;
+    if (!result.used || result.time.kernel_ns < result.stepwise_ns) continue;
     result.used = false;
     result.note += "; no faster in its place";
   }
+  leave_whole();
   return use(names_in_use());
 }
 
 Status ProgramRun::use(const std::vector<std::string>& names) {
   std::map<std::string, bool> all;
   for (size_t i = 0; i < results_.size(); ++i) all[task(i).name] = std::find(names.begin(), names.end(), task(i).name) != names.end();
+  const std::vector<std::string> used = with_written(names);
+  for (const program::WrittenOut& written : opened_.plan.written) all[written.name] = std::find(used.begin(), used.end(), written.name) != used.end();
   return opened_.session->use(all);
 }
 
@@ -329,6 +391,7 @@ Status ProgramRun::write_plan(Json plan) const {
     for (const int id : step.outputs) row["outputs"].push_back(opened_.program.nodes[static_cast<size_t>(id)].name);
     row["run"] = step.kind == Region::Kind::kFold ? "fold" : step.task >= 0 && results_[static_cast<size_t>(step.task)].used ? "kernel" : "pytorch";
     if (step.task >= 0) row["task"] = task(static_cast<size_t>(step.task)).name;
+    if (step.written >= 0) row["part_of"] = opened_.plan.written[static_cast<size_t>(step.written)].name;
     steps.push_back(std::move(row));
   }
   plan["steps"] = std::move(steps);

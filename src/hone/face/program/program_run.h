@@ -2,6 +2,7 @@
 // torch.compile's backend does with a graph (attached.cc) have in common. One thread drives it.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,9 +26,16 @@ namespace hone::face {
 struct TaskResult {
   double seconds = 0;            ///< of search
   std::string run, champion, note;
-  evaluate::StepTime time;                 ///< of all its steps together
+  evaluate::StepTime time;       ///< of all its steps together
+  double stepwise_ns = 0;        ///< of PyTorch's where what they are part of is written out; elsewhere as time.eager_ns
   bool runs = true;              ///< its kernel, on this machine
   bool used = false;
+};
+
+/// What an operator was written out as, against the operator.
+struct WrittenResult {
+  evaluate::StepTime time;       ///< kernel_ns: written out, with all kernels
+  bool whole = false;            ///< left to PyTorch: no faster in its place
 };
 
 /// The composed program and one of PyTorch's ways, in turns: times of different sessions are never compared.
@@ -66,6 +74,10 @@ class ProgramRun {
   [[nodiscard]] const task::Task& task(size_t i) const { return opened_.plan.tasks[i].task; }
   [[nodiscard]] TaskResult& result_of(const std::string& name);
   [[nodiscard]] std::vector<std::string> names_in_use() const;
+  /// Of what was written out, what is PyTorch's one operator whatever kernels there are.
+  [[nodiscard]] std::vector<std::string> left_whole() const;
+  /// Those of `names`, and what runs as it was written out with them.
+  [[nodiscard]] std::vector<std::string> with_written(std::vector<std::string> names) const;
   /// What it runs on, once kernels were looked for.
   [[nodiscard]] std::string device() const { return bench_ == nullptr ? std::string() : bench_->place().device; }
   [[nodiscard]] size_t kernels_in_use() const { return names_in_use().size(); }
@@ -98,6 +110,7 @@ class ProgramRun {
   OpenedProgram opened_;
   engine::RunOptions options_;
   std::vector<TaskResult> results_;
+  std::vector<WrittenResult> written_;   ///< of plan.written
   std::map<int, ProgramKernel> kernels_;
   std::vector<std::string> notes_;
   std::string constants_, checked_;   ///< bytes; "8 draws, 12 outputs"
@@ -106,7 +119,9 @@ class ProgramRun {
   std::optional<Progress> progress_;  ///< of a search that can be gone on with
 
  private:
-  [[nodiscard]] Result<std::vector<evaluate::StepTime>> task_times(const std::vector<std::string>& names);
+  [[nodiscard]] Status time_steps(const std::vector<std::string>& names, const std::function<void(TaskResult&, const TaskResult& timed)>& take);
+  [[nodiscard]] bool is_written_with(size_t written, const std::vector<std::string>& names) const;
+  void leave_whole();
   [[nodiscard]] std::vector<double> gains() const;
   [[nodiscard]] Status open_bench();
   [[nodiscard]] Status optimise_task(size_t i);

@@ -43,7 +43,7 @@ Captured captured(const ProgramSource& source) {
   return all;
 }
 
-/// The program as steps; `by_language`: each task as hone writes it in PyTorch from the task's text.
+/// The program as steps, what was written out in place of the operators; `by_language`: each task as hone writes it in PyTorch from the task's text.
 void expect_composed_is_right(Captured& all, bool by_language) {
   ProgramPackage package;
   package.name = all.program.name + "_steps";
@@ -65,6 +65,9 @@ void expect_composed_is_right(Captured& all, bool by_language) {
   }
   const auto composed = all.session->compose(all.session->package_folder({}), package.name);
   ASSERT_TRUE(composed) << composed.error().to_string();
+  std::map<std::string, bool> written;
+  for (const program::WrittenOut& one : all.plan.written) written[one.name] = true;
+  ASSERT_TRUE(all.session->use(written));
   for (const auto& [set, weights] : {std::pair{0, 0}, {1, 0}, {2, 1}}) {
     const auto outputs = all.session->check(set, weights);
     ASSERT_TRUE(outputs) << outputs.error().to_string();
@@ -236,6 +239,49 @@ TEST(ProgramTest, ALoopWhoseStepsAreOneTaskGivesWhatItsModuleGives) {
   expect_composed_is_right(all, true);
 }
 
+/// As written out, by PyTorch's operators and in the language, and as the operator itself.
+void expect_loop_is_right(const char* function) {
+  SCOPED_TRACE(function);
+  Captured all = captured({kCases + "recurrent.py", function});
+  ASSERT_TRUE(all.session);
+  ASSERT_EQ(all.plan.written.size(), 1U);
+  for (const bool by_language : {false, true}) expect_composed_is_right(all, by_language);
+  ASSERT_TRUE(all.session->use({{all.plan.written.front().name, false}}));
+  const auto outputs = all.session->check(1, 1);
+  ASSERT_TRUE(outputs) << outputs.error().to_string();
+  for (const auto& output : *outputs) EXPECT_EQ(accuracy_reason(output, {}), "");
+}
+
+TEST(ProgramTest, RecurrentNetsAreWrittenOut) {
+  SKIP_WITHOUT_TORCH();
+  expect_loop_is_right("lstm_both_ways");
+}
+
+TEST(ProgramTest, LongRecurrentNetsAreWrittenOut) {
+  SKIP_WITHOUT_TORCH();
+  for (const char* function : {"lstm", "lstm_one_sample", "gru", "gru_both_ways", "tanh", "relu", "one_step", "long", "half"}) expect_loop_is_right(function);
+}
+
+TEST(ProgramTest, TimesOfALoopsStepsAreWithinTheOperatorsPlace) {
+  SKIP_WITHOUT_TORCH();
+  Captured all = captured({kCases + "recurrent.py", "gru"});
+  ASSERT_TRUE(all.session);
+  expect_composed_is_right(all, false);
+  ASSERT_EQ(all.plan.written.size(), 1U);
+  const program::WrittenOut& gru = all.plan.written.front();
+  const auto times = all.session->step_times({}, {gru.name}, 0.1);
+  ASSERT_TRUE(times) << times.error().to_string();
+  int parts = 0, others = 0;
+  for (const auto& [key, time] : *times) {
+    (key.find('.') == std::string::npos ? others : parts)++;
+    EXPECT_GT(time.eager_ns, 0) << key;
+    EXPECT_GT(time.kernel_ns, 0) << key;
+  }
+  EXPECT_EQ(parts, gru.count);
+  EXPECT_EQ(others, static_cast<int>(all.plan.steps.size()) - gru.count + 1 - static_cast<int>(std::count_if(all.plan.steps.begin(), all.plan.steps.end(),
+                                                                                                           [](const auto& step) { return step.kind == Region::Kind::kFold; })));
+}
+
 TEST(ProgramTest, LongLevel3GivesWhatItsModulesGive) {
   SKIP_WITHOUT_TORCH();
   int programs = 0;
@@ -246,9 +292,9 @@ TEST(ProgramTest, LongLevel3GivesWhatItsModulesGive) {
     Captured all = captured({file.path(), "small"});
     ASSERT_TRUE(all.session);
     expect_composed_is_right(all, true);
-    // What runs as PyTorch's is a loop over time, which the language has no words for, and what moves nothing.
+    // What runs as PyTorch's moves nothing, or puts a loop's states together.
     for (const program::Step& step : all.plan.steps)
-      if (step.kind == Region::Kind::kEager) EXPECT_THAT(step.why, testing::AnyOf(HasSubstr("aten.lstm.input"), HasSubstr("aten.gru.input"), "a view"));
+      if (step.kind == Region::Kind::kEager) EXPECT_THAT(step.why, testing::AnyOf(program::kView, HasSubstr("puts pieces together")));
     ++programs;
   }
   EXPECT_EQ(programs, 50);
