@@ -62,6 +62,7 @@ std::vector<Depends> dependence(const Program& program) {
     const Node& node = program.nodes[i];
     if (node.is_input()) all[i] = node.role == Role::kUser ? Depends::kArguments : Depends::kWeights;
     for (const int operand : operands(node)) all[i] = std::max(all[i], all[static_cast<size_t>(operand)]);
+    if (node.whole >= 0 && is_heavy(node)) all[i] = Depends::kArguments;  // a loop's first step is like the others, whatever its state is
   }
   return all;
 }
@@ -356,6 +357,11 @@ class Cutter {
       own.nodes = {id};
       own.inputs.assign(from.begin(), from.end());
       own.results = {id};
+      for (const int source : from) {
+        if (region_of(source) == kNone) continue;
+        std::vector<int>& results = regions[static_cast<size_t>(place[static_cast<size_t>(region_of(source))])].results;
+        if (std::find(results.begin(), results.end(), source) == results.end()) results.push_back(source);
+      }
       regions.push_back(std::move(own));
     }
   }
@@ -376,7 +382,7 @@ class Cutter {
       region.nodes = drafts_[i].nodes;
       region.inputs.assign(here.inputs.begin(), here.inputs.end());
       for (const auto& [result, readers] : here.readers)
-        if (readers.size() > 1 || *readers.begin() != kNone || is_given(result)) region.results.push_back(result);
+        if (readers.size() > 1 || *readers.begin() != kNone || is_given(result) || of_wholes_.count(result) > 0) region.results.push_back(result);
       place[i] = static_cast<int>(regions.size());
       regions.push_back(std::move(region));
     }
