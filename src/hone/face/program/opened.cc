@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,10 +31,23 @@ target::CpuPeaks peaks_of(const target::CardInfo& card) {
   return peaks;
 }
 
-Result<TaskPrice> price_of(const task::Task& task, const target::CpuPeaks& peaks, kernel::Language language) {
+/// Bytes that a task's steps need not read from memory: weights and other values that several of them have in common are read once.
+double bytes_shared(const OpenedProgram& opened, const program::CutTask& task) {
+  double bytes = 0;
+  for (size_t input = 0; input < task.task.inputs.size(); ++input) {
+    std::set<int> values;
+    for (const int step : task.steps) values.insert(opened.plan.steps[static_cast<size_t>(step)].inputs[input]);
+    bytes += static_cast<double>(task.steps.size() - values.size()) * static_cast<double>(opened.program.nodes[static_cast<size_t>(*values.begin())].type().bytes());
+  }
+  return bytes;
+}
+
+Result<TaskPrice> price_of(const OpenedProgram& opened, const program::CutTask& cut, const target::CpuPeaks& peaks, kernel::Language language) {
   TaskPrice price;
+  const task::Task& task = cut.task;
   HONE_TRY(const auto graph, task::instantiate(task.primitive, task.workloads.front().bindings));
-  const task::Cost cost = task::minimal_cost(graph);
+  task::Cost cost = task::minimal_cost(graph);
+  cost.bytes_read = std::max(0.0, cost.bytes_read - bytes_shared(opened, cut) / static_cast<double>(cut.steps.size()));
   price.least_ns = std::max(target::memory_ns(cost, peaks), target::compute_ns(cost, task.track, peaks));
   std::vector<std::string> why_not;
   const auto offers = pattern::offers(task, language, why_not);
@@ -106,7 +120,7 @@ Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> ses
   opened.plan = program::plan_program(opened.program, program::cut(opened.program));
   const target::CpuPeaks peaks = on_card ? peaks_of(opened.bench->target().card()->info()) : target::cpu_peaks(options.threads);
   for (const program::CutTask& task : opened.plan.tasks) {
-    HONE_TRY(TaskPrice price, price_of(task.task, peaks, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
+    HONE_TRY(TaskPrice price, price_of(opened, task, peaks, on_card ? kernel::Language::kCuda : kernel::Language::kCpp));
     opened.prices.push_back(std::move(price));
   }
   return opened;

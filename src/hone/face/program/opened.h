@@ -16,7 +16,7 @@ namespace hone::face {
 
 /// Of one task.
 struct TaskPrice {
-  double least_ns = 0;       ///< by this machine's peaks, once
+  double least_ns = 0;       ///< by this machine's peaks, of one of its steps: what they have in common is read once
   std::string pattern;       ///< of the first offer; empty: no pattern covers it
   std::string why_not;       ///< then
 };

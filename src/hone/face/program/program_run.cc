@@ -120,7 +120,7 @@ Status ProgramRun::compose(const std::string& name, const std::map<int, ProgramK
   return {};
 }
 
-/// Takes times by task, of all its steps. Those of what was written out share PyTorch's time for the whole as they share it step by step.
+/// Takes times by task, of all its steps. Those of what was written out share PyTorch's time for the whole as they do step by step.
 Status ProgramRun::time_steps(const std::vector<std::string>& names, const std::function<void(TaskResult&, const TaskResult&)>& take) {
   std::vector<std::string> written;
   for (const program::WrittenOut& one : opened_.plan.written) written.push_back(one.name);
@@ -146,7 +146,8 @@ Status ProgramRun::time_steps(const std::vector<std::string>& names, const std::
       const program::WrittenOut& from = opened_.plan.written[static_cast<size_t>(step.written)];
       written_[static_cast<size_t>(step.written)].time = here;
       double sum = 0;
-      for (int part = 0; part < from.count; ++part) sum += time_of(fmt::format("{}.{}", number, part)).eager_ns;
+      for (int part = 0; part < from.count; ++part)
+        if (opened_.plan.steps[i + static_cast<size_t>(part)].task >= 0) sum += time_of(fmt::format("{}.{}", number, part)).eager_ns;
       for (int part = 0; part < from.count; ++part) {
         const StepTime time = time_of(fmt::format("{}.{}", number, part));
         add(opened_.plan.steps[i + static_cast<size_t>(part)].task, sum > 0 ? time.eager_ns / sum * here.eager_ns : 0, time.eager_ns, time.kernel_ns);
