@@ -257,6 +257,22 @@ TEST(ProgramTest, RecurrentNetsAreWrittenOut) {
   expect_loop_is_right("lstm_both_ways");
 }
 
+TEST(ProgramTest, WeightsMayBeCalledAsTheModulesOwnThingsAre) {
+  SKIP_WITHOUT_TORCH();
+  const auto folder = base::ScratchDirectory::create("called_so");
+  ASSERT_TRUE(folder);
+  const auto file = folder->path() / "called_so.py";
+  ASSERT_TRUE(base::write_file_atomic(file, "import torch\nNAMES = 'place weights plain folds recorder run owner put computed'.split()\n"
+                                            "class Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                                            "        for name in NAMES:\n            setattr(self, name, torch.nn.Parameter(torch.randn(6)))\n"
+                                            "        self.steps, self.leaves = torch.nn.Linear(6, 6), torch.nn.Module()\n        self.leaves.register_buffer('shift', torch.randn(6))\n"
+                                            "    def forward(self, x):\n        return self.steps(x) + sum(getattr(self, name) for name in NAMES) + self.leaves.shift\n"
+                                            "def get_inputs():\n    return [torch.randn(4, 6)]\n"));
+  Captured all = captured({file, {}});
+  ASSERT_TRUE(all.session);
+  expect_composed_is_right(all, false);
+}
+
 TEST(ProgramTest, LongRecurrentNetsAreWrittenOut) {
   SKIP_WITHOUT_TORCH();
   for (const char* function : {"lstm", "lstm_one_sample", "gru", "gru_both_ways", "tanh", "relu", "one_step", "long", "half"}) expect_loop_is_right(function);

@@ -74,23 +74,18 @@ class Program(torch.nn.Module):
     it cannot be one."""
 
     RECORD = True
+    OWN = {"arguments_tree", "folds", "places", "plain", "recorder", "results_tree"}  # whatever weights are called
 
     def __init__(self):
         super().__init__()
         for name, (shape, dtype, is_parameter) in self.STATE.items():
             if name in self.ALIASES:
                 continue
-            owner, last = self.owner(name)
             tensor = torch.zeros(shape, dtype=dtype)
-            if is_parameter:
-                owner.register_parameter(last, torch.nn.Parameter(tensor, requires_grad=dtype.is_floating_point))
-            else:
-                owner.register_buffer(last, tensor)
+            self.put(name, torch.nn.Parameter(tensor, requires_grad=dtype.is_floating_point) if is_parameter else tensor)
         for name, first in self.ALIASES.items():
-            owner, last = self.owner(name)
-            kept, kept_last = self.owner(first)
-            tensor = getattr(kept, kept_last)
-            (owner.register_parameter if isinstance(tensor, torch.nn.Parameter) else owner.register_buffer)(last, tensor)
+            held, last = self.place(first)
+            self.put(name, held[last])
         constants = torch.load(pathlib.Path(__file__).parent / "constants.pt", weights_only=True) if self.CONSTANTS else {}
         for number, name in enumerate(self.CONSTANTS):
             self.register_buffer(f"constant_{number}", constants[name], persistent=False)
@@ -105,9 +100,20 @@ class Program(torch.nn.Module):
         module, parts = self, name.split(".")
         for part in parts[:-1]:
             if part not in module._modules:
-                module.add_module(part, torch.nn.Module())
+                module._modules[part] = torch.nn.Module()
             module = module._modules[part]
         return module, parts[-1]
+
+    def put(self, name, tensor):
+        """A weight may be called as one of our own methods is: register_parameter() would not have it."""
+        owner, last = self.owner(name)
+        (owner._parameters if isinstance(tensor, torch.nn.Parameter) else owner._buffers)[last] = tensor
+
+    def __setattr__(self, name, value):
+        if name in self.OWN:
+            self.__dict__[name] = value
+        else:
+            super().__setattr__(name, value)
 
     def place(self, name):
         """The dictionary that holds a weight, and its name there."""
