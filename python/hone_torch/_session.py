@@ -16,8 +16,10 @@ Requests are JSON objects, answers too; a request's "do" is the name of a method
     {"do": "times", "pairs", "against": "eager", "compile", "MODE" of torch.compile, "steps" (ours without a recording) or "nested"}
         -> {"ours": [ns], "theirs": [ns]}, taken in turns
 """
+import base64
 import copy
 import gc
+import gzip
 import importlib.util
 import math
 import operator
@@ -46,6 +48,19 @@ def type_of(value):
         return {"dtype": "none", "shape": []}
     name = str(value.dtype).removeprefix("torch.")
     return {"dtype": TYPES.get(name, name), "shape": [dimension(extent) for extent in value.shape]}
+
+
+MOST_VALUES = 200 << 10  # bytes, packed: a task's text holds those of all its inputs
+
+
+def packed(value):
+    """What a tensor holds, row by row, with gzip as base64; None where that is much, or nothing that a task can say."""
+    if value.numel() == 0 or value.numel() * value.element_size() > 64 * MOST_VALUES or str(value.dtype).removeprefix("torch.") not in TYPES \
+            or (value.is_floating_point() and not bool(value.isfinite().all())):
+        return None
+    octets = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    text = base64.b64encode(gzip.compress(bytes(octets.tolist()), mtime=0)).decode()
+    return text if len(text) <= MOST_VALUES else None
 
 
 def dimension(extent):
@@ -168,6 +183,9 @@ class Subject:
             constants[spec.target] = value.clone()
             if value.dim() == 0:
                 row["number"] = self.argument(value.item())
+            known = packed(value)
+            if known:
+                row["values"] = known
             if value.numel() > 0 and not value.is_floating_point() and value.dtype != torch.bool:
                 row["range"] = [int(value.min()), int(value.max())]
         return row

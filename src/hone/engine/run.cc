@@ -334,7 +334,7 @@ Status Run::start_models() {
   options.team.research = told.research;
   options.team.patterns = std::move(told.patterns);
   options.team.memory = std::move(told.memory);
-  options.team.task_toml = task_.to_toml();
+  options.team.task_toml = task_.to_toml([](const task::InputSpec& input) { return input.name + ".npy"; });
   options.team.machine = machine_;
   options.team.facts = std::move(told.facts);
   options.team.timing = told.timing.value_or("");

@@ -637,7 +637,7 @@ void Stage::draw_altered(int number, Family family, uint64_t seed, const std::fu
   content.altered = true;
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
     const task::InputSpec& spec = s.task.inputs[i];
-    if (spec.structure != task::Structure::kNone || spec.domain == task::Domain::kSimplex) continue;
+    if (spec.structure != task::Structure::kNone || spec.domain == task::Domain::kSimplex || is_known(spec, s.input_shape(i))) continue;
     s.draw_here(content, i, {{0, task::element_count(s.input_shape(i))}}, s.options.threads);
     const std::span data(s.home_of(content, i), static_cast<size_t>(s.input_bytes[i]));
     alter(i, data);

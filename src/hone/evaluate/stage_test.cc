@@ -1,6 +1,7 @@
 // A stage in this machine's memory, with nobody to play on it: the test writes the answers.
 #include "hone/evaluate/stage.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,6 +57,50 @@ struct Scene {
 };
 
 Scene relu(int calls) { return Scene("x = \"f32[M, N]\"", "y = relu(x)", "M = 70, N = 90", calls); }
+
+/// m's eight numbers are known.
+std::string known(const std::string& shape) {
+  std::string bytes(32, '\0');
+  for (int i = 0; i < 8; ++i) {
+    const float value = static_cast<float>(i) - 2.5F;
+    std::memcpy(&bytes[static_cast<size_t>(4 * i)], &value, 4);
+  }
+  const task::KnownValues values{"", {2, 4}, std::make_shared<const std::string>(bytes)};
+  return fmt::format("x = \"f32[M, 4]\", m = {{ type = \"f32[{}]\", values = \"{}\" }}", shape, task::pack_values(values, task::DType::kF32));
+}
+
+void expect_known(const Scene& scene, int slot) {
+  const auto m = scene.floats(slot, 1);
+  for (size_t i = 0; i < m.size(); ++i) EXPECT_EQ(m[i], static_cast<float>(i) - 2.5F) << i;
+}
+
+TEST(StageInMemory, KnownValuesAreWhatTheTaskSaysInEveryDraw) {
+  const Scene scene(known("2, 4"), "y = x @ transpose(m, [1, 0])", "M = 16", 2);
+  for (const Family family : kAllFamilies) {
+    scene.stage->draw(0, family, 7);
+    expect_known(scene, scene.slots[0]);
+  }
+  for (const uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    scene.stage->draw_alike(0, seed);
+    expect_known(scene, 0);
+    const std::vector<double> points{0.5, 3};
+    (void)scene.stage->draw_telling(0, seed, points, true);
+    expect_known(scene, 0);
+    scene.stage->draw(1, Family::kNormal, seed);
+    scene.stage->draw_near(0, 1, 3, seed);
+    expect_known(scene, 0);
+  }
+  // Those of another shape are drawn.
+  const Scene other(known("N, 4"), "y = x @ transpose(m, [1, 0])", "M = 16, N = 2 }, { M = 16, N = 3", 1);
+  expect_known(other, 0);
+  StageOptions options;
+  options.calls = options.contents = 1;
+  const auto stage = Stage::create(other.task, other.task.workloads[1].bindings, options).value();
+  stage->draw(0, Family::kUniform, 9);
+  const target::Placement place = stage->call(0).tensors[1];
+  const auto* m = reinterpret_cast<const float*>(stage->regions()[static_cast<size_t>(place.region)]->data() + place.offset);
+  for (int i = 0; i < 12; ++i) EXPECT_TRUE(m[i] >= 0 && m[i] < 1) << i;
+}
 
 TEST(StageInMemory, ContentsDrawnSideBySideAreThoseDrawnAlone) {
   const Scene together = relu(20), alone = relu(20);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -167,6 +168,34 @@ TEST(CutTest, AViewOfAStepOfPyTorchsIsGivenAlone) {
                                            R"({"kind":"user_output","target":null,"value":{"node":"y"}})");
   ASSERT_TRUE(program) << program.error().to_string();
   expect_runs({*program, plan_program(*program, program::cut(*program))});
+}
+
+TEST(CutTest, IndicesAreBoundedBehindViewsCastsAndWhatHandsThemOn) {
+  const auto call = [](const std::string& name, const std::string& op, const std::string& arguments, const std::string& type, const std::string& shape) {
+    return fmt::format(R"(,{{"name":"{}","op":"aten.{}","arguments":{{{}}},"type":{{"dtype":"{}","shape":[{}]}}}})", name, op, arguments, type, shape);
+  };
+  const std::string nodes = R"({"name":"ids","op":"input","role":"user","target":"ids","type":{"dtype":"i32","shape":[2,6]}},
+    {"name":"more","op":"input","role":"user","target":"more","type":{"dtype":"i64","shape":[3,4]}},
+    {"name":"pick","op":"input","role":"user","target":"pick","type":{"dtype":"i64","shape":[4]}},
+    {"name":"mask","op":"input","role":"user","target":"mask","type":{"dtype":"bool","shape":[3,4]}},
+    {"name":"table","op":"input","role":"parameter","target":"table","type":{"dtype":"f32","shape":[50,8]}})" +
+                            call("seen", "view.default", R"("self":{"node":"ids"},"size":[12])", "i32", "12") +
+                            call("wide", "_to_copy.default", R"("self":{"node":"seen"},"dtype":{"dtype":"i64"})", "i64", "12") +
+                            call("shape", "reshape.default", R"("self":{"node":"wide"},"shape":[3,4])", "i64", "3,4") +
+                            call("later", "add.Tensor", R"("self":{"node":"more"},"other":2,"alpha":1)", "i64", "3,4") +
+                            call("some", "where.self", R"("condition":{"node":"mask"},"self":{"node":"shape"},"other":{"node":"later"})", "i64", "3,4") +
+                            call("these", "index_select.default", R"("self":{"node":"some"},"dim":1,"index":{"node":"pick"})", "i64", "3,4") +
+                            call("y", "embedding.default", R"("weight":{"node":"table"},"indices":{"node":"these"})", "f32", "3,4,8");
+  const auto program = read_and_normalised(nodes, R"({"kind":"user_output","target":null,"value":{"node":"y"}})");
+  ASSERT_TRUE(program) << program.error().to_string();
+  const auto bounds = index_bounds(*program);
+  std::map<std::string, std::optional<int64_t>> of;
+  for (size_t i = 0; i < bounds.size(); ++i) of[program->nodes[i].name] = bounds[i];
+  EXPECT_EQ(of["ids"], 50);
+  EXPECT_EQ(of["more"], 48);   // two are added
+  EXPECT_EQ(of["pick"], 4);
+  EXPECT_EQ(of["mask"], std::nullopt);
+  EXPECT_EQ(of["table"], std::nullopt);
 }
 
 TEST(CutTest, StepsOfALoopAreOneTask) {

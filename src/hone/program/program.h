@@ -14,6 +14,7 @@
 
 #include "hone/base/json.h"
 #include "hone/base/result.h"
+#include "hone/task/known_values.h"
 #include "hone/task/types.h"
 
 namespace hone::program {
@@ -73,6 +74,7 @@ struct Node {
   std::string target;                ///< name in the state_dict, or in the file of constants
   std::optional<Argument> number;    ///< a constant of rank 0: its value
   std::optional<int64_t> largest;    ///< of a constant of integers, none below 0
+  std::optional<task::KnownValues> values;  ///< of a constant that is not large
   int whole = -1;                    ///< part of what an operator was written out as: index into Program::wholes
 
   [[nodiscard]] bool is_input() const { return op == "input"; }

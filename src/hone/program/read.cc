@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "hone/base/base64.h"
+#include "hone/base/gzip.h"
 #include "hone/program/program.h"
 
 namespace hone::program {
@@ -23,6 +25,7 @@ bool is_plain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
 }
 
+constexpr size_t kMostValues = size_t{64} << 20;  ///< bytes of a constant
 constexpr double kMostElements = 1e14;  ///< of a tensor
 
 class Reader {
@@ -144,6 +147,11 @@ class Reader {
     node.role = known->second;
     if (row.contains("number")) {
       HONE_TRY(node.number, argument(row["number"]));
+    }
+    if (const auto packed = base::from_base64(row.value("values", "")); packed && node.role == Role::kConstant && node.type().dtype && !packed->empty()) {
+      HONE_TRY(std::string bytes, base::gunzip(*packed, kMostValues, node.name));
+      if (static_cast<int64_t>(bytes.size()) != node.type().bytes()) return no_capture(fmt::format("the values of {} are not as many as its shape says", node.name));
+      node.values = {{}, node.type().shape, std::make_shared<const std::string>(std::move(bytes))};
     }
     if (row.contains("range") && row["range"].at(0).get<int64_t>() >= 0) node.largest = std::clamp<int64_t>(row["range"].at(1).get<int64_t>(), 0, int64_t{1} << 53);
     return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -86,6 +87,7 @@ class Writer {
     if (constant) extra += ", constant = true";
     if (const auto& bound = bounds_[static_cast<size_t>(id)]; bound && task::is_int(*node.type().dtype)) extra += fmt::format(", domain = \"index({})\"", *bound);
     else if (positive_.count(id) > 0) extra += ", domain = \"positive\"";
+    if (const std::string values = known_values(id); !values.empty()) extra += fmt::format(", values = \"{}\"", values);
     input_rows_.push_back(extra.empty() ? fmt::format("{} = \"{}\"", term.front(), node.type().to_string())
                                         : fmt::format("{} = {{ type = \"{}\"{} }}", term.front(), node.type().to_string(), extra));
     inputs_.push_back(id);
@@ -113,6 +115,23 @@ class Writer {
     else if (texts.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give it", node.op));
     else term = {named(short_name(node.op), std::move(texts.front()))};
     return {};
+  }
+
+  /// Of a constant, as long as a task takes them and they are within its domain.
+  std::string known_values(int id) {
+    const Node& node = program_.nodes[static_cast<size_t>(id)];
+    const task::DType type = *node.type().dtype;
+    if (!node.values || task::is_f8(type)) return {};
+    const auto& bound = bounds_[static_cast<size_t>(id)];
+    for (int64_t i = 0; i < task::element_count(node.values->shape); ++i) {
+      const double value = task::value_at(*node.values, type, i);
+      const bool outside = task::is_int(type) && bound && (value < 0 || value >= static_cast<double>(*bound));
+      if (outside || !std::isfinite(value) || (positive_.count(id) > 0 && value <= 0)) return {};
+    }
+    std::string packed = task::pack_values(*node.values, type);
+    if (known_bytes_ + packed.size() > task::kMaxPackedValues) return {};
+    known_bytes_ += packed.size();
+    return packed;
   }
 
   /// An operand that gives nothing but its type or shape (zeros_like) is no input.
@@ -146,18 +165,41 @@ class Writer {
   std::vector<std::string> lines_, input_rows_;
   std::vector<int> inputs_;
   int weights_ = 0, tensors_ = 0;
+  size_t known_bytes_ = 0;   ///< packed
 };
+
+/// Operators that hand elements of some operands on as they are, beside views.
+struct HandsOn {
+  std::string_view op;
+  std::string_view from, also{};
+};
+
+constexpr HandsOn kHandOn[] = {
+    {"aten.cat.default", "tensors"}, {"aten.stack.default", "tensors"}, {"aten._to_copy.default", "self"}, {"aten.to.dtype", "self"},
+    {"aten.to.dtype_layout", "self"}, {"aten.type_as.default", "self"}, {"aten.clone.default", "self"}, {"aten.roll.default", "self"}, {"aten.flip.default", "self"},
+    {"aten.repeat.default", "self"}, {"aten.repeat_interleave.self_int", "self"}, {"aten.index_select.default", "self"}, {"aten.gather.default", "self"},
+    {"aten.index.Tensor", "self"}, {"aten.take_along_dim.default", "self"}, {"aten.embedding.default", "weight"}, {"aten.where.self", "self", "other"},
+    {"aten.where.ScalarOther", "self"}, {"aten.where.ScalarSelf", "other"}, {"aten.masked_fill.Scalar", "self"}, {"aten.masked_fill.Tensor", "self"}};
 
 /// Passes bounds from where elements are picked back to where the indices come from.
 void pass_back(const Program& program, int id, int64_t bound, std::vector<std::optional<int64_t>>& bounds) {
   auto& here = bounds[static_cast<size_t>(id)];
-  if (here && *here <= bound) return;
+  if ((here && *here <= bound) || bound < 1) return;
   here = bound;
   const Node& node = program.nodes[static_cast<size_t>(id)];
-  const bool moves = is_view(node) || node.op == "aten.cat.default" || node.op == "aten._to_copy.default" || node.op == "aten.to.dtype" || node.op == "aten.roll.default";
-  if (!moves) return;
-  for (const int operand : operands(node))
-    if (const auto& type = program.nodes[static_cast<size_t>(operand)].type(); type.dtype && task::is_int(*type.dtype)) pass_back(program, operand, bound, bounds);
+  const auto pass = [&](const Argument* from, int64_t less) {
+    std::vector<int> nodes;
+    if (from != nullptr) collect(*from, nodes);
+    for (const int operand : nodes)
+      if (const auto& type = program.nodes[static_cast<size_t>(operand)].type(); type.dtype && task::is_int(*type.dtype)) pass_back(program, operand, bound - less, bounds);
+  };
+  if (is_view(node) && !node.arguments.empty()) pass(&node.arguments.front().second, 0);
+  for (const HandsOn& row : kHandOn)
+    if (node.op == row.op) pass(node.find(row.from), 0), pass(row.also.empty() ? nullptr : node.find(row.also), 0);
+  // Behind what is added; from below there is no bound but 0, so that nothing may be taken away.
+  const Argument *other = node.find("other"), *alpha = node.find("alpha");
+  if ((node.op == "aten.add.Tensor" || node.op == "aten.add.Scalar") && other != nullptr && (alpha == nullptr || alpha->integer() == 1))
+    if (const auto more = other->integer(); more && *more >= 0) pass(node.find("self"), *more);
 }
 
 }  // namespace

@@ -124,12 +124,14 @@ std::string Task::hash() const {
         .add(domain_text(input))
         .add(name_of(input.structure))
         .add(input.constant ? "constant" : "");
+  for (const InputSpec& input : inputs)
+    if (input.values) hasher.add("values of " + input.name).add(fmt::format("{}", fmt::join(input.values->shape, " "))).add(*input.values->bytes);
   hasher.add(surface.to_string());
   hasher.add(name_of(track)).add(nan_policy ? "nan" : "").add(deterministic ? "deterministic" : "");
   return hasher.finish();
 }
 
-std::string Task::to_toml() const {
+std::string Task::to_toml(const std::function<std::string(const InputSpec&)>& file_of) const {
   std::string head = fmt::format("name = {}\n", toml_text(name));
   head += fmt::format("compute = {}\n", toml_lines(compute));
   if (track != Track::kStrict) head += fmt::format("precision = \"{}\"\n", name_of(track));
@@ -159,7 +161,7 @@ std::string Task::to_toml() const {
   std::string text = head + "\n[inputs]\n";
   for (const InputSpec& input : inputs) {
     const bool plain = input.domain == Domain::kReal && input.structure == Structure::kNone &&
-                       !input.constant;
+                       !input.constant && !input.values;
     std::string value = toml_text(input.type.to_string());
     if (!plain) {
       value = fmt::format("{{ type = {}", value);
@@ -167,6 +169,10 @@ std::string Task::to_toml() const {
       if (input.structure != Structure::kNone)
         value += fmt::format(", structure = \"{}\"", name_of(input.structure));
       if (input.constant) value += ", constant = true";
+      if (input.values) {
+        const std::string file = file_of ? file_of(input) : std::string();
+        value += fmt::format(", values = {}", toml_text(file.empty() ? pack_values(*input.values, input.type.dtype) : file));
+      }
       value += " }";
     }
     text += fmt::format("{} = {}\n", input.name, value);

@@ -3,6 +3,7 @@
 // column and say what was expected. Plain values.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "hone/base/result.h"
 #include "hone/task/graph/graph.h"
+#include "hone/task/known_values.h"
 #include "hone/task/types.h"
 
 namespace hone::task {
@@ -34,6 +36,7 @@ struct InputSpec {
   IntExpr index_bound;  ///< kIndex only
   Structure structure = Structure::kNone;
   bool constant = false;  ///< does not change between calls: a prepare phase may use it
+  std::optional<KnownValues> values;  ///< in their shape it holds these and no others
 };
 
 struct Workload {
@@ -66,11 +69,13 @@ struct Task {
   [[nodiscard]] std::vector<std::string> symbols() const;  ///< of all input shapes, sorted
   /// Hash of what decides correctness: inputs, computation, track, policies; not name or workloads.
   [[nodiscard]] std::string hash() const;
-  [[nodiscard]] std::string to_toml() const;  ///< parses back to an equal task
+  /// Parses back to an equal task. Known values are in it, or in the files that `file_of` names, where it names one.
+  [[nodiscard]] std::string to_toml(const std::function<std::string(const InputSpec&)>& file_of = {}) const;
 };
 
-/// `path` is used in error contexts ("softmax.toml:3:9") only.
-[[nodiscard]] Result<Task> parse_task(std::string_view toml, const std::string& path);
+/// `path` is used in error contexts ("softmax.toml:3:9") only; files that hold inputs' values are looked for in `folder`, and
+/// refused without one.
+[[nodiscard]] Result<Task> parse_task(std::string_view toml, const std::string& path, const std::optional<std::filesystem::path>& folder = std::nullopt);
 [[nodiscard]] Result<Task> load_task(const std::filesystem::path& path);
 
 /// The task with the named workloads only, in the file's order; without names its default ones, and

@@ -55,6 +55,7 @@ constexpr Word kInputKeys[] = {
     {"domain", "text, the values it may take: one of those below"},
     {"structure", "text: one of those below"},
     {"constant", "true: it does not change between calls, so that work on it may be done once"},
+    {"values", "text, a .npy file relative to the task file: in its shape the input holds these and no others, such as a mask or a table of indices; kernels may rely on it"},
 };
 constexpr Word kWorkloadKeys[] = {
     {"name", "text; left out: w0, w1, …"},
@@ -288,7 +289,65 @@ class Assembler {
         return wrong(draft_.default_where[i], fmt::format("there is no workload '{}'", name),
                      fmt::format("the workloads: {}", fmt::join(names, ", ")));
     }
+    return check_values();
+  }
+
+  /// What is known of inputs: in a shape that they have, within their domain, and not all that there is.
+  [[nodiscard]] Status check_values() const {
+    size_t packed = 0, known = 0;
+    for (size_t i = 0; i < task_.inputs.size(); ++i) {
+      const InputSpec& input = task_.inputs[i];
+      if (!input.values) continue;
+      ++known;
+      const std::string of = fmt::format("the values of '{}'{}", input.name, input.values->file.empty() ? "" : " in " + input.values->file);
+      const Where where = draft_.input_where[i];
+      if (input.structure != Structure::kNone || input.domain == Domain::kSimplex)
+        return wrong(where, fmt::format("'{}' has known values, and needs no {}", input.name, input.structure != Structure::kNone ? "structure" : "domain"));
+      bool fits = false;
+      for (const Workload& workload : task_.workloads) {
+        if (shape_at(input, workload) != input.values->shape) continue;
+        fits = true;
+        const auto bound = input.domain == Domain::kIndex ? input.index_bound.eval(workload.bindings) : Result<int64_t>(0);
+        for (int64_t e = 0; bound && e < element_count(input.values->shape); ++e)
+          if (const double value = value_at(*input.values, input.type.dtype, e); !may_hold(input, value, *bound))
+            return wrong(where, fmt::format("{}: element {} is {}, which {} does not have", of, e, value, domain_of(input, *bound)),
+                         std::isfinite(value) ? "mend the domain or the file" : "with nan = true the task may hold what is not finite");
+      }
+      if (!fits)
+        return wrong(where, fmt::format("{} have the shape [{}], and '{}' is {}{}", of, fmt::join(input.values->shape, ", "), input.name, input.type.to_string(),
+                                        task_.workloads.front().bindings.empty() ? "" : " in no workload of that shape"));
+      packed += pack_values(*input.values, input.type.dtype).size();
+    }
+    if (packed > kMaxPackedValues)
+      return wrong({}, fmt::format("known values of {} KiB, packed, where a task's text takes {}", packed >> 10, kMaxPackedValues >> 10),
+                   "leave out 'values' of the largest: it is drawn then");
+    if (known > 0 && known == task_.inputs.size()) return wrong(draft_.input_where.front(), "all inputs have known values: there is nothing to compute");
     return {};
+  }
+
+  [[nodiscard]] static std::optional<Shape> shape_at(const InputSpec& input, const Workload& workload) {
+    Shape shape;
+    for (const IntExpr& dim : input.type.dims) {
+      const auto extent = dim.eval(workload.bindings);
+      if (!extent) return std::nullopt;
+      shape.push_back(*extent);
+    }
+    return shape;
+  }
+
+  [[nodiscard]] bool may_hold(const InputSpec& input, double value, int64_t bound) const {
+    if (!std::isfinite(value)) return task_.nan_policy && (input.domain == Domain::kReal || input.domain == Domain::kPositive);
+    switch (input.domain) {
+      case Domain::kPositive: return value > 0;
+      case Domain::kIndex: return value >= 0 && value < static_cast<double>(bound);
+      case Domain::kSign: return value == 1 || value == -1;
+      case Domain::kUnit: return value >= 0 && value <= 1;
+      default: return true;
+    }
+  }
+
+  static std::string domain_of(const InputSpec& input, int64_t bound) {
+    return input.domain == Domain::kIndex ? fmt::format("index({})", bound) : fmt::format("the domain {}", name_of(input.domain));
   }
 
   [[nodiscard]] Where binding_where(size_t workload, const std::string& symbol) const {

@@ -49,7 +49,7 @@ bool may_be_non_finite(const InputSpec& input) {
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string path) : text_(text), path_(std::move(path)) {}
+  Reader(std::string_view text, std::string path, std::optional<std::filesystem::path> folder) : text_(text), path_(std::move(path)), folder_(std::move(folder)) {}
 
   Result<Task> run() {
     if (auto problem = toml_guard(text_))
@@ -216,6 +216,29 @@ class Reader {
       input.structure = *known;
     }
     HONE_TRY(input.constant, flag_at(table, "constant"));
+    HONE_TRY(const std::string* values, text_at(table, "values", false));
+    if (values != nullptr) HONE_TRY_VOID(read_values(*table.get("values"), *values, input));
+    return {};
+  }
+
+  [[nodiscard]] Status read_values(const toml::node& node, const std::string& text, InputSpec& input) const {
+    const Where where = where_of(node.source());
+    const auto read = [&]() -> Result<KnownValues> {
+      if (text.starts_with(kPackedPrefix)) return unpack_values(text, input.type.dtype);
+      HONE_TRY(const std::string npy, base::read_file(*folder_ / text));
+      HONE_TRY(KnownValues values, values_from_npy(npy, input.type.dtype));
+      values.file = text;
+      return values;
+    };
+    const bool packed = text.starts_with(kPackedPrefix);
+    if (!packed && !folder_)
+      return wrong(where, fmt::format("the values of '{}' are in a file, and this text has no folder", input.name), "give the task as a file");
+    std::error_code ignored;
+    if (!packed && !std::filesystem::is_regular_file(*folder_ / text, ignored))
+      return wrong(where, fmt::format("there is no file {} beside the task for the values of '{}'", text, input.name), "values = \"mask.npy\", relative to the task file");
+    auto values = read();
+    if (!values) return wrong(where, fmt::format("the values of '{}': {} {}", input.name, packed ? "they" : text, values.error().message), values.error().hint);
+    input.values = std::move(*values);
     return {};
   }
 
@@ -361,16 +384,17 @@ class Reader {
 
   std::string_view text_;
   std::string path_;
+  std::optional<std::filesystem::path> folder_;
   Draft draft_;
 };
 
 }  // namespace
 
-Result<Task> parse_task(std::string_view toml, const std::string& path) { return Reader(toml, path).run(); }
+Result<Task> parse_task(std::string_view toml, const std::string& path, const std::optional<std::filesystem::path>& folder) { return Reader(toml, path, folder).run(); }
 
 Result<Task> load_task(const std::filesystem::path& path) {
   HONE_TRY(const std::string text, base::read_file(path));
-  return parse_task(text, path.string());
+  return parse_task(text, path.string(), path.parent_path());
 }
 
 }  // namespace hone::task

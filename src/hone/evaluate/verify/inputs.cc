@@ -296,6 +296,14 @@ std::string_view name_of(Family family) {
 
 void draw(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family,
           uint64_t seed, void* data, int threads, const std::vector<Stretch>* only) {
+  if (is_known(spec, shape)) {
+    const std::string& bytes = *spec.values->bytes;
+    const auto element = static_cast<size_t>(task::size_of(spec.type.dtype));
+    const std::vector<Stretch> all{{0, task::element_count(shape)}};
+    for (const Stretch& s : only ? *only : all)
+      std::memcpy(static_cast<char*>(data) + static_cast<size_t>(s.begin) * element, bytes.data() + static_cast<size_t>(s.begin) * element, static_cast<size_t>(s.end - s.begin) * element);
+    return;
+  }
   const TensorToFill t{drawn_tensor(spec, shape, bounds, family, seed), static_cast<uint8_t*>(data)};
   if (t.total == 0) return;
   // A simplex is drawn in whole rows, so that each part can be normalised where it is drawn.

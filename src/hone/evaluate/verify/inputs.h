@@ -50,8 +50,11 @@ struct Stretch {
   int64_t begin, end;
 };
 
+/// Whether nothing is drawn for an input of that shape: the task says its values.
+[[nodiscard]] inline bool is_known(const task::InputSpec& spec, const task::Shape& shape) { return spec.values && spec.values->shape == shape; }
+
 /// Fills `data` (dense, row-major, `shape`, spec.type.dtype) with the family's values, mapped into
-/// spec's domain and structure.
+/// spec's domain and structure; known values are those of the task, whatever the family and the seed.
 /// Two threads at most by default; deterministic in (family, seed). Given stretches, elements in them get the
 /// values that they would get anyway; of the others, those near one too, the rest is not touched.
 void draw(const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,

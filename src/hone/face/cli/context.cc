@@ -51,7 +51,7 @@ Result<task::Task> task_of(const TaskArguments& arguments) {
     if (!arguments.inputs.empty())
       return fail(ErrorCode::kUsage, "-i belongs to an expression (-e)", "a task file says its inputs itself");
     HONE_TRY(const std::string text, read_text(arguments.file, "task file"));
-    HONE_TRY(task::Task task, task::parse_task(text, arguments.file));
+    HONE_TRY(task::Task task, task::parse_task(text, arguments.file, std::filesystem::path(arguments.file).parent_path()));
     HONE_TRY(task, task::select_workloads(std::move(task), arguments.workloads));
     return task::select_track(std::move(task), arguments.track);
   }

@@ -46,13 +46,18 @@ struct Drawn {
   double least = 0, largest = 0, zeros = 0;  ///< zeros: the share of them
 };
 
-/// Of a sample: the trailing dimensions of the workload's shape, kSample elements at most (square where the
-/// input has a structure), always the same.
-Drawn sample_of(const task::InputSpec& input, const task::Bindings& bindings, evaluate::Family family) {
-  constexpr int64_t kSample = 4096, kSide = 64;
+task::Shape shape_of(const task::InputSpec& input, const task::Bindings& bindings) {
   task::Shape shape;
   for (const task::IntExpr& dim : input.type.dims) shape.push_back(dim.eval(bindings).value_or(1));
-  int64_t room = kSample;
+  return shape;
+}
+
+/// Of a sample: the trailing dimensions of the workload's shape, kSample elements at most (square where the
+/// input has a structure), always the same; known values are all looked at.
+Drawn sample_of(const task::InputSpec& input, const task::Bindings& bindings, evaluate::Family family) {
+  constexpr int64_t kSample = 4096, kSide = 64;
+  task::Shape shape = shape_of(input, bindings);
+  int64_t room = evaluate::is_known(input, shape) ? task::element_count(shape) : kSample;
   for (size_t i = shape.size(); i-- > 0;) {
     shape[i] = std::min(shape[i], std::min(room, input.structure == task::Structure::kNone ? room : kSide));
     room /= shape[i];
@@ -95,18 +100,20 @@ std::string describe_inputs(const task::Task& task, json& inputs) {
   Table table({"input", "family", "least", "largest", "zeros"});
   for (const task::InputSpec& input : task.inputs) {
     const bool structured = input.structure != task::Structure::kNone;
-    text += fmt::format("  {}: {}, {}{}{}\n", input.name, input.type.to_string(), domain_of(input),
-                        structured ? fmt::format(", {}", task::name_of(input.structure)) : "", input.constant ? ", constant" : "");
+    text += fmt::format("  {}: {}, {}{}{}{}\n", input.name, input.type.to_string(), domain_of(input),
+                        structured ? fmt::format(", {}", task::name_of(input.structure)) : "", input.constant ? ", constant" : "", input.values ? ", known" : "");
     json families = json::array();
+    const bool known = evaluate::is_known(input, shape_of(input, task.workloads.front().bindings));
     for (const evaluate::Family family : evaluate::kAllFamilies) {
+      if (known && !families.empty()) break;
       const Drawn drawn = sample_of(input, task.workloads.front().bindings, family);
-      const std::string name(evaluate::name_of(family));
+      const std::string name(known ? "known" : evaluate::name_of(family));
       table.add({families.empty() ? input.name : "", name, fmt::format("{:.4g}", drawn.least), fmt::format("{:.4g}", drawn.largest),
                  fmt::format("{:.0f} %", 100 * drawn.zeros)});
       families.push_back({{"family", name}, {"least", drawn.least}, {"largest", drawn.largest}, {"zeros", drawn.zeros}});
     }
     inputs.push_back({{"name", input.name}, {"type", input.type.to_string()}, {"domain", domain_of(input)},
-                      {"structure", task::name_of(input.structure)}, {"constant", input.constant}, {"families", families}});
+                      {"structure", task::name_of(input.structure)}, {"constant", input.constant}, {"known", input.values.has_value()}, {"families", families}});
   }
   return text + "\nwhat they are drawn from (a sample of each family, for the first workload)\n" + table.to_string();
 }

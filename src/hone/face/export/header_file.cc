@@ -30,6 +30,7 @@ std::string promise(const task::InputSpec& input, const PlanNames& names) {
     case task::Structure::kTril: text += ", lower triangular"; break;
     case task::Structure::kSymmetric: text += ", symmetric"; break;
   }
+  if (input.values) text += ", with the values of the task";
   return text;
 }
 

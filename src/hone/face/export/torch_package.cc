@@ -146,8 +146,8 @@ class Package {
             "The operator has no derivative of its own: `torch.ops.hone` called directly with tensors that want one raises when it is asked for.\n";
     if (!keywords_.empty()) text += fmt::format("No shape gives {}: it is a keyword argument.\n", fmt::join(keywords_, ", "));
     for (const task::InputSpec& input : task_.inputs)
-      if (input.domain != task::Domain::kReal || input.structure != task::Structure::kNone) {
-        text += "The kernel takes for granted what the task says of its inputs (values of an index, zero triangles, ...); nothing checks it.\n";
+      if (input.domain != task::Domain::kReal || input.structure != task::Structure::kNone || input.values) {
+        text += "The kernel takes for granted what the task says of its inputs (values of an index, zero triangles, known values, ...); nothing checks it.\n";
         break;
       }
     text += source_.binaries.empty() ? fmt::format("\nThe first call compiles `{}/source`; what it makes is kept in `{}/build`, or in `~/.cache/hone-export`.\n", name_, name_)

@@ -185,7 +185,13 @@ Json cut_json(const OpenedProgram& opened) {
 
 Status write_cut(const OpenedProgram& opened, const std::filesystem::path& folder) {
   HONE_TRY_VOID(base::make_directories(folder / "tasks"));
-  for (const program::CutTask& task : opened.plan.tasks) HONE_TRY_VOID(base::write_file_atomic(folder / "tasks" / (task.task.name + ".toml"), task.task.to_toml()));
+  for (const program::CutTask& cut : opened.plan.tasks) {
+    const task::Task& task = cut.task;
+    const auto file_of = [&](const task::InputSpec& input) { return fmt::format("{}.{}.npy", task.name, input.name); };
+    for (const task::InputSpec& input : task.inputs)
+      if (input.values) HONE_TRY_VOID(base::write_file_atomic(folder / "tasks" / file_of(input), task::npy_of(*input.values, input.type.dtype)));
+    HONE_TRY_VOID(base::write_file_atomic(folder / "tasks" / (task.name + ".toml"), task.to_toml(file_of)));
+  }
   std::string text = fmt::format("# A PyTorch program, cut into tasks (tasks/NAME.toml): what hone explain shows.\nname = \"{}\"\ntorch = \"{}\"\ntrain = {}\n", opened.program.name,
                                  opened.program.torch, opened.program.train);
   for (const Step& step : opened.plan.steps) {

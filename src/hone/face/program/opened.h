@@ -43,7 +43,7 @@ struct OpenedProgram {
 [[nodiscard]] std::string cut_text(const OpenedProgram& opened);
 [[nodiscard]] base::Json cut_json(const OpenedProgram& opened);
 
-/// Task files, and NAME.program.toml with the steps: what goes into each and comes out of it.
+/// Task files, known values as TASK.INPUT.npy beside them, and NAME.program.toml with the steps: what goes into each and comes out of it.
 [[nodiscard]] Status write_cut(const OpenedProgram& opened, const std::filesystem::path& folder);
 
 }  // namespace hone::face

@@ -1,8 +1,8 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <sodium.h>
 
+#include "hone/base/base64.h"
 #include "hone/base/embedded.h"
 #include "hone/base/version.h"
 #include "hone/face/export/python_names.h"
@@ -10,13 +10,6 @@
 
 namespace hone::face {
 namespace {
-
-std::string base64(std::string_view bytes) {
-  std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), sodium_base64_VARIANT_ORIGINAL);
-  text.pop_back();  // the zero behind it
-  return text;
-}
 
 /// As it is between three quotes where that can be read back, so that it can be read here too.
 std::string text_literal(const std::string& text) {
@@ -40,7 +33,7 @@ Result<ExportedFile> program_file(const program::Program& program, const program
   text += "ORIGINAL = " + text_literal(original.text) + "\nFILES = {\n";
   for (const ExportedFile& file : files)
     if (file.name.starts_with(package.name + "/") && !file.name.ends_with("constants.pt")) text += fmt::format("{}: {},\n", python_string(file.name), text_literal(file.content));
-  text += fmt::format("}}\nCONSTANTS = {}\n\n{}", python_string(base64(package.constants)), *code);
+  text += fmt::format("}}\nCONSTANTS = {}\n\n{}", python_string(base::base64(package.constants)), *code);
   return ExportedFile{program.name + "_kernelbench.py", std::move(text)};
 }
 

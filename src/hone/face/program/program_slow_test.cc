@@ -257,6 +257,34 @@ TEST(ProgramTest, RecurrentNetsAreWrittenOut) {
   expect_loop_is_right("lstm_both_ways");
 }
 
+TEST(ProgramTest, ConstantsAreKnownToTheirTasks) {
+  SKIP_WITHOUT_TORCH();
+  const auto folder = base::ScratchDirectory::create("constants");
+  ASSERT_TRUE(folder);
+  const auto file = folder->path() / "constants.py";
+  ASSERT_TRUE(base::write_file_atomic(file, "import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                                            "        self.register_buffer('mask', torch.ones(6, 6).tril().bool(), persistent=False)\n"
+                                            "        self.register_buffer('order', torch.tensor([5, 0, 3, 1]), persistent=False)\n"
+                                            "        self.register_buffer('kept', torch.ones(6, 6).triu().bool())\n        self.table = torch.nn.Parameter(torch.randn(9, 6))\n"
+                                            "    def forward(self, x):\n        y = (x @ x.t()).masked_fill(self.mask, -1).masked_fill(self.kept, 2)\n        return torch.index_select(y + 1, 1, self.order)\n"
+                                            "def get_inputs():\n    return [torch.randn(6, 6)]\n"));
+  Captured all = captured({file, {}});
+  ASSERT_TRUE(all.session);
+  std::vector<std::string> known;
+  int drawn = 0;
+  for (const program::CutTask& task : all.plan.tasks)
+    for (const task::InputSpec& input : task.task.inputs) {
+      drawn += input.constant && !input.values;
+      if (!input.values) continue;
+      std::string text;
+      for (int64_t i = 0; i < task::element_count(input.values->shape); ++i) text += fmt::format("{} ", task::value_at(*input.values, input.type.dtype, i));
+      known.push_back(text);
+    }
+  EXPECT_THAT(known, testing::UnorderedElementsAre("1 0 0 0 0 0 1 1 0 0 0 0 1 1 1 0 0 0 1 1 1 1 0 0 1 1 1 1 1 0 1 1 1 1 1 1 ", "5 0 3 1 "));
+  EXPECT_EQ(drawn, 1);   // of the state_dict, which may come with other values
+  expect_composed_is_right(all, true);
+}
+
 TEST(ProgramTest, WeightsMayBeCalledAsTheModulesOwnThingsAre) {
   SKIP_WITHOUT_TORCH();
   const auto folder = base::ScratchDirectory::create("called_so");

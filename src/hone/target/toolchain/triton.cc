@@ -2,7 +2,6 @@
 // by us. What comes back is the candidate's word: it is held against the binary.
 #include "hone/target/toolchain/triton.h"
 
-#include <sodium.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hone/base/base64.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/kernel/build_case.h"
@@ -237,12 +237,9 @@ class TritonToolchain final : public Toolchain {
     if (cases.size() != 1) return std::string("error: a Triton kernel for AMD's cards has one function here: several are not linked");
     const json objects = answer.value("objects", json::array());
     const std::string text = objects.is_array() && objects.size() == 1 && objects[0].is_string() ? objects[0].get<std::string>() : "";
-    std::string binary(text.size(), '\0');
-    size_t bytes = 0;
-    if (sodium_base642bin(reinterpret_cast<unsigned char*>(binary.data()), binary.size(), text.data(), text.size(), nullptr, &bytes, nullptr, sodium_base64_VARIANT_ORIGINAL) != 0)
-      return std::string("error: the compiler answered no binary");
-    binary.resize(bytes);
-    HONE_TRY_VOID(base::write_file_atomic(folder / kBinary, binary));
+    const auto binary = base::from_base64(text);
+    if (!binary) return std::string("error: the compiler answered no binary");
+    HONE_TRY_VOID(base::write_file_atomic(folder / kBinary, *binary));
     build.command = "triton (code object)";
     return look_over_object(folder / kBinary, cases, build);
   }

@@ -46,7 +46,7 @@ std::string draw_source() {
 Result<target::CardProgram*> draw_program(target::Card& card) { return card.program("draw.cu", draw_source()); }
 
 bool card_draws(const task::InputSpec& spec, const DrawBounds& bounds, Family family) {
-  if (drawn_on_host_only(spec, bounds, family)) return false;
+  if (drawn_on_host_only(spec, bounds, family) || spec.values) return false;
   const task::DType type = spec.type.dtype;
   if (spec.domain == task::Domain::kIndex) return bounds.index - 1 <= largest_of(type) && task::is_int(type);
   return type != task::DType::kF64 && spec.domain != task::Domain::kSimplex;

@@ -14,7 +14,7 @@ namespace hone::evaluate {
 /// The card's own copy of it. kUnavailable where the card's toolchain does not build it.
 [[nodiscard]] Result<target::CardProgram*> draw_program(target::Card& card);
 
-/// Whether a card draws such tensors: not f64, not simplexes, and indices of integer types that hold them all.
+/// Whether a card draws such tensors: not f64, not simplexes, none that may be known, and indices of integer types that hold them all.
 [[nodiscard]] bool card_draws(const task::InputSpec& spec, const DrawBounds& bounds, Family family = Family::kNormal);
 
 /// As draw(): the whole tensor, at `address` of the card whose program it is.
