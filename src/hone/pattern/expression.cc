@@ -1,7 +1,9 @@
 #include "hone/pattern/expression.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -57,13 +59,85 @@ std::string whole_text(Prim op, DType type, const std::vector<std::string>& x, c
   return task::info_of(op).is(task::PrimInfo::kToWhole) ? x[0] : std::string();
 }
 
-/// Where the values of a node of f32 lie; NaN aside.
+/// Where the values of a node of f32 or of whole numbers lie; NaN aside.
 struct Range {
   double low = -HUGE_VAL, high = HUGE_VAL;
 };
 
+constexpr int kDeepest = 12;
+
+/// The value of a constant, also where it is broadcast or cast.
+std::optional<int64_t> whole_constant(const task::Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kCast) return whole_constant(graph, node.operands[0]);
+  if (node.prim != Prim::kConstant) return std::nullopt;
+  const auto* value = std::get_if<int64_t>(&node.attrs.find("value")->second);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+/// Of whole numbers, which wrap around in their type.
+Range whole_range(const task::Graph& graph, int id, int depth = 0) {
+  const Node& node = graph.node(id);
+  const double size = std::ldexp(1, 8 * static_cast<int>(task::size_of(node.type.dtype)) - 1);
+  const Range any = node.type.dtype == DType::kBool ? Range{0, 1} : task::is_int(node.type.dtype) ? Range{-size, size - 1} : Range{};
+  if (depth > kDeepest || !task::is_int(node.type.dtype)) return any;
+  const auto of = [&](size_t k) { return whole_range(graph, node.operands[k], depth + 1); };
+  const auto in_type = [&](Range r) { return r.low < any.low || r.high > any.high ? any : r; };
+  switch (node.prim) {
+    case Prim::kConstant:
+      if (const auto value = whole_constant(graph, id)) return {static_cast<double>(*value), static_cast<double>(*value)};
+      return any;
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kCast: case Prim::kSlice: return in_type(of(0));
+    case Prim::kAdd: {
+      const Range a = of(0), b = of(1);
+      return in_type({a.low + b.low, a.high + b.high});
+    }
+    case Prim::kSub: {
+      const Range a = of(0), b = of(1);
+      return in_type({a.low - b.high, a.high - b.low});
+    }
+    case Prim::kMul: {
+      const Range a = of(0), b = of(1);
+      const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+      return in_type({low, high});
+    }
+    case Prim::kIota: {
+      const task::IntExpr& extent = node.type.dims[static_cast<size_t>(node.attr<int64_t>("axis"))];
+      return extent.is_constant() ? in_type({0, static_cast<double>(extent.constant() - 1)}) : any;
+    }
+    case Prim::kConcat: {
+      Range all = of(0);
+      for (size_t k = 1; k < node.operands.size(); ++k) {
+        const Range more = of(k);
+        all = {std::min(all.low, more.low), std::max(all.high, more.high)};
+      }
+      return all;
+    }
+    case Prim::kMod:
+      if (const auto by = whole_constant(graph, node.operands[1]); by && *by > 0) return {0, static_cast<double>(*by - 1)};
+      return any;
+    case Prim::kFloorDiv:
+      if (const auto by = whole_constant(graph, node.operands[1]); by && *by > 0) return {std::floor(of(0).low / static_cast<double>(*by)), std::floor(of(0).high / static_cast<double>(*by))};
+      return any;
+    default: return any;
+  }
+}
+
+/// Remainders and quotients by powers of two, and numbers that a narrow type holds, without what would make them so; else nothing.
+std::string simple_text(const task::Graph& graph, const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types) {
+  if (node.prim == Prim::kCast && (node.type.dtype == DType::kF16 || node.type.dtype == DType::kBF16) && task::is_int(types[0])) {
+    const double most = node.type.dtype == DType::kF16 ? 2048 : 256;   // what both types' digits hold exactly
+    const Range range = whole_range(graph, node.operands[0]);
+    return range.low >= -most && range.high <= most ? fmt::format("static_cast<float>({})", operands[0]) : "";
+  }
+  if ((node.prim != Prim::kMod && node.prim != Prim::kFloorDiv) || !task::is_int(node.type.dtype)) return "";
+  const auto by = whole_constant(graph, node.operands[1]);
+  if (!by || *by < 1 || (*by & (*by - 1)) != 0) return "";
+  if (node.prim == Prim::kMod) return fmt::format("{} & {}", operands[0], *by - 1);
+  return fmt::format("{} >> {}", operands[0], std::countr_zero(static_cast<uint64_t>(*by)));
+}
+
 Range range_of(const task::Graph& graph, int id, int depth = 0) {
-  constexpr int kDeepest = 12;
   const Node& node = graph.node(id);
   if (depth > kDeepest || node.type.dtype == DType::kBool) return {};
   const auto of = [&](size_t k) { return range_of(graph, node.operands[k], depth + 1); };
@@ -115,7 +189,23 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
 
 }  // namespace
 
+std::optional<PowerOfTwo> power_of_two(const task::Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose) return power_of_two(graph, node.operands[0]);
+  if (node.prim == Prim::kCast) {
+    const auto power = power_of_two(graph, node.operands[0]);
+    const Range range = power ? whole_range(graph, power->exponent) : Range{};
+    return power && task::is_int(node.type.dtype) && range.high * power->bits < 8 * task::size_of(node.type.dtype) - 1 ? power : std::nullopt;
+  }
+  const auto base = node.prim == Prim::kPow && task::is_int(node.type.dtype) ? whole_constant(graph, node.operands[0]) : std::nullopt;
+  if (!base || *base < 2 || (*base & (*base - 1)) != 0) return std::nullopt;
+  const PowerOfTwo power{node.operands[1], std::countr_zero(static_cast<uint64_t>(*base))};
+  const Range range = whole_range(graph, power.exponent);
+  return range.low >= 0 && range.high * power.bits < 8 * task::size_of(node.type.dtype) - 1 ? std::optional(power) : std::nullopt;
+}
+
 std::string thread_text(const task::Graph& graph, const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types) {
+  if (std::string text = simple_text(graph, node, operands, types); !text.empty()) return text;
   if (node.prim != Prim::kDiv || value_type(node.type.dtype, Way::kThread) != "float") return operation_text(node, operands, types, Way::kThread);
   const Range range = range_of(graph, node.operands[1]);
   const bool moderate = (range.low >= 0x1p-60 && range.high <= 0x1p60) || (range.low >= -0x1p60 && range.high <= -0x1p-60);

@@ -1,6 +1,7 @@
 // Graph nodes as C++ expressions. One table of operations serves all ways of computing: vectors of
 // hone/cpu.h, row scalars (double), plain scalar loops, the values of a GPU's thread. Pure text.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ enum class Way : uint8_t {
 /// to be moderate.
 [[nodiscard]] std::string thread_text(const task::Graph& graph, const task::Node& node, const std::vector<std::string>& operands,
                                       const std::vector<task::DType>& types);
+
+/// A node of whole numbers that is 2 to the `bits` times node `exponent`, which is not negative: a division by it is a shift.
+struct PowerOfTwo {
+  int exponent, bits;
+};
+[[nodiscard]] std::optional<PowerOfTwo> power_of_two(const task::Graph& graph, int id);
 
 /// The expression in C++, fit to be an operand.
 [[nodiscard]] inline std::string parenthesised(const task::IntExpr& e) {
