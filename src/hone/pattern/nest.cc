@@ -26,7 +26,8 @@ IntExpr product_of(const std::vector<IntExpr>& extents) {
 /// Axes under construction. An axis may turn out to be another one, or to consist of several.
 class AxisTable {
  public:
-  explicit AxisTable(const task::Task& task) : task_(task) {}
+  /// `constants`: of two axes of one length, one of which is a number, the number stays.
+  AxisTable(const task::Task& task, bool constants) : task_(task), constants_(constants) {}
 
   int fresh(IntExpr extent) {
     entries_.push_back({std::move(extent), {}});
@@ -61,7 +62,7 @@ class AxisTable {
       const IntExpr ea = extent(a[i]), eb = extent(b[j]);
       HONE_TRY(const int order, compare(ea, eb));
       if (order == 0) {
-        entries_[static_cast<size_t>(a[i])].parts = {b[j]};
+        alias(a[i], b[j]);
         ++i, ++j;
       } else if (order > 0) {
         HONE_TRY_VOID(split(a, i, eb));
@@ -82,6 +83,14 @@ class AxisTable {
     IntExpr extent;
     std::vector<int> parts;   ///< one: an alias; several: a split; empty: itself
   };
+
+  void alias(int a, int b) {
+    if (constants_ && extent(a).is_constant() && !extent(b).is_constant()) {
+      std::swap(a, b);
+      conditions.push_back(IntExpr::parse(fmt::format("({}) == {}", extent(a).to_string(), extent(b).to_string())).value());
+    }
+    entries_[static_cast<size_t>(a)].parts = {b};
+  }
 
   /// -1, 0, 1 by value at every workload; an Error where workloads disagree.
   Result<int> compare(const IntExpr& a, const IntExpr& b) const {
@@ -110,11 +119,26 @@ class AxisTable {
       conditions.push_back(IntExpr::parse(fmt::format("({}) % ({}) == 0", whole.to_string(), outer.to_string())).value());
     const int first = fresh(outer);
     const auto exact = IntExpr::divide_exactly(whole, outer);
-    const int second = fresh(exact ? *exact : IntExpr::floor_div(whole, outer));
+    const int second = fresh(exact ? *exact : constants_ ? simple_quotient(whole, outer) : IntExpr::floor_div(whole, outer));
     entries_[static_cast<size_t>(axes[at])].parts = {first, second};
     axes[at] = first;
     axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(at) + 1, second);
     return {};
+  }
+
+  /// whole // outer, which leaves no rest; of G * S // 2 by G it is S // 2.
+  IntExpr simple_quotient(const IntExpr& whole, const IntExpr& outer) {
+    const std::string text = whole.to_string();
+    const size_t by = text.rfind(" // ");
+    if (by != std::string::npos) {
+      const auto of = IntExpr::parse(text.substr(0, by)), divisor = IntExpr::parse(text.substr(by + 4));
+      const auto rest = of && divisor && divisor->is_constant() && IntExpr::floor_div(*of, *divisor) == whole ? IntExpr::divide_exactly(*of, outer) : std::nullopt;
+      if (rest) {
+        conditions.push_back(IntExpr::parse(fmt::format("({}) % {} == 0", rest->to_string(), divisor->to_string())).value());
+        return IntExpr::floor_div(*rest, *divisor);
+      }
+    }
+    return IntExpr::floor_div(whole, outer);
   }
 
   Status vanish(int axis) const {
@@ -124,6 +148,7 @@ class AxisTable {
   }
 
   const task::Task& task_;
+  bool constants_;
   std::vector<Entry> entries_;
 };
 
@@ -140,6 +165,15 @@ bool supported(const Node& node) {
 }
 
 using DimAxes = std::vector<std::vector<int>>;   ///< axes of each dimension of one node
+
+/// What each operand of a concatenation has of its axis, where all have as much.
+std::optional<IntExpr> even_piece(const Graph& graph, const Node& node) {
+  const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+  const IntExpr& piece = graph.node(node.operands.front()).type.dims[axis];
+  for (const int operand : node.operands)
+    if (!(graph.node(operand).type.dims[axis] == piece)) return std::nullopt;
+  return piece;
+}
 
 std::vector<int> flat(const DimAxes& dims) {
   std::vector<int> all;
@@ -279,6 +313,14 @@ Status tie(const Graph& graph, size_t id, std::vector<DimAxes>& dims, AxisTable&
       continue;
     }
     HONE_CHECK(theirs.size() == mine.size(), "element-wise operands share a rank");
+    if (node.prim == Prim::kConcat && node.operands.size() > 1) {
+      const auto along = static_cast<size_t>(node.attr<int64_t>("axis"));
+      for (size_t d = 0; d < mine.size(); ++d) {
+        const std::vector<int> place = d == along ? std::vector<int>(mine[d].begin() + 1, mine[d].end()) : mine[d];
+        HONE_TRY_VOID(table.unify(theirs[d], place));
+      }
+      continue;
+    }
     for (size_t d = 0; d < mine.size(); ++d)
       if (!mine[d].empty() && !theirs[d].empty()) HONE_TRY_VOID(table.unify(theirs[d], mine[d]));
   }
@@ -419,14 +461,26 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
     if (!slice) return fail(ErrorCode::kUnavailable, fmt::format("a {} of something computed", task::name_of(graph.nodes[id].prim)));
     slices.emplace(static_cast<int>(id), std::move(*slice));
   }
+  const auto joins = [&](const Node& node) { return options.apart && node.prim == Prim::kConcat && even_piece(graph, node); };
   for (const Node& node : graph.nodes)
-    if (!supported(node) && !(options.scans && task::is_scan(node.prim) && node.prim != Prim::kCumLogSumExp))
+    if (!supported(node) && !joins(node) && !(options.scans && task::is_scan(node.prim) && node.prim != Prim::kCumLogSumExp))
       return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(node.prim)));
-  AxisTable table(task);
+  AxisTable table(task, options.apart);
   std::vector<DimAxes> dims(graph.nodes.size());
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     for (const IntExpr& extent : graph.nodes[id].type.dims)
       dims[id].push_back(is_one(extent) ? std::vector<int>{} : std::vector<int>{table.fresh(extent)});
+  // Along a concatenation: which of its operands, and where in that one.
+  std::map<size_t, int> piece_axes;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.prim != Prim::kConcat || node.operands.size() < 2) continue;
+    const IntExpr piece = *even_piece(graph, node);
+    auto& along = dims[id][static_cast<size_t>(node.attr<int64_t>("axis"))];
+    along = {table.fresh(static_cast<int64_t>(node.operands.size()))};
+    piece_axes[id] = along.front();
+    if (!is_one(piece)) along.push_back(table.fresh(piece));
+  }
   // Nodes that nothing but slices look at have no axes here: the slices say where they read. Nor has what makes an even index.
   std::vector<bool> looked_at(graph.nodes.size(), false);
   for (const int output : graph.outputs) looked_at[static_cast<size_t>(output)] = true;
@@ -469,6 +523,14 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
     if (task::is_reduction(graph.nodes[id].prim))
       for (const int axis : nest.removed_by(static_cast<int>(id))) nest.axes[static_cast<size_t>(axis)].reduced = true;
 
+  for (const auto& [id, axis] : piece_axes)
+    for (const int part : table.resolve({axis})) nest.pieces[static_cast<int>(id)].push_back(nest_axis(part));
+  nest.of_dims.resize(graph.nodes.size());
+  for (size_t id = 0; options.apart && id < graph.nodes.size(); ++id)
+    for (const auto& of_dim : dims[id]) {
+      nest.of_dims[id].emplace_back();
+      for (const int axis : table.resolve(of_dim)) nest.of_dims[id].back().push_back(nest_axis(axis));
+    }
   for (auto& [id, slice] : slices) {
     for (const auto& of_dim : dims[static_cast<size_t>(id)]) {
       slice.axes.emplace_back();
@@ -512,7 +574,7 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
     const auto axes = first.empty() ? std::vector<int>{} : table.resolve(first[fence]);
     if (!axes.empty()) nest.fenced.push_back(nest_axis(axes.front()));
   }
-  merge_axes(nest);
+  if (!options.apart) merge_axes(nest);
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.prim != Prim::kIota || !looked_at[id]) continue;

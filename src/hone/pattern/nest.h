@@ -54,6 +54,10 @@ struct Nest {
   std::vector<int> order;
   /// Axes that are not merged with the axis before them.
   std::vector<int> fenced;
+  /// NestOptions::apart: of each node's dimensions, the axes that it is.
+  std::vector<std::vector<std::vector<int>>> of_dims;
+  /// Of a concatenation the axes that say together which operand an element comes from, outermost first.
+  std::map<int, std::vector<int>> pieces;
   /// Reshapes that split a symbolic extent hold only where these divide: "C % 8 == 0".
   std::vector<task::IntExpr> conditions;
 
@@ -75,6 +79,7 @@ struct Nest {
 struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
+  bool apart = false;            ///< axes stay as reshapes take them apart, and concatenations of equal pieces are taken (Nest::pieces)
   bool slices = false;           ///< slices of inputs, and elements picked from them, are taken, as Nest::access
   std::vector<Placement> placed; ///< of each output; empty: they are dense
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
