@@ -179,6 +179,15 @@ class Splitter {
   std::map<char, std::string> names_;
 };
 
+/// What a factor was before it was given a wider floating type than 16 bits.
+int before_widening(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim != Prim::kCast) return id;
+  const task::DType from = graph.node(node.operands[0]).type.dtype;
+  const bool widens = task::is_float(from) && task::size_of(from) == 2 && node.type.dtype == task::DType::kF32;
+  return widens ? before_widening(graph, node.operands[0]) : id;
+}
+
 /// Product of the letters' extents.
 IntExpr extent_of(const std::string& letters, const std::map<char, IntExpr>& extents) {
   IntExpr all = 1;
@@ -253,7 +262,8 @@ std::vector<int> products_of(const Graph& graph) {
 }
 
 /// The contraction that node `dot` is, and `other`, if there is one, beside it.
-Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int dot, int other) {
+/// `computes`: a factor may be computed.
+Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int dot, int other, bool computes = false) {
   const Graph& graph = task.primitive;
   const bool pairs = other >= 0;
   const Node& node = graph.node(dot);
@@ -273,8 +283,19 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
     std::swap(first, second);
     right_at = 0;
   }
-  HONE_TRY(const View view_a, view_of(graph, first));
-  HONE_TRY(const View view_b, view_of(graph, second));
+  // A computed factor has its dimensions in one piece each, whatever it is made from.
+  const auto read = [&](int id, const std::string& letters) -> Result<View> {
+    auto as_it_lies = view_of(graph, id);
+    const bool reads = as_it_lies && task::size_of(graph.node(as_it_lies->input).type.dtype) > 1;
+    if (reads || !computes || found->computed >= 0) return as_it_lies;
+    found->computed = before_widening(graph, id);
+    found->computed_letters = letters;
+    View unread;
+    for (const IntExpr& extent : graph.node(id).type.dims) unread.dims.push_back({{extent, 1}});
+    return unread;
+  };
+  HONE_TRY(const View view_a, read(first, left));
+  HONE_TRY(const View view_b, read(second, right));
   Splitter splitter(spec);
   if (!splitter.add(view_a, left) || !splitter.add(view_b, right)) return no_contraction("two factors whose axes lie apart in memory in different ways");
   splitter.name();
@@ -296,14 +317,14 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
     if (found->second->strides != found->b.strides) return no_contraction("two products whose right factors are read differently");
     if (graph.node(found->second->input).type.dtype != graph.node(found->b.input).type.dtype) return no_contraction("right factors of two types");
   }
-  const auto is_i8 = [&](const Factor& f) { return graph.node(f.input).type.dtype == task::DType::kI8; };
+  const auto is_i8 = [&](const Factor& f) { return f.input >= 0 && graph.node(f.input).type.dtype == task::DType::kI8; };
   const bool sums_i8 = found->accumulate == task::DType::kI32 && is_i8(found->a) && is_i8(found->b);
   if (found->accumulate != task::DType::kF32 && found->accumulate != task::DType::kF64 && !sums_i8)
     return no_contraction("a product of integers other than i8 summed in i32");
   // From the end: columns are in b alone, rows before them in a alone, and whatever comes before those makes
   // a batch of products, each factor moving along what it has of it.
-  const auto alone = [](char c, const std::string& mine, const std::string& other) {
-    return mine.find(c) != std::string::npos && other.find(c) == std::string::npos;
+  const auto alone = [](char c, const std::string& mine, const std::string& theirs) {
+    return mine.find(c) != std::string::npos && theirs.find(c) == std::string::npos;
   };
   size_t columns = result.size();
   while (columns > 0 && alone(result[columns - 1], right, left)) --columns;
@@ -348,6 +369,14 @@ Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task) {
   if (products.empty()) return no_contraction("no product");
   if (products.size() > 1) return no_contraction("more than one product");
   return contraction_of(task, products.front(), -1);
+}
+
+Result<std::unique_ptr<Contraction>> find_computed(const task::Task& task) {
+  const std::vector<int> products = products_of(task.primitive);
+  if (products.size() != 1) return no_contraction("not one product");
+  HONE_TRY(auto found, contraction_of(task, products.front(), -1, true));
+  if (found->computed < 0) return no_contraction("no factor is computed");
+  return found;
 }
 
 Result<std::unique_ptr<Contraction>> find_pair(const task::Task& task) {

@@ -21,7 +21,7 @@ struct AxisGroup {
 
 /// One factor: a tensor of the task, as it lies in memory.
 struct Factor {
-  int input = -1;                ///< graph node: kInput
+  int input = -1;                ///< graph node: kInput; -1: it is computed (Contraction::computed)
   std::string letters;           ///< of its dimensions
   std::vector<task::IntExpr> strides;
   task::IntExpr begin = 0;       ///< elements of the input before it
@@ -34,6 +34,8 @@ struct Factor {
 struct Contraction {
   AxisGroup batch, row, column, depth;
   Factor a, b;
+  int computed = -1;             ///< of find_computed: the graph node that one of the factors is, before it is widened
+  std::string computed_letters;  ///< of its dimensions; others that its factor has are further pieces of those before them
   std::optional<Factor> second;  ///< of a pair (find_pair): the other product's right factor, laid out as b is
   std::map<char, task::IntExpr> extents;   ///< of every letter
   task::DType accumulate = task::DType::kF32;
@@ -51,6 +53,9 @@ struct Contraction {
 /// kUnavailable where the graph is anything but one product of two inputs (cast, at most) and element-wise
 /// work on its result. Sums are in f32, f64, or i32 of two factors of i8.
 [[nodiscard]] Result<std::unique_ptr<Contraction>> find_contraction(const task::Task& task);
+
+/// The same where one factor is computed from inputs, if only by giving one byte a wider type: operand.h says whether element by element.
+[[nodiscard]] Result<std::unique_ptr<Contraction>> find_computed(const task::Task& task);
 
 /// The same for two products of one left factor, with right factors that are read alike, and element-wise work on both: a gate and what it
 /// lets through. Right factors may be slices of inputs.

@@ -23,6 +23,7 @@ struct Case {
   std::vector<std::string> inputs;
   std::vector<std::string> patterns;      ///< that must cover it on a CPU
   std::vector<std::string> gpu;           ///< on a GPU
+  std::vector<std::string> cuda;          ///< on NVIDIA's alone
   std::map<std::string, std::string> indices;   ///< inputs that hold numbers below a bound
 };
 
@@ -51,7 +52,8 @@ inline std::vector<Case> cases() {
       if (const toml::table* bounds = table["indices"].as_table())
         for (const auto& [name, bound] : *bounds) indices[std::string(name.str())] = bound.value_or(std::string());
       all.push_back({table["name"].value_or(std::string()), table["compute"].value_or(std::string()), strings(table["inputs"].as_array()),
-                     strings(table["patterns"].as_array()), strings(table["gpu"].as_array()), std::move(indices)});
+                     strings(table["patterns"].as_array()), strings(table["gpu"].as_array()),
+                     strings(table["cuda"].as_array()), std::move(indices)});
     }
   }
   return all;
@@ -62,6 +64,7 @@ inline std::set<std::string> shown_by(const Case& c) {
   std::set<std::string> all = base::testing::names_applied(c.compute);
   for (const std::string& pattern : c.patterns) all.insert("on a CPU: " + pattern);
   for (const std::string& pattern : c.gpu) all.insert("on a GPU: " + pattern);
+  for (const std::string& pattern : c.cuda) all.insert("on NVIDIA's: " + pattern);
   for (const std::string& input : c.inputs) {
     all.merge(base::testing::names_applied(input));
     all.insert(fmt::format("{} dimensions", 1 + std::count(input.begin(), input.end(), ',')));

@@ -21,7 +21,8 @@ std::string strided(const std::string& index, const IntExpr& stride) {
 std::string wrapped(std::string text) { return text.find_first_of(" ?") == std::string::npos ? text : "(" + std::move(text) + ")"; }
 
 GpuFactor::GpuFactor(const task::Task& task, const Contraction& all, const Factor& factor, const AxisGroup& lines)
-    : all_(all), factor_(factor), lines_(lines) {
+    : all_(all), factor_(factor), lines_(lines), dtype_(task::DType::kF32), along_depth_(false) {
+  if (factor.input < 0) return;
   const auto& inputs = task.primitive.inputs;
   const auto at = std::find(inputs.begin(), inputs.end(), factor.input);
   const task::InputSpec& input = task.inputs[static_cast<size_t>(at - inputs.begin())];

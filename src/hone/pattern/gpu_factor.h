@@ -15,6 +15,7 @@ namespace hone::pattern {
 /// A factor read as lines x depth: the lines are rows of the left factor, columns of the right one.
 class GpuFactor {
  public:
+  /// Of a computed one nothing is to be asked.
   GpuFactor(const task::Task& task, const Contraction& all, const Factor& factor, const AxisGroup& lines);
 
   [[nodiscard]] task::DType dtype() const { return dtype_; }

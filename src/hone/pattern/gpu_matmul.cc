@@ -5,6 +5,7 @@
 
 #include "hone/pattern/gpu_finish.h"
 #include "hone/pattern/gpu_matmul_writer.h"
+#include "hone/pattern/gpu_operand.h"
 #include "hone/pattern/gpu_writer.h"
 #include "hone/pattern/normal_form.h"
 
@@ -189,6 +190,48 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   }
   if (groups && language == kernel::Language::kCuda && brief)
     offers.push_back(writer.groups(*groups, {.brief = true}));
+  return offers;
+}
+
+namespace {
+
+/// From so many lines of the other factor on the units that multiply most need less time for what mma.sync still has to do than a launch
+/// for writing the computed factor in 16 bits.
+constexpr double kManyOthers = 256;
+
+}  // namespace
+
+std::vector<Offer> gpu_computed_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
+  if (language != kernel::Language::kCuda) return {};
+  const auto none = [&](const std::string& why) {
+    why_not.push_back("product with a computed factor: " + why);
+    return std::vector<Offer>();
+  };
+  const auto found = find_computed(task);
+  if (!found) return none(found.error().message);
+  const auto operand = find_operand(task, **found);
+  if (!operand) return none(operand.error().message);
+  const auto finish = finish_text(**found, gpu_parameters_of(task));
+  if (!finish) return none(finish.error().message);
+  const bool of_rows = (*found)->a.input < 0;
+  const GpuMatmulWriter writer(task, **found, language, *finish);
+  const DType other = of_rows ? writer.b_dtype() : writer.a_dtype();
+  if ((other != DType::kBF16 && other != DType::kF16) || (*operand)->dtype() != other) return none("factors that are not both bf16 or both f16");
+  if ((*operand)->bytes_read() >= (*operand)->bytes()) return none("a factor that is computed from as many bytes as it has");
+  const auto text = GpuOperand::create(**operand, gpu_parameters_of(task));
+  if (!text) return none(text.error().message);
+  const Shape* few = nullptr;
+  const std::vector<Shape> shapes = shapes_of(task, **found);
+  const auto others = [&](const Shape& s) { return of_rows ? s.columns : s.rows; };
+  const auto lines = [&](const Shape& s) { return of_rows ? s.rows : s.columns; };
+  for (const Shape& s : shapes)
+    if (others(s) < kManyOthers && (!few || others(s) > others(*few))) few = &s;
+  if (!few) return none("a factor that is computed and another one of many lines");
+  const double tiles = std::ceil(lines(*few) / (8 * text->lines().front())) * std::ceil(others(*few) / 64) * few->batch;
+  std::vector<Offer> offers;
+  for (const bool split : {true, false})
+    if (!split || (tiles * 2 <= kManyBlocks && few->depth >= 2048))
+      offers.push_back(writer.patches(*text, static_cast<int64_t>(others(*few)), static_cast<int64_t>(few->depth), split));
   return offers;
 }
 

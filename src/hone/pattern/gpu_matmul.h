@@ -12,4 +12,9 @@ namespace hone::pattern {
 /// result; most promising first for the task's workloads. Empty for any other task. `language`: kCuda or kHip.
 [[nodiscard]] std::vector<Offer> gpu_matmul_offers(const task::Task& task, kernel::Language language);
 
+/// The same for a product with a factor that is computed from fewer bytes than it has (operand.h), the other one being of 16 bits with lines
+/// that are few beside it. None for HIP, which has no such kernel. `why_not`: a line if there are none.
+[[nodiscard]] std::vector<Offer> gpu_computed_offers(const task::Task& task, kernel::Language language,
+                                                     std::vector<std::string>& why_not);
+
 }  // namespace hone::pattern

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -185,6 +186,28 @@ TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) {
   expect_accepted({"", "y = gelu(x @ g + b) * (x @ u) + x[:, :1]", {"x=f16[M,K]", "g=f16[K,N]", "u=f16[K,N]", "b=f16[N]"}, {"M=140,K=72,N=72"},
                    "M=4096,K=512,N=4096"},
                   {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
+}
+
+/// Patches of all shapes that are offered, warps beside each other and warps that share the depth, and a depth split between blocks.
+TEST(GpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) {
+  const auto toolchain = emulator();
+  if (!toolchain) GTEST_SKIP() << "no emulator";
+  const auto expect = [&](const std::string& compute, const std::vector<std::string>& inputs, const std::string& large, const std::string& small,
+                          const std::vector<kernel::Config>& configs) {
+    std::vector<std::string> why_not;
+    kernel::Kernel kernel = gpu_computed_offers(task::task_from_expressions(compute, inputs, {large}).value(), Language::kCuda, why_not).front().kernel;
+    for (const kernel::Config& config : configs) {
+      for (const auto& [name, value] : config) kernel.config[name] = value;
+      const auto verdict = verdict_of(task::task_from_expressions(compute, inputs, {small}).value(), kernel, toolchain);
+      EXPECT_TRUE(verdict.accepted()) << fmt::format("{}", fmt::join(kernel.config | std::views::values, " ")) << ": " << verdict.reason << "\n" << verdict.detail;
+    }
+  };
+  expect("y = abs(x @ (f16(w).reshape(N, G, 32) * s.unsqueeze(2)).reshape(N, G * 32).T)", {"x=f16[M,G*32]", "w=i8[N,G*32]", "s=f16[N,G]"},
+         "M=8,G=128,N=4096", "M=21,G=9,N=83",
+         {{{"LINES", 2}, {"FEW", 8}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 2}}, {{"LINES", 4}, {"FEW", 32}, {"ACROSS", 2}, {"DEEP", 1}, {"STAGES", 4}}});
+  // Of few tiles.
+  expect("y = x @ (bf16(w).reshape(G, 32, N) * s.unsqueeze(1)).reshape(G * 32, N)", {"x=bf16[M,G*32]", "w=i8[G*32,N]", "s=bf16[G,N]"}, "M=8,G=128,N=512",
+         "M=5,G=40,N=48", {{{"LINES", 8}, {"FEW", 8}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 3}}, {{"LINES", 4}, {"FEW", 16}, {"ACROSS", 2}, {"DEEP", 4}, {"STAGES", 2}}});
 }
 
 /// The first offer on matrix units that splits as `math` does, with `math` in its place.

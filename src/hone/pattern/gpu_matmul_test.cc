@@ -70,6 +70,38 @@ TEST(GpuMatmul, AGateAndWhatItLetsThroughAreOneLaunch) {
   EXPECT_THAT(offered("y = softmax(x @ g, axis=-1) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}), IsEmpty());
 }
 
+/// However it is written, it comes in one launch, in words of 16 bytes where the shapes allow it, before what stores the factor.
+TEST(GpuMatmul, FactorsOfFewBitsAreComputedOnTheirWay) {
+  const auto offered = [&](const std::string& compute, const std::vector<std::string>& inputs, Language language = Language::kCuda) {
+    std::vector<std::string> why_not;
+    const bool groups = compute.find('G') != std::string::npos;
+    return gpu_computed_offers(task_of(compute, inputs, groups ? "M=16,G=32,S=128,N=4096" : "M=16,S=4096,N=4096"), language, why_not);
+  };
+  const std::string computed = "a factor computed on its way", split = computed + ", the depth split between blocks";
+  const std::string bytes = "y = x @ (f16(w).reshape(N, G, S) * s.unsqueeze(2)).reshape(N, G * S).T";
+  const std::vector<std::string> of_bytes = {"x=f16[M,G*S]", "w=i8[N,G*S]", "s=f16[N,G]"};
+  EXPECT_THAT(actions(offered(bytes, of_bytes)), ElementsAre(computed));
+  EXPECT_THAT(offered(bytes, of_bytes).front().kernel.source, HasSubstr("hone::gpu::Words<int8_t, RUN> w"));
+  EXPECT_THAT(offered(bytes, of_bytes, Language::kHip), IsEmpty());
+  // Two nibbles in a byte, the lower one first: 32 depths in a word.
+  const auto nibbles = offered("q = stack([w % 16, w // 16 % 16], axis=2).reshape(N, G, S); y = x @ (f16(q) * s.unsqueeze(2)).reshape(N, G * S).T",
+                               {"x=f16[M,G*S]", "w=i8[N,G*S//2]", "s=f16[N,G]"});
+  EXPECT_THAT(nibbles.front().kernel.source, HasSubstr("RUN = 32"));
+  EXPECT_THAT(nibbles.front().kernel.source, HasSubstr("hone::gpu::Words<int8_t, RUN / 2> w"));
+  // Eight columns in an i32: lines beside each other, and fewer tiles, whose depth is split.
+  const auto columns = offered("by = (16 ** arange(8, dtype=i32)).reshape(1, 1, 8); w = (q.unsqueeze(2) // by % 16).reshape(G, S, N); "
+                               "y = x @ (f16(w) * s.unsqueeze(1)).reshape(G * S, N)",
+                               {"x=f16[M,G*S]", "q=i32[G*S,N//8]", "s=f16[G,N]"});
+  EXPECT_THAT(actions(columns), ElementsAre(split, computed));
+  EXPECT_THAT(columns.front().kernel.source, HasSubstr("hone::gpu::Words<int32_t, LINES / 8> w0[RUN];"));
+  EXPECT_THAT(columns.front().kernel.source, HasSubstr(">> 4 * "));
+  // As many bytes as it has, another type than the other factor's, more rows than pay, a reduction on the way.
+  EXPECT_THAT(offered("y = x @ (w * s.unsqueeze(1)).T", {"x=f16[M,S]", "w=f16[N,S]", "s=f16[N]"}), IsEmpty());
+  EXPECT_THAT(offered("y = f32(x) @ (f32(w) * s.unsqueeze(1)).T", {"x=f16[M,S]", "w=i8[N,S]", "s=f32[N]"}), IsEmpty());
+  EXPECT_THAT(offered("y = x @ (f16(w) * s.unsqueeze(1)).T", {"x=f16[M*32,S]", "w=i8[N,S]", "s=f16[N]"}), IsEmpty());
+  EXPECT_THAT(offered("y = x @ (f16(w) * (s / sum(s, axis=0)).unsqueeze(1)).T", {"x=f16[M,S]", "w=i8[N,S]", "s=f16[N]"}), IsEmpty());
+}
+
 TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   task::Task task = task_of("C = A @ B", factors, "M=4096,K=4096,N=4096");

@@ -14,16 +14,11 @@ namespace {
 using task::IntExpr;
 
 constexpr char kUnitThreads[] = "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)";
-constexpr char kSplitAction[] = ", the depth split between blocks", kShareAction[] = ", blocks share multiprocessors", kPartParameter[] = ", float* __restrict__ part_at";
+constexpr char kSplitAction[] = ", the depth split between blocks", kShareAction[] = ", blocks share multiprocessors";
 constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
 
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
-std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
 const char* cpp_of(bool value) { return value ? "true" : "false"; }
-
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
-}
 
 /// The text with its long lines of code folded behind commas.
 std::string folded(std::string_view text) {
@@ -50,7 +45,15 @@ std::string folded(std::string_view text) {
   return out;
 }
 
-Offer offer(const char* pattern, const Slots& slots, const std::string& action) {
+}  // namespace
+
+std::string cpp_of(const IntExpr& e) { return wrapped(e.to_cpp()); }
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+}
+
+Offer product_offer(const char* pattern, const Slots& slots, const std::string& action) {
   auto kernel = kernel::parse_kernel(folded(fill_pattern(pattern, slots)), pattern);
   HONE_CHECK(kernel.has_value(), kernel ? "" : kernel.error().to_string());
   kernel->author = "pattern:matmul";
@@ -65,19 +68,18 @@ std::optional<std::vector<std::string>> both(std::optional<std::vector<std::stri
   return a;
 }
 
-/// Where a factor's elements lie. `batch`: what the kernel calls its product's number in the batch.
-void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, std::string_view batch = "batch_at") {
+void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, std::string_view batch) {
   std::string base = factor.base();
   replace_all(base, "batch_at", batch);
   slots[name] = base, slots[name + "_line"] = factor.line(), slots[name + "_depth"] = factor.depth();
 }
 
-}  // namespace
+const char* GpuMatmulWriter::split_action() { return kSplitAction; }
 
 GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish)
     : task_(task), all_(contraction), language_(language), finish_(std::move(finish)),
       a_(task, contraction, contraction.a, contraction.row), b_(task, contraction, contraction.b, contraction.column),
-      triangles_(contraction.second ? ProductTriangles() : triangles_of(task, contraction)) {
+      triangles_(contraction.second || contraction.computed >= 0 ? ProductTriangles() : triangles_of(task, contraction)) {
   if (contraction.second) second_.emplace(task, contraction, *contraction.second, contraction.column);
 }
 
@@ -188,7 +190,7 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   entry.shared = shared(method);
   add_entries(slots, entry, both(a_.wide(), b_.wide()), a_.vector(), b_.vector(), split);
   if (split) add_up(slots);
-  return offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
+  return product_offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
 
 Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
@@ -225,7 +227,7 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   slots["launches"] = "", slots["kernels"] = "";
   add_stretch(slots, split, "deep_at");
   if (split) add_up(slots);
-  return offer("patterns/gpu/matmul_wgmma.cu", slots, action);
+  return product_offer("patterns/gpu/matmul_wgmma.cu", slots, action);
 }
 
 bool GpuMatmulWriter::can_be_direct() const {
@@ -275,7 +277,7 @@ Offer GpuMatmulWriter::direct(Sums of) const {
     add_up(last);
     slots["launches"] += in_lines(last["launches"]), slots["kernels"] += last["kernels"];
   }
-  return offer("patterns/gpu/matmul_direct.cu", slots, action);
+  return product_offer("patterns/gpu/matmul_direct.cu", slots, action);
 }
 
 bool GpuMatmulWriter::can_be_tensors() const {
@@ -315,7 +317,7 @@ Offer GpuMatmulWriter::tensors() const {
   slots["each"] = second_ ? "2" : "1", slots["widths"] = second_ ? "128, 256" : "128, 256, 64";
   slots["one"] = second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]", slots["many"] = second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]";
   slots["pair"] = second_ ? "// Two products of one left factor are a pair: each has half of a tile's columns, and elements at the same place are finished together.\n" : "";
-  return offer("patterns/gpu/matmul_tensor.cu", slots, action);
+  return product_offer("patterns/gpu/matmul_tensor.cu", slots, action);
 }
 
 /// The launch that adds up parts() sums of each element.
@@ -377,7 +379,7 @@ Offer GpuMatmulWriter::skinny(bool rows, int few) const {
   // Words of the small factor too where it is read along the depth.
   const bool words = small.along_depth() && small.wide();
   add_entries(slots, entry, words ? both(large.wide(), small.wide()) : large.wide(), large.vector(), words ? small.vector() : 1, false);
-  return offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a few columns: rows read once" : "a few rows: columns read once");
+  return product_offer("patterns/gpu/matmul_skinny.cu", slots, rows ? "a few columns: rows read once" : "a few rows: columns read once");
 }
 
 }  // namespace hone::pattern

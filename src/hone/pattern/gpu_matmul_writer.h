@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/pattern/gpu_factor.h"
@@ -33,6 +34,20 @@ struct GroupMethod {
 /// The methods for factors of these types that hold a track's accuracy, most promising first.
 [[nodiscard]] std::vector<GpuMethod> methods_for(task::Track track, task::DType a, task::DType b, kernel::Language language);
 
+class GpuOperand;
+
+// What the files of the writer share.
+
+/// One more parameter where the depth is split: the sums of the parts.
+constexpr char kPartParameter[] = ", float* __restrict__ part_at";
+[[nodiscard]] std::string cpp_of(const task::IntExpr& e);   ///< in parentheses where it is more than a name or a number
+void replace_all(std::string& text, std::string_view what, std::string_view with);
+[[nodiscard]] Offer product_offer(const char* pattern, const Slots& slots, const std::string& action);
+/// All conditions of both; nothing where either can never hold.
+[[nodiscard]] std::optional<std::vector<std::string>> both(std::optional<std::vector<std::string>> a, const std::optional<std::vector<std::string>>& b);
+/// Where a factor's elements lie, as three slots. `batch`: what the kernel calls its product's number in the batch.
+void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, std::string_view batch = "batch_at");
+
 class GpuMatmulWriter {
  public:
   /// `finish`: of finish_text. Task and contraction must outlive the writer.
@@ -63,6 +78,9 @@ class GpuMatmulWriter {
   [[nodiscard]] bool can_be_tensors() const;
   [[nodiscard]] Offer tensors() const;
 
+  /// Of a contraction with a computed factor: `operand`, whose text it is. For about `few` lines of the other factor; `depth`: a workload's.
+  [[nodiscard]] Offer patches(const GpuOperand& operand, int64_t few, int64_t depth, bool split) const;
+
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }
   /// For products of about `few` columns (of rows, where the columns are many).
@@ -75,6 +93,7 @@ class GpuMatmulWriter {
     std::string name, when, widths, grid, block, shared;
     std::string blocks = {};  ///< on a multiprocessor, where that is said
   };
+  [[nodiscard]] static const char* split_action();
   [[nodiscard]] Slots common(const std::string& note) const;
   void add_entry(Slots& slots, const Entry& entry, bool split) const;
   /// The entry for wide reads, which needs `wide`, and that for the other shapes.

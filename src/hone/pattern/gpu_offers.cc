@@ -1,5 +1,6 @@
 // The offers for GPUs: which patterns suit a task, most promising first.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -115,14 +116,22 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   return offers;
 }
 
-/// Offers for a part of a larger graph.
-std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
+/// Offers for a part of a larger graph whose products have no computed factors.
+std::vector<Offer> stored_offers(const task::Task& part, kernel::Language language) {
   std::vector<std::string> ignored;
   std::vector<Offer> offers = gpu_matmul_offers(part, language);
   return offers.empty() ? direct_gpu_offers(part, language, ignored) : offers;
 }
+bool has_stored_offer(const task::Task& task) { return !stored_offers(task, kernel::Language::kCuda).empty(); }
 
-/// What covers a part does so in either language.
+/// Offers for a part of a larger graph.
+std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
+  std::vector<std::string> ignored;
+  std::vector<Offer> offers = gpu_computed_offers(part, language, ignored), stored = stored_offers(part, language);
+  std::move(stored.begin(), stored.end(), std::back_inserter(offers));
+  return offers;
+}
+
 bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::Language::kCuda).empty(); }
 
 }  // namespace
@@ -130,11 +139,16 @@ bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::
 std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language, std::vector<std::string>& why_not) {
   const Names names(given);
   const task::Task task = normal_form(names.task());
-  std::vector<Offer> offers = gpu_matmul_offers(with_fewer_divisions(names.task()), language), others = direct_gpu_offers(task, language, why_not);
+  const task::Task written = with_fewer_divisions(names.task());
+  std::vector<Offer> offers = gpu_computed_offers(written, language, why_not), products = gpu_matmul_offers(written, language), others = direct_gpu_offers(task, language, why_not);
+  const bool computed = !offers.empty();
+  std::move(products.begin(), products.end(), std::back_inserter(offers));
   if (others.empty()) {
-    const auto direct = [language](const task::Task& part) { return part_offers(part, language); };
+    // What writes a computed factor first is offered behind what computes it on its way. HIP does nothing else.
+    const bool stores = computed || language != kernel::Language::kCuda;
+    const auto direct = [language, stores](const task::Task& part) { return stores ? stored_offers(part, language) : part_offers(part, language); };
     const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops", 1}; };
-    others = offers_in_parts(task, {has_part_offer, direct, plain});
+    others = offers_in_parts(task, {stores ? has_stored_offer : has_part_offer, direct, plain});
   }
   std::move(others.begin(), others.end(), std::back_inserter(offers));
   return names.given(std::move(offers));
