@@ -47,6 +47,13 @@ const std::string kLoad = R"(
     %s = tt.addptr %r, %i : tensor<16x!tt.ptr<f32>>, tensor<16xi32> loc(#loc)
 )";
 
+TEST(TtirRun, NamesOfConstantsHaveTheirSign) {
+  Here here;
+  EXPECT_EQ(here.run("    %c-2_i64 = arith.constant -2 : i64 loc(#loc)\n    %c2_i64 = arith.constant 2 : i64 loc(#loc)\n"
+                     "    %s = arith.subi %c2_i64, %c-2_i64 : i64 loc(#loc)\n    %f = arith.sitofp %s : i64 to f32 loc(#loc)\n    tt.store %y, %f : !tt.ptr<f32> loc(#loc)\n"), "");
+  EXPECT_EQ(here.y[0], 4.0f);
+}
+
 TEST(TtirRun, LosesNanWhereTheHardwareDoes) {
   Here here;
   here.x[0] = std::numeric_limits<float>::quiet_NaN();

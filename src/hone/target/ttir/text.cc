@@ -232,7 +232,12 @@ class Reader {
   // --- values ---
   [[nodiscard]] std::string value_name() {
     need("%");
-    const std::string name = word();
+    std::string name = word();
+    // "%c-1_i64": a constant's name has its sign.
+    while (at_ + 1 < text_.size() && text_[at_] == '-' && in_word(text_[at_ + 1])) {
+      ++at_;
+      name += "-" + word();
+    }
     if (take("#")) return "%" + name + "#" + std::to_string(integer());
     return "%" + name;
   }
