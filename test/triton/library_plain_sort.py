@@ -21,8 +21,9 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
-def load_lanes(tensor, at, inside):
-    return tl.load(tensor + (at + tl.zeros(inside.shape, tl.int64)), mask=inside, other=0)
+def load_lanes(tensor, at, inside, nothing: tl.constexpr = 0):
+    # `nothing`: 0.0 for floats of one byte, which Triton makes of no integer.
+    return tl.load(tensor + (at + tl.zeros(inside.shape, tl.int64)), mask=inside, other=nothing)
 
 
 @triton.jit

@@ -226,7 +226,7 @@ Text value(Function& f, int id, const Position& at) {
   const std::string place = f.reads(memory);
   if (f.in_lanes()) {
     const DType kept = f.dtype_of(memory), computed = node.type.dtype;
-    return f.local(type, {lanes_loaded(fmt::format("{}({}, {}, inside)", task::is_f8(kept) ? "load_bytes" : "load_lanes", place, element.text), kept, computed), element.level});
+    return f.local(type, {lanes_loaded(fmt::format("load_lanes({}, {}, inside{})", place, element.text, task::is_f8(kept) ? ", 0.0" : ""), kept, computed), element.level});
   }
   const std::string stored = fmt::format("{}[{}]", place, element.text);
   return f.local(type, {fmt::format("{}({})", type, stored), element.level});
