@@ -1,6 +1,6 @@
 """hone
 language = "triton"
-pattern  = "product"
+pattern  = "@pattern@"
 note     = "@note@"
 @requires@tunables = { BM = [@bm_choices@], BN = [@bn_choices@], BK = [@bk_choices@], GROUP = [8, 4, 16, 1], WARPS = [@warps_choices@], STAGES = [@stages_choices@]@exact_choices@ }
 

@@ -3,63 +3,21 @@
 
 #include <fmt/format.h>
 
-#include "hone/pattern/expression.h"
 #include "hone/pattern/pool_counts.h"
 #include "hone/pattern/tilelang_patterns.h"
-#include "hone/pattern/tilelang_taps.h"
 #include "hone/pattern/tilelang_text.h"
 #include "hone/pattern/tilelang_tile.h"
 #include "hone/pattern/triton_patterns.h"
+#include "hone/pattern/window_taps.h"
 
 namespace hone::pattern::tile {
-namespace {
-
-using task::DType;
 using task::IntExpr;
 using task::Prim;
-using Ints = std::vector<int64_t>;
-
-tl::unexpected<Error> no_tile_pool(const char* why) { return fail(ErrorCode::kUnavailable, why); }
-
-/// The one pooling of a task as a window over planes of one channel.
-struct TilePool {
-  int node = -1, input = -1;
-  Convolution window;
-};
-
-Result<TilePool> find_tile_pool(const task::Graph& graph) {
-  TilePool found;
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    if (graph.nodes[id].prim != Prim::kPoolMax && graph.nodes[id].prim != Prim::kPoolSum) continue;
-    if (found.node >= 0) return no_tile_pool("more than one pooling");
-    found.node = static_cast<int>(id);
-  }
-  if (found.node < 0) return no_tile_pool("no pooling");
-  const task::Node& node = graph.node(found.node);
-  found.input = node.operands[0];
-  if (graph.node(found.input).prim == Prim::kCast) found.input = graph.node(found.input).operands[0];
-  if (graph.node(found.input).prim != Prim::kInput) return no_tile_pool("what is pooled is computed first");
-  if (!task::is_float(graph.node(found.input).type.dtype)) return no_tile_pool("pooling of numbers that are not floats");
-  const task::Dims &dims = graph.node(found.input).type.dims, &result = node.type.dims;
-  Convolution& its = found.window;
-  const auto& sizes = node.attr<Ints>("kernel");
-  const auto lead = static_cast<std::ptrdiff_t>(dims.size() - sizes.size());
-  its.images = all_of({dims.begin(), dims.begin() + lead});
-  its.groups = its.channels = its.outputs = 1;
-  its.from.assign(dims.begin() + lead, dims.end());
-  its.to.assign(result.begin() + lead, result.end());
-  its.window.assign(sizes.begin(), sizes.end());
-  its.stride = node.attr<Ints>("stride"), its.dilation = node.attr<Ints>("dilation"), its.padding = node.attr<Ints>("padding_low");
-  its.reaches_out = true;
-  return found;
-}
-
-}  // namespace
 
 Result<kernel::Kernel> pool(const task::Task& given) {
   const task::Task task = with_pool_counts(given);
   const task::Graph& graph = task.primitive;
-  HONE_TRY(const TilePool found, find_tile_pool(graph));
+  HONE_TRY(const PlanePool found, find_plane_pool(graph));
   const task::Node& node = graph.node(found.node);
   HONE_TRY(const task::Task rest, epilogue_of(task, found.node));
   HONE_TRY(const Program program, find_program(rest, {.columns = false, .slices = true}));
@@ -67,7 +25,7 @@ Result<kernel::Kernel> pool(const task::Task& given) {
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   for (const int output : program.nest.graph->outputs)
     if (axes != program.nest.of_node[0] || program.nest.of_node[static_cast<size_t>(output)] != axes)
-      return no_tile_pool("the rest of the computation runs over other axes");
+      return fail(ErrorCode::kUnavailable, "the rest of the computation runs over other axes");
   TritonParameters parameters("=");
   const Taps taps(found.window, parameters);
   const auto input = static_cast<size_t>(std::find(graph.inputs.begin(), graph.inputs.end(), found.input) - graph.inputs.begin());
@@ -84,7 +42,7 @@ Result<kernel::Kernel> pool(const task::Task& given) {
   slots["taps"] = parameters.extent(all_of(found.window.window));
   slots["type"] = type;
   slots["nothing"] = largest ? fmt::format("-T.infinity(\"{}\")", type) : fmt::format("T.cast(0, \"{}\")", type);
-  slots["places"] = taps.places(inner);
+  slots["places"] = taps.columns(inner) + taps.places(inner);
   slots["within"] = taps.within();
   slots["take"] = fmt::format(fmt::runtime(largest ? "{}total[j] = greater({}, total[j])\n" : "{}total[j] = total[j] + {}\n"), deep, x);
   slots["functions"] = tile_functions(slots["body"] + slots["take"]);

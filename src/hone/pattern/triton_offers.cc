@@ -17,6 +17,8 @@ std::vector<Offer> direct_triton_offers(const task::Task& task, std::vector<std:
   };
   add("attention", "one pass over the keys", triton::attention(task));
   if (!offers.empty()) return offers;
+  add("pool", "windows tap by tap", triton::pool(task));
+  if (!offers.empty()) return offers;
   const auto program = find_program(task, {.columns = false, .scans = true, .slices = true});
   if (!program) why_not.push_back("map, rows: " + program.error().message);
   else if (program->has_reductions() || program->has_scans()) add("rows", "keep rows in registers", triton::rows(*program));
