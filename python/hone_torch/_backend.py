@@ -26,6 +26,8 @@ Run = Callable[..., Any]
 OPTIONS = {"nested": "inductor", "budget": "60s", "when": "later"}
 MOST_SHAPES = 8  # of one graph with dynamic ones: as many as Dynamo compiles a function anew
 NUMBERS = itertools.count()
+DATA_DEPENDENT = (torch._subclasses.fake_tensor.DataDependentOutputException, torch._subclasses.fake_tensor.DynamicOutputShapeException,
+                  torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode)
 
 
 @contextlib.contextmanager
@@ -50,9 +52,10 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dic
         return nested(module, inputs)
     weights = static_tensors(module, inputs)
     odd = next((value for value in inputs if isinstance(value, torch.Tensor) and not is_plain(value)), None)
-    if odd is not None:
+    why = f"an argument is a {type(odd).__name__}: hone takes plain dense tensors" if odd is not None else acts(module)
+    if why:
         graph = Graph(module, "inference", weights, chosen, nested(module, inputs))
-        graph.refuse(f"an argument is a {type(odd).__name__}: hone takes plain dense tensors")
+        graph.refuse(why)
         return graph
     if not wants_gradient(inputs) and not autocasts(inputs):
         kept = copied(module)  # nested backends change what they are given
@@ -68,6 +71,23 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dic
     whole = aot_autograd(fw_compiler=compiler("forward"), bw_compiler=backward, inference_compiler=compiler("inference"), decompositions={},
                          keep_inference_input_mutations=True)
     return whole(module, inputs)
+
+
+HARMLESS = ("set_grad_enabled", "inference_mode", "autocast", "assert", "check", "constrain", "vmap", "grad_", "dual_level", "lazy_load")
+
+
+def acts(module: torch.fx.GraphModule) -> str:
+    """What the graph does beside computing on tensors, such as setting what holds for the whole process: hone calls a graph more often than the
+    program does, to follow and to check it. Empty where it is nothing."""
+    for node in module.graph.nodes:
+        value = node.meta.get("example_value", node.meta.get("val"))
+        if node.op != "call_function" or node.users or isinstance(value, torch.Tensor) or isinstance(node.target, torch._ops.OpOverload):
+            continue
+        name = getattr(node.target, "__name__", str(node.target))
+        own = (getattr(node.target, "__module__", None) or "torch").split(".")[0] in ("torch", "_operator", "builtins", "math")
+        if not own or not (any(word in name for word in HARMLESS) or name in ("setitem", "getitem")):
+            return f"it calls {name}, which does something beside computing"
+    return ""
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
@@ -157,8 +177,12 @@ class Lazy:
             return run(*arguments)
 
     def compile(self, arguments: Sequence[Any]) -> Run:
-        with compiling():
-            return self.nested(copied(self.module), list(arguments))
+        try:
+            with compiling():
+                return self.nested(copied(self.module), list(arguments))
+        except DATA_DEPENDENT as error:  # followed once more, outside of Dynamo, which knows of symbols without values
+            warnings.warn(f"a graph runs as it is, since its shapes depend on values: {str(error).splitlines()[0]}", RuntimeWarning, stacklevel=2)
+            return self.module.forward
 
 
 class Shapes:

@@ -126,6 +126,14 @@ def cases():
             report = hone_torch.report(module)
             assert report.graphs[0]["kind"] == "forward" and report.graphs[0]["state"] == "done", str(report)
 
+        # Pieces whose sizes are values.
+        def pieces(x, sizes):
+            return torch.ops.aten.split_with_sizes(x * 2, sizes.tolist())
+        x, sizes = torch.randn(32, requires_grad=True), torch.tensor((7, 16, 9))
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):
+            for found, wanted in zip(compiled(pieces, nested="aot_eager", when="never")(x, sizes), pieces(x, sizes)):
+                near(found, wanted)
+
     def shapes():
         module = Norm()
         fast = compiled(module, budget="6s")
@@ -253,6 +261,26 @@ def cases():
         for what, function, arguments, why in table:
             graphs = report_of(function, *arguments)
             assert why is None or any(graph["state"] == "refused" and why in graph["why"] for graph in graphs), (what, graphs)
+        # What holds for the whole process is set by the program's calls alone.
+        seen = []
+
+        @torch._dynamo.allow_in_graph
+        def check():
+            seen.append(torch.are_deterministic_algorithms_enabled())
+
+        def setting(x):
+            check()
+            torch.use_deterministic_algorithms(False)
+            return x + 1
+        try:
+            fast = compiled(setting, when="never")
+            for _ in range(2):
+                torch.use_deterministic_algorithms(True)
+                seen.clear()
+                fast(torch.randn(4))
+                assert set(seen) == {True}, seen  # Dynamo calls it too
+        finally:
+            torch.use_deterministic_algorithms(False)
         says(lambda: compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3)), "hone has no option budgets", Exception)
 
     def package():
