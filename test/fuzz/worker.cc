@@ -25,7 +25,7 @@ HONE_FUZZ(worker) {
   static_cast<void>((*session)->tell("wait", base::Json::object()));
   static_cast<void>((*session)->check(0, 0));
   static_cast<void>((*session)->compose("/nowhere", "package"));
-  static_cast<void>((*session)->step_times({"a"}, 1));
+  static_cast<void>((*session)->step_times({"a"}, {"b"}, 1));
   static_cast<void>((*session)->times("eager", 2, 1));
   static_cast<void>((*session)->use({{"a", true}}));
 }

@@ -361,6 +361,25 @@ TEST(Gate, what_the_declared_types_cannot_hold_is_not_judged) {
   EXPECT_TRUE(refused(0, 1));
 }
 
+TEST(Gate, an_infinity_may_stand_for_the_last_numbers_of_a_type_where_answers_are_off_by_more) {
+  // Terms of 6e7 leave 65152: a rounding of theirs reaches beyond 65504. Of the same number without them none does.
+  Case c("y = x @ w", {"x=f16[1,3]", "w=f16[3,1]"});
+  const double kInfinity = std::numeric_limits<double>::infinity();
+  const auto refused = [&](std::vector<double> x, std::vector<double> w, double found) {
+    c.set(0, x);
+    c.set(1, w);
+    const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+    uint8_t out[2];
+    store_doubles(c.output_type(), &found, 1, out, 0);
+    return judge(compare_output(c.graph, 0, reference, out, 1), bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y").has_value();
+  };
+  EXPECT_FALSE(refused({8192, -8192, 16288}, {8192, 8192, 4}, 65152));
+  EXPECT_FALSE(refused({8192, -8192, 16288}, {8192, 8192, 4}, kInfinity));
+  EXPECT_TRUE(refused({8192, -8192, 16288}, {8192, 8192, 4}, -kInfinity));
+  EXPECT_TRUE(refused({8192, -8192, 16288}, {8192, 8192, 1}, kInfinity));
+  EXPECT_TRUE(refused({0, 0, 10240}, {1, 1, 4}, kInfinity));
+}
+
 TEST(Gate, the_message_names_the_worst_element) {
   Case c("y = x * 2.0", {"x=f32[10]"});
   c.set(0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
