@@ -188,7 +188,9 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
   entry.shared = shared(method);
-  add_entries(slots, entry, both(a_.wide(), b_.wide()), a_.vector(), b_.vector(), split);
+  // Of bytes no more at once than the shallowest tile is deep.
+  constexpr int kShallowest = 8;
+  add_entries(slots, entry, both(a_.wide(), b_.wide()), std::min(a_.vector(), kShallowest), std::min(b_.vector(), kShallowest), split);
   if (split) add_up(slots);
   return product_offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }
