@@ -4,7 +4,7 @@ pattern  = "matmul"
 note     = "@note@"
 @requires@tunables = { LINES = [@lines_values@], FEW = [@few_values@], ACROSS = [@across_values@], DEEP = [@deep_values@], STAGES = [2, 3, 4]@waves@ }
 constraints = [
-  "LINES * FEW <= 512",
+  "LINES * FEW <= @most@",
   "32 * ACROSS * DEEP * select(LINES * FEW > 128, 255, 128) <= 65536",
   "@shared@ <= SHARED_MAX",
 ]
@@ -21,7 +21,7 @@ constraints = [
 //   ACROSS  warps beside each other along the lines
 //   DEEP    warps that share the depth
 //   STAGES  tiles of the other factor in shared memory: one is computed on, the others are on their way
-@waves_note@#include "hone/gpu/matmul_patches.h"
+@scales_note@@waves_note@#include "hone/gpu/matmul_patches.h"
 #include "hone/gpu/math.h"
 
 constexpr int RUN = @run@, DEPTH = 4 * RUN * DEEP;   // of a patch, and of a tile in shared memory
@@ -45,6 +45,6 @@ __device__ inline void multiply(@parameters@, Load load_at, Element element_at) 
   hone::gpu::patch_product<@stored@, RUN, LINES, FEW, ACROSS, DEEP, STAGES>(
       [&](int64_t line_at, int64_t depth_at) { return load_at(tile_at.batch, line_at, depth_at); },
       [&](const auto& patch_at, int l_at, int d_at) { return element_at(tile_at.batch, patch_at, l_at, d_at); },
-      @lines@, others_at, line_at, other_at, stretch_at, memory_at, sink_at);
+      @lines@, others_at, @scales@, line_at, other_at, stretch_at, memory_at, sink_at);
 }
 @kernels@

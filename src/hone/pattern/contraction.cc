@@ -188,6 +188,13 @@ int before_widening(const Graph& graph, int id) {
   return widens ? before_widening(graph, node.operands[0]) : id;
 }
 
+/// At the first workload.
+double elements_of(const task::Task& task, int id) {
+  double all = 1;
+  for (const IntExpr& extent : task.primitive.node(id).type.dims) all *= static_cast<double>(extent.eval(task.workloads.front().bindings).value_or(1));
+  return all;
+}
+
 /// Product of the letters' extents.
 IntExpr extent_of(const std::string& letters, const std::map<char, IntExpr>& extents) {
   IntExpr all = 1;
@@ -284,9 +291,15 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
     right_at = 0;
   }
   // A computed factor has its dimensions in one piece each, whatever it is made from.
+  // Of two of one byte that is the larger one.
+  const auto in_bytes = [&](int id) {
+    const auto view = view_of(graph, id);
+    return view && task::size_of(graph.node(view->input).type.dtype) == 1;
+  };
+  const int larger = elements_of(task, first) > elements_of(task, second) ? first : second;
   const auto read = [&](int id, const std::string& letters) -> Result<View> {
     auto as_it_lies = view_of(graph, id);
-    const bool reads = as_it_lies && task::size_of(graph.node(as_it_lies->input).type.dtype) > 1;
+    const bool reads = as_it_lies && (!in_bytes(id) || (in_bytes(first) && in_bytes(second) && id != larger));
     if (reads || !computes || found->computed >= 0) return as_it_lies;
     found->computed = before_widening(graph, id);
     found->computed_letters = letters;

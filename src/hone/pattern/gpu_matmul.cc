@@ -201,8 +201,50 @@ constexpr double kManyOthers = 256;
 
 }  // namespace
 
+namespace {
+
+/// Of a product of factors of one byte with scales for stretches of the depth.
+Result<std::vector<Offer>> scaled_offers(const task::Task& task, kernel::Language language) {
+  HONE_TRY(const Scaled scaled, find_scaled(task));
+  const task::Task& bare = scaled.bare;
+  HONE_TRY(const auto found, find_computed(bare));
+  HONE_TRY(const auto operand, find_operand(bare, *found));
+  const std::string parameters = gpu_parameters_of(bare);
+  HONE_TRY(const std::string finish, finish_text(*found, parameters));
+  const bool of_rows = found->a.input < 0;
+  const GpuMatmulWriter writer(bare, *found, language, finish);
+  const DType other = of_rows ? writer.b_dtype() : writer.a_dtype();
+  if (task::size_of(other) != 1) return fail(ErrorCode::kUnavailable, "one scaled factor of one byte beside a wider one");
+  HONE_TRY(const GpuOperand text, GpuOperand::create(*operand, parameters));
+  PatchScales scales;
+  const task::Graph& graph = task.primitive;
+  const auto dot = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const task::Node& n) { return n.prim == task::Prim::kDot; });
+  const std::string& spec = dot->attr<std::string>("spec");
+  const size_t comma = spec.find(','), arrow = spec.find("->");
+  const std::string letters[] = {spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1)};
+  for (const size_t side : {0, 1}) {
+    // Rows and columns may have changed sides.
+    const bool right = letters[side].find(found->column.letters.back()) != std::string::npos;
+    HONE_TRY(const auto whole, operand_of(task, side == 0 ? scaled.left : scaled.right, letters[side], *found, right));
+    const auto scale = scale_of(whole->task.primitive, whole->root());
+    if (!scale) continue;
+    const bool of_lines = right != of_rows;
+    HONE_TRY(const std::string function, GpuOperand::scalar_text(*whole, *scale, of_lines ? "line_scale_of" : "other_scale_of", parameters));
+    (of_lines ? scales.of_lines : scales.of_others) = true;
+    scales.functions += "/// What elements of that factor are scaled by.\n" + function;
+    if (const auto steady = steady_depth(*whole, *scale)) scales.stretches.push_back(*steady);
+    for (const IntExpr& condition : whole->nest.conditions) scales.conditions.push_back(condition);
+  }
+  const std::vector<Shape> shapes = shapes_of(bare, *found);
+  const Shape& shape = shapes.front();
+  return std::vector<Offer>{writer.patches(text, static_cast<int64_t>(of_rows ? shape.columns : shape.rows), static_cast<int64_t>(shape.depth), false, &scales)};
+}
+
+}  // namespace
+
 std::vector<Offer> gpu_computed_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
   if (language != kernel::Language::kCuda) return {};
+  if (auto scaled = scaled_offers(task, language)) return *scaled;
   const auto none = [&](const std::string& why) {
     why_not.push_back("product with a computed factor: " + why);
     return std::vector<Offer>();

@@ -205,6 +205,10 @@ TEST(GpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) {
   expect("y = abs(x @ (f16(w).reshape(N, G, 32) * s.unsqueeze(2)).reshape(N, G * 32).T)", {"x=f16[M,G*32]", "w=i8[N,G*32]", "s=f16[N,G]"},
          "M=8,G=128,N=4096", "M=21,G=9,N=83",
          {{{"LINES", 2}, {"FEW", 8}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 2}}, {{"LINES", 4}, {"FEW", 32}, {"ACROSS", 2}, {"DEEP", 1}, {"STAGES", 4}}});
+  // A depth at which what the units cut shows, in sums that are scaled.
+  expect("y = (f32(x).reshape(M, G, 128) * a.unsqueeze(2)).reshape(M, G * 128) @ (f32(w).reshape(N, G, 128) * b.unsqueeze(2)).reshape(N, G * 128).T",
+         {"x=f8e4m3[M,G*128]", "w=f8e4m3[N,G*128]", "a=f32[M,G]", "b=f32[N,G]"}, "M=1024,G=16,N=4096", "M=9,G=16,N=20",
+         {{{"LINES", 2}, {"FEW", 16}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 2}}});
   // Of few tiles.
   expect("y = x @ (bf16(w).reshape(G, 32, N) * s.unsqueeze(1)).reshape(G * 32, N)", {"x=bf16[M,G*32]", "w=i8[G*32,N]", "s=bf16[G,N]"}, "M=8,G=128,N=512",
          "M=5,G=40,N=48", {{{"LINES", 8}, {"FEW", 8}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 3}}, {{"LINES", 4}, {"FEW", 16}, {"ACROSS", 2}, {"DEEP", 4}, {"STAGES", 2}}});

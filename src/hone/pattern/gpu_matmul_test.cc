@@ -102,6 +102,24 @@ TEST(GpuMatmul, FactorsOfFewBitsAreComputedOnTheirWay) {
   EXPECT_THAT(offered("y = x @ (f16(w) * (s / sum(s, axis=0)).unsqueeze(1)).T", {"x=f16[M,S]", "w=i8[N,S]", "s=f16[N]"}), IsEmpty());
 }
 
+/// Numbers of one byte are multiplied as they are, in one launch, where a warp's depths lie within what one scale is for.
+TEST(GpuMatmul, ScalesOfBlocksAreAppliedToSums) {
+  const std::string blocks = "y = bf16((f32(x).reshape(M, G, 128) * a.unsqueeze(2)).reshape(M, G * 128) @ "
+                             "(f32(w).reshape(H, 128, G, 128) * b.reshape(H, 1, G, 1)).reshape(H * 128, G * 128).T)";
+  const auto offered = [](const std::string& compute, const char* type, const char* scales) {
+    std::vector<std::string> why_not;
+    return gpu_computed_offers(task_of(compute, {fmt::format("x={}[M,G*128]", type), fmt::format("w={}[H*128,G*128]", type), "a=f32[M,G]", scales}, "M=1024,G=16,H=56"),
+                               Language::kCuda, why_not);
+  };
+  const auto offers = offered(blocks, "f8e4m3", "b=f32[H,G]");
+  EXPECT_THAT(actions(offers), ElementsAre("stretches of the depth scaled as they are added up"));
+  const task::Task task = task_of(blocks, {"x=f8e4m3[M,G*128]", "w=f8e4m3[H*128,G*128]", "a=f32[M,G]", "b=f32[H,G]"}, "M=1024,G=16,H=56");
+  EXPECT_EQ(bound(offers[0].kernel, task, {{"M", 1024}, {"G", 16}, {"H", 56}}, Language::kCuda).launches.size(), 1u);
+  EXPECT_THAT(offers[0].kernel.source, HasSubstr("patch_product<hone::f16,"));
+  EXPECT_THAT(offered(blocks, "bf16", "b=f32[H,G]"), IsEmpty());
+  EXPECT_THAT(offered(blocks + "; z = sum(b)", "f8e4m3", "b=f32[H,G]"), IsEmpty());
+}
+
 TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
   task::Task task = task_of("C = A @ B", factors, "M=4096,K=4096,N=4096");

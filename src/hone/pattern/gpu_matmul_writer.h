@@ -36,6 +36,15 @@ struct GroupMethod {
 
 class GpuOperand;
 
+/// Scales of a product's factors that are the same for stretches of the depth (find_scaled): `line_scale_of` and `other_scale_of`, functions
+/// as GpuOperand::scalar_text writes them, of those factors that have any.
+struct PatchScales {
+  std::string functions;
+  bool of_lines = false, of_others = false;
+  std::vector<task::IntExpr> stretches;   ///< that a warp's depths have to divide
+  std::vector<task::IntExpr> conditions;  ///< on shapes
+};
+
 // What the files of the writer share.
 
 /// One more parameter where the depth is split: the sums of the parts.
@@ -79,7 +88,8 @@ class GpuMatmulWriter {
   [[nodiscard]] Offer tensors() const;
 
   /// Of a contraction with a computed factor: `operand`, whose text it is. For about `few` lines of the other factor; `depth`: a workload's.
-  [[nodiscard]] Offer patches(const GpuOperand& operand, int64_t few, int64_t depth, bool split) const;
+  /// With `scales` both factors are of one byte, and multiplied as f16.
+  [[nodiscard]] Offer patches(const GpuOperand& operand, int64_t few, int64_t depth, bool split, const PatchScales* scales = nullptr) const;
 
   /// Whether the rows (else the columns) can be the many lines of a skinny product: their factor is read along the depth.
   [[nodiscard]] bool can_be_many(bool rows) const { return (rows ? a_ : b_).along_depth() && !triangular(); }

@@ -286,14 +286,18 @@ std::vector<std::pair<IntExpr, std::optional<std::string>>> GpuOperand::boundari
   return all;
 }
 
-Status GpuOperand::write() {
+Result<std::string> GpuOperand::scalar_text(const Operand& operand, int node, const std::string& name, const std::string& parameters) {
+  GpuOperand writer(operand, parameters);
   std::map<int, std::string> names;
   std::string lines;
-  HONE_TRY(const std::string single, value(operand_.root(), false, names, lines));
-  const std::string where = "int64_t batch_at, int64_t line_at, int64_t depth_at";
-  single_text_ = fmt::format("/// The computed factor's element at `depth_at` of line `line_at`.\n"
-                             "__device__ inline float single_of({}, [[maybe_unused]] int64_t batch_at, int64_t line_at, int64_t depth_at) {{\n{}{}  return {};\n}}\n",
-                             parameters_, positions("  ", false), lines, single);
+  HONE_TRY(const std::string result, writer.value(node, false, names, lines));
+  return fmt::format("__device__ inline float {}({}, [[maybe_unused]] int64_t batch_at, [[maybe_unused]] int64_t line_at, [[maybe_unused]] int64_t depth_at) {{\n{}{}  return {};\n}}\n",
+                     name, parameters, writer.positions("  ", false), lines, result);
+}
+
+Status GpuOperand::write() {
+  HONE_TRY(single_text_, scalar_text(operand_, operand_.root(), "single_of", parameters_));
+  single_text_ = "/// The computed factor's element at `depth_at` of line `line_at`.\n" + single_text_;
   return wide_ ? write_patch() : Status();
 }
 

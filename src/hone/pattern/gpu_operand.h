@@ -17,6 +17,9 @@ class GpuOperand {
   /// `parameters`: the whole task's tensors and symbols. kUnavailable: an operation that no element has by itself. `operand` must outlive it.
   [[nodiscard]] static Result<GpuOperand> create(const Operand& operand, std::string parameters);
 
+  /// `NAME(…, batch_at, line_at, depth_at)`: what node `node` of the operand's graph is there, as a float.
+  [[nodiscard]] static Result<std::string> scalar_text(const Operand& operand, int node, const std::string& name, const std::string& parameters);
+
   /// Depths of a patch, and the numbers of lines that it may have, best first.
   [[nodiscard]] int run() const { return run_; }
   [[nodiscard]] const std::vector<int>& lines() const { return lines_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -88,10 +89,9 @@ double Operand::bytes_read() const {
 
 double Operand::bytes() const { return bytes_at(task, task.primitive.node(root()).type); }
 
-Result<std::unique_ptr<Operand>> find_operand(const task::Task& task, const Contraction& all) {
-  if (all.computed < 0) return fail(ErrorCode::kUnavailable, "no factor is computed");
+Result<std::unique_ptr<Operand>> operand_of(const task::Task& task, int root, const std::string& letters, const Contraction& all, bool right) {
   auto found = std::make_unique<Operand>();
-  found->task = OperandTask(task, all.computed).take();
+  found->task = OperandTask(task, root).take();
   NestOptions options;
   options.apart = true;
   options.slices = true;
@@ -103,11 +103,11 @@ Result<std::unique_ptr<Operand>> find_operand(const task::Task& task, const Cont
     const auto access = found->nest.access.find(static_cast<int>(id));
     if (access != found->nest.access.end() && access->second.index >= 0) return fail(ErrorCode::kUnavailable, "a factor is picked by an index");
   }
-  const Factor& factor = all.a.input < 0 ? all.a : all.b;
+  const Factor& factor = right ? all.b : all.a;
   const auto& dims = found->nest.of_dims[static_cast<size_t>(found->root())];
   const auto walk = [&](const AxisGroup& group, std::vector<Place>& places) {
     for (const char letter : group.letters) {
-      const size_t at = all.computed_letters.find(letter);
+      const size_t at = letters.find(letter);
       if (at == std::string::npos && factor.letters.find(letter) != std::string::npos) continue;   // walked with its first piece
       if (at == std::string::npos || dims[at].empty()) {
         places.push_back({-1, all.extents.at(letter)});
@@ -117,8 +117,88 @@ Result<std::unique_ptr<Operand>> find_operand(const task::Task& task, const Cont
     }
   };
   walk(all.batch, found->batch);
-  walk(all.a.input < 0 ? all.row : all.column, found->line);
+  walk(right ? all.column : all.row, found->line);
   walk(all.depth, found->depth);
+  return found;
+}
+
+Result<std::unique_ptr<Operand>> find_operand(const task::Task& task, const Contraction& all) {
+  if (all.computed < 0) return fail(ErrorCode::kUnavailable, "no factor is computed");
+  return operand_of(task, all.computed, all.computed_letters, all, all.a.input >= 0);
+}
+
+namespace {
+
+/// A multiplication of what is a number of one byte, and by what; -1 twice for anything else.
+std::pair<int, int> bytes_and_scale(const Graph& graph, const Node& node) {
+  if (node.prim != Prim::kMul || node.type.dtype != task::DType::kF32) return {-1, -1};
+  for (const size_t k : {0, 1}) {
+    int id = node.operands[k];
+    const auto widens = [](const Node& n) { return n.prim == Prim::kCast && task::is_float(n.type.dtype) && task::size_of(n.type.dtype) > 1; };
+    while (is_view(graph.node(id)) || widens(graph.node(id))) id = graph.node(id).operands[0];
+    const Node& from = graph.node(id);
+    if (from.prim == Prim::kInput && task::size_of(from.type.dtype) == 1 && graph.node(node.operands[k]).type.dims == node.type.dims)
+      return {node.operands[k], node.operands[1 - k]};
+  }
+  return {-1, -1};
+}
+
+/// The multiplication that an operand of a product is a view of.
+int below_views(const Graph& graph, int id) {
+  while (is_view(graph.node(id))) id = graph.node(id).operands[0];
+  return id;
+}
+
+}  // namespace
+
+std::optional<int> scale_of(const Graph& graph, int operand) {
+  const int scale = bytes_and_scale(graph, graph.node(below_views(graph, operand))).second;
+  return scale < 0 ? std::nullopt : std::optional(scale);
+}
+
+std::optional<IntExpr> steady_depth(const Operand& operand, int node) {
+  std::set<int> axes, seen;
+  std::vector<int> work{node};
+  while (!work.empty()) {
+    const int id = work.back();
+    work.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Node& of = operand.task.primitive.node(id);
+    if (!is_view(of) || operand.is_leaf(id)) axes.insert(operand.nest.of_node[static_cast<size_t>(id)].begin(), operand.nest.of_node[static_cast<size_t>(id)].end());
+    if (!operand.is_leaf(id)) work.insert(work.end(), of.operands.begin(), of.operands.end());
+  }
+  IntExpr steady = 1;
+  for (size_t k = operand.depth.size(); k-- > 0;) {
+    if (axes.contains(operand.depth[k].axis)) return steady;
+    steady = steady * operand.depth[k].extent;
+  }
+  return std::nullopt;
+}
+
+Result<Scaled> find_scaled(const task::Task& task) {
+  const Graph& graph = task.primitive;
+  const auto is_dot = [](const Node& node) { return node.prim == Prim::kDot; };
+  const auto dot = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_dot);
+  if (dot == graph.nodes.end() || std::count_if(graph.nodes.begin(), graph.nodes.end(), is_dot) != 1) return fail(ErrorCode::kUnavailable, "not one product");
+  Scaled found{task, dot->operands[0], dot->operands[1]};
+  bool scales = false;
+  for (const size_t side : {0, 1}) {
+    // Down the views, each of them used once, to the multiplication, in whose place its numbers stand.
+    int above = static_cast<int>(dot - graph.nodes.begin()), id = dot->operands[side];
+    size_t at = side;
+    const auto used_once = [&](int node) {
+      int uses = static_cast<int>(std::count(graph.outputs.begin(), graph.outputs.end(), node));
+      for (const Node& user : graph.nodes) uses += static_cast<int>(std::count(user.operands.begin(), user.operands.end(), node));
+      return uses == 1;
+    };
+    while (is_view(graph.node(id)) && used_once(id)) above = id, at = 0, id = graph.node(id).operands[0];
+    const auto [bytes, scale] = bytes_and_scale(graph, graph.node(id));
+    if (scale < 0) continue;
+    if (!used_once(id)) return fail(ErrorCode::kUnavailable, "a scaled factor that is used twice");
+    found.bare.primitive.nodes[static_cast<size_t>(above)].operands[at] = bytes;
+    scales = true;
+  }
+  if (!scales) return fail(ErrorCode::kUnavailable, "no factor of one byte with scales");
   return found;
 }
 

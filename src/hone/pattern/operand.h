@@ -2,6 +2,7 @@
 // zero, scaled by what a group has in common. However it is written, an element of it is a function of where it stands. Pure.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,23 @@ struct Operand {
   /// And its own, as it is multiplied.
   [[nodiscard]] double bytes() const;
 };
+
+/// A product of factors of one byte, both or one of them with scales that are the same for stretches of the depth: the same task without
+/// the scales, which are to be applied to sums of such stretches.
+struct Scaled {
+  task::Task bare;                    ///< find_computed() takes it; factors are numbers of one byte
+  int left = -1, right = -1;          ///< the whole task's nodes that the product's operands are
+};
+/// kUnavailable where there is no such product.
+[[nodiscard]] Result<Scaled> find_scaled(const task::Task& task);
+
+/// The node of an operand's graph that is the scale of its numbers; nothing where they have none.
+[[nodiscard]] std::optional<int> scale_of(const task::Graph& graph, int operand);
+/// Neighbours in depth for which `node` is one value; nothing where it is one along the whole depth.
+[[nodiscard]] std::optional<task::IntExpr> steady_depth(const Operand& operand, int node);
+
+/// Node `root` of the whole task, with dimensions `letters`, as one of the contraction's factors: the right or the left one.
+[[nodiscard]] Result<std::unique_ptr<Operand>> operand_of(const task::Task& task, int root, const std::string& letters, const Contraction& contraction, bool right);
 
 /// The computed factor of a contraction (Contraction::computed). kUnavailable where an operation is not one of single elements.
 [[nodiscard]] Result<std::unique_ptr<Operand>> find_operand(const task::Task& task, const Contraction& contraction);

@@ -37,6 +37,25 @@ HONE_DEVICE float from_f8(T x) {
 #endif
 }
 
+/// Two of them as f16, the first in the low half: one instruction where there is one.
+template <class T>
+HONE_DEVICE uint32_t f16_pair(T first, T second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890 && !defined(HONE_SIMT_WAVE)
+  const auto both = static_cast<uint16_t>(first.bits | second.bits << 8);
+  uint32_t two;
+  if constexpr (T::Format::kMantissa == 3) asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(two) : "h"(both));
+  else asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(two) : "h"(both));
+  return two;
+#else
+  struct alignas(4) Pair {
+    f16 low, high;
+  } pair = {static_cast<f16>(from_f8(first)), static_cast<f16>(from_f8(second))};
+  uint32_t two;
+  __builtin_memcpy(&two, &pair, 4);
+  return two;
+#endif
+}
+
 /// Any number as a float, by the hardware's way for floats of one byte.
 template <class T>
 HONE_DEVICE float as_float(T x) {
