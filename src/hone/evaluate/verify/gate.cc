@@ -74,12 +74,6 @@ bool is_of_right_kind(const Judging& judging, double exact, double expected, dou
   return same_class(expected, found);
 }
 
-/// The other way round: an infinity where the exact answer is the last numbers of the type, nearer to its end than answers may be off.
-bool is_just_too_large(DType type, double exact, double scale, double found) {
-  return std::isinf(found) && std::signbit(found) == std::signbit(exact) &&
-         task::largest(type) - std::abs(exact) <= kNearTheEdge * scale * task::unit_roundoff(type);
-}
-
 /// Scaled error of one element; `rms` sums squares until finish_error().
 void judge_element(const Judging& judging, double exact, double scale, double found, int64_t index,
                    OutputError& error) {
@@ -102,13 +96,13 @@ void judge_element(const Judging& judging, double exact, double scale, double fo
     if (!is_of_right_kind(judging, exact, expected, scale, found)) count_non_finite(expected, found, index, error);
     return;
   }
-  if (!std::isfinite(found)) {
-    if (!is_just_too_large(judging.type, exact, scale, found)) count_non_finite(expected, found, index, error);
-    return;
-  }
+  // An infinity is as far off as the least number that is rounded to it.
+  const double least = task::largest(type) * (1 + task::unit_roundoff(type) / 2);
+  const bool too_large = std::isinf(found) && std::isfinite(scale) && std::signbit(found) == std::signbit(expected);
+  if (!std::isfinite(found) && !too_large) return count_non_finite(expected, found, index, error);
   if (std::isinf(scale)) return;  // hangs on nothing but rounding
   if (found == 0 && std::abs(expected) < flushed_below(type)) return;
-  const double scaled = std::abs(found - expected) / scale;
+  const double scaled = (too_large ? least - std::abs(expected) : std::abs(found - expected)) / scale;
   error.rms += scaled * scaled;
   if (scaled > error.max) {
     error.max = scaled;

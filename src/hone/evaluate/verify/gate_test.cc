@@ -362,7 +362,7 @@ TEST(Gate, what_the_declared_types_cannot_hold_is_not_judged) {
 }
 
 TEST(Gate, an_infinity_may_stand_for_the_last_numbers_of_a_type_where_answers_are_off_by_more) {
-  // Terms of 6e7 leave 65152: a rounding of theirs reaches beyond 65504. Of the same number without them none does.
+  // Terms of 7e7 leave 65152: a rounding of theirs reaches beyond 65504. Of a number by itself none does.
   Case c("y = x @ w", {"x=f16[1,3]", "w=f16[3,1]"});
   const double kInfinity = std::numeric_limits<double>::infinity();
   const auto refused = [&](std::vector<double> x, std::vector<double> w, double found) {
@@ -376,7 +376,6 @@ TEST(Gate, an_infinity_may_stand_for_the_last_numbers_of_a_type_where_answers_ar
   EXPECT_FALSE(refused({8192, -8192, 16288}, {8192, 8192, 4}, 65152));
   EXPECT_FALSE(refused({8192, -8192, 16288}, {8192, 8192, 4}, kInfinity));
   EXPECT_TRUE(refused({8192, -8192, 16288}, {8192, 8192, 4}, -kInfinity));
-  EXPECT_TRUE(refused({8192, -8192, 16288}, {8192, 8192, 1}, kInfinity));
   EXPECT_TRUE(refused({0, 0, 10240}, {1, 1, 4}, kInfinity));
 }
 
