@@ -74,7 +74,7 @@ StretchScales(OfLine, OfOther) -> StretchScales<OfLine, OfOther>;
 
 /// Lines x Depth of a factor in shared memory, Run after Run of the depth.
 template <class T, int Lines, int Depth, int Run>
-struct RunTile {
+struct PatchTile {
   static constexpr int kSize = sizeof(T), kPad = Run * kSize > 16 ? 16 / kSize : 0, kUsed = Depth / Run * (Run + kPad);
   static constexpr int kPitch = kUsed + (192 - kUsed * kSize % 128) % 128 / kSize;   // an odd number of half lines of banks
   static constexpr int kElements = Lines * kPitch;
@@ -85,7 +85,7 @@ struct RunTile {
 /// sink(line, other, sum) for the lines of the computed factor from `line0` on, as many as a block has, and Few lines of the other factor
 /// from `other0` on. load(line, depth): what a lane holds of the patch that begins there, a multiple of Run inside the factor's depth;
 /// element(held, l, d): its element, as a float that T holds. `lines`: of the computed factor; lines behind them may be loaded as any others.
-/// `scales`: NoScales or StretchScales. A block has 32 Across Deep threads. `memory`: Stages RunTiles of the other factor, or Deep Few (8 Lines
+/// `scales`: NoScales or StretchScales. A block has 32 Across Deep threads. `memory`: Stages PatchTiles of the other factor, or Deep Few (8 Lines
 /// Across + 4) floats where that is more, on a boundary of 16.
 template <class T, int Run, int Lines, int Few, int Across, int Deep, int Stages, class Load, class Element, class Other, class Scales, class Sink>
 HONE_DEVICE void patch_product(Load load, Element element, int64_t lines, const Other& other, const Scales& scales, int64_t line0, int64_t other0,
@@ -94,7 +94,7 @@ HONE_DEVICE void patch_product(Load load, Element element, int64_t lines, const 
   using Stored = typename Other::T;
   constexpr int kWord = 16 / sizeof(Stored);
   constexpr int kThreads = 32 * Across * Deep, kChunk = 4 * Run, kStep = Deep * kChunk, kBlocks = Lines / 2, kTiles = Few / 8;
-  using Tile = RunTile<Stored, Few, kStep, Run>;
+  using Tile = PatchTile<Stored, Few, kStep, Run>;
   static_assert(Run % 8 == 0 && (Run % kWord == 0 || Tile::kPad == 0) && Lines % 2 == 0 && Few % 8 == 0 && Stages > 1);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane(), across = warp % Across, deep = warp / Across;
   const int r = in_warp / 4, t = in_warp % 4, in_step = deep * kChunk + t * Run;
