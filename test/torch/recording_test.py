@@ -227,7 +227,7 @@ def main():
                     program(*arguments)
 
         def test_steps_on_the_cpu_are_timed(self):
-            spent = program.timed(self.x, self.y)
+            spent = program.timed(False, self.x, self.y)
             self.assertEqual(sorted(spent), ["0", "1", "2"])
             self.assertTrue(all(ns > 0 for ns in spent.values()))
 
