@@ -5,7 +5,7 @@
 namespace hone::gpu {
 
 /// a / b rounded down, b > 0.
-HONE_DEVICE constexpr int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+HONE_DEVICE constexpr int64_t floor_of_ratio(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 /// How strands lie: those of a group, a stage of Depths depths, a class (of all dimensions) are neighbours, `lines` lines apart. Folded:
 /// the outer dimensions' taps are depths too (conv_runs.h), their dimensions have the result's extents and one class.
@@ -24,7 +24,7 @@ struct Strands {
       const int64_t last = (of.window[s] - 1) * of.dilation[s];
       // Lines that a tap is at most before its position, and behind it.
       int64_t before = of.transposed ? last - of.padding[s] : of.padding[s], behind = of.transposed ? of.stride[s] - 1 + of.padding[s] : last - of.padding[s];
-      before = folded ? 0 : -floor_quotient(-before, of.stride[s]), behind = folded ? 0 : floor_quotient(behind, of.stride[s]);
+      before = folded ? 0 : -floor_of_ratio(-before, of.stride[s]), behind = folded ? 0 : floor_of_ratio(behind, of.stride[s]);
       before = before < 0 ? 0 : before, behind = behind < 0 ? 0 : behind;
       const int apart = RunTaps<S>::apart(of, s);
       scale[s] = of.transposed || folded ? 1 : of.stride[s];
@@ -42,7 +42,7 @@ struct Strands {
   /// A class's first element of x in a row: the rest of its taps' shift by the stride.
   HONE_DEVICE int rest(const Convolution<S>& of, int s, int klass) const {
     const int64_t shift = int64_t{klass} * of.dilation[s] - of.padding[s];
-    return of.transposed ? 0 : static_cast<int>(shift - floor_quotient(shift, of.stride[s]) * of.stride[s]);
+    return of.transposed ? 0 : static_cast<int>(shift - floor_of_ratio(shift, of.stride[s]) * of.stride[s]);
   }
   /// Where `position` is: its image, and at[] along each dimension.
   HONE_DEVICE int64_t place(int64_t position, int64_t (&at)[S]) const {

@@ -83,7 +83,7 @@ HONE_DEVICE void strand_product(const Convolution<S>& of, const Strands<S, Folde
             for (int d = S - 2; d >= 0; --d) {
               const int tap = rest % outer.count[d];
               rest /= outer.count[d];
-              shift += floor_quotient(outer.first[d] + tap * OuterTaps<S>::further(of, d), strands.scale[d]) * strands.step[d];
+              shift += floor_of_ratio(outer.first[d] + tap * OuterTaps<S>::further(of, d), strands.scale[d]) * strands.step[d];
               klass += tap % strands.classes[d] * beside, beside *= strands.classes[d];
             }
           }
@@ -93,7 +93,7 @@ HONE_DEVICE void strand_product(const Convolution<S>& of, const Strands<S, Folde
             const int first_of = served == Taps ? 0 : taps.count / Taps * Taps;
             for (int n = times_of(taps, served), k = first_of; n > 0; --n, k += Taps) {
               const char* from = run + (int64_t{klass * strands.classes[S - 1] + c} * kBricks * strands.lines + shift +
-                                        floor_quotient(taps.base, strands.scale[S - 1]) + k * Step) * 16;
+                                        floor_of_ratio(taps.base, strands.scale[S - 1]) + k * Step) * 16;
               const char* weights_from = weights + int64_t{before + k} * Tile::kBytes;
               for (int64_t stage = 0; stage < strands.stages; ++stage) {
                 char* const to = stages + s * kStage;
