@@ -7,7 +7,7 @@
 #include "hone/pattern/gpu_matmul_writer.h"
 #include "hone/pattern/gpu_operand.h"
 #include "hone/pattern/gpu_writer.h"
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/normal_form_parts.h"
 
 namespace hone::pattern {
 namespace {
@@ -199,10 +199,6 @@ namespace {
 /// for writing the computed factor in 16 bits.
 constexpr double kManyOthers = 256;
 
-}  // namespace
-
-namespace {
-
 /// Of a product of factors of one byte with scales for stretches of the depth.
 Result<std::vector<Offer>> scaled_offers(const task::Task& task, kernel::Language language) {
   HONE_TRY(const Scaled scaled, find_scaled(task));
@@ -219,9 +215,8 @@ Result<std::vector<Offer>> scaled_offers(const task::Task& task, kernel::Languag
   PatchScales scales;
   const task::Graph& graph = task.primitive;
   const auto dot = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const task::Node& n) { return n.prim == task::Prim::kDot; });
-  const std::string& spec = dot->attr<std::string>("spec");
-  const size_t comma = spec.find(','), arrow = spec.find("->");
-  const std::string letters[] = {spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1)};
+  const Letters spec = letters_of(*dot);
+  const std::string letters[] = {spec.left, spec.right};
   for (const size_t side : {0, 1}) {
     // Rows and columns may have changed sides.
     const bool right = letters[side].find(found->column.letters.back()) != std::string::npos;

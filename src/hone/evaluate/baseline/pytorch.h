@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/base/result.h"
@@ -42,6 +43,8 @@ enum class PytorchMode : uint8_t {
   kCompiled,   ///< torch.compile as it comes
   kAutotuned,  ///< max-autotune-no-cudagraphs: compiling takes minutes
 };
+/// "eager", "compiled", "autotuned".
+[[nodiscard]] std::string_view name_of(PytorchMode mode);
 
 struct PytorchOptions {
   PytorchMode mode = PytorchMode::kEager;

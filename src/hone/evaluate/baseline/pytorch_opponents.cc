@@ -1,5 +1,7 @@
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 
+#include <fmt/format.h>
+
 #include "hone/evaluate/baseline/pytorch.h"
 
 namespace hone::evaluate {
@@ -11,7 +13,7 @@ std::vector<Opponent> opponents_with(const task::Task& task, int threads, const 
   std::vector<Opponent> opponents;
   for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled, PytorchMode::kAutotuned}) {
     Opponent& opponent = opponents.emplace_back();
-    opponent.name = mode == PytorchMode::kEager ? "pytorch eager" : mode == PytorchMode::kCompiled ? "pytorch compiled" : "pytorch autotuned";
+    opponent.name = fmt::format("pytorch {}", name_of(mode));
     opponent.prepare = [shared, mode, threads, card](const Stage& stage) -> Result<Opponent::Starter> {
       PytorchOptions options;
       options.mode = mode;

@@ -81,12 +81,22 @@ Known& known_hosts() {
   return known;
 }
 
+/// A mode of torch.compile, nothing for eager.
+const char* compile_mode(PytorchMode mode) {
+  switch (mode) {
+    case PytorchMode::kEager: return "";
+    case PytorchMode::kCompiled: return "default";
+    case PytorchMode::kAutotuned: return "max-autotune-no-cudagraphs";
+  }
+  return "";
+}
+
 std::pair<int, bool> host_key(int threads, bool on_card) { return {threads > 0 ? threads : target::cpu_info().threads, on_card}; }
 
-Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, const char* compile, int threads) {
+Result<nlohmann::json> job_for(const task::Task& task, const task::Bindings& bindings, PytorchMode mode, int threads) {
   HONE_TRY(std::string source, emit_pytorch(task, bindings));
   nlohmann::json job = {{"source", std::move(source)},
-                        {"compile", compile},
+                        {"compile", compile_mode(mode)},
                         {"threads", threads},
                         {"matmul_precision", matmul_precision(task.track)},
                         {"inputs", task.inputs.size()},
@@ -161,14 +171,21 @@ bool PytorchHost::forget_ended(const std::shared_ptr<PytorchHost>& host) {
   return true;
 }
 
+std::string_view name_of(PytorchMode mode) {
+  switch (mode) {
+    case PytorchMode::kEager: return "eager";
+    case PytorchMode::kCompiled: return "compiled";
+    case PytorchMode::kAutotuned: return "autotuned";
+  }
+  return "";
+}
+
 Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<PytorchHost> host, const task::Task& task,
                                                             const task::Bindings& bindings,
                                                             const std::vector<const target::Region*>& regions,
                                                             const PytorchOptions& options) {
-  const PytorchMode mode_asked = options.mode;
-  const char* compile = mode_asked == PytorchMode::kEager ? "" : mode_asked == PytorchMode::kCompiled ? "default" : "max-autotune-no-cudagraphs";
   const int threads = options.threads > 0 ? options.threads : host->state_->threads;
-  HONE_TRY(nlohmann::json job, job_for(task, bindings, compile, threads));
+  HONE_TRY(nlohmann::json job, job_for(task, bindings, options.mode, threads));
   if (options.card) {
     HONE_CHECK(host->state_->on_card);
     job["card"] = options.card->ordinal;
@@ -194,7 +211,7 @@ Result<std::shared_ptr<PytorchServer>> PytorchServer::start(std::shared_ptr<Pyto
   }
   lock.unlock();
   Forked forked = std::move(*asked);
-  const std::string_view mode = mode_asked == PytorchMode::kEager ? "eager" : mode_asked == PytorchMode::kCompiled ? "compiled" : "autotuned";
+  const std::string_view mode = name_of(options.mode);
   if (const Reply ready = forked.channel.receive(0, deadline); ready.how != Reply::How::kDone)
     return fail(ErrorCode::kUnavailable, fmt::format("PyTorch ({}) cannot run task {}: {}", mode, task.name, why(ready)));
   state->on_card = options.card.has_value();

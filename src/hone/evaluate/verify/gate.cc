@@ -96,13 +96,13 @@ void judge_element(const Judging& judging, double exact, double scale, double fo
     if (!is_of_right_kind(judging, exact, expected, scale, found)) count_non_finite(expected, found, index, error);
     return;
   }
-  // An infinity is as far off as the least number that is rounded to it.
-  const double least = task::largest(type) * (1 + task::unit_roundoff(type) / 2);
   const bool too_large = std::isinf(found) && std::isfinite(scale) && std::signbit(found) == std::signbit(expected);
   if (!std::isfinite(found) && !too_large) return count_non_finite(expected, found, index, error);
   if (std::isinf(scale)) return;  // hangs on nothing but rounding
   if (found == 0 && std::abs(expected) < flushed_below(type)) return;
-  const double scaled = (too_large ? least - std::abs(expected) : std::abs(found - expected)) / scale;
+  // An infinity is as far off as the least number that is rounded to it.
+  const double off = too_large ? task::largest(type) * (1 + task::unit_roundoff(type) / 2) - std::abs(expected) : std::abs(found - expected);
+  const double scaled = off / scale;
   error.rms += scaled * scaled;
   if (scaled > error.max) {
     error.max = scaled;

@@ -83,8 +83,7 @@ class Recorder:
 
     def key_of(self, program, leaves, weights):
         """What the graph was recorded for: where weights lie, what was folded from them, how arguments lie, which kernels run."""
-        needed = {i for _, places in program.FOLDS for i in places}
-        return ([weight.data_ptr() for weight in weights], [weights[i]._version for i in needed],
+        return ([weight.data_ptr() for weight in weights], [weights[i]._version for _, needed in program.FOLDS for i in needed],
                 [leaf.stride() for leaf in leaves if isinstance(leaf, torch.Tensor)], program.settings())
 
     def record(self, program, leaves, weights):

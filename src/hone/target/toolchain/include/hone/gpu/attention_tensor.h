@@ -92,21 +92,24 @@ struct TensorAttention {
       }
       last_tiles = tiles < Stages ? last_tiles + tiles : Stages;
       if (lane() == 0) {
-        const auto keys = [&](unsigned tile) {
+        // copies(stage, its barrier, the tile's first key)
+        const auto ask = [&](unsigned tile, prim::PhaseBarrier(&empty)[Stages], prim::PhaseBarrier(&full)[Stages], int bytes, auto copies) {
           const RingPlace<Stages> place(count + tile);
-          shared.empty_keys[place.stage].wait(place.phase ^ 1);
-          shared.full_keys[place.stage].arrive_expecting(kKeyBytes);
-          HONE_UNROLL
-          for (int d = 0; d < kDeep / 64; ++d)
-            KeyTile{keys_at(memory, place.stage) + d * KeyTile::kBytes}.copy(shared.full_keys[place.stage], maps[2 * set], first + tile * int64_t{Keys}, d * 64, 0);
+          empty[place.stage].wait(place.phase ^ 1);
+          full[place.stage].arrive_expecting(bytes);
+          copies(place.stage, full[place.stage], first + tile * int64_t{Keys});
+        };
+        const auto keys = [&](unsigned tile) {
+          ask(tile, shared.empty_keys, shared.full_keys, kKeyBytes, [&](int stage, prim::PhaseBarrier& full, int64_t key) {
+            HONE_UNROLL
+            for (int d = 0; d < kDeep / 64; ++d) KeyTile{keys_at(memory, stage) + d * KeyTile::kBytes}.copy(full, maps[2 * set], key, d * 64, 0);
+          });
         };
         const auto values = [&](unsigned tile) {
-          const RingPlace<Stages> place(count + tile);
-          shared.empty_values[place.stage].wait(place.phase ^ 1);
-          shared.full_values[place.stage].arrive_expecting(kValueBytes);
-          HONE_UNROLL
-          for (int n = 0; n < Keys / 64; ++n)
-            ValueTile{values_at(memory, place.stage) + n * ValueTile::kBytes}.copy(shared.full_values[place.stage], maps[2 * set + 1], 0, first + tile * int64_t{Keys} + n * 64, 0);
+          ask(tile, shared.empty_values, shared.full_values, kValueBytes, [&](int stage, prim::PhaseBarrier& full, int64_t key) {
+            HONE_UNROLL
+            for (int n = 0; n < Keys / 64; ++n) ValueTile{values_at(memory, stage) + n * ValueTile::kBytes}.copy(full, maps[2 * set + 1], 0, key + n * 64, 0);
+          });
         };
         for (unsigned tile = 0; tile < tiles; ++tile) {
           keys(tile);
