@@ -90,8 +90,9 @@ inline void load_line(const GroupProduct& p, At at, double (&to)[32]) {
   const int each = depth_of(p.type) / 2;
   for (int half = 0; half < 2; ++half) {
     const auto* words = reinterpret_cast<const uint32_t*>(at(half));
-    for (int k = 0; k < each; ++k)
-      to[each * half + k] = p.type == GroupType::kI8 ? byte_of(words, k) : factor_of(words, k, numbers_of(p.type));
+    if (p.type != GroupType::kI8) factors_of(words, each, numbers_of(p.type), to + each * half);
+    else
+      for (int k = 0; k < each; ++k) to[each * half + k] = byte_of(words, k);
   }
 }
 

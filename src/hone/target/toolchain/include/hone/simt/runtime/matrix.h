@@ -28,7 +28,7 @@ inline double f8_of(uint32_t bits, int mantissa, int bias, uint32_t not_finite) 
   return bits & 0x80 ? -value : value;
 }
 /// Element `part` of packed words, as a double; kTf32: as far as the units look.
-inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
+[[gnu::always_inline]] inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
   switch (op) {
     case MatrixOp::kTf32: return static_cast<double>(float_of(words[part] & 0xffffe000u));
     case MatrixOp::kF32: return static_cast<double>(float_of(words[part]));
@@ -43,22 +43,40 @@ inline double factor_of(const uint32_t* words, int part, MatrixOp op) {
     }
   }
 }
+/// The first `count` elements of packed words; the kind is told apart once, so that the compiler may take several at a time.
+inline void factors_of(const uint32_t* words, int count, MatrixOp op, double* to) {
+  const auto each = [&](auto kind) {
+    for (int k = 0; k < count; ++k) to[k] = factor_of(words, k, kind());
+  };
+  switch (op) {
+    case MatrixOp::kBf16: return each([] { return MatrixOp::kBf16; });
+    case MatrixOp::kF16: return each([] { return MatrixOp::kF16; });
+    case MatrixOp::kTf32: return each([] { return MatrixOp::kTf32; });
+    default: return each([op] { return op; });
+  }
+}
 /// Byte `part` of packed words.
 inline int32_t byte_of(const uint32_t* words, int part) { return static_cast<int8_t>(words[part / 4] >> (8 * (part % 4))); }
 
+/// The word of a double without its sign: ordered as magnitudes are, NaN last.
+inline int64_t magnitude_bits(double value) { return static_cast<int64_t>(__builtin_bit_cast(uint64_t, value) & ~(uint64_t{1} << 63)); }
+
 /// `bits_behind`: so many behind the first one of the largest are kept; of floats of one byte 13, in the sum too.
 inline float cut_sum(float c, const double* products, int count, int bits_behind = 24) {
-  double largest = __builtin_fabs(static_cast<double>(c)), plain = static_cast<double>(c);
+#ifdef __clang__
+#pragma clang fp reassociate(on)  // Both sums are the same in any order: the first matters where it is zero, infinite or NaN, the other is of whole numbers.
+#endif
+  int64_t bits = magnitude_bits(static_cast<double>(c));
+  double plain = static_cast<double>(c);
   for (int i = 0; i < count; ++i) {
-    if (__builtin_fabs(products[i]) > largest) largest = __builtin_fabs(products[i]);
+    const int64_t mine = magnitude_bits(products[i]);
+    bits = mine > bits ? mine : bits;
     plain += products[i];
   }
-  if (!(largest > 0) || !__builtin_isfinite(plain)) return static_cast<float>(plain);
+  if (bits == 0 || !__builtin_isfinite(plain)) return static_cast<float>(plain);
   // largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
-  uint64_t bits;
-  __builtin_memcpy(&bits, &largest, 8);
-  const auto behind = static_cast<uint64_t>(bits_behind);
-  const uint64_t of_unit = ((bits >> 52) - behind) << 52, of_units = (2 * 1023 + behind - (bits >> 52)) << 52;
+  const auto behind = static_cast<uint64_t>(bits_behind), exponent = static_cast<uint64_t>(bits) >> 52;
+  const uint64_t of_unit = (exponent - behind) << 52, of_units = (2 * 1023 + behind - exponent) << 52;
   double unit, units;
   __builtin_memcpy(&unit, &of_unit, 8);
   __builtin_memcpy(&units, &of_units, 8);
