@@ -97,6 +97,15 @@ class Runner {
     std::swap(value_, next_);
   }
 
+  /// Of a recurrence: nobody says what follows from a result beyond the range of what it is computed in. One element after the other it
+  /// stays infinite; by pairs, or kept in a wider type, it may be a number again. It goes on as a finite one, which is unsure by its scale:
+  /// infinities of this oracle's own are sure.
+  void forget_beyond(double largest) {
+    if (!scaled_) return;
+    for (size_t i = 0; i < value_.size(); ++i)
+      if (std::isfinite(value_[i]) && std::abs(value_[i]) > largest) value_[i] = std::copysign(largest, value_[i]), scale_[i] = HUGE_VAL;
+  }
+
   void write(double* value, double* scale) const {
     std::copy_n(value_.data(), width_, value);
     if (scale) std::copy_n(scale_.data(), width_, scale);
@@ -200,6 +209,7 @@ Tensor scan_step(const Step& step) {
         if (x.scale) gather(x.scale, i, in_scale);
         runner.advance(in.data(), in_scale.data());
         if (wanted && !exclusive) put();
+        if (linear) runner.forget_beyond(task::largest(step.node().type.dtype == task::DType::kF64 ? task::DType::kF64 : task::DType::kF32));
       }
     }
   if (scans_by_sums(step.node().prim)) round_to_track(step, step.box.count(), out.value);

@@ -213,6 +213,21 @@ TEST_F(GateByClass, RoundingDecidesAboutPolesOfComputedValues) {
   EXPECT_FALSE(accepts("y = 1.0 / (exp(x) + 1.0)", {{2000, 0}}, {0.1F, 0.5F}));
 }
 
+TEST_F(GateByClass, NothingIsAskedBehindAnOverflowOfARecurrence) {
+  // 1e45 is infinite in f32, in which -1e-10 * inf + 1 stays so; the exact -1e35 does too where it is kept in more.
+  const std::vector<std::vector<double>> inputs = {{0, 1e20, -1e-10, 1e10, 1}, {1e25, 0, 1, 0, 1}};
+  EXPECT_TRUE(accepts("y = linear_scan(x, z, axis=0)", inputs, {1e25F, kInf, -kInf, -kInf, -kInf}));
+  EXPECT_TRUE(accepts("y = linear_scan(x, z, axis=0)", inputs, {1e25F, kInf, -1e35F, -kInf, -kInf}));
+  EXPECT_TRUE(accepts("y = linear_scan(x, z, axis=0)", inputs, {1e25F, kInf, kInf, kNan, 5}));
+  EXPECT_FALSE(accepts("y = linear_scan(x, z, axis=0)", inputs, {1e25F, -kInf, -kInf, -kInf, -kInf}));
+  EXPECT_FALSE(accepts("y = linear_scan(x, z, axis=0)", inputs, {1e25F, 1, -kInf, -kInf, -kInf}));
+  // Nor where this goes on beyond the range of doubles.
+  const std::vector<std::vector<double>> far = {std::vector<double>(12, -1e38), std::vector<double>(12, 1e30)};
+  std::vector<float> answer(12, kInf);
+  answer[0] = 1e30F, answer[1] = -kInf;
+  EXPECT_TRUE(accepts("y = linear_scan(x, z, axis=0)", far, answer));
+}
+
 TEST_F(GateByClass, TheSignOfAZeroMayDecideAboutThatOfAnInfinity) {
   EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {-kInf, 1}));
   EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {kInf, 1}));
