@@ -2,7 +2,7 @@
 // call FASTER / SLOWER / INCONCLUSIVE, and when to stop sampling. A pure function of the samples
 // in their order and of the options: no clock, no device. One thread at a time. Never fails;
 // samples that could not be used are the caller's to drop (see usable()).
-// Method, assumptions and measured error rates: docs/how_we_measure.md, "Comparing two kernels".
+// Method, assumptions and measured error rates: docs/comparisons.md.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// The figures of docs/how_we_measure.md, "Comparing two kernels": false calls, power, coverage.
+// The figures of docs/comparisons.md: false calls, power, coverage.
 // Prints its tables and fails when a promise is broken. What is named Long is left to `make check-long`.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

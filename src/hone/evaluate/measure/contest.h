@@ -1,6 +1,6 @@
 // A candidate against its opponents on one workload: who is timed when, and who has had enough. Owns the
 // rounds, the shares of time and the comparisons; knows neither clocks nor processes but through an
-// Arena, so tests play whole contests in no time. Rules: docs/how_we_measure.md, "Rounds and shares".
+// Arena, so tests play whole contests in no time. Rules: docs/comparisons.md, "Rounds and shares".
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// How often garbage is found: the promises of docs/how_we_measure.md, by a thousand tries of the sampling that evaluations use.
+// How often garbage is found: the promises of docs/accuracy.md, by a thousand tries of the sampling that evaluations use.
 #include "hone/evaluate/measure/judging.h"
 
 #include <gtest/gtest.h>

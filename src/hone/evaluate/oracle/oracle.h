@@ -30,7 +30,7 @@ struct Box {
 struct Answer {
   std::vector<double> value;
   /// First-order error magnitude, in units of the output type's roundoff: what perturbations of one
-  /// unit in the operations' results would move the value by (rules: docs/how_we_measure.md). For a
+  /// unit in the operations' results would move the value by (rules: docs/accuracy.md). For a
   /// sum: the sum of absolute values. Never below |value| nor the smallest normal of the output's
   /// type; infinite where the value hangs on nothing but rounding. Of a NaN or an infinity: 0 where every honest
   /// program has one there, else more (certainty.h). Empty when not asked for.

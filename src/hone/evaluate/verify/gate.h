@@ -1,7 +1,7 @@
 // The accuracy gate: whether an output is right, and no less accurate than what it replaces. Errors
 // are taken against the oracle rounded to the output's type and scaled element by element; the bound
 // is slack times the anchor's error with a floor (the rule and its reasons are in
-// docs/how_we_measure.md). Pure computation over memory; functions are thread-safe.
+// docs/accuracy.md). Pure computation over memory; functions are thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>

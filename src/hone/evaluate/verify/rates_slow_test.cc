@@ -1,5 +1,5 @@
 // How often the gate refuses honest kernels and lets wrong ones through, by simulation: the table in
-// docs/how_we_measure.md. Kernels are plain C++ with the rounding of what they stand for.
+// docs/accuracy.md. Kernels are plain C++ with the rounding of what they stand for.
 #include <gtest/gtest.h>
 
 #include <cmath>

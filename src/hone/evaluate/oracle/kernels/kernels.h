@@ -1,7 +1,7 @@
 // Inner loops of the oracle over short contiguous runs of doubles: values and first-order scales.
 // One table for each instruction set, built from the same source (kernels.inc) and chosen once by
 // what the processor has. Pure; thread-safe. The scale rules are explained in
-// docs/how_we_measure.md.
+// docs/accuracy.md.
 #pragma once
 #include <cstdint>
 
