@@ -1,5 +1,5 @@
 // What hone asks of the driver of GPUs, and the table of those that it knows: a row a driver, in a file of its own
-// (cuda_driver.cc). docs/design.md says what another one has to do. Nobody else calls a driver. Few dependencies: the worker
+// (cuda_driver.cc). docs/gpu_driver.md says what another one has to do. Nobody else calls a driver. Few dependencies: the worker
 // runs on machines that have none of our libraries, and includes this too.
 #pragma once
 #include <cstddef>
