@@ -1,4 +1,4 @@
-// The rules for cards: where the time of a kernel on a GPU goes. docs/diagnosis.md has the formulas.
+// The rules for cards: where the time of a kernel on a GPU goes. docs/diagnosis_cards.md has the formulas.
 #include <algorithm>
 #include <cmath>
 

@@ -45,7 +45,7 @@ class Reckoner {
   std::vector<Action> actions_;
 };
 
-/// The rules for cards (docs/diagnosis.md); diagnose() calls them for kernels of GPUs.
+/// The rules for cards (docs/diagnosis_cards.md); diagnose() calls them for kernels of GPUs.
 [[nodiscard]] Diagnosis diagnose_card(const Metrics& metrics, const Subject& subject);
 
 }  // namespace hone::diagnose

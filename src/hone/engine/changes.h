@@ -1,5 +1,5 @@
 // What changes of one tunable are known to have done to kernels whose metrics were known: in spaces that were measured
-// completely and ship with hone (data/ARCHITECTURE), and in the archive's runs. docs/diagnosis.md says what it is used for.
+// completely and ship with hone (data/ARCHITECTURE), and in the archive's runs. docs/diagnosis_cards.md says what it is used for.
 #pragma once
 #include <string>
 
