@@ -144,7 +144,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--as", optimizing.as, "of a PyTorch program, what --export writes: package, or kernelbench: one file with ModelNew")->type_name("FORM")->capture_default_str();
   command->add_flag("--train", optimizing.train, "of a PyTorch program: as in training, with batch statistics");
   command->add_option("--target", optimizing.target, "where the kernel is to run: see hone targets; cards of one host at once: cuda:0,cuda:1")->type_name("NAME")->capture_default_str();
-  command->add_option("--language", optimizing.languages, "that kernels may be written in, of those the target takes: c++, cuda, hip; left out: all")
+  command->add_option("--language", optimizing.languages, "that kernels may be written in, of those the target takes: c++, cuda, hip, triton, tilelang; left out: all but tilelang")
       ->type_name("LIST");
   command->add_option("--budget", optimizing.budget, "such as 30s, 5m, 200evals, or 5m,200evals: whichever ends first")
       ->type_name("BUDGET")->capture_default_str();

@@ -57,7 +57,7 @@ std::vector<Resource> resources() {
 }
 
 std::vector<PromptText> prompts() {
-  const PromptText::Argument task{"task", "a task file of hone (TOML)", true}, language{"language", "c++, cuda, hip or triton", true},
+  const PromptText::Argument task{"task", "a task file of hone (TOML)", true}, language{"language", "c++, cuda, hip, triton or tilelang", true},
       target{"target", "cpu, cuda:0, emulator:cuda, …", true}, kernel{"kernel", "the kernel file to improve", true};
   const auto steps = [](const json& a) {
     return fmt::format("Work with hone's tools on the target {0}: explain_task and show_limits first, library_kernels for what there is already; evaluate_kernel for each draft, and "
