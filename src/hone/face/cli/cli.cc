@@ -190,7 +190,7 @@ int run_cli(int argc, char** argv) {
   });
 
   AuditArguments auditing;
-  command = add("audit", "say which wrong answers a suite's tasks let through, and which tasks come to less than they look");
+  command = add("audit", "say which wrong answers a suite's tasks let through, and which tasks need less work than they seem to");
   command->add_option("SUITE", auditing.suite, "folders of task files, or task files");
   command->add_option("--drawn", auditing.drawn, "instead of a suite: N tasks drawn with a seed")->type_name("SEED:N");
   command->add_option("--mix", auditing.mix, "draw them from this distribution instead of the published one (docs/drawn.md)")->type_name("FILE");

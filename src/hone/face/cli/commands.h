@@ -134,7 +134,7 @@ struct DraftArguments {
 /// A finished run with its models' questions and answers as one file; to standard output where `output` is empty.
 [[nodiscard]] Result<int> write_transcript(const std::string& run, const std::string& output);
 [[nodiscard]] Result<int> run_bench(const BenchArguments& arguments);
-/// Which degenerate answers the tasks of a suite let through, and which of them come to less than they look.
+/// Which degenerate answers the tasks of a suite let through, and which of them need less work than they seem to.
 [[nodiscard]] Result<int> audit_suite(const AuditArguments& arguments);
 /// Writes the tasks that `hone bench --drawn` would run into a folder; without one, to standard output.
 [[nodiscard]] Result<int> draw_suite(const std::string& wanted, const std::string& mix, const std::string& folder);
